@@ -1,0 +1,243 @@
+/**
+ * Every record a tape can hold. A change here changes the format: raise
+ * `TAPE_FORMAT`, add a migration in `migrations.ts` and a golden tape in
+ * `test/golden`.
+ *
+ * A run is one total order of four things: *values* the agent drew,
+ * *initiations* it made (checked on replay), *deliveries* that reached it, and
+ * *output* it wrote (checked on replay). The rest frames the run.
+ */
+export const TAPE_FORMAT = 1
+
+/** Fields every event carries; `seq` and `at` are set by the writer. */
+export interface EventBase {
+  /** Position in the run, from 0, without gaps. */
+  readonly seq: number
+  /** Milliseconds since the run started, to the microsecond. */
+  readonly at: number
+}
+
+// ── Frame ───────────────────────────────────────────────────────────────────
+
+/** First record. Body: JSON of `RunDetails`. */
+export interface RunEvent extends EventBase {
+  readonly type: 'run'
+  readonly format: number
+  readonly id: string
+  readonly name: string
+  /** Wall clock at the start, epoch milliseconds. */
+  readonly startedAt: number
+  /** `process`: a whole process was recorded. `function`: one call of `record()`. */
+  readonly scope: 'process' | 'function'
+  /** Node version that recorded, for example `v20.20.2`. */
+  readonly node: string
+  /** Behaviours of the recorder that replay must repeat, by name. */
+  readonly flags: readonly string[]
+  /** Set on a branch: the run it was forked from. */
+  readonly parent?: { readonly run: string; readonly seq: number; readonly chain: string }
+}
+
+/** What a process run needs to be started again. Secret values are masked. */
+export interface RunDetails {
+  readonly entry?: string
+  readonly args?: readonly string[]
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
+  readonly stdio?: Readonly<Record<string, unknown>>
+  readonly platform?: string
+}
+
+/** A remark: a boundary that is not captured, or a mark set by the user. */
+export interface NoteEvent extends EventBase {
+  readonly type: 'note'
+  readonly kind: 'boundary' | 'mark'
+  readonly name: string
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site?: string
+  readonly text?: string
+}
+
+/** The run is over. Body: the encoded output of a function run, if it has one. */
+export interface EndEvent extends EventBase {
+  readonly type: 'end'
+  readonly as?: BodyForm
+  readonly exitCode?: number
+  readonly signal?: string
+  readonly error?: RecordedError
+}
+
+/** Last record of a finished tape; nothing follows. */
+export interface SealEvent extends EventBase {
+  readonly type: 'seal'
+  /** Number of events before this one. */
+  readonly count: number
+  /** Merkle root (RFC 6962) over the heavy events' chain hashes. */
+  readonly root: string
+  /** ed25519 public key and signature over count, chain and root, base64. */
+  readonly key?: string
+  readonly signature?: string
+}
+
+// ── Values ──────────────────────────────────────────────────────────────────
+
+/** A value drawn from the outside: clock, random, an id, a fact about the host. */
+export interface DrawEvent extends EventBase {
+  readonly type: 'draw'
+  /** Source, for example `Date.now`, `Math.random`, `crypto.randomBytes`, `os.freemem`. */
+  readonly kind: string
+  /** Wire value (see `values.ts`). */
+  readonly value: unknown
+}
+
+// ── Initiations: the agent starts something ─────────────────────────────────
+
+/** An HTTP request leaves. Body: the request body. */
+export interface RequestEvent extends EventBase {
+  readonly type: 'request'
+  readonly seam: 'fetch' | 'http' | 'http2'
+  readonly method: string
+  readonly url: string
+  /** In the order sent; values of secret headers are masked. */
+  readonly headers: readonly HeaderPair[]
+  /** For seam `http`: seq of the `socket` event whose chunks carry the answer. */
+  readonly socket?: number
+  readonly site?: string
+}
+
+/** A call whose answer is stored: tool, file, child process, DNS. Body: encoded arguments. */
+export interface CallEvent extends EventBase {
+  readonly type: 'call'
+  readonly kind: CallKind
+  /** Tool name, `fs.readFile`, `spawn`, `dns.lookup`, … */
+  readonly name: string
+  /** What people want to see without decoding the body: a path, a command line. */
+  readonly title?: string
+  readonly as?: BodyForm
+  /** True when the answer is part of the same synchronous call. */
+  readonly sync?: boolean
+  readonly site?: string
+}
+export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker'
+
+/** A timer is armed. */
+export interface TimerEvent extends EventBase {
+  readonly type: 'timer'
+  readonly kind: 'timeout' | 'interval' | 'immediate'
+  readonly ms: number
+}
+
+/** Deterministic work that finishes in its own time (zlib, scrypt, …): re-executed on replay. */
+export interface WorkEvent extends EventBase {
+  readonly type: 'work'
+  readonly name: string
+}
+
+/** A connection is opened by a client that is not seen at a higher seam. */
+export interface SocketEvent extends EventBase {
+  readonly type: 'socket'
+  readonly kind: 'tcp' | 'tls' | 'pipe'
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string
+}
+
+// ── Deliveries: something reaches the agent ─────────────────────────────────
+
+/** Status and headers of the answer to `op`. */
+export interface ResponseEvent extends EventBase {
+  readonly type: 'response'
+  readonly op: number
+  readonly status: number
+  readonly statusText: string
+  readonly headers: readonly HeaderPair[]
+  readonly url?: string
+  readonly redirected?: boolean
+  readonly responseType?: string
+  /** The response has no body at all (`Response.body` is null). */
+  readonly empty?: boolean
+}
+
+/** The answer to a `call`. Body: the encoded value; `error` when it failed. */
+export interface ResultEvent extends EventBase {
+  readonly type: 'result'
+  readonly op: number
+  readonly as?: BodyForm
+  readonly error?: RecordedError
+}
+
+/** Any smaller delivery. Body: raw bytes for `chunk`. */
+export interface DeliverEvent extends EventBase {
+  readonly type: 'deliver'
+  readonly op: number
+  /** `chunk`, `end`, `error`, `fire`, `connect`, `close`, `exit`, … */
+  readonly part: string
+  /** Which pipe a chunk belongs to, for child processes. */
+  readonly pipe?: number
+  /** Wire value (see `values.ts`). */
+  readonly value?: unknown
+  readonly error?: RecordedError
+  /** Sockets: bytes written by the agent so far, and their digest. */
+  readonly written?: number
+  readonly digest?: string
+}
+
+// ── Output ──────────────────────────────────────────────────────────────────
+
+/** Bytes the agent wrote to stdout or stderr. Body: the bytes. */
+export interface OutputEvent extends EventBase {
+  readonly type: 'output'
+  readonly stream: 'stdout' | 'stderr'
+}
+
+export type InitiationEvent = RequestEvent | CallEvent | TimerEvent | WorkEvent | SocketEvent
+export type DeliveryEvent = ResponseEvent | ResultEvent | DeliverEvent
+export type TapeEvent =
+  | RunEvent
+  | NoteEvent
+  | EndEvent
+  | SealEvent
+  | DrawEvent
+  | InitiationEvent
+  | DeliveryEvent
+  | OutputEvent
+
+/** An event before the writer has numbered and timed it. */
+export type NewEvent<E extends TapeEvent = TapeEvent> = E extends TapeEvent
+  ? Omit<E, 'seq' | 'at'>
+  : never
+
+/** How a body holds its value: raw bytes, UTF-8 text, or JSON of a wire value (see `values.ts`). */
+export type BodyForm = 'bytes' | 'text' | 'json'
+
+export type HeaderPair = readonly [name: string, value: string]
+
+/** An error as it goes on tape: enough to build one that no caller can tell apart. */
+export interface RecordedError {
+  /** Constructor name. */
+  readonly class: string
+  readonly name: string
+  readonly message: string
+  readonly stack?: string
+  readonly code?: string | number
+  /** Other own enumerable properties, as wire values. */
+  readonly props?: Readonly<Record<string, unknown>>
+  readonly cause?: RecordedError
+  /** Members of an AggregateError. */
+  readonly errors?: readonly RecordedError[]
+  /** Set when something that is not an Error was thrown: its wire value. */
+  readonly thrown?: unknown
+}
+
+/** Heavy events carry a sha256 and a link of the chain; light ones a CRC that the next heavy event seals. */
+const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
+  'run', 'note', 'end', 'seal', 'request', 'call', 'response', 'result',
+])
+export const isHeavy = (type: TapeEvent['type']): boolean => HEAVY.has(type)
+
+export const isDelivery = (event: TapeEvent): event is DeliveryEvent =>
+  event.type === 'deliver' || event.type === 'response' || event.type === 'result'
+
+export const isInitiation = (event: TapeEvent): event is InitiationEvent =>
+  event.type === 'request' || event.type === 'call' || event.type === 'timer' ||
+  event.type === 'work' || event.type === 'socket'
