@@ -1,0 +1,91 @@
+/**
+ * `npm run test:nodes`: the engine's tests on every Node we promise to run on.
+ * `npm run test:nodes -- 22 26` chooses. Nodes come from the package registry
+ * and are kept in `.nodes/`; the current one is used for its own major.
+ */
+import { access, mkdir } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { root, runCommand } from './run-command.mjs'
+import { runVitest } from './run-vitest.mjs'
+
+const allMajors = ['20', '22', '24', '26']
+const chosen = process.argv.slice(2)
+const majors = chosen.length > 0 ? chosen : allMajors
+
+/** Path of a Node of this major version; downloads it the first time. */
+async function findNode(major) {
+  if (process.versions.node.split('.')[0] === major) return process.execPath
+  const platform = process.platform === 'win32' ? 'win' : process.platform
+  const name = `node-${platform}-${process.arch}`
+  const prefix = join(root, '.nodes', major)
+  const path = join(prefix, 'node_modules', name, 'bin', platform === 'win' ? 'node.exe' : 'node')
+  try {
+    await access(path)
+  } catch {
+    console.log(`Getting Node ${major} (${name})`)
+    await mkdir(prefix, { recursive: true })
+    const install = ['i', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund']
+    const { ok, output } = await runCommand('npm', [
+      ...install,
+      '--prefix',
+      prefix,
+      `${name}@${major}`,
+    ])
+    if (!ok) throw new Error(`npm could not install ${name}@${major}:\n${output}`)
+    await access(path)
+  }
+  return path
+}
+
+/** One row of the table: what happened on this Node. */
+async function testOn(major) {
+  let node
+  try {
+    node = await findNode(major)
+  } catch (error) {
+    console.log(error.message)
+    return { node: `v${major}`, passed: 0, failed: 1, skipped: 0, seconds: 0 }
+  }
+  const { output } = await runCommand(node, ['-p', 'process.version'])
+  const version = output.trim()
+  console.log(`\nNode ${version}`)
+  const counts = await runVitest({
+    node,
+    args: ['--project=system', 'test/engine'],
+    env: {
+      // Children started as plain `node` must be this Node too.
+      PATH: dirname(node) + delimiter + process.env.PATH,
+      RETAKE_STRESS_CYCLES: process.env.RETAKE_STRESS_CYCLES ?? '100',
+    },
+  })
+  return { node: version, ...counts }
+}
+
+const unknown = majors.filter((major) => !allMajors.includes(major))
+if (unknown.length > 0) {
+  console.error(`Unknown Node version: ${unknown.join(', ')}. Choose from ${allMajors.join(', ')}.`)
+  process.exit(2)
+}
+
+const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
+if (!build.ok) {
+  console.log(build.output)
+  console.log('0 passed, 1 failed')
+  process.exit(1)
+}
+
+const rows = []
+for (const major of majors) rows.push(await testOn(major))
+
+console.log('\nNode        passed  failed  skipped  seconds')
+for (const row of rows) {
+  const cells = [row.passed, row.failed, row.skipped, row.seconds.toFixed(0)]
+  const widths = [6, 6, 7, 7]
+  console.log(
+    row.node.padEnd(10),
+    cells.map((cell, index) => String(cell).padStart(widths[index] + 1)).join(' '),
+  )
+}
+const sum = (key) => rows.reduce((total, row) => total + row[key], 0)
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`)
+process.exitCode = sum('failed') === 0 ? 0 : 1

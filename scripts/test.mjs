@@ -1,0 +1,59 @@
+/**
+ * `npm test`: everything that decides whether main is good. Each check counts
+ * as one test and vitest's own tests are added; the last line is
+ * `N passed, N failed`.
+ *
+ * Arguments go to vitest: `npm test -- codec` runs the checks and the test
+ * files whose path contains "codec".
+ */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root, runCommand } from './run-command.mjs'
+import { runVitest } from './run-vitest.mjs'
+
+const bin = (name) => join(root, 'node_modules/.bin', name)
+
+/** Directories of the packages that are published. */
+async function findPublishedPackages() {
+  const names = await readdir(join(root, 'packages'))
+  const published = []
+  for (const name of names) {
+    const manifest = await readFile(join(root, 'packages', name, 'package.json'), 'utf8').catch(
+      () => undefined,
+    )
+    if (manifest !== undefined && JSON.parse(manifest).private !== true) published.push(name)
+  }
+  return published
+}
+
+const checks = [
+  { title: 'the packages compile', command: [bin('tsc'), '-b'] },
+  { title: 'the tests compile', command: [bin('tsc'), '-p', 'tsconfig.tests.json'] },
+  { title: 'lint', command: [bin('oxlint'), '--type-aware', '--deny-warnings'] },
+  { title: 'format', command: [bin('oxfmt'), '--check', '.'] },
+  { title: 'no unused files, exports or dependencies', command: [bin('knip')] },
+  ...(await findPublishedPackages()).map((name) => ({
+    title: `package ${name} is publishable`,
+    command: [bin('publint'), '--strict', join('packages', name)],
+  })),
+]
+
+let passed = 0
+let failed = 0
+for (const { title, command } of checks) {
+  const [file, ...args] = command
+  const { ok, output, seconds } = await runCommand(file, args)
+  console.log(`${ok ? '✓' : '✗'} ${title} (${seconds.toFixed(1)} s)`)
+  if (ok) passed++
+  else {
+    failed++
+    console.log(output)
+  }
+}
+
+const tests = await runVitest({ args: process.argv.slice(2) })
+passed += tests.passed
+failed += tests.failed
+if (tests.skipped > 0) console.log(`${tests.skipped} skipped`)
+console.log(`${passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1

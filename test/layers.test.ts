@@ -1,0 +1,230 @@
+import { readdirSync, readFileSync, existsSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseSync } from 'oxc-parser'
+import { describe, expect, test } from 'vitest'
+
+/**
+ * The drawing at the top of ARCHITECTURE.md, as a test:
+ *
+ *     tape  ←  engine, diagnose, web  ←  cli, server
+ *
+ * Each package with the packages of ours it may import.
+ */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  tape: [],
+  engine: ['tape'],
+  diagnose: ['tape'],
+  web: ['tape'],
+  cli: ['tape', 'engine', 'diagnose', 'web'],
+  server: ['tape', 'engine', 'diagnose', 'web'],
+}
+
+/** Folders of `tape` that are its doors to a platform; only these may know one. */
+const tapeDoors = ['node', 'browser']
+
+/** Packages that sit in a production process: no third-party code. */
+const withoutDependencies = ['tape', 'engine']
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, unknown>>
+}
+
+interface Import {
+  readonly file: string
+  readonly specifier: string
+}
+
+const packagesFolder = fileURLToPath(new URL('../packages', import.meta.url))
+const packageNames = readdirSync(packagesFolder).filter((name) =>
+  existsSync(join(packagesFolder, name, 'package.json')),
+)
+const manifests = new Map(
+  packageNames.map((name) => [
+    name,
+    JSON.parse(readFileSync(join(packagesFolder, name, 'package.json'), 'utf8')) as Manifest,
+  ]),
+)
+const folderOfPublished = new Map(
+  [...manifests].map(([folder, manifest]) => [manifest.name, folder]),
+)
+
+/** Every specifier of import, export … from, import(), import('…') types and require(). */
+function specifiersOf(file: string, text: string): string[] {
+  const found: string[] = []
+  const take = (value: unknown) => {
+    if (value !== null && typeof value === 'object' && 'value' in value) {
+      if (typeof value.value === 'string') found.push(value.value)
+    }
+  }
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) {
+      for (const item of node) visit(item)
+      return
+    }
+    if (node === null || typeof node !== 'object') return
+    const fields = node as Record<string, unknown>
+    switch (fields['type']) {
+      case 'ImportDeclaration':
+      case 'ExportAllDeclaration':
+      case 'ExportNamedDeclaration':
+      case 'ImportExpression':
+      case 'TSImportType':
+        take(fields['source'])
+        take(fields['argument'])
+        break
+      case 'TSExternalModuleReference':
+        take(fields['expression'])
+        break
+      case 'CallExpression': {
+        const callee = fields['callee'] as Record<string, unknown>
+        if (callee['name'] === 'require') take((fields['arguments'] as unknown[])[0])
+        break
+      }
+      default:
+    }
+    for (const child of Object.values(fields)) visit(child)
+  }
+  visit(parseSync(file, text).program)
+  return found
+}
+
+function importsOf(name: string): Import[] {
+  const source = join(packagesFolder, name, 'src')
+  if (!existsSync(source)) return []
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.[cm]?[jt]sx?$/.test(path))
+    .flatMap((path) => {
+      const file = join(source, path)
+      return specifiersOf(file, readFileSync(file, 'utf8')).map((specifier) => ({
+        file,
+        specifier,
+      }))
+    })
+}
+
+/** Which package of ours a specifier means, and which of its doors. */
+function ownTarget({ file, specifier }: Import): { folder: string; door: string } | undefined {
+  if (specifier.startsWith('.')) {
+    const [folder = ''] = relative(packagesFolder, resolve(dirname(file), specifier)).split(sep)
+    return manifests.has(folder) ? { folder, door: '(by path)' } : undefined
+  }
+  for (const [published, folder] of folderOfPublished) {
+    if (specifier === published) return { folder, door: '.' }
+    if (specifier.startsWith(`${published}/`)) {
+      return { folder, door: `.${specifier.slice(published.length)}` }
+    }
+  }
+  return undefined
+}
+
+const say = (found: Import, reason: string) =>
+  `${relative(dirname(packagesFolder), found.file)} imports '${found.specifier}': ${reason}`
+
+/** The rules an import breaks, each as a sentence that says what to change. */
+function complaintsAbout(name: string, found: Import): string[] {
+  const complaints: string[] = []
+  const target = ownTarget(found)
+  if (target !== undefined && target.folder !== name) {
+    if (target.door === '(by path)') {
+      complaints.push(
+        say(
+          found,
+          `it leaves the package. Import '${manifests.get(target.folder)?.name}' instead.`,
+        ),
+      )
+    } else if (!(target.door in (manifests.get(target.folder)?.exports ?? {}))) {
+      complaints.push(
+        say(
+          found,
+          `a deep import. Export what you need from '${manifests.get(target.folder)?.name}'.`,
+        ),
+      )
+    }
+    if (!(mayImport[name] ?? []).includes(target.folder)) {
+      complaints.push(
+        say(
+          found,
+          `${name} may import ${mayImport[name]?.join(', ') || 'no package of ours'}. ` +
+            `Move the code down, or hand it in as an argument.`,
+        ),
+      )
+    }
+  }
+  if (name === 'tape' && found.specifier.startsWith('node:') && !found.file.endsWith('.test.ts')) {
+    const [top = ''] = relative(join(packagesFolder, 'tape', 'src'), found.file).split(sep)
+    if (!tapeDoors.includes(top)) {
+      complaints.push(
+        say(
+          found,
+          `the core of tape runs in browsers too. Hand it in through src/node and src/browser.`,
+        ),
+      )
+    }
+  }
+  return complaints
+}
+
+describe.each(packageNames)('package %s', (name) => {
+  test('has a place in the layers', () => {
+    expect(mayImport, `add '${name}' to the layers in ${import.meta.filename}`).toHaveProperty(name)
+  })
+
+  test('imports only what lies below it, through its front doors', () => {
+    const complaints = importsOf(name).flatMap((found) => complaintsAbout(name, found))
+    expect(complaints, complaints.join('\n')).toEqual([])
+  })
+})
+
+test.each(withoutDependencies)('package %s has no third-party dependency', (name) => {
+  const manifest = manifests.get(name)
+  const foreign = Object.keys({
+    ...manifest?.dependencies,
+    ...manifest?.optionalDependencies,
+    ...manifest?.peerDependencies,
+  }).filter((dependency) => !folderOfPublished.has(dependency))
+  expect(foreign, `${name} sits in production processes; write it or do without`).toEqual([])
+})
+
+test('the reader of imports sees every form and no comment', () => {
+  const text = `
+    import a from 'one'
+    import type { B } from 'two'
+    export * from 'three'
+    export { c } from 'four'
+    const d = await import('five')
+    type E = import('six').E
+    const f = require('seven')
+    import g = require('eight')
+    // import h from 'no'
+    const text = "import i from 'no'"
+  `
+  expect(new Set(specifiersOf('example.ts', text))).toEqual(
+    new Set(['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight']),
+  )
+})
+
+test('upward, deep and platform imports are named with their remedy', () => {
+  const from = (path: string, specifier: string) => ({
+    file: join(packagesFolder, path),
+    specifier,
+  })
+  expect(complaintsAbout('tape', from('tape/src/x.ts', '@retake/engine'))).toEqual([
+    expect.stringContaining('tape may import no package of ours'),
+  ])
+  expect(complaintsAbout('engine', from('engine/src/x.ts', '@retake/tape/dist/events.js'))).toEqual(
+    [expect.stringContaining('a deep import')],
+  )
+  expect(complaintsAbout('engine', from('engine/src/x.ts', '../../tape/src/events.js'))).toEqual([
+    expect.stringContaining('it leaves the package'),
+  ])
+  expect(complaintsAbout('tape', from('tape/src/codec.ts', 'node:fs'))).toEqual([
+    expect.stringContaining('runs in browsers too'),
+  ])
+  expect(complaintsAbout('tape', from('tape/src/node/file.ts', 'node:fs'))).toEqual([])
+  expect(complaintsAbout('engine', from('engine/src/x.ts', '@retake/tape/node'))).toEqual([])
+})

@@ -1,0 +1,45 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
+
+/** A soak run repeats what a normal run does once. */
+const soak = process.env['RETAKE_SOAK'] === '1'
+
+export default defineConfig({
+  resolve: {
+    // Unit tests import sources, across packages too, so that they need no build.
+    alias: [
+      { find: /^@retake\/(\w+)$/, replacement: source('$1/src/index.ts') },
+      { find: /^@retake\/(\w+)\/(\w+)$/, replacement: source('$1/src/$2/index.ts') },
+    ],
+  },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/**/src/**/*.test.ts'],
+          maxWorkers: 2,
+          testTimeout: 20_000,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/**/*.test.ts'],
+          // These start processes, kill them and measure: one file at a time,
+          // after the unit tests.
+          fileParallelism: false,
+          maxConcurrency: 2,
+          testTimeout: soak ? 3_600_000 : 120_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+})
