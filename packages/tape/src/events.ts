@@ -216,9 +216,13 @@ export type HeaderPair = readonly [name: string, value: string]
 export interface RecordedError {
   /** Constructor name. */
   readonly class: string
+  /** Nearest built-in ancestor of a class that is not built in, when it is not `Error`. */
+  readonly base?: string
   readonly name: string
   readonly message: string
   readonly stack?: string
+  /** What `String(error)` gives, when it is not the usual `name: message`. */
+  readonly text?: string
   readonly code?: string | number
   /** Other own enumerable properties, as wire values. */
   readonly props?: Readonly<Record<string, unknown>>

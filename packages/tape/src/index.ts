@@ -1,1 +1,3 @@
 export * from './events.js'
+export * from './recorded-error.js'
+export * from './values.js'

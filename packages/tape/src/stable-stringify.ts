@@ -1,0 +1,18 @@
+/**
+ * JSON with the keys of every object sorted, so that equal data gives equal
+ * text. Takes JSON data; hand anything richer through `toWire` first.
+ */
+export const stableStringify = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(stableStringify).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const record = value as Readonly<Record<string, unknown>>
+  const members = Object.keys(record)
+    .toSorted()
+    .filter((key) => record[key] !== undefined)
+    .map((key) => `${JSON.stringify(key)}:${stableStringify(record[key])}`)
+  return `{${members.join(',')}}`
+}
+
+/** Whether two wire values hold the same data, whatever the order of their keys. */
+export const wireEqual = (left: unknown, right: unknown): boolean =>
+  left === right || stableStringify(left) === stableStringify(right)

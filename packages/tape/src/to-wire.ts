@@ -1,0 +1,182 @@
+import { toBase64 } from './base64.js'
+import type { RecordedError } from './events.js'
+import { isErrorLike, recordErrorFields, type WireWalk } from './error-fields.js'
+import { setOwn } from './set-own.js'
+
+export interface ToWireOptions {
+  /** Told about everything that will not come back, by path (`a.b[0]`). */
+  readonly onLoss?: (path: string, what: string) => void
+}
+
+/** Gives plain JSON for `value`; see `ToWireOptions` for what may be lost. */
+export const toWire = (value: unknown, options: ToWireOptions = {}): unknown =>
+  new WireEncoder(options.onLoss).encode(value)
+
+const DEPTH_LIMIT = 500
+const INSTANCE_LIMIT = 1_000
+const ERROR_NODE_LIMIT = 2_000
+
+/** One walk over a value. Its limits keep an error that drags a socket along from filling the tape. */
+export class WireEncoder implements WireWalk {
+  readonly #onLoss: ToWireOptions['onLoss']
+  readonly #ancestors = new Set<object>()
+  readonly #path: (string | number)[] = []
+  #instances = 0
+  #nodesLeft = Infinity
+
+  constructor(onLoss?: ToWireOptions['onLoss']) {
+    this.#onLoss = onLoss
+  }
+
+  encode(value: unknown): unknown {
+    switch (typeof value) {
+      case 'string':
+      case 'boolean':
+        return value
+      case 'number':
+        return Number.isFinite(value) && !Object.is(value, -0)
+          ? value
+          : { $: 'number', v: Object.is(value, -0) ? '-0' : String(value) }
+      case 'bigint':
+        return { $: 'bigint', v: String(value) }
+      case 'undefined':
+        return { $: 'undefined' }
+      case 'symbol':
+        return this.#symbol(value)
+      case 'function':
+        return this.#lose(`function ${value.name || '(anonymous)'}`)
+      case 'object':
+        return value === null ? null : this.#object(value)
+    }
+  }
+
+  /** Encodes a member of the value being walked, so that its path is known. */
+  at(key: string | number, value: unknown): unknown {
+    this.#path.push(key)
+    const wire = this.encode(value)
+    this.#path.pop()
+    return wire
+  }
+
+  /** Reports that something at the current path will not come back. */
+  report(what: string): void {
+    if (this.#onLoss === undefined) return
+    const path = this.#path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+    this.#onLoss(path.join('').replace(/^\./, ''), what)
+  }
+
+  #lose(what: string): unknown {
+    this.report(what)
+    return { $: 'undefined' }
+  }
+
+  #symbol(value: symbol): unknown {
+    const key = Symbol.keyFor(value)
+    return key === undefined ? this.#lose(String(value)) : { $: 'symbol', v: key }
+  }
+
+  #object(value: object): unknown {
+    if (this.#ancestors.has(value)) return this.#lose('a cycle')
+    if (this.#ancestors.size >= DEPTH_LIMIT) return this.#lose(`deeper than ${DEPTH_LIMIT} levels`)
+    if (this.#nodesLeft-- <= 0) return this.#lose('more data than an error may carry')
+    this.#ancestors.add(value)
+    try {
+      return this.#container(value)
+    } finally {
+      this.#ancestors.delete(value)
+    }
+  }
+
+  #container(value: object): unknown {
+    if (Array.isArray(value)) {
+      if (Object.getPrototypeOf(value) !== Array.prototype) this.#reportClass(value)
+      return Array.from(value as unknown[], (item, index) => this.at(index, item))
+    }
+    const proto: unknown = Object.getPrototypeOf(value)
+    if (proto === Object.prototype) return this.#plain(value)
+    if (proto === null) return { $: 'null-prototype', v: this.#members(value) }
+    if (isErrorLike(value)) return { $: 'Error', v: this.#error(value) }
+    return encodeBuiltIn(value, this) ?? this.#instance(value)
+  }
+
+  #plain(value: object): unknown {
+    const members = this.#members(value)
+    return Object.hasOwn(members, '$') ? { $: 'object', v: members } : members
+  }
+
+  #members(value: object): Record<string, unknown> {
+    const wire: Record<string, unknown> = {}
+    for (const key of Object.keys(value)) {
+      const member = this.readMember(value, key)
+      if (typeof member === 'function') this.at(key, member)
+      else setOwn(wire, key, this.at(key, member))
+    }
+    if (this.#onLoss !== undefined) {
+      for (const key of Object.getOwnPropertySymbols(value)) this.report(`property ${String(key)}`)
+    }
+    return wire
+  }
+
+  /** Reads a property; a getter that throws counts as lost. */
+  readMember(value: object, key: string): unknown {
+    try {
+      return (value as Record<string, unknown>)[key]
+    } catch {
+      this.report(`getter ${key}`)
+      return undefined
+    }
+  }
+
+  /** An instance of a class keeps its data and loses its class. */
+  #instance(value: object): unknown {
+    this.#reportClass(value)
+    if (++this.#instances > INSTANCE_LIMIT) return { $: 'undefined' }
+    return this.#plain(value)
+  }
+
+  #reportClass(value: object): void {
+    const { name } = (value as { constructor?: { name?: unknown } }).constructor ?? {}
+    this.report(`class ${typeof name === 'string' && name !== '' ? name : '(anonymous)'}`)
+  }
+
+  #error(value: object): RecordedError {
+    const before = this.#nodesLeft
+    this.#nodesLeft = Math.min(before, ERROR_NODE_LIMIT)
+    const recorded = recordErrorFields(this, value)
+    this.#nodesLeft = before
+    return recorded
+  }
+}
+
+/** Encodes the built-in classes that come back as themselves; `undefined` for any other. */
+const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
+  if (value instanceof Date) {
+    const time = value.getTime()
+    return { $: 'Date', v: Number.isNaN(time) ? null : time }
+  }
+  if (value instanceof RegExp) {
+    return { $: 'RegExp', v: [value.source, value.flags, value.lastIndex] }
+  }
+  if (typeof URL === 'function' && value instanceof URL) return { $: 'URL', v: value.href }
+  if (value instanceof Map) {
+    return {
+      $: 'Map',
+      v: Array.from(value as Map<unknown, unknown>, (pair, at) => encoder.at(at, pair)),
+    }
+  }
+  if (value instanceof Set) {
+    return { $: 'Set', v: Array.from(value as Set<unknown>, (item, at) => encoder.at(at, item)) }
+  }
+  if (value instanceof ArrayBuffer) return { $: 'ArrayBuffer', v: toBase64(new Uint8Array(value)) }
+  if (ArrayBuffer.isView(value)) {
+    const name =
+      typeof Buffer === 'function' && Buffer.isBuffer(value)
+        ? 'Buffer'
+        : Object.prototype.toString.call(value).slice(8, -1)
+    return {
+      $: name,
+      v: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)),
+    }
+  }
+  return undefined
+}

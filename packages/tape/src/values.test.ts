@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { decodeBody, encodeBody, fromWire, stableStringify, toWire, wireEqual } from './values.js'
+
+const throughJson = (value: unknown): unknown => fromWire(JSON.parse(JSON.stringify(toWire(value))))
+
+const anyValue = fc.anything({
+  withBigInt: true,
+  withDate: true,
+  withMap: true,
+  withSet: true,
+  withNullPrototype: true,
+  withTypedArray: true,
+  withUnicodeString: true,
+  withBoxedValues: false,
+  withSparseArray: false,
+  key: fc.oneof(fc.string(), fc.constantFrom('$', 'v', '__proto__', 'constructor', 'toJSON')),
+})
+
+const losses = (value: unknown): string[] => {
+  const found: string[] = []
+  toWire(value, { onLoss: (path, what) => found.push(`${path}: ${what}`) })
+  return found
+}
+
+describe('wire values', () => {
+  test('come back equal after a trip through JSON', () => {
+    fc.assert(
+      fc.property(anyValue, (value) => {
+        assert.deepEqual(throughJson(value), value)
+        expect(losses(value)).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test.each([
+    [undefined],
+    [Number.NaN],
+    [-0],
+    [Number.NEGATIVE_INFINITY],
+    [2n ** 80n],
+    ['\ud800 lone'],
+    [new Date(Number.NaN)],
+    [/a\/b/giu],
+    [new URL('https://user@example.test/a?b#c')],
+    [new Uint8Array([1, 2, 255])],
+    [Buffer.from('tape')],
+    [new Float64Array([Math.PI, -0])],
+    [new BigInt64Array([-1n])],
+    [new DataView(new ArrayBuffer(3))],
+    [new Uint8Array([9, 8, 7]).buffer],
+    [Symbol.for('shared')],
+    [Object.assign(Object.create(null), { a: 1 })],
+    [{ $: 'bigint', v: 'not a tag' }],
+    [{ $: { $: 'undefined' } }],
+    [new Map<unknown, unknown>([[{ k: 1 }, new Set([undefined])]])],
+    [[undefined, null, [Number.NaN]]],
+  ])('keep %o as it is', (value) => {
+    expect(inspect(throughJson(value), { depth: 9 })).toBe(inspect(value, { depth: 9 }))
+    expect(
+      Object.is(
+        Object.getPrototypeOf(Object(value)),
+        Object.getPrototypeOf(Object(throughJson(value))),
+      ),
+    ).toBe(true)
+  })
+
+  test('keep an own __proto__ key without touching the prototype', () => {
+    const value: unknown = JSON.parse('{"__proto__":{"polluted":true}}')
+    const back = throughJson(value) as object
+    expect(Object.keys(back)).toEqual(['__proto__'])
+    expect(Object.getPrototypeOf(back)).toBe(Object.prototype)
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  test('keep the position of a regular expression and the order of keys', () => {
+    const pattern = /a/g
+    pattern.lastIndex = 3
+    expect((throughJson(pattern) as RegExp).lastIndex).toBe(3)
+    expect(Object.keys(throughJson({ b: undefined, a: 1 }) as object)).toEqual(['b', 'a'])
+  })
+
+  test('report what cannot come back, with its path', () => {
+    class Order {
+      id = 7
+      close(): void {}
+    }
+    const cyclic: Record<string, unknown> = { list: [new Order()], run: () => 1, [Symbol('s')]: 1 }
+    cyclic['self'] = { again: cyclic }
+    expect(losses(cyclic)).toEqual([
+      'list[0]: class Order',
+      'run: function run',
+      'self.again: a cycle',
+      ': property Symbol(s)',
+    ])
+    expect(throughJson(cyclic)).toEqual({ list: [{ id: 7 }], self: { again: undefined } })
+  })
+
+  test('keep a value that occurs twice, and report nothing', () => {
+    const shared = { a: 1 }
+    expect(losses([shared, shared])).toEqual([])
+    expect(throughJson([shared, shared])).toEqual([shared, shared])
+  })
+
+  test('survive a getter that throws and nesting without end', () => {
+    const bad = {
+      get broken(): never {
+        throw new Error('no')
+      },
+    }
+    expect(losses(bad)).toEqual([': getter broken'])
+    let deep: unknown = 'bottom'
+    for (let level = 0; level < 5_000; level++) deep = [deep]
+    expect(losses(deep)).toHaveLength(1)
+  })
+
+  test('refuse a tag from the future with a readable message', () => {
+    expect(() => fromWire({ $: 'Temporal' })).toThrow('unknown wire tag "Temporal"')
+  })
+})
+
+describe('event bodies', () => {
+  test('keep bytes as bytes, text as text and the rest as JSON', () => {
+    expect(encodeBody(Buffer.from([0, 255])).as).toBe('bytes')
+    expect(encodeBody('über ☃').as).toBe('text')
+    expect(encodeBody('\ud800').as).toBe('json')
+    expect(encodeBody(new Uint8Array([1])).as).toBe('json')
+    expect(encodeBody({ a: 1 }).as).toBe('json')
+  })
+
+  test('decode to what was encoded', () => {
+    const value = fc.oneof(
+      anyValue,
+      fc.string({ unit: 'binary' }),
+      fc.constant('\ufeffwith a byte order mark'),
+      fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+    )
+    fc.assert(
+      fc.property(value, (given) => {
+        const { as, body } = encodeBody(given)
+        assert.deepEqual(decodeBody(as, body), given)
+      }),
+    )
+  })
+
+  test('give bytes in memory of their own', () => {
+    const body = new Uint8Array([1, 2, 3])
+    const first = decodeBody('bytes', body) as Buffer
+    first[0] = 99
+    expect(body[0]).toBe(1)
+    expect(Buffer.isBuffer(first)).toBe(true)
+  })
+})
+
+describe('stableStringify', () => {
+  test('is JSON, and does not depend on the order of keys', () => {
+    const shuffled = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(shuffled)
+      if (typeof value !== 'object' || value === null) return value
+      const entries = Object.entries(value as Record<string, unknown>).toReversed()
+      return Object.fromEntries(entries.map(([key, member]) => [key, shuffled(member)]))
+    }
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const text = stableStringify(value)
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)))
+        expect(stableStringify(shuffled(value))).toBe(text)
+        expect(wireEqual(value, shuffled(value))).toBe(true)
+      }),
+    )
+    expect(wireEqual({ a: 1 }, { a: 2 })).toBe(false)
+    expect(stableStringify({ b: undefined, a: [undefined] })).toBe('{"a":[null]}')
+  })
+})
