@@ -1,0 +1,38 @@
+/**
+ * What the format needs from its surroundings. The core imports nothing from
+ * Node: `@retake/tape/node` and `@retake/tape/browser` each hand in a door.
+ * Everything is synchronous, so that a tape can be read like a data structure.
+ */
+export interface TapeDoor {
+  /** sha256 as lower-case hex; strings are hashed as UTF-8. */
+  sha256(data: Uint8Array | string): string
+  createSha256(): Sha256
+  /** CRC-32 (IEEE); `seed` is the CRC of what came before. */
+  crc32(bytes: Uint8Array, seed?: number): number
+  /** UTF-8 text of `bytes[from, to)`. */
+  text(bytes: Uint8Array, from: number, to: number): string
+  inflateRaw(bytes: Uint8Array): Uint8Array
+  gunzip(bytes: Uint8Array): Uint8Array
+  /** Absent where ed25519 cannot be checked synchronously. Keys are the 32 raw bytes. */
+  verifyEd25519?(message: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean
+}
+
+/** A sha256 fed in pieces; `hex` ends it. */
+export interface Sha256 {
+  update(data: Uint8Array | string): void
+  hex(): string
+}
+
+/** What writing needs on top of reading. */
+export interface WriterDoor extends TapeDoor {
+  deflateRaw(bytes: Uint8Array, level: number): Uint8Array
+}
+
+/**
+ * The bytes of a tape. `read` answers with fewer bytes than asked only at the
+ * end of the source; the answer may be a view and must not be changed.
+ */
+export interface ByteSource {
+  readonly size: number
+  read(offset: number, length: number): Uint8Array
+}

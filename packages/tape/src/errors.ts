@@ -1,0 +1,185 @@
+/** Stable names of everything that can be wrong with a tape. */
+export type TapeErrorCode =
+  | 'TAPE_MISSING'
+  | 'TAPE_UNREADABLE'
+  | 'TAPE_IS_DIRECTORY'
+  | 'TAPE_EMPTY'
+  | 'TAPE_NOT_A_TAPE'
+  | 'TAPE_NO_RUN'
+  | 'TAPE_CORRUPT'
+  | 'TAPE_FROM_FUTURE'
+  | 'TAPE_NO_SUCH_EVENT'
+  | 'TAPE_EXISTS'
+  | 'TAPE_SEALED'
+  | 'TAPE_NOT_SEALED'
+  | 'TAPE_CLOSED'
+  | 'TAPE_WRITE_FAILED'
+
+interface TapeErrorParts {
+  readonly code: TapeErrorCode
+  readonly what: string
+  readonly why: string
+  readonly fix: string
+  readonly cause?: unknown
+  readonly seq?: number
+  readonly offset?: number
+}
+
+/** Anything that goes wrong with a tape: what happened, why, and how to fix it. */
+export class TapeError extends Error {
+  override readonly name = 'TapeError'
+  readonly code: TapeErrorCode
+  readonly what: string
+  readonly why: string
+  readonly fix: string
+  /** The event concerned, when there is one. */
+  readonly seq: number | undefined
+  /** Its byte offset in the file, when known. */
+  readonly offset: number | undefined
+
+  constructor(parts: TapeErrorParts) {
+    super(
+      `${parts.what} ${parts.why} ${parts.fix}`,
+      parts.cause === undefined ? undefined : { cause: parts.cause },
+    )
+    this.code = parts.code
+    this.what = parts.what
+    this.why = parts.why
+    this.fix = parts.fix
+    this.seq = parts.seq
+    this.offset = parts.offset
+  }
+}
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+export const tapeMissing = (path: string, cause?: unknown): TapeError =>
+  new TapeError({
+    code: 'TAPE_MISSING',
+    what: `There is no tape at ${path}.`,
+    why: 'The file does not exist.',
+    fix: 'Check the path; `retake list` shows the runs of this folder.',
+    cause,
+  })
+
+export const tapeUnreadable = (path: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'TAPE_UNREADABLE',
+    what: `The tape ${path} cannot be read.`,
+    why: `The system said: ${reason(cause)}.`,
+    fix: 'Tapes are private to the user who recorded them: check owner and permissions of the file.',
+    cause,
+  })
+
+export const tapeIsDirectory = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_IS_DIRECTORY',
+    what: `${path} is a folder, not a tape.`,
+    why: 'A tape is a single file.',
+    fix: 'Name a file inside it; `retake list` shows the runs of a folder.',
+  })
+
+export const tapeEmpty = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_EMPTY',
+    what: `The tape ${path} is empty.`,
+    why: 'The recorder was stopped before it wrote the first record.',
+    fix: 'There is nothing to read in it: delete the file and record the run again.',
+  })
+
+export const notATape = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_NOT_A_TAPE',
+    what: `${path} is not a tape.`,
+    why: 'Its first line is not the record every tape starts with.',
+    fix: 'Check the path; tapes are written by `retake record` and `record()`.',
+  })
+
+export const tapeWithoutRun = (path: string, bytes: number): TapeError =>
+  new TapeError({
+    code: 'TAPE_NO_RUN',
+    what: `The tape ${path} ends inside its first record.`,
+    why: `Only ${bytes} bytes were written before the recorder was stopped, so not even the run record is whole.`,
+    fix: 'There is nothing to recover: delete the file and record the run again.',
+  })
+
+export const tapeCorrupt = (
+  path: string,
+  place: { readonly seq: number; readonly offset?: number },
+  why: string,
+  cause?: unknown,
+): TapeError =>
+  new TapeError({
+    code: 'TAPE_CORRUPT',
+    what: `The tape ${path} is corrupt at event ${place.seq}${
+      place.offset === undefined ? '' : ` (byte ${place.offset})`
+    }.`,
+    why,
+    fix: 'Nothing was changed. Restore the file from a copy, or run `retake verify` to see what is still whole.',
+    cause,
+    ...place,
+  })
+
+export const tapeFromFuture = (path: string, format: number, known: number): TapeError =>
+  new TapeError({
+    code: 'TAPE_FROM_FUTURE',
+    what: `The tape ${path} was written by a newer Retake.`,
+    why: `It has format ${format}; this version reads formats up to ${known}.`,
+    fix: 'Update Retake (`npm install retake@latest`) and open it again.',
+  })
+
+export const noSuchEvent = (path: string, seq: number, count: number): TapeError =>
+  new TapeError({
+    code: 'TAPE_NO_SUCH_EVENT',
+    what: `The tape ${path} has no event ${seq}.`,
+    why: `It holds events 0 to ${count - 1}.`,
+    fix: 'Ask for an event in that range.',
+    seq,
+  })
+
+export const tapeExists = (path: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'TAPE_EXISTS',
+    what: `The tape ${path} already exists.`,
+    why: 'A recording never overwrites another one.',
+    fix: 'Choose another path, or delete the old tape first.',
+    cause,
+  })
+
+export const tapeSealed = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_SEALED',
+    what: `The tape ${path} is sealed; nothing can be added.`,
+    why: 'A sealed tape is finished, and its seal pins every record.',
+    fix: 'To go on from it, fork it: a fork writes a new tape that names this one as its parent.',
+  })
+
+export const tapeNotSealed = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_NOT_SEALED',
+    what: `The tape ${path} cannot be packed.`,
+    why: 'It has no seal, so the run may still be recorded, or was killed.',
+    fix: 'Wait until the run ends, or `retake resume` it to its end first.',
+  })
+
+export const tapeClosed = (path: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_CLOSED',
+    what: `The tape ${path} is closed.`,
+    why: 'Its writer was closed or sealed before.',
+    fix: 'Append before closing; `TapeWriter.reopen` continues an unsealed tape.',
+  })
+
+export const tapeWriteFailed = (path: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'TAPE_WRITE_FAILED',
+    what: `The tape ${path} could not be written.`,
+    why: `The system said: ${reason(cause)}. Everything recorded before is kept; nothing was recorded after.`,
+    fix: 'Free disk space or check the disk, then `retake resume` the run.',
+    cause,
+  })
+
+/** A mistake in Retake itself: it must never happen, whatever a tape holds. */
+export function invariant(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(`Retake broke one of its own rules: ${message}`)
+}

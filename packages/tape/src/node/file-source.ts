@@ -1,0 +1,72 @@
+import { Buffer } from 'node:buffer'
+import type { ByteSource } from '../door.js'
+import { tapeIsDirectory, tapeMissing, tapeUnreadable } from '../errors.js'
+import { closeSync, fstatSync, openSync, readSync } from './native.js'
+
+/** Files up to this size are read at once, so that no file stays open. */
+const WHOLE_MAX_BYTES = 4 << 20
+
+const openFiles = new FinalizationRegistry<number>((fd) => closeSync(fd))
+
+/**
+ * The bytes of a file, as long as it was when it was opened. A large file
+ * stays open until the source is collected.
+ */
+export function openFileSource(path: string): ByteSource {
+  const fd = openForReading(path)
+  let keep = false
+  try {
+    const stat = fstatSync(fd)
+    if (stat.isDirectory()) throw tapeIsDirectory(path)
+    keep = stat.size > WHOLE_MAX_BYTES
+    if (keep) return new FileSource(fd, stat.size, path)
+    const bytes = readFully(fd, 0, stat.size, path)
+    return { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) }
+  } finally {
+    if (!keep) closeSync(fd)
+  }
+}
+
+class FileSource implements ByteSource {
+  readonly size: number
+  readonly #fd: number
+  readonly #path: string
+
+  constructor(fd: number, size: number, path: string) {
+    this.#fd = fd
+    this.size = size
+    this.#path = path
+    openFiles.register(this, fd)
+  }
+
+  read(offset: number, length: number): Uint8Array {
+    return readFully(this.#fd, offset, Math.min(length, this.size - offset), this.#path)
+  }
+}
+
+function openForReading(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'ENOTDIR') throw tapeMissing(path, error)
+    if (code === 'EISDIR') throw tapeIsDirectory(path)
+    throw tapeUnreadable(path, error)
+  }
+}
+
+/** Reads until `length` bytes are there or the file ends. */
+export function readFully(fd: number, offset: number, length: number, path: string): Uint8Array {
+  const bytes = Buffer.allocUnsafeSlow(Math.max(0, length))
+  let filled = 0
+  try {
+    while (filled < length) {
+      const read = readSync(fd, bytes, filled, Math.min(length - filled, 1 << 30), offset + filled)
+      if (read === 0) break
+      filled += read
+    }
+  } catch (error) {
+    throw tapeUnreadable(path, error)
+  }
+  return filled === length ? bytes : bytes.subarray(0, filled)
+}

@@ -1,0 +1,33 @@
+import crypto from 'node:crypto'
+import fs from 'node:fs'
+import process from 'node:process'
+import zlib from 'node:zlib'
+
+/**
+ * The system calls of the tape, taken when this module loads. A recorder
+ * patches these modules later in the same process; the tape must never be
+ * recorded onto itself.
+ */
+export const {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+  writevSync,
+} = fs
+
+export const { createHash, createPublicKey, hash, sign, verify } = crypto
+export const { crc32, deflateRawSync, gunzipSync, inflateRawSync } = zlib
+
+const { hrtime } = process
+const nanoseconds = hrtime.bigint
+
+/** Monotonic clock in milliseconds. */
+export const monotonicMs = (): number => Number(nanoseconds()) / 1e6

@@ -1,0 +1,93 @@
+import { appendFileSync, mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openTape } from './open-tape.js'
+import { TapeWriter } from './tape-writer.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'retake-writer-'))
+let files = 0
+const freshPath = (): string => join(folder, `${files++}.tape`)
+const run = {
+  type: 'run',
+  id: 'r1',
+  name: 'demo',
+  startedAt: 1,
+  scope: 'function',
+  node: 'v20.20.2',
+  flags: [],
+} as const
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+const bytes = (value: string): Uint8Array => new TextEncoder().encode(value)
+
+test('what is appended can be read back, event by event and body by body', () => {
+  const path = freshPath()
+  let clock = 0
+  const writer = TapeWriter.create(path, run, { cwd: '/x' }, { now: () => clock++ / 3 })
+  expect(writer.append({ type: 'draw', kind: 'Date.now', value: 'ünï\tcode\n' })).toBe(1)
+  expect(writer.append({ type: 'call', kind: 'tool', name: 'add' }, bytes('[1,2]'))).toBe(2)
+  expect(writer.append({ type: 'output', stream: 'stdout' }, bytes('hi\n{"seq":9'))).toBe(3)
+  writer.append({ type: 'end', exitCode: 0 })
+  expect(openTape(path).status).toBe('ended')
+  writer.seal()
+  const tape = openTape(path)
+  expect(tape.status).toBe('sealed')
+  expect(tape.count).toBe(6)
+  expect(tape.run).toEqual({ seq: 0, at: 0, format: 1, ...run })
+  expect(tape.details).toEqual({ cwd: '/x' })
+  expect([...tape.events(1, 3)]).toEqual([
+    { seq: 1, at: 0.333, type: 'draw', kind: 'Date.now', value: 'ünï\tcode\n' },
+    { seq: 2, at: 0.667, type: 'call', kind: 'tool', name: 'add' },
+  ])
+  expect(text(tape.body(2))).toBe('[1,2]')
+  expect(text(tape.body(3))).toBe('hi\n{"seq":9')
+  expect(tape.body(1)).toHaveLength(0)
+  expect(tape.verify()).toMatchObject({ ok: true, count: 6, signature: 'none' })
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
+test('a seal can be signed, and the tape says by which key', () => {
+  const path = freshPath()
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const writer = TapeWriter.create(path, run, {})
+  writer.append({ type: 'timer', kind: 'timeout', ms: 5 })
+  writer.seal({ privateKey })
+  const x = publicKey.export({ format: 'jwk' }).x ?? ''
+  expect(openTape(path).verify()).toMatchObject({
+    ok: true,
+    signature: 'valid',
+    key: Buffer.from(x, 'base64url').toString('base64'),
+  })
+})
+
+test('reopening cuts a torn tail and continues the chain', () => {
+  const path = freshPath()
+  const first = TapeWriter.create(path, run, {}, { now: () => 100 })
+  first.append({ type: 'note', kind: 'mark', name: 'a' })
+  first.append({ type: 'output', stream: 'stderr' }, bytes('light'))
+  first.close()
+  const whole = readFileSync(path)
+  appendFileSync(path, '{"seq":3,"at":1')
+  expect(openTape(path)).toMatchObject({ count: 3, tornBytes: 15, status: 'truncated' })
+  const second = TapeWriter.reopen(path)
+  expect(readFileSync(path).equals(whole)).toBe(true)
+  expect(second.append({ type: 'end', signal: 'SIGKILL' })).toBe(3)
+  second.seal()
+  const tape = openTape(path)
+  expect(tape.verify()).toMatchObject({ ok: true, count: 5 })
+  expect(tape.event(3).at).toBeGreaterThanOrEqual(100)
+  expect(() => TapeWriter.reopen(path)).toThrow(/sealed/)
+})
+
+test('barriers sync only what was appended since the last one', () => {
+  const writer = TapeWriter.create(freshPath(), run, {})
+  writer.barrier()
+  writer.barrier()
+  expect(writer.syncs).toBe(1)
+  writer.append({ type: 'note', kind: 'mark', name: 'a' })
+  writer.barrier()
+  expect(writer.syncs).toBe(2)
+  writer.close()
+  expect(() => writer.append({ type: 'note', kind: 'mark', name: 'a' })).toThrow(/closed/)
+})

@@ -1,0 +1,124 @@
+import { Buffer } from 'node:buffer'
+import type { KeyObject } from 'node:crypto'
+import { lineEnvelope, lineEvent } from '../codec.js'
+import { tapeSealed } from '../errors.js'
+import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
+import { recover } from '../recovery.js'
+import { RecordEncoder, type SealSigner } from '../record-encoder.js'
+import { Tape } from '../tape.js'
+import { openFileSource } from './file-source.js'
+import { createPublicKey, monotonicMs, sign } from './native.js'
+import { nodeDoor } from './node-door.js'
+import { TapeFile } from './tape-file.js'
+
+export interface TapeWriterOptions {
+  /** Milliseconds since the run started. */
+  readonly now?: () => number
+}
+
+/**
+ * Writes one tape. `append` returns when the event is written to the file: it
+ * survives the death of the process. After `barrier` it survives the death of
+ * the machine. One tape has one writer; nothing stops a second process from
+ * writing the same file.
+ */
+export class TapeWriter {
+  readonly path: string
+  readonly #file: TapeFile
+  readonly #encoder: RecordEncoder
+  readonly #now: () => number
+
+  private constructor(file: TapeFile, encoder: RecordEncoder, now: () => number) {
+    this.path = file.path
+    this.#file = file
+    this.#encoder = encoder
+    this.#now = now
+  }
+
+  /** Starts a tape at a path that must be free, and writes its run record. */
+  static create(
+    path: string,
+    run: Omit<NewEvent<RunEvent>, 'format'>,
+    details: RunDetails,
+    options: TapeWriterOptions = {},
+  ): TapeWriter {
+    const writer = new TapeWriter(
+      TapeFile.create(path),
+      new RecordEncoder(nodeDoor),
+      options.now ?? clockFrom(0),
+    )
+    const { type, ...rest } = run
+    writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
+    return writer
+  }
+
+  /**
+   * Goes on with a tape whose writer is gone: to resume the run, or to put an
+   * end and a seal on it. A torn tail is cut off. Refuses sealed and corrupt
+   * tapes.
+   */
+  static reopen(path: string, options: TapeWriterOptions = {}): TapeWriter {
+    const source = openFileSource(path)
+    const tape = Tape.open(nodeDoor, source, path)
+    if (tape.status === 'sealed') throw tapeSealed(path)
+    const encoder = new RecordEncoder(nodeDoor)
+    const { end } = recover(nodeDoor, source, path, ({ line }) => {
+      const { type, seq } = lineEvent(line)
+      const envelope = lineEnvelope(line)
+      const text = line.text.slice(0, line.tab)
+      encoder.skip({ text, type, envelope, lineCrc: line.crc, body: () => tape.body(seq) })
+    })
+    const last = tape.event(tape.count - 1)
+    return new TapeWriter(
+      TapeFile.continueAt(path, end),
+      encoder,
+      options.now ?? clockFrom(last.at),
+    )
+  }
+
+  /** Writes an event and answers with its number. The body is not kept after the call. */
+  append(event: NewEvent, body?: Uint8Array): number {
+    const { seq } = this.#encoder
+    this.#file.append(this.#encoder.encode(event, this.#at(), body))
+    return seq
+  }
+
+  /** Everything appended so far is on disk when this returns. Free when nothing was appended since the last one. */
+  barrier(): void {
+    this.#file.sync()
+  }
+
+  /** How often a barrier had to wait for the disk. */
+  get syncs(): number {
+    return this.#file.syncs
+  }
+
+  /** Finishes the tape: seal, index, sync, close. With a private ed25519 key the seal is signed. */
+  seal(options: { readonly privateKey?: KeyObject } = {}): void {
+    const { privateKey } = options
+    const event = this.#encoder.sealEvent(privateKey && ed25519Signer(privateKey))
+    this.#file.append(this.#encoder.encode(event, this.#at()))
+    this.#file.sync()
+    this.#file.close()
+  }
+
+  /** Closes the file without a seal; `reopen` can go on. */
+  close(): void {
+    this.#file.close()
+  }
+
+  #at(): number {
+    return Math.round(this.#now() * 1000) / 1000
+  }
+}
+
+function clockFrom(startMs: number): () => number {
+  const origin = monotonicMs() - startMs
+  return () => monotonicMs() - origin
+}
+
+function ed25519Signer(privateKey: KeyObject): SealSigner {
+  const { x } = createPublicKey(privateKey).export({ format: 'jwk' })
+  const key = Buffer.from(x ?? '', 'base64url').toString('base64')
+  return (message) => ({ key, signature: sign(null, message, privateKey).toString('base64') })
+}

@@ -1,0 +1,119 @@
+import { Chain } from './chain.js'
+import { type Envelope, eventText, LINE_END_LENGTH, lineEnd, lineStart } from './codec.js'
+import type { WriterDoor } from './door.js'
+import { isHeavy, type NewEvent, type SealEvent } from './events.js'
+import { MerkleTree } from './merkle.js'
+import { type SealStatement, sealMessage } from './seal.js'
+
+const NEWLINE = 10
+const NEWLINE_BYTES = Uint8Array.of(NEWLINE)
+const EMPTY = new Uint8Array(0)
+/** Records with larger stored bytes are handed out in pieces instead of being copied together. */
+const COPY_MAX_BYTES = 1 << 16
+
+/** Signs a message: raw ed25519 public key and signature, both base64. */
+export type SealSigner = (message: Uint8Array) => {
+  readonly key: string
+  readonly signature: string
+}
+
+/**
+ * Turns events into the bytes of a tape, one after the other. It holds all the
+ * state of a growing tape except the file: numbering, chain, Merkle tree.
+ */
+export class RecordEncoder {
+  readonly #door: WriterDoor
+  readonly #chain: Chain
+  readonly #tree: MerkleTree
+  readonly #text = new TextEncoder()
+  #scratch = new Uint8Array(4 * COPY_MAX_BYTES)
+  #seed = 0
+  #seq = 0
+
+  constructor(door: WriterDoor) {
+    this.#door = door
+    this.#chain = new Chain(door)
+    this.#tree = new MerkleTree(door)
+  }
+
+  /** Number of the next event. */
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** CRC seed of the tape. */
+  get seed(): number {
+    return this.#seed
+  }
+
+  /** Takes in a record that is on tape already, to go on after it. */
+  skip(record: {
+    readonly text: string
+    readonly type: NewEvent['type']
+    readonly envelope: Envelope
+    readonly lineCrc: number
+    readonly body: () => Uint8Array
+  }): void {
+    if (isHeavy(record.type)) {
+      const { envelope } = record
+      this.#tree.add(
+        this.#chain.addHeavy(
+          record.text,
+          envelope.size ?? envelope.stored ?? 0,
+          envelope.sha ?? '',
+        ),
+      )
+    } else {
+      this.#chain.addLight(record.text, record.body())
+    }
+    if (this.#seq === 0) this.#seed = record.lineCrc
+    this.#seq++
+  }
+
+  /** The record as pieces to be written in order; they are good until the next call. */
+  encode(event: NewEvent, at: number, body: Uint8Array = EMPTY): readonly Uint8Array[] {
+    const text = eventText(event, this.#seq, at)
+    let envelope: Envelope = body.length > 0 ? { stored: body.length } : {}
+    if (isHeavy(event.type)) {
+      const sha = body.length > 0 ? this.#door.sha256(body) : ''
+      const chain = this.#chain.addHeavy(text, body.length, sha)
+      if (event.type !== 'seal') this.#tree.add(chain)
+      envelope = { ...envelope, ...(sha === '' ? {} : { sha }), chain }
+    } else {
+      this.#chain.addLight(text, body)
+    }
+    return this.#frame(text, envelope, body)
+  }
+
+  /** The event that seals everything encoded so far. */
+  sealEvent(sign?: SealSigner): NewEvent<SealEvent> {
+    const statement: SealStatement = {
+      count: this.#seq,
+      chain: this.#chain.head,
+      lights: this.#chain.lightsDigest(),
+      root: this.#tree.root(),
+    }
+    const signed = sign?.(sealMessage(statement))
+    return { type: 'seal', count: statement.count, root: statement.root, ...signed }
+  }
+
+  #frame(text: string, envelope: Envelope, stored: Uint8Array): readonly Uint8Array[] {
+    const storedCrc = stored.length > 0 ? this.#door.crc32(stored, this.#seed) : undefined
+    const start = lineStart(text, envelope, storedCrc)
+    const room = start.length * 3 + LINE_END_LENGTH + COPY_MAX_BYTES + 1
+    if (this.#scratch.length < room) this.#scratch = new Uint8Array(room)
+    const startBytes = this.#text.encodeInto(start, this.#scratch).written
+    const lineCrc = this.#door.crc32(this.#scratch.subarray(0, startBytes), this.#seed)
+    this.#text.encodeInto(lineEnd(lineCrc), this.#scratch.subarray(startBytes))
+    const lineBytes = startBytes + LINE_END_LENGTH
+    if (this.#seq === 0) this.#seed = lineCrc
+    this.#seq++
+    if (stored.length === 0) return [this.#scratch.subarray(0, lineBytes)]
+    if (stored.length > COPY_MAX_BYTES) {
+      return [this.#scratch.subarray(0, lineBytes), stored, NEWLINE_BYTES]
+    }
+    this.#scratch.set(stored, lineBytes)
+    this.#scratch[lineBytes + stored.length] = NEWLINE
+    return [this.#scratch.subarray(0, lineBytes + stored.length + 1)]
+  }
+}

@@ -1,0 +1,96 @@
+import { Chain } from './chain.js'
+import { bodySize, lineEnvelope, lineEvent } from './codec.js'
+import type { TapeDoor } from './door.js'
+import { TapeError } from './errors.js'
+import { isHeavy, type SealEvent } from './events.js'
+import type { Frames } from './frames.js'
+import { MerkleTree } from './merkle.js'
+import { checkSignature, type SignatureState } from './seal.js'
+
+/** What a full check of a tape found. */
+export interface VerifyResult {
+  readonly ok: boolean
+  readonly count: number
+  /** Chain hash of the last heavy event that was checked. */
+  readonly chain: string
+  readonly signature: SignatureState
+  /** Public key of the signature, base64. */
+  readonly key?: string
+  /** The first event that is not what was recorded. */
+  readonly problem?: { readonly seq: number; readonly message: string }
+}
+
+interface Checked {
+  readonly count: number
+  body(seq: number): Uint8Array
+}
+
+/** Recomputes every digest of a tape and compares. */
+export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): VerifyResult {
+  const chain = new Chain(door)
+  const tree = new MerkleTree(door)
+  let signature: SignatureState = 'none'
+  let key: string | undefined
+  let seq = 0
+  const bad = (message: string): VerifyResult => ({
+    ok: false,
+    count: tape.count,
+    chain: chain.head,
+    signature,
+    ...(key === undefined ? {} : { key }),
+    problem: { seq, message },
+  })
+  for (; seq < tape.count; seq++) {
+    try {
+      const { line } = frames.frame(seq)
+      const event = lineEvent(line)
+      const envelope = lineEnvelope(line)
+      const text = line.text.slice(0, line.tab)
+      const body = tape.body(seq)
+      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
+      if (body.length !== bodySize(envelope))
+        return bad('its body has another length than recorded')
+      if (!isHeavy(event.type)) {
+        chain.addLight(text, body)
+        continue
+      }
+      const before = { chain: chain.head, lights: chain.lightsDigest(), root: tree.root() }
+      if (event.type === 'seal') {
+        const found = sealProblem(event, { count: seq, root: before.root }, tape.count)
+        if (found !== undefined) return bad(found)
+        signature = checkSignature(door, event, { count: seq, ...before })
+        key = event.key
+        if (signature === 'invalid') return bad('the signature of the seal is not valid')
+      }
+      if (body.length > 0 && envelope.sha === undefined) return bad('it has no sha256')
+      if (chain.addHeavy(text, body.length, envelope.sha ?? '') !== envelope.chain) {
+        return bad(
+          'it does not follow from the events before it: one was changed, added, moved or removed',
+        )
+      }
+      tree.add(chain.head)
+    } catch (error) {
+      if (error instanceof TapeError || error instanceof SyntaxError) return bad(error.message)
+      throw error
+    }
+  }
+  return {
+    ok: true,
+    count: tape.count,
+    chain: chain.head,
+    signature,
+    ...(key === undefined ? {} : { key }),
+  }
+}
+
+function sealProblem(
+  seal: SealEvent,
+  found: { readonly count: number; readonly root: string },
+  count: number,
+): string | undefined {
+  if (seal.count !== found.count)
+    return `the seal counts ${seal.count} events, but there are ${found.count}`
+  if (seal.root !== found.root) return 'the seal has another Merkle root than the events'
+  if (seal.seq !== count - 1) return 'an event follows the seal'
+  return undefined
+}
