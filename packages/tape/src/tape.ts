@@ -1,4 +1,4 @@
-import { bodySize, lineEnvelope, lineEvent } from './codec.js'
+import { bodySize, parseEnvelope, parseEvent } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { noSuchEvent, tapeCorrupt } from './errors.js'
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
@@ -54,7 +54,7 @@ export class Tape {
 
   event(seq: number): TapeEvent {
     this.#check(seq)
-    return lineEvent(this.#frames.frame(seq).line)
+    return parseEvent(this.#frames.frame(seq).eventText)
   }
 
   /** Events `from` up to, not including, `to`. */
@@ -66,7 +66,7 @@ export class Tape {
   body(seq: number): Uint8Array {
     this.#check(seq)
     const frame = this.#frames.frame(seq)
-    const envelope = lineEnvelope(frame.line)
+    const envelope = parseEnvelope(frame.envelopeText)
     if (bodySize(envelope) === 0) return EMPTY
     const body = this.#frames.stored(frame)
     if (envelope.sha !== undefined && this.#door.sha256(body) !== envelope.sha) {
@@ -82,14 +82,20 @@ export class Tape {
   /** Length of the body, without reading it. */
   bodySize(seq: number): number {
     this.#check(seq)
-    return bodySize(lineEnvelope(this.#frames.frame(seq).line))
+    return bodySize(parseEnvelope(this.#frames.frame(seq).envelopeText))
+  }
+
+  /** sha256 of the body of a heavy event, without reading the body; undefined when it has none. */
+  bodySha(seq: number): string | undefined {
+    this.#check(seq)
+    return parseEnvelope(this.#frames.frame(seq).envelopeText).sha
   }
 
   /** Chain hash of event `seq`, or of the last heavy event before it: names everything up to there. */
   chainAt(seq: number): string {
     this.#check(seq)
     for (let at = seq; at >= 0; at--) {
-      const { chain } = lineEnvelope(this.#frames.frame(at).line)
+      const { chain } = parseEnvelope(this.#frames.frame(at).envelopeText)
       if (chain !== undefined) return chain
     }
     return ''

@@ -1,0 +1,170 @@
+import { natives } from '../natives.js'
+import { currentSession } from '../scope.js'
+import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+/** Every way to ask what time it is. */
+export function patchClock(): Undo {
+  return undoAll([
+    patchDate(),
+    patchPerformance(),
+    patchHrtime(),
+    patchDateTimeFormat(),
+    patchEventTimeStamp(),
+    patchFileLastModified(),
+    patchTemporal(),
+  ])
+}
+
+/** Milliseconds since the epoch, drawn from the current run if there is one. */
+export function now(): number {
+  const session = currentSession()
+  return session ? session.draw('Date.now', nativeNow) : nativeNow()
+}
+
+const nativeNow = (): number => natives.dateNow.call(natives.Date)
+
+function patchDate(): Undo {
+  const Native = natives.Date
+  // A function, not a class: `Date()` without `new` must work, and subclasses construct through it.
+  function PatchedDate(this: unknown, ...args: unknown[]): unknown {
+    if (new.target === undefined) return new Native(now()).toString()
+    return Reflect.construct(Native, args.length === 0 ? [now()] : args, new.target)
+  }
+  dressLike(PatchedDate, Native)
+  Object.defineProperty(PatchedDate, 'prototype', { value: Native.prototype, writable: false })
+  Object.defineProperty(PatchedDate, 'now', { value: now, writable: true, configurable: true })
+  return undoAll([
+    replace(Native.prototype, 'constructor', PatchedDate),
+    replace(globalThis, 'Date', PatchedDate),
+  ])
+}
+
+function patchPerformance(): Undo {
+  const perf = globalThis.performance
+  const performanceNow = (): number => {
+    const session = currentSession()
+    return session ? session.draw('performance.now', natives.performanceNow) : natives.performanceNow()
+  }
+  const { timeOrigin } = perf
+  const mark = perf.mark.bind(perf)
+  const measure = perf.measure.bind(perf)
+  return undoAll([
+    replace(perf, 'now', performanceNow),
+    replaceGetter(perf, 'timeOrigin', () => {
+      const session = currentSession()
+      return session ? session.draw('performance.timeOrigin', () => timeOrigin) : timeOrigin
+    }),
+    replace(perf, 'mark', (name: string, options?: Parameters<typeof perf.mark>[1]) =>
+      currentSession() === undefined || options?.startTime !== undefined
+        ? mark(name, options)
+        : mark(name, { ...options, startTime: performanceNow() }),
+    ),
+    replace(perf, 'measure', (name: string, start?: any, end?: string) => {
+      if (currentSession() === undefined) return measure(name, start, end)
+      const options = typeof start === 'object' && start !== null ? start : { start, end }
+      const untilNow = options.end === undefined && options.duration === undefined
+      return measure(name, untilNow ? { ...options, end: performanceNow() } : options)
+    }),
+  ])
+}
+
+function patchHrtime(): Undo {
+  const bigint = (): bigint => {
+    const session = currentSession()
+    if (session === undefined) return natives.hrtimeBigint()
+    return BigInt(session.draw('process.hrtime', () => natives.hrtimeBigint().toString()))
+  }
+  const hrtime = (previous?: [number, number]): [number, number] => {
+    const time = bigint()
+    let seconds = Number(time / 1_000_000_000n)
+    let nanoseconds = Number(time % 1_000_000_000n)
+    if (previous !== undefined) {
+      seconds -= previous[0]
+      nanoseconds -= previous[1]
+      if (nanoseconds < 0) {
+        seconds -= 1
+        nanoseconds += 1_000_000_000
+      }
+    }
+    return [seconds, nanoseconds]
+  }
+  hrtime.bigint = bigint
+  return replace(process, 'hrtime', hrtime)
+}
+
+/** `format()` without a date means now. */
+function patchDateTimeFormat(): Undo {
+  const prototype = Intl.DateTimeFormat.prototype
+  const format = Object.getOwnPropertyDescriptor(prototype, 'format')?.get
+  const formatToParts = prototype.formatToParts
+  const bound = new WeakMap<Intl.DateTimeFormat, (date?: Date | number) => string>()
+  return undoAll([
+    replaceGetter(prototype, 'format', function (this: Intl.DateTimeFormat) {
+      const native = format?.call(this) as (date?: Date | number) => string
+      let wrapper = bound.get(this)
+      if (wrapper === undefined) {
+        wrapper = (date) => native(date === undefined ? now() : date)
+        bound.set(this, wrapper)
+      }
+      return wrapper
+    }),
+    replace(prototype, 'formatToParts', function (this: Intl.DateTimeFormat, date?: Date | number) {
+      return formatToParts.call(this, date === undefined ? now() : date)
+    }),
+  ])
+}
+
+function patchEventTimeStamp(): Undo {
+  const native = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')?.get
+  if (native === undefined) return () => {}
+  const drawn = new WeakMap<Event, number>()
+  return replaceGetter(Event.prototype, 'timeStamp', function (this: Event) {
+    const known = drawn.get(this)
+    if (known !== undefined) return known
+    const session = currentSession()
+    const time: number = native.call(this)
+    if (session === undefined) return time
+    const value = session.draw('Event.timeStamp', () => time)
+    drawn.set(this, value)
+    return value
+  })
+}
+
+function patchFileLastModified(): Undo {
+  const Native = (globalThis as { File?: typeof File }).File
+  if (Native === undefined) return () => {}
+  const PatchedFile = new Proxy(Native, {
+    construct(target, args: unknown[], newTarget) {
+      const options = args[2] as { lastModified?: number } | undefined
+      const dated =
+        currentSession() === undefined || options?.lastModified !== undefined
+          ? args
+          : [args[0], args[1], { ...options, lastModified: now() }]
+      return Reflect.construct(target, dated, newTarget)
+    },
+  })
+  return replace(globalThis, 'File', PatchedFile)
+}
+
+/** Node 26 has `Temporal`; all of `Temporal.Now` follows from the instant. */
+function patchTemporal(): Undo {
+  const temporal = (globalThis as { Temporal?: any }).Temporal
+  if (temporal?.Now === undefined) return () => {}
+  const nativeInstant = temporal.Now.instant.bind(temporal.Now)
+  const zoneId = temporal.Now.timeZoneId.bind(temporal.Now)
+  const instant = (): any => {
+    const session = currentSession()
+    if (session === undefined) return nativeInstant()
+    const nanoseconds = session.draw('Temporal.Now', () => String(nativeInstant().epochNanoseconds))
+    return new temporal.Instant(BigInt(nanoseconds))
+  }
+  const zoned = (zone?: unknown): any => instant().toZonedDateTimeISO(zone ?? zoneId())
+  return undoAll([
+    replace(temporal.Now, 'instant', instant),
+    replace(temporal.Now, 'zonedDateTimeISO', zoned),
+    replace(temporal.Now, 'plainDateTimeISO', (zone?: unknown) => zoned(zone).toPlainDateTime()),
+    replace(temporal.Now, 'plainDateISO', (zone?: unknown) => zoned(zone).toPlainDate()),
+    replace(temporal.Now, 'plainTimeISO', (zone?: unknown) => zoned(zone).toPlainTime()),
+  ])
+}

@@ -1,0 +1,28 @@
+import { syncBuiltinESMExports } from 'node:module'
+import { patchClock } from './clock.js'
+import { patchFetch } from './fetch.js'
+import { patchOutput } from './output.js'
+import { undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+import { patchRandom } from './random.js'
+import { patchTimers } from './timers.js'
+
+let undo: Undo | undefined
+
+/**
+ * Puts Retake between the program and the outside. While no run is active every
+ * patched function hands straight on to the native one. Calling it again does
+ * nothing; `uninstall` takes everything back.
+ */
+export function install(): void {
+  if (undo !== undefined) return
+  undo = undoAll([patchClock(), patchRandom(), patchTimers(), patchFetch(), patchOutput()])
+  // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
+  syncBuiltinESMExports()
+}
+
+export function uninstall(): void {
+  undo?.()
+  undo = undefined
+  syncBuiltinESMExports()
+}

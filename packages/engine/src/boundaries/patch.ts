@@ -1,0 +1,50 @@
+/** Takes one patch back. */
+export type Undo = () => void
+
+/**
+ * Replaces one property and says how to put it back. Keeps the property's
+ * flags, so that the patched object looks like the original.
+ */
+export function replace(target: object, key: PropertyKey, value: unknown): Undo {
+  const original = Object.getOwnPropertyDescriptor(target, key)
+  Object.defineProperty(target, key, {
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: original?.enumerable ?? false,
+  })
+  return () => restore(target, key, original)
+}
+
+/** Replaces a getter. */
+export function replaceGetter(target: object, key: PropertyKey, get: (this: any) => unknown): Undo {
+  const original = Object.getOwnPropertyDescriptor(target, key)
+  Object.defineProperty(target, key, {
+    get,
+    ...(original?.set && { set: original.set }),
+    configurable: true,
+    enumerable: original?.enumerable ?? false,
+  })
+  return () => restore(target, key, original)
+}
+
+function restore(target: object, key: PropertyKey, original: PropertyDescriptor | undefined): void {
+  if (original === undefined) Reflect.deleteProperty(target, key)
+  else Object.defineProperty(target, key, original)
+}
+
+/** Gives `wrapper` the name, length and own properties of `original`. */
+export function dressLike<F extends Function>(wrapper: F, original: Function): F {
+  for (const key of Reflect.ownKeys(original)) {
+    if (key === 'prototype') continue
+    const descriptor = Object.getOwnPropertyDescriptor(original, key)
+    if (descriptor) Object.defineProperty(wrapper, key, { ...descriptor, configurable: true })
+  }
+  return wrapper
+}
+
+export function undoAll(undos: readonly Undo[]): Undo {
+  return () => {
+    for (const undo of undos.toReversed()) undo()
+  }
+}

@@ -1,0 +1,102 @@
+import crypto from 'node:crypto'
+import { natives } from '../natives.js'
+import { currentSession } from '../scope.js'
+import { answerLater } from './answer-later.js'
+import { dressLike, replace, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+/** `Math.random`, `node:crypto` and WebCrypto: random numbers, bytes and ids. */
+export function patchRandom(): Undo {
+  return undoAll([patchMath(), patchNodeCrypto(), patchWebCrypto()])
+}
+
+function patchMath(): Undo {
+  return replace(Math, 'random', () => {
+    const session = currentSession()
+    return session ? session.draw('Math.random', natives.random) : natives.random()
+  })
+}
+
+function patchNodeCrypto(): Undo {
+  const { randomBytes, randomFill, randomFillSync, randomInt, randomUUID } = crypto
+  const patchedBytes = dressLike((size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
+    const session = currentSession()
+    if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
+    if (callback !== undefined) checkSize(size)
+    const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
+    return callback ? answerLater('crypto.randomBytes', () => callback(null, bytes)) : bytes
+  }, randomBytes)
+  const fill = (kind: string, target: NodeJS.ArrayBufferView | ArrayBuffer, offset = 0, size?: number): void => {
+    const view = bytesOf(target)
+    const elementSize = (target as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1
+    const start = offset * elementSize
+    const length = size === undefined ? view.length - start : size * elementSize
+    view.set(drawBytes(kind, length, () => natives.randomBytes(length)), start)
+  }
+  return undoAll([
+    replace(crypto, 'randomBytes', patchedBytes),
+    replace(crypto, 'randomFillSync', (target: Buffer, offset?: number, size?: number) => {
+      if (currentSession() === undefined) return randomFillSync(target, offset, size)
+      fill('crypto.randomFillSync', target, offset, size)
+      return target
+    }),
+    replace(crypto, 'randomFill', (target: Buffer, ...rest: any[]) => {
+      const callback = rest.pop() as (error: null, target: Buffer) => void
+      if (currentSession() === undefined) return (randomFill as Function)(target, ...rest, callback)
+      fill('crypto.randomFill', target, rest[0], rest[1])
+      answerLater('crypto.randomFill', () => callback(null, target))
+    }),
+    replace(crypto, 'randomInt', (min: number, max?: any, callback?: any) => {
+      const session = currentSession()
+      if (session === undefined) return (randomInt as Function)(min, max, callback)
+      const done = typeof max === 'function' ? max : callback
+      const value = session.draw('crypto.randomInt', () =>
+        typeof max === 'number' ? randomInt(min, max) : randomInt(min),
+      )
+      return done ? answerLater('crypto.randomInt', () => done(undefined, value)) : value
+    }),
+    replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) => {
+      const session = currentSession()
+      return session ? session.draw('crypto.randomUUID', () => randomUUID(options)) : randomUUID(options)
+    }),
+  ])
+}
+
+type WebCrypto = typeof globalThis.crypto
+
+/** `crypto.getRandomValues` of node:crypto reads through to this prototype as well. */
+function patchWebCrypto(): Undo {
+  const prototype = Object.getPrototypeOf(globalThis.crypto) as WebCrypto
+  const { getRandomValues, randomUUID } = prototype
+  return undoAll([
+    replace(prototype, 'getRandomValues', function (this: WebCrypto, array: Uint8Array) {
+      const session = currentSession()
+      if (session === undefined || !ArrayBuffer.isView(array) || array.byteLength > 65_536) {
+        return getRandomValues.call(this, array)
+      }
+      const view = bytesOf(array)
+      view.set(drawBytes('crypto.getRandomValues', view.length, () => natives.randomBytes(view.length)))
+      return array
+    }),
+    replace(prototype, 'randomUUID', function (this: WebCrypto) {
+      const session = currentSession()
+      return session ? session.draw('crypto.randomUUID', () => randomUUID.call(this)) : randomUUID.call(this)
+    }),
+  ])
+}
+
+function drawBytes(kind: string, size: number, native: () => Buffer): Buffer {
+  const session = currentSession()
+  if (session === undefined) return native()
+  return Buffer.from(session.draw(`${kind} ${size}`, () => native().toString('base64')), 'base64')
+}
+
+function checkSize(size: number): void {
+  if (!Number.isInteger(size) || size < 0) natives.randomBytes(size)
+}
+
+function bytesOf(target: NodeJS.ArrayBufferView | ArrayBuffer): Uint8Array {
+  return ArrayBuffer.isView(target)
+    ? new Uint8Array(target.buffer, target.byteOffset, target.byteLength)
+    : new Uint8Array(target)
+}

@@ -1,0 +1,64 @@
+import type { HeaderPair } from '@retake/tape'
+
+/** Never stored: their values are replaced. */
+const SECRET_HEADERS = new Set([
+  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie',
+  'set-cookie', 'x-amz-security-token', 'x-auth-token', 'x-access-token', 'x-csrf-token',
+])
+
+/**
+ * Stored but not compared: they name the host, the moment, the attempt or the
+ * connection, not what is asked. Every other header counts.
+ */
+const VOLATILE =
+  /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
+
+const HIDDEN = 'retake-hidden'
+
+/** Header values as they may stand on a tape. */
+export function maskHeaders(headers: Iterable<readonly [string, string]>): HeaderPair[] {
+  const masked: HeaderPair[] = []
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase()
+    masked.push([lower, SECRET_HEADERS.has(lower) ? maskHeaderValue(lower, value) : value])
+  }
+  return masked
+}
+
+/** Cookies keep their names and attributes, so that a replayed agent can still parse them. */
+function maskHeaderValue(name: string, value: string): string {
+  if (name === 'set-cookie') return value.replace(/^([^=;]*)=[^;]*/, `$1=${HIDDEN}`)
+  return HIDDEN
+}
+
+/** The headers that change what a request means, in a form that can be compared. */
+export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
+  return headers
+    .filter(([name]) => !VOLATILE.test(name) && !SECRET_HEADERS.has(name))
+    .map(([name, value]): HeaderPair => [name, value.replace(/boundary=\S+/, 'boundary=')])
+    .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
+}
+
+const SECRET_QUERY = /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
+
+/** The URL without keys in its query or credentials in its authority. */
+export function maskUrl(url: string): string {
+  if (!url.includes('?') && !url.includes('@')) return url
+  let parsed: URL
+  try {
+    parsed = new URL(url)
+  } catch {
+    return url
+  }
+  let changed = false
+  if (parsed.password !== '') {
+    parsed.password = HIDDEN
+    changed = true
+  }
+  for (const name of new Set(parsed.searchParams.keys())) {
+    if (!SECRET_QUERY.test(name)) continue
+    parsed.searchParams.set(name, HIDDEN)
+    changed = true
+  }
+  return changed ? parsed.href : url
+}

@@ -1,0 +1,37 @@
+import crypto from 'node:crypto'
+import timers from 'node:timers'
+
+/**
+ * The functions of this Node as they were before any patch. Retake's own code
+ * uses these, never the globals, so that it can never record itself.
+ */
+export const natives = {
+  Date,
+  dateNow: Date.now,
+  performanceNow: performance.now.bind(performance),
+  hrtimeBigint: process.hrtime.bigint.bind(process.hrtime),
+  random: Math.random,
+  randomUUID: crypto.randomUUID.bind(crypto),
+  randomBytes: crypto.randomBytes.bind(crypto) as (size: number) => Buffer,
+  fetch: globalThis.fetch,
+  setTimeout: timers.setTimeout,
+  clearTimeout: timers.clearTimeout,
+  setInterval: timers.setInterval,
+  clearInterval: timers.clearInterval,
+  setImmediate: timers.setImmediate,
+  clearImmediate: timers.clearImmediate,
+  queueMicrotask: globalThis.queueMicrotask,
+  stdoutWrite: (bytes: Uint8Array): void => void stdWrite.stdout(bytes),
+  stderrWrite: (bytes: Uint8Array): void => void stdWrite.stderr(bytes),
+} as const
+
+/** Filled on first use: touching `process.stdout` opens it. */
+const stdWrite = {
+  stdout: (bytes: Uint8Array) => process.stdout.write(bytes),
+  stderr: (bytes: Uint8Array) => process.stderr.write(bytes),
+}
+
+/** Remembers how to write to the real streams once the output boundary shadows them. */
+export function keepNativeOutput(stream: 'stdout' | 'stderr', write: (bytes: Uint8Array) => boolean): void {
+  stdWrite[stream] = write
+}

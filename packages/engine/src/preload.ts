@@ -1,0 +1,32 @@
+/**
+ * Loaded by `node --import` before the agent: opens the session that the command
+ * line asks for and makes the whole process one run.
+ */
+import { isMainThread } from 'node:worker_threads'
+import { warmUpFetch } from './boundaries/fetch.js'
+import { install } from './boundaries/install.js'
+import { errors } from './errors.js'
+import { recordProcess } from './process/record-process.js'
+import { replayProcess } from './process/replay-process.js'
+import { TASK_VARIABLE } from './process-task.js'
+import type { ProcessTask } from './process-task.js'
+
+if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
+  const task = takeTask()
+  // Children that the agent starts with its own `execArgv` must not load this file.
+  process.execArgv.splice(0, task.flagCount)
+  await warmUpFetch()
+  if (task.mode === 'record') recordProcess(task)
+  else replayProcess(task)
+  install()
+}
+
+function takeTask(): ProcessTask {
+  const text = process.env[TASK_VARIABLE] ?? ''
+  delete process.env[TASK_VARIABLE]
+  try {
+    return JSON.parse(text) as ProcessTask
+  } catch (cause) {
+    throw errors.sessionFileMissing(cause)
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * What the command line asks of an agent process, handed over in the variable
+ * `RETAKE_SESSION` and removed from the environment before agent code runs.
+ */
+export type ProcessTask = (RecordTask | ReplayTask) & {
+  /** How many of Node's own flags, from the first, were added by Retake. */
+  readonly flagCount: number
+}
+
+export interface RecordTask {
+  readonly mode: 'record'
+  readonly id: string
+  readonly name: string
+  readonly tape: string
+  /** The agent file as the user named it, and its arguments. */
+  readonly entry: string
+  readonly args: readonly string[]
+}
+
+export interface ReplayTask {
+  readonly mode: 'replay'
+  readonly tape: string
+  readonly observe: boolean
+  readonly pace: 'full' | 'recorded'
+  /** File for the `ReplayReport`. */
+  readonly report: string
+}
+
+/** What a replayed process has to say when it ends. */
+export interface ReplayReport {
+  readonly events: number
+  readonly position: number
+  readonly served: number
+  readonly reexecuted: number
+  /** Kernel resources for network and processes that were created: must be none. */
+  readonly opened: Readonly<Record<string, number>>
+  readonly divergences: readonly unknown[]
+  readonly wallMs: number
+  /** The tape ended before the program did, because the recording was cut off. */
+  readonly cutOff: boolean
+  readonly exitCode: number
+}
+
+export const TASK_VARIABLE = 'RETAKE_SESSION'

@@ -1,0 +1,12 @@
+/**
+ * Calls `last` when the process ends, after every exit listener of the agent, so
+ * that what those write is still part of the run. `last` may change the exit code.
+ */
+export function onProcessExit(last: (exitCode: number) => void): void {
+  const emit = process.emit.bind(process) as (event: string | symbol, ...args: unknown[]) => boolean
+  process.emit = function (event: string | symbol, ...args: unknown[]): boolean {
+    const heard = emit(event, ...args)
+    if (event === 'exit') last(Number(process.exitCode ?? args[0] ?? 0))
+    return heard
+  } as typeof process.emit
+}

@@ -1,0 +1,41 @@
+import { recordError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { natives } from '../natives.js'
+import type { RecordTask } from '../process-task.js'
+import { elapsed } from '../record.js'
+import { adoptProcess } from '../scope.js'
+import { maskedEnvironment } from '../secrets.js'
+import { RecordSession } from '../sessions/record-session.js'
+import { describeTerminal } from './terminal-facts.js'
+import { onProcessExit } from './process-exit.js'
+
+/** Records this whole process on a new tape, until it exits. */
+export function recordProcess(task: RecordTask): void {
+  const writer = TapeWriter.create(
+    task.tape,
+    {
+      type: 'run',
+      id: task.id,
+      name: task.name,
+      startedAt: natives.dateNow(),
+      scope: 'process',
+      node: process.version,
+      flags: [],
+    },
+    {
+      entry: task.entry,
+      args: task.args,
+      cwd: process.cwd(),
+      env: maskedEnvironment(process.env),
+      stdio: describeTerminal(),
+      platform: `${process.platform} ${process.arch}`,
+    },
+    { now: elapsed() },
+  )
+  const session = new RecordSession(writer)
+  let error: RecordedError | undefined
+  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  onProcessExit((exitCode) => session.finish({ exitCode, ...(error && { error }) }))
+  adoptProcess(session)
+}

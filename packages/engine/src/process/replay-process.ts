@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs'
+import type { RunDetails } from '@retake/tape'
+import { recordError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { natives } from '../natives.js'
+import type { ReplayReport, ReplayTask } from '../process-task.js'
+import { adoptProcess, outsideRuns } from '../scope.js'
+import { ReplaySession } from '../sessions/replay-session.js'
+import { onProcessExit } from './process-exit.js'
+import { countOpenedResources } from './opened-resources.js'
+import { imitateTerminal } from './terminal-facts.js'
+
+/** Captured before the file boundary is patched. */
+const writeReport = writeFileSync
+
+export const DIVERGED = 3
+
+/** Serves this whole process from the tape and writes a report when it ends. */
+export function replayProcess(task: ReplayTask): void {
+  const tape = openTape(task.tape)
+  restoreSurroundings(tape.details)
+  const opened = countOpenedResources()
+  const start = natives.performanceNow()
+  const session = new ReplaySession(tape, {
+    mode: task.observe ? 'observe' : 'strict',
+    pace: task.pace,
+    onDivergence: () => {
+      if (!task.observe) stop()
+    },
+  })
+  const report = (exitCode: number): void => {
+    const result: ReplayReport = {
+      events: tape.count,
+      position: session.position,
+      ...session.counts,
+      opened: opened(),
+      divergences: session.divergences,
+      wallMs: natives.performanceNow() - start,
+      cutOff: tape.status === 'truncated' && session.position >= tape.count,
+      exitCode,
+    }
+    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+  }
+  const stop = (): void => {
+    report(DIVERGED)
+    // Not process.exit: the agent's exit listeners would go on running past the divergence.
+    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+  }
+  let error: RecordedError | undefined
+  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  onProcessExit((exitCode) => {
+    session.finish({ exitCode, ...(error && { error }) })
+    if (session.divergences.length > 0) process.exitCode = DIVERGED
+    report(session.divergences.length > 0 ? DIVERGED : exitCode)
+  })
+  adoptProcess(session)
+}
+
+/** Environment, terminal and zone as they were; secrets stay placeholders. */
+function restoreSurroundings(details: RunDetails): void {
+  if (details.env) {
+    for (const name of Object.keys(process.env)) if (!(name in details.env)) delete process.env[name]
+    Object.assign(process.env, details.env)
+  }
+  if (details.stdio) imitateTerminal(details.stdio as never)
+}

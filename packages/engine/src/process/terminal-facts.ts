@@ -1,0 +1,48 @@
+import type { WriteStream } from 'node:tty'
+
+/** What programs ask about their terminal before they decide how to print. */
+interface StreamFacts {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+  readonly colorDepth?: number
+}
+
+type TerminalFacts = Readonly<Record<string, StreamFacts>>
+
+export function describeTerminal(): Record<string, StreamFacts> {
+  return { stdin: factsOf(process.stdin as never), stdout: factsOf(process.stdout), stderr: factsOf(process.stderr) }
+}
+
+function factsOf(stream: Partial<WriteStream>): StreamFacts {
+  return {
+    ...(stream.isTTY === true && { isTTY: true }),
+    ...(stream.columns !== undefined && { columns: stream.columns }),
+    ...(stream.rows !== undefined && { rows: stream.rows }),
+    ...(stream.getColorDepth && { colorDepth: stream.getColorDepth() }),
+  }
+}
+
+/** Makes the streams of this process look like those of the recorded one. */
+export function imitateTerminal(facts: TerminalFacts): void {
+  for (const name of ['stdout', 'stderr'] as const) {
+    const recorded = facts[name] ?? {}
+    const stream = process[name]
+    define(stream, 'isTTY', recorded.isTTY)
+    define(stream, 'columns', recorded.columns)
+    define(stream, 'rows', recorded.rows)
+    if (recorded.colorDepth === undefined) {
+      define(stream, 'getColorDepth', undefined)
+      define(stream, 'hasColors', undefined)
+      continue
+    }
+    const colors = 2 ** recorded.colorDepth
+    define(stream, 'getColorDepth', () => recorded.colorDepth)
+    define(stream, 'hasColors', (count: unknown = 16) => (typeof count === 'number' ? count : 16) <= colors)
+    define(stream, 'getWindowSize', () => [recorded.columns, recorded.rows])
+  }
+}
+
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, configurable: true })
+}

@@ -1,0 +1,67 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { encodeBody, recordError } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { install } from './boundaries/install.js'
+import { errors } from './errors.js'
+import { natives } from './natives.js'
+import { newRunId } from './run-id.js'
+import { currentSession, insideRun, outsideRuns } from './scope.js'
+import { RecordSession } from './sessions/record-session.js'
+
+export interface RecordOptions {
+  /** What the run is called in lists. */
+  readonly name: string
+  /** Folder for the tape; `.retake/runs` under the working directory unless set. */
+  readonly dir?: string
+}
+
+/** A finished recording. */
+export interface RecordedRun {
+  readonly id: string
+  readonly name: string
+  /** Path of the tape. */
+  readonly path: string
+}
+
+/**
+ * Runs `agent` and records everything it touches on a new tape. Many recordings
+ * can run at once in one process; each keeps to its own calls. When `agent`
+ * throws, the tape is finished and the same error is thrown on.
+ */
+export async function record<T>(options: RecordOptions, agent: () => T | Promise<T>): Promise<{ output: T; run: RecordedRun }> {
+  install()
+  if (currentSession() !== undefined) throw errors.nestedRun()
+  const { session, run } = outsideRuns(() => openRecording(options))
+  return insideRun(session, async () => {
+    try {
+      const output = await agent()
+      const { as, body } = encodeBody(output)
+      outsideRuns(() => session.finish({ as, body }))
+      return { output, run }
+    } catch (error) {
+      outsideRuns(() => session.finish({ error: recordError(error) }))
+      throw error
+    }
+  })
+}
+
+function openRecording(options: RecordOptions): { session: RecordSession; run: RecordedRun } {
+  const id = newRunId()
+  const dir = path.resolve(options.dir ?? path.join('.retake', 'runs'))
+  mkdirSync(dir, { recursive: true })
+  const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
+  const writer = TapeWriter.create(
+    run.path,
+    { type: 'run', id, name: options.name, startedAt: natives.dateNow(), scope: 'function', node: process.version, flags: [] },
+    { platform: `${process.platform} ${process.arch}`, cwd: process.cwd() },
+    { now: elapsed() },
+  )
+  return { session: new RecordSession(writer), run }
+}
+
+/** Milliseconds since now, to the microsecond. */
+export function elapsed(): () => number {
+  const start = natives.performanceNow()
+  return () => Math.round((natives.performanceNow() - start) * 1000) / 1000
+}

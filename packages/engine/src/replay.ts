@@ -1,0 +1,57 @@
+import { encodeBody, recordError } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { install } from './boundaries/install.js'
+import { errors } from './errors.js'
+import type { ReplayDiverged } from './errors.js'
+import { currentSession, insideRun, outsideRuns } from './scope.js'
+import type { Divergence } from './sessions/divergence.js'
+import { ReplaySession } from './sessions/replay-session.js'
+
+export interface ReplayFunctionOptions {
+  /** `strict` (default) throws at the first difference; `observe` collects every one and goes on. */
+  readonly mode?: 'strict' | 'observe'
+  /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
+  readonly pace?: 'full' | 'recorded'
+}
+
+/**
+ * Runs `agent` again, served from the tape: no socket opens, no file is written,
+ * no tool runs. Returns what it returned when recorded, throws what it threw, or
+ * throws `ReplayDiverged` at the first point where it does something else.
+ */
+export async function replay<T>(
+  tape: string,
+  agent: () => T | Promise<T>,
+  options: ReplayFunctionOptions = {},
+): Promise<{ output: T; divergences: readonly Divergence[] }> {
+  install()
+  if (currentSession() !== undefined) throw errors.nestedRun()
+  const opened = outsideRuns(() => openTape(tape))
+  let reportDivergence: (error: ReplayDiverged) => void = () => {}
+  const diverged = new Promise<never>((_, reject) => (reportDivergence = reject))
+  diverged.catch(() => {})
+  const session = new ReplaySession(opened, {
+    ...options,
+    keepAlive: true,
+    onDivergence: (error) => options.mode !== 'observe' && reportDivergence(error),
+  })
+  try {
+    const output = await Promise.race([diverged, insideRun(session, () => runToEnd(session, agent))])
+    return { output, divergences: session.divergences }
+  } finally {
+    session.close()
+  }
+}
+
+async function runToEnd<T>(session: ReplaySession, agent: () => T | Promise<T>): Promise<T> {
+  let output: T
+  try {
+    output = await agent()
+  } catch (error) {
+    outsideRuns(() => session.finish({ error: recordError(error) }))
+    throw error
+  }
+  const { as, body } = encodeBody(output)
+  outsideRuns(() => session.finish({ as, body }))
+  return output
+}

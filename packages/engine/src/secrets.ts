@@ -1,0 +1,84 @@
+/**
+ * Keeps secret values off the tape. A secret is replaced by a placeholder that
+ * names it; a replayed process gets that placeholder as the variable's value,
+ * so what it sends still matches what was stored, byte for byte.
+ *
+ * Not promised: a secret split over two chunks, encoded (base64, URL-escaped)
+ * or shorter than eight characters is not recognised.
+ */
+export class SecretMask {
+  readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
+
+  add(name: string, value: string): void {
+    const placeholder = placeholderFor(name)
+    if (value.length < SHORTEST_SECRET || value === placeholder) return
+    this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+  }
+
+  addEnvironment(env: NodeJS.ProcessEnv): void {
+    for (const [name, value] of Object.entries(env)) {
+      if (value !== undefined && looksSecret(name)) this.add(name, value)
+    }
+  }
+
+  text(text: string): string {
+    let masked = text
+    for (const { value, placeholder } of this.#secrets.values()) {
+      if (masked.includes(value)) masked = masked.replaceAll(value, placeholder)
+    }
+    return masked
+  }
+
+  bytes(bytes: Uint8Array): Uint8Array {
+    if (this.#secrets.size === 0 || bytes.length < SHORTEST_SECRET) return bytes
+    let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    for (const { needle, placeholder } of this.#secrets.values()) {
+      if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
+    }
+    return buffer
+  }
+}
+
+const SHORTEST_SECRET = 8
+
+/** What stands on the tape, and in a replayed environment, for a secret variable. */
+export const placeholderFor = (name: string): string => `retake-hidden-${name}`
+
+const SECRET_NAME =
+  /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
+const NOT_SECRET = /^(npm_|PATH|.*_KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
+
+/** Whether a variable of this name probably holds a secret. */
+export const looksSecret = (name: string): boolean => SECRET_NAME.test(name) && !NOT_SECRET.test(name)
+
+/** The environment as it may stand on a tape: secret values replaced by placeholders. */
+export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
+  const masked: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || name.startsWith('RETAKE_')) continue
+    masked[name] = looksSecret(name) && value !== '' ? placeholderFor(name) : value
+  }
+  return masked
+}
+
+/** Variables of a `.env` file whose names look secret. */
+export function secretsOfEnvFile(text: string): { name: string; value: string }[] {
+  const found: { name: string; value: string }[] = []
+  for (const line of text.split('\n')) {
+    const match = /^\s*(?:export\s+)?([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s#]*))/.exec(line)
+    const value = match?.[2] ?? match?.[3] ?? match?.[4]
+    if (match?.[1] && value && looksSecret(match[1])) found.push({ name: match[1], value })
+  }
+  return found
+}
+
+function replaceAll(buffer: Buffer, needle: Buffer, replacement: Buffer): Buffer {
+  const parts: Buffer[] = []
+  let from = 0
+  for (let at = buffer.indexOf(needle); at >= 0; at = buffer.indexOf(needle, from)) {
+    parts.push(buffer.subarray(from, at), replacement)
+    from = at + needle.length
+  }
+  parts.push(buffer.subarray(from))
+  return Buffer.concat(parts)
+}

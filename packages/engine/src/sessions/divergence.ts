@@ -1,0 +1,59 @@
+import type { TapeEvent } from '@retake/tape'
+import type { Mismatch } from '../signature.js'
+
+/** The first point where the program and the tape part, in words and data. */
+export interface Divergence {
+  /** The event of the tape at which it happened. */
+  readonly seq: number
+  readonly kind: DivergenceKind
+  /** One line: what differs. */
+  readonly summary: string
+  /** One or two sentences: what the tape says and what the program did. */
+  readonly explanation: string
+  /** What the tape holds there, if anything. */
+  readonly recorded?: TapeEvent
+  readonly mismatches: readonly Mismatch[]
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site?: string
+}
+
+/**
+ * - `different`: same kind of call, other content
+ * - `unexpected`: the program did something the tape does not have there
+ * - `missing`: the program ended, or waits, while the tape goes on
+ * - `output`: it wrote something else
+ * - `result`: it returned or exited with something else
+ */
+export type DivergenceKind = 'different' | 'unexpected' | 'missing' | 'output' | 'result'
+
+/** A short name for an event, the way a person would say it. */
+export function describe(event: { readonly type: TapeEvent['type'] } & Record<string, any>): string {
+  switch (event.type) {
+    case 'draw':
+      return `a read of ${event['kind']}`
+    case 'request':
+      return `${event['method']} ${event['url']}`
+    case 'call':
+      return event['kind'] === 'tool'
+        ? `tool call ${event['name']}`
+        : `${event['name']}${event['title'] ? ` ${event['title']}` : ''}`
+    case 'timer':
+      return event['kind'] === 'immediate' ? 'setImmediate' : `a ${event['kind']} of ${event['ms']} ms`
+    case 'work':
+      return `start of ${event['name']}`
+    case 'socket':
+      return `a connection to ${event['path'] ?? `${event['host']}:${event['port']}`}`
+    case 'output':
+      return `a write to ${event['stream']}`
+    case 'response':
+      return `the response (status ${event['status']}) to event ${event['op']}`
+    case 'result':
+      return `the result of event ${event['op']}`
+    case 'deliver':
+      return `"${event['part']}" of event ${event['op']}`
+    case 'end':
+      return 'the end of the run'
+    default:
+      return event.type
+  }
+}

@@ -1,0 +1,145 @@
+import type { NewEvent, NoteEvent, OutputEvent, RecordedError, BodyForm } from '@retake/tape'
+import type { TapeWriter } from '@retake/tape/node'
+import { natives } from '../natives.js'
+import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
+import { SecretMask } from '../secrets.js'
+import { moduleLoadInFlight } from '../module-loads.js'
+import { EMPTY, Operation } from './session.js'
+import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
+
+interface Completed {
+  readonly operation: Operation
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+  readonly native: unknown
+}
+
+/** What a run came to. */
+export interface RunEnd {
+  readonly exitCode?: number
+  readonly signal?: string
+  readonly error?: RecordedError
+  readonly as?: BodyForm
+  readonly body?: Uint8Array
+}
+
+/**
+ * Writes everything the agent touches to the tape and lets completions reach it
+ * one at a time, in the order they will be replayed in.
+ *
+ * Output-commit rule: an event is written before the agent sees it, and synced
+ * before an effect that could depend on it leaves the process.
+ */
+export class RecordSession implements Session {
+  closed = false
+  readonly replaying = false
+  readonly #secrets = new SecretMask()
+  readonly #queue: Completed[] = []
+  readonly #notes = new Set<string>()
+  #pumping = false
+
+  constructor(readonly writer: TapeWriter) {
+    this.#secrets.addEnvironment(process.env)
+    sessionOpened()
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    const value = native()
+    this.writer.append({ type: 'draw', kind, value })
+    return value
+  }
+
+  perform(action: Action): Operation {
+    const seq = this.#begin(action)
+    const operation = new Operation(seq, action, this)
+    outsideRuns(() => action.start(operation))
+    return operation
+  }
+
+  performSync(call: SyncCall): Delivery {
+    const op = this.#begin(call)
+    const { event, body = EMPTY, native } = outsideRuns(() => call.run())
+    this.writer.append({ ...event, op }, this.mask(body))
+    return { event, body, native }
+  }
+
+  output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
+    this.writer.append({ type: 'output', stream }, this.mask(bytes))
+  }
+
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
+    const key = `${note.kind} ${note.name} ${note.site}`
+    if (note.kind === 'boundary' && this.#notes.has(key)) return
+    this.#notes.add(key)
+    this.writer.append({ type: 'note', ...note })
+  }
+
+  mask(bytes: Uint8Array): Uint8Array {
+    return this.#secrets.bytes(bytes)
+  }
+
+  maskText(text: string): string {
+    return this.#secrets.text(text)
+  }
+
+  addSecret(name: string, value: string): void {
+    this.#secrets.add(name, value)
+  }
+
+  completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
+    const stamp = operation.action.stamp?.()
+    this.#queue.push({ operation, event: stamp ? { ...event, ...stamp } : event, body, native })
+    this.#schedule()
+  }
+
+  forget(): void {
+    // The recorder keeps no list: parts of a closed operation are dropped in #deliverNext.
+  }
+
+  expect(): void {
+    // See forget().
+  }
+
+  /** Ends the run: the tape gets its last event and its seal. Later calls are no longer recorded. */
+  finish(end: RunEnd): void {
+    if (this.closed) return
+    const { body, ...fields } = end
+    this.writer.append({ type: 'end', ...fields }, body && this.mask(body))
+    this.close()
+    this.writer.seal()
+  }
+
+  /** Stops recording without an end: the tape stays a truncated one. */
+  close(): void {
+    if (this.closed) return
+    this.closed = true
+    sessionClosed()
+  }
+
+  #begin(call: SyncCall | Action): number {
+    const seq = this.writer.append(call.event, call.body && this.mask(call.body))
+    if (call.durable === true) this.writer.barrier()
+    return seq
+  }
+
+  #schedule(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    natives.setImmediate(() => this.#deliverNext())
+  }
+
+  /** One completion per turn of the event loop, so that the agent's reaction to it is complete before the next. */
+  #deliverNext(): void {
+    this.#pumping = false
+    if (moduleLoadInFlight()) return this.#schedule()
+    const next = this.#queue.shift()
+    if (this.#queue.length > 0) this.#schedule()
+    if (next === undefined || next.operation.closed) return
+    const { operation, event, body, native } = next
+    if (!this.closed) {
+      this.writer.append({ ...event, op: operation.id }, this.mask(body))
+      if (event.type === 'result' && operation.action.durable === true) this.writer.barrier()
+    }
+    operation.deliver({ event, body, native })
+  }
+}

@@ -1,0 +1,100 @@
+import { AsyncResource } from 'node:async_hooks'
+import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent } from '@retake/tape'
+
+/** What reaches the agent: the event as it stands on the tape, with its body. */
+export interface Delivery {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+  /**
+   * The original value when the answer was produced in this process just now
+   * (recording, or re-executed work). Absent when it comes from the tape.
+   */
+  readonly native?: unknown
+}
+
+export type NewDelivery = DeliveryEvent extends infer E
+  ? E extends DeliveryEvent
+    ? Omit<E, 'seq' | 'at' | 'op'>
+    : never
+  : never
+
+/** One thing the agent starts and that answers later, in one or many parts. */
+export interface Action {
+  readonly event: NewEvent<InitiationEvent>
+  readonly body?: Uint8Array
+  /** The effect leaves the process: everything before it must be on disk first. */
+  readonly durable?: boolean
+  /** Deterministic work: runs again on replay, only its completion waits for its turn. */
+  readonly reexecuted?: boolean
+  /** Does the real thing, outside the run; reports through `operation.complete`. */
+  start(operation: Operation): void
+  /** Hands one part of the answer to the agent, alone, in the agent's own async context. */
+  deliver(delivery: Delivery): void
+  /** Sockets: how much the agent has written, added to each delivery. */
+  stamp?(): { readonly written: number; readonly digest: string }
+}
+
+/** A started action until its last part is delivered or the agent gives up on it. */
+export class Operation {
+  closed = false
+  /** Set when re-executed work has finished and waits for its turn. */
+  finished: { readonly native: unknown } | undefined
+  readonly #context = new AsyncResource('RETAKE', { requireManualDestroy: true })
+
+  constructor(
+    readonly id: number,
+    readonly action: Action,
+    readonly session: Session,
+  ) {}
+
+  /** Reports one part of the real answer; it reaches the agent through the gate. */
+  complete(event: NewDelivery, body?: Uint8Array, native?: unknown): void {
+    if (!this.closed) this.session.completed(this, event, body ?? EMPTY, native)
+  }
+
+  /** No further part will be delivered: the last one was, or the agent aborted. */
+  close(): void {
+    this.closed = true
+    this.session.forget(this)
+  }
+
+  deliver(delivery: Delivery): void {
+    this.#context.runInAsyncScope(() => this.action.deliver(delivery))
+  }
+}
+
+export const EMPTY = new Uint8Array(0)
+
+/**
+ * One pass of agent code under Retake. Boundaries talk to this interface only;
+ * whether they record or replay is not their business.
+ */
+export interface Session {
+  readonly closed: boolean
+  /** True while answers come from the tape: nothing may touch the outside. */
+  readonly replaying: boolean
+  /** A value from outside, needed at once. It must survive JSON. */
+  draw<T>(kind: string, native: () => T): T
+  perform(action: Action): Operation
+  /** A call that answers in the same breath, like `readFileSync`. */
+  performSync(call: SyncCall): Delivery
+  output(stream: OutputEvent['stream'], bytes: Uint8Array): void
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
+  /** Hides secret values in what is about to be compared or stored. */
+  mask(bytes: Uint8Array): Uint8Array
+  maskText(text: string): string
+  /** Learns one more secret value, for example from a `.env` file. */
+  addSecret(name: string, value: string): void
+  completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
+  /** No part of this operation is awaited, for now. */
+  forget(operation: Operation): void
+  /** Parts of this operation are awaited again: a timer was refreshed. */
+  expect(operation: Operation): void
+}
+
+export interface SyncCall {
+  readonly event: NewEvent<InitiationEvent>
+  readonly body?: Uint8Array
+  readonly durable?: boolean
+  run(): { readonly event: NewDelivery; readonly body?: Uint8Array; readonly native?: unknown }
+}
