@@ -29,6 +29,10 @@ async function findPublishedPackages() {
 const checks = [
   { title: 'the packages compile', command: [bin('tsc'), '-b'] },
   { title: 'the tests compile', command: [bin('tsc'), '-p', 'tsconfig.tests.json'] },
+  {
+    title: 'the TypeScript agent compiles',
+    command: [bin('tsc'), '-p', 'test/agents/typescript'],
+  },
   { title: 'lint', command: [bin('oxlint'), '--type-aware', '--deny-warnings'] },
   { title: 'format', command: [bin('oxfmt'), '--check', '.'] },
   { title: 'no unused files, exports or dependencies', command: [bin('knip')] },

@@ -1,0 +1,74 @@
+// An agent that runs other programs, in every way Node offers.
+import { exec, execFile, execFileSync, execSync, fork, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+let line = 0
+const log = (...words) => console.log(line++, Date.now(), ...words)
+const ended = (child) => once(child, 'close')
+
+/** Prints the lines of a child as they come, then how it ended. */
+async function follow(name, child) {
+  child.stdout?.on('data', (data) => log(name, 'out', data.toString().trim()))
+  child.stderr?.on('data', (data) => log(name, 'err', data.toString().trim()))
+  log(name, 'ended', ...(await ended(child)))
+}
+
+const slowly = 'for i in 1 2 3; do echo $i $$; sleep 0.01; done'
+await follow('spawn', spawn('sh', ['-c', slowly]))
+await Promise.all(
+  ['left', 'right', 'middle'].map((name) => follow(name, spawn('sh', ['-c', slowly]))),
+)
+
+const { stdout } = await promisify(exec)('echo pid $$; echo über ☃')
+log('exec', stdout.trim())
+log('execFile', (await promisify(execFile)('sh', ['-c', 'date +%N; pwd | wc -c'])).stdout.trim())
+log('execFileSync', execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }).trim())
+log('execSync', execSync('cat', { input: `given ${Math.random()}` }).toString())
+
+const sorter = spawn('sort')
+for (const word of ['pear', 'apple', crypto.randomUUID()]) sorter.stdin.write(`${word}\n`)
+sorter.stdin.end()
+await follow('sort', sorter)
+
+const failed = spawnSync('sh', ['-c', 'echo out; echo wrong >&2; exit 3'], { encoding: 'utf8' })
+log('failed', failed.status, failed.stdout.trim(), failed.stderr.trim())
+await promisify(execFile)('sh', ['-c', 'echo half; exit 7']).catch((error) =>
+  log(
+    'execFile failed',
+    error.constructor.name,
+    error.code,
+    error.stdout.trim(),
+    error.message.length,
+  ),
+)
+try {
+  execFileSync('sh', ['-c', 'exit 9'], { stdio: 'pipe' })
+} catch (error) {
+  log('sync failed', error.status, error.signal, error.message)
+}
+
+const missing = spawn('no-such-program')
+const [error] = await once(missing, 'error').catch((reason) => [reason])
+log('missing', error.code, error.syscall, error.path)
+
+const sleeper = spawn('sleep', ['5'])
+setTimeout(() => log('kill', sleeper.kill('SIGTERM')), 5 + Math.random() * 10)
+await follow('sleeper', sleeper)
+await promisify(exec)('sleep 5', { timeout: 20 }).catch((reason) =>
+  log('timeout', reason.killed, reason.signal),
+)
+const controller = new AbortController()
+const aborted = spawn('sleep', ['5'], { signal: controller.signal })
+setTimeout(() => controller.abort(), 5)
+const [abortError] = await once(aborted, 'error').catch((reason) => [reason])
+log('aborted', abortError.name, abortError.code)
+
+const child = fork(fileURLToPath(new URL('parts/ipc-child.mjs', import.meta.url)))
+child.on('message', (message) => {
+  log('message', JSON.stringify(message))
+  if (message.answer === 2) child.disconnect()
+  else child.send({ question: message.answer + 1 })
+})
+log('fork ended', ...(await once(child, 'exit')))
