@@ -1,4 +1,5 @@
 import type { HeaderPair } from '@retake/tape'
+import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */
 const SECRET_HEADERS = new Set([
@@ -15,20 +16,23 @@ const VOLATILE =
 
 const HIDDEN = 'retake-hidden'
 
-/** Header values as they may stand on a tape. */
-export function maskHeaders(headers: Iterable<readonly [string, string]>): HeaderPair[] {
+/** Header values as they may stand on the tape of `session`. */
+export function maskHeaders(session: Session, headers: Iterable<readonly [string, string]>): HeaderPair[] {
   const masked: HeaderPair[] = []
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
-    masked.push([lower, SECRET_HEADERS.has(lower) ? maskHeaderValue(lower, value) : value])
+    if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
+    else masked.push([lower, SECRET_HEADERS.has(lower) ? HIDDEN : session.maskText(value)])
   }
   return masked
 }
 
 /** Cookies keep their names and attributes, so that a replayed agent can still parse them. */
-function maskHeaderValue(name: string, value: string): string {
-  if (name === 'set-cookie') return value.replace(/^([^=;]*)=[^;]*/, `$1=${HIDDEN}`)
-  return HIDDEN
+function maskCookie(session: Session, header: string): string {
+  return header.replace(/=([^;]*)/, (_, value: string) => {
+    session.hide(value)
+    return `=${'x'.repeat(value.length)}`
+  })
 }
 
 /** The headers that change what a request means, in a form that can be compared. */

@@ -15,6 +15,13 @@ export class SecretMask {
     this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
   }
 
+  /** Hides a value that has no name, like a cookie's, behind as many `x`. */
+  hide(value: string): void {
+    if (value.length < SHORTEST_SECRET) return
+    const placeholder = 'x'.repeat(value.length)
+    if (value !== placeholder) this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+  }
+
   addEnvironment(env: NodeJS.ProcessEnv): void {
     for (const [name, value] of Object.entries(env)) {
       if (value !== undefined && looksSecret(name)) this.add(name, value)

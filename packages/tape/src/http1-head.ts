@@ -32,9 +32,9 @@ export class HeadReader {
   #text = ''
   #lineLength = 0
 
-  constructor(maskValuesOf: Iterable<string> = []) {
+  constructor(maskValuesOf: Iterable<string> = [], onMasked?: (value: string) => void) {
     const names = [...maskValuesOf]
-    this.#mask = names.length === 0 ? undefined : new HeaderMask(names)
+    this.#mask = names.length === 0 ? undefined : new HeaderMask(names, onMasked)
   }
 
   /** What was read so far, or the whole head once it is complete. */

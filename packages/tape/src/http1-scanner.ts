@@ -25,8 +25,10 @@ export type Http1Message<S extends Http1Side = Http1Side> = S extends 'request'
   : Http1Response
 
 export interface Http1Hooks<S extends Http1Side = Http1Side> {
-  /** Header names whose values are overwritten with `x`, in the pushed bytes themselves. */
+  /** Header names whose cookie values are overwritten with `x`, in the pushed bytes themselves. */
   readonly maskValuesOf?: Iterable<string>
+  /** Told every value that was overwritten. */
+  readonly onMasked?: (value: string) => void
   /** Called with every head, interim responses too, before its body. */
   readonly onHead?: (head: Http1Head<S>) => void
   /** Called with every piece of content of the current message. */
@@ -56,7 +58,7 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
   constructor(side: S, hooks: Http1Hooks<S> = {}) {
     this.#side = side
     this.#hooks = hooks
-    this.#headReader = new HeadReader(hooks.maskValuesOf)
+    this.#headReader = new HeadReader(hooks.maskValuesOf, hooks.onMasked)
   }
 
   /** True once it is certain that this connection does not speak HTTP/1. */

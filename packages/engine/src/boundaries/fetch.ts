@@ -1,5 +1,5 @@
 import { rebuildError, recordError } from '@retake/tape'
-import type { HeaderPair, ResponseEvent } from '@retake/tape'
+import type { ResponseEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { natives } from '../natives.js'
@@ -75,7 +75,7 @@ function exchange(session: Session, request: DescribedRequest, body: CollectedBo
         seam: 'fetch',
         method: request.method,
         url: session.maskText(maskUrl(request.url.href)),
-        headers: maskPairs(session, headers),
+        headers: maskHeaders(session, headers),
         ...(site !== undefined && { site }),
       },
       ...(body.bytes && { body: body.bytes }),
@@ -85,9 +85,6 @@ function exchange(session: Session, request: DescribedRequest, body: CollectedBo
     })
   })
 }
-
-const maskPairs = (session: Session, headers: Iterable<[string, string]>): HeaderPair[] =>
-  maskHeaders(headers).map(([name, value]): HeaderPair => [name, session.maskText(value)])
 
 /** Statuses whose responses must not have a body. */
 const NULL_BODY = new Set([101, 204, 205, 304])
@@ -123,7 +120,7 @@ class FetchAnswer {
         this.request.headers.set('content-type', body.contentType)
       }
       const response = await natives.fetch(this.request.url, init)
-      operation.complete(responseHead(response))
+      operation.complete(responseHead(operation.session, response))
       if (response.body === null) return
       const reader = response.body.getReader()
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -190,12 +187,12 @@ class FetchAnswer {
   }
 }
 
-function responseHead(response: Response): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
+function responseHead(session: Session, response: Response): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
   return {
     type: 'response',
     status: response.status,
     statusText: response.statusText,
-    headers: maskHeaders(response.headers),
+    headers: maskHeaders(session, response.headers),
     url: maskUrl(response.url),
     ...(response.redirected && { redirected: true }),
     ...(response.type !== 'basic' && { responseType: response.type }),

@@ -5,6 +5,7 @@ import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 import { patchRandom } from './random.js'
+import { patchSockets } from './sockets.js'
 import { patchTimers } from './timers.js'
 
 let undo: Undo | undefined
@@ -16,7 +17,7 @@ let undo: Undo | undefined
  */
 export function install(): void {
   if (undo !== undefined) return
-  undo = undoAll([patchClock(), patchRandom(), patchTimers(), patchFetch(), patchOutput()])
+  undo = undoAll([patchClock(), patchRandom(), patchTimers(), patchFetch(), patchSockets(), patchOutput()])
   // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
   syncBuiltinESMExports()
 }

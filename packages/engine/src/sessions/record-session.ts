@@ -86,6 +86,10 @@ export class RecordSession implements Session {
     this.#secrets.add(name, value)
   }
 
+  hide(value: string): void {
+    this.#secrets.hide(value)
+  }
+
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     const stamp = operation.action.stamp?.()
     this.#queue.push({ operation, event: stamp ? { ...event, ...stamp } : event, body, native })

@@ -137,6 +137,10 @@ export class ReplaySession implements Session {
     this.#secrets.add(name, value)
   }
 
+  hide(value: string): void {
+    this.#secrets.hide(value)
+  }
+
   /** Only re-executed work reports here: it is finished, and waits for its recorded turn. */
   completed(operation: Operation, _event: NewDelivery, _body: Uint8Array, native: unknown): void {
     this.#working -= 1

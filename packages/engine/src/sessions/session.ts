@@ -85,6 +85,8 @@ export interface Session {
   maskText(text: string): string
   /** Learns one more secret value, for example from a `.env` file. */
   addSecret(name: string, value: string): void
+  /** Learns a nameless secret value, for example a cookie's. */
+  hide(value: string): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
   /** No part of this operation is awaited, for now. */
   forget(operation: Operation): void
