@@ -1,0 +1,86 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { firstDifference } from '../support/first-difference.mjs'
+import { makeWorkspace } from '../support/run-retake.mjs'
+import { startProviderProcess } from '../support/start-provider-process.mjs'
+
+/** An unmodified agent and what is special about running it. */
+interface Scene {
+  readonly agent: string
+  readonly args?: readonly string[]
+  readonly input?: string
+  readonly exitCode?: number
+  /** Ways out a replay may use because the work is done again by design. */
+  readonly allowed?: readonly string[]
+  /** Puts files into the working folder before recording. They are gone on replay. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+const scenes: readonly Scene[] = [
+  { agent: 'openai-chat.mjs' },
+  { agent: 'openai-responses.mjs' },
+  { agent: 'anthropic.mjs' },
+  { agent: 'axios.mjs' },
+  { agent: 'undici.mjs' },
+  { agent: 'got.mjs' },
+  { agent: 'node-fetch.mjs' },
+  { agent: 'ws.mjs' },
+  { agent: 'http-agent.mjs' },
+  { agent: 'http2.mjs' },
+  { agent: 'files.mjs', files: { 'notes.txt': `noted ${Math.random()}` } },
+  { agent: 'processes.mjs' },
+  { agent: 'clock.mjs' },
+  { agent: 'order-only.mjs', allowed: ['GETADDRINFOREQWRAP'] },
+  { agent: 'errors.mjs' },
+  { agent: 'streams.mjs' },
+  { agent: 'stdin.mjs', args: ['with', '--flags', 'ü'], input: 'first line\nsecond ☃\nthird' },
+  { agent: 'exit-code.mjs', exitCode: 7 },
+  { agent: 'throws.mjs', exitCode: 1 },
+  { agent: 'typescript/agent.ts' },
+  { agent: 'stress.mjs' },
+]
+
+const replays = Number(
+  process.env['RETAKE_REPLAYS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 50 : 10),
+)
+
+describe.concurrent(`recorded once, replayed ${replays} times without the provider`, () => {
+  test.each(scenes.map((scene) => [scene.agent, scene] as const))(
+    '%s prints the same, ends the same and opens no socket',
+    { timeout: 60_000 + replays * 15_000 },
+    async (agent, { args = [], input, exitCode = 0, allowed = [], files = {} }) => {
+      const workspace = await makeWorkspace()
+      const provider = await startProviderProcess()
+      try {
+        for (const [name, text] of Object.entries(files)) {
+          await writeFile(join(workspace.folder, name), text)
+        }
+        const recorded = await workspace.record(agent, {
+          provider,
+          args,
+          ...(input === undefined ? {} : { input }),
+        })
+        expect(recorded.code, recorded.stderr).toBe(exitCode)
+        expect(recorded.stdout).not.toBe('')
+
+        await provider.stop()
+        for (const name of Object.keys(files)) await rm(join(workspace.folder, name))
+
+        for (let index = 1; index <= replays; index++) {
+          const replayed = await workspace.replay()
+          const where = `replay ${index} of ${replays}`
+          const difference = firstDifference(recorded.stdout, replayed.stdout)
+          expect(difference, `${where}\n${difference}\n${replayed.stderr}`).toBeUndefined()
+          expect(replayed.code, `${where}\n${replayed.stderr}`).toBe(exitCode)
+          expect(replayed.waysOut, `${where}: the agent's process did not report`).toBeDefined()
+          const used = Object.keys(replayed.waysOut ?? {}).filter((way) => !allowed.includes(way))
+          expect(used, `${where} left the process`).toEqual([])
+        }
+      } finally {
+        await provider.stop()
+        await workspace.remove()
+      }
+    },
+  )
+})

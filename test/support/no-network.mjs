@@ -1,0 +1,60 @@
+/**
+ * A preload that counts every way out of a process, so that "no socket was
+ * opened" is proved by something that is not Retake:
+ *
+ *     node --import 'file:///…/no-network.mjs?report=/tmp/counts.json' agent.mjs
+ *
+ * It listens to the creation of the native handles themselves, below anything
+ * JavaScript could patch. At exit it writes the counts as JSON, by kind, to the
+ * file named in the address or in RETAKE_TEST_REPORT; only kinds that occurred
+ * are listed.
+ */
+import { createHook } from 'node:async_hooks'
+import { openSync, writeSync } from 'node:fs'
+
+/** Names Node gives its handles and requests that can reach another process. */
+const waysOut = new Set([
+  'TCPWRAP',
+  'TCPCONNECTWRAP',
+  'TCPSERVERWRAP',
+  'TLSWRAP',
+  'UDPWRAP',
+  'UDPSENDWRAP',
+  'PIPECONNECTWRAP',
+  'PIPESERVERWRAP',
+  'GETADDRINFOREQWRAP',
+  'GETNAMEINFOREQWRAP',
+  'QUERYWRAP',
+  'HTTP2SESSION',
+  'PROCESSWRAP',
+])
+
+/** @type {Record<string, number>} */
+const counts = {}
+const count = (kind) => {
+  counts[kind] = (counts[kind] ?? 0) + 1
+}
+
+createHook({
+  init(_id, type) {
+    if (waysOut.has(type)) count(type)
+  },
+  // Promises are of no interest here; Node 24 can leave them out.
+  trackPromises: false,
+}).enable()
+
+// spawnSync and its kin create no handle that a hook could see.
+const spawnSyncBinding = process.binding('spawn_sync')
+const { spawn } = spawnSyncBinding
+spawnSyncBinding.spawn = function countedSpawn(...args) {
+  count('SPAWNSYNC')
+  return Reflect.apply(spawn, this, args)
+}
+
+const report = new URL(import.meta.url).searchParams.get('report') ?? process.env.RETAKE_TEST_REPORT
+// Opened now and written through today's functions: whatever is patched later
+// does not matter.
+const descriptor = report ? openSync(report, 'w') : undefined
+process.on('exit', () => {
+  if (descriptor !== undefined) writeSync(descriptor, JSON.stringify(counts))
+})
