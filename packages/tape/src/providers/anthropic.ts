@@ -1,0 +1,194 @@
+import {
+  countOf,
+  errorMessage,
+  isRecord,
+  optionalText,
+  parseArguments,
+  parseJson,
+  recordOf,
+  recordsOf,
+  textOf,
+  type JsonRecord,
+} from './json-shape.js'
+import { textPart, type Message, type MessagePart } from './message.js'
+import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
+import type { SseEvent } from './sse.js'
+import { resultContent } from './tool-result-content.js'
+import { unpricedTier } from './unpriced-tier.js'
+import type { Usage } from './usage.js'
+
+/** Anthropic's Messages API, at Anthropic or behind Bedrock and Vertex paths. */
+export const anthropic: ProviderDecoder = {
+  name: 'anthropic',
+  api: 'messages',
+
+  matches: ({ method, url, headers, json }) => {
+    if (method !== 'POST') return false
+    if (url.pathname.endsWith('/messages')) {
+      if (headers.some(([name]) => name.toLowerCase() === 'anthropic-version')) return true
+      const { messages, max_tokens } = recordOf(json())
+      return Array.isArray(messages) && typeof max_tokens === 'number'
+    }
+    const isHosted = /:(stream)?rawPredict$|\/model\/[^/]+\/invoke/i.test(url.pathname)
+    return isHosted && typeof recordOf(json())['anthropic_version'] === 'string'
+  },
+
+  decodeRequest: ({ url, json }) => {
+    const body = recordOf(json())
+    const inPath = /\/(?:models?)\/([^/:]+)(?::(?:stream)?rawPredict$|[^/]*\/invoke)/i.exec(
+      url.pathname,
+    )
+    const model = optionalText(body['model']) ?? inPath?.[1]
+    const system = contentParts(body['system'])
+    return {
+      ...(model !== undefined && { model }),
+      stream: body['stream'] === true,
+      messages: [
+        ...(system.length === 0 ? [] : [{ role: 'system', parts: system } as const]),
+        ...recordsOf(body['messages']).flatMap(decodeMessage),
+      ],
+    }
+  },
+
+  decodeResponse: (answer) => decodeAnswer(documentOf(answer)),
+}
+
+const decodeAnswer = (message: JsonRecord): DecodedResponse => {
+  const model = optionalText(message['model'])
+  const usage = decodeUsage(recordOf(message['usage']))
+  const finishReason = optionalText(message['stop_reason'])
+  const error = errorMessage({ error: message['error'] })
+  const parts = contentParts(message['content'])
+  return {
+    ...(model !== undefined && { model }),
+    messages: parts.length === 0 ? [] : [{ role: 'assistant', parts }],
+    ...(usage !== undefined && { usage }),
+    ...(finishReason !== undefined && { finishReason }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** Results of tools travel in a user message; they are shown as messages of the tool. */
+const decodeMessage = (message: JsonRecord): Message[] => {
+  const parts = contentParts(message['content'])
+  if (message['role'] === 'assistant') return [{ role: 'assistant', parts }]
+  const role = message['role'] === 'system' ? 'system' : 'user'
+  const turns: Message[] = []
+  for (const part of parts) {
+    const partRole = part.type === 'tool_result' ? 'tool' : role
+    const last = turns.at(-1)
+    if (last?.role === partRole)
+      turns[turns.length - 1] = { role: partRole, parts: [...last.parts, part] }
+    else turns.push({ role: partRole, parts: [part] })
+  }
+  return turns.length === 0 ? [{ role, parts: [] }] : turns
+}
+
+const contentParts = (content: unknown): MessagePart[] =>
+  typeof content === 'string'
+    ? content === ''
+      ? []
+      : [textPart(content)]
+    : recordsOf(content).map(contentPart)
+
+const contentPart = (block: JsonRecord): MessagePart => {
+  const kind = textOf(block['type'])
+  switch (kind) {
+    case 'text':
+      return textPart(textOf(block['text']))
+    case 'thinking':
+      return { type: 'reasoning', text: textOf(block['thinking']) }
+    case 'redacted_thinking':
+      return { type: 'reasoning', text: '' }
+    case 'tool_use':
+      return {
+        type: 'tool_call',
+        id: textOf(block['id']),
+        name: textOf(block['name']),
+        args: block['input'],
+      }
+    case 'tool_result':
+      return {
+        type: 'tool_result',
+        id: textOf(block['tool_use_id']),
+        content: resultContent(block['content']),
+        ...(block['is_error'] === true && { isError: true }),
+      }
+    case 'image': {
+      const { url, media_type, file_id } = recordOf(block['source'])
+      return { type: 'image', source: textOf(url ?? media_type ?? file_id) }
+    }
+    default:
+      return { type: 'other', kind, value: block }
+  }
+}
+
+/** The input count leaves out what was read from or written to the cache. */
+const decodeUsage = (usage: JsonRecord): Usage | undefined => {
+  const input = countOf(usage['input_tokens'])
+  const output = countOf(usage['output_tokens'])
+  if (input === undefined || output === undefined) return undefined
+  const written = recordOf(usage['cache_creation'])
+  const short = countOf(written['ephemeral_5m_input_tokens'])
+  const long = countOf(written['ephemeral_1h_input_tokens']) ?? 0
+  const cacheWrite = countOf(usage['cache_creation_input_tokens']) ?? (short ?? 0) + long
+  const isOdd = short !== undefined && short + long !== cacheWrite
+  const searches = countOf(recordOf(usage['server_tool_use'])['web_search_requests']) ?? 0
+  return {
+    input,
+    cachedInput: countOf(usage['cache_read_input_tokens']) ?? 0,
+    cacheWrite,
+    cacheWriteLong: Math.min(long, cacheWrite),
+    output,
+    reasoning: 0,
+    unpriced: [...(searches > 0 ? ['web searches'] : []), ...unpricedTier(usage)],
+    ...(isOdd && { mismatch: `${cacheWrite} cache writes where the parts make ${short + long}` }),
+  }
+}
+
+const documentOf = ({ json, events }: ProviderAnswer): JsonRecord =>
+  events === undefined ? recordOf(json) : mergeEvents(events)
+
+/** Adds the events of a stream up to the message an unstreamed call would have given. */
+const mergeEvents = (events: readonly SseEvent[]): JsonRecord => {
+  let message: Record<string, unknown> = {}
+  const blocks = new Map<number, Record<string, unknown>>()
+  for (const { data } of events) {
+    const event = recordOf(parseJson(data))
+    const index = countOf(event['index']) ?? 0
+    if (event['type'] === 'message_start') message = { ...recordOf(event['message']) }
+    else if (event['type'] === 'error') message['error'] = event['error']
+    else if (event['type'] === 'content_block_start')
+      blocks.set(index, { ...recordOf(event['content_block']) })
+    else if (event['type'] === 'content_block_delta')
+      extendBlock(blocks.get(index), recordOf(event['delta']))
+    else if (event['type'] === 'message_delta') {
+      message = {
+        ...message,
+        ...recordOf(event['delta']),
+        usage: mergeUsage(message['usage'], event['usage']),
+      }
+    }
+  }
+  return { ...message, content: [...blocks.values()].map(closeBlock) }
+}
+
+const extendBlock = (block: Record<string, unknown> | undefined, delta: JsonRecord): void => {
+  if (block === undefined) return
+  if (delta['type'] === 'text_delta') block['text'] = textOf(block['text']) + textOf(delta['text'])
+  else if (delta['type'] === 'thinking_delta')
+    block['thinking'] = textOf(block['thinking']) + textOf(delta['thinking'])
+  else if (delta['type'] === 'input_json_delta') {
+    block['input'] = textOf(block['input']) + textOf(delta['partial_json'])
+  }
+}
+
+/** Input that streamed in as text is parsed; input that came whole stays. */
+const closeBlock = (block: JsonRecord): JsonRecord =>
+  typeof block['input'] === 'string' ? { ...block, input: parseArguments(block['input']) } : block
+
+/** Counts in a delta are running totals; those it does not name stay. */
+const mergeUsage = (earlier: unknown, later: unknown): JsonRecord => {
+  const named = Object.entries(recordOf(later)).filter(([, value]) => value !== null)
+  return { ...(isRecord(earlier) ? earlier : {}), ...Object.fromEntries(named) }
+}

@@ -1,0 +1,44 @@
+/**
+ * Readers for JSON of unknown shape. A provider may change its answers any day;
+ * a tape must stay readable, so what has another type reads as absent.
+ */
+export type JsonRecord = Readonly<Record<string, unknown>>
+
+const EMPTY: JsonRecord = {}
+
+export const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const recordOf = (value: unknown): JsonRecord => (isRecord(value) ? value : EMPTY)
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+
+export const recordsOf = (value: unknown): readonly JsonRecord[] => listOf(value).filter(isRecord)
+
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export const optionalText = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+/** A count of tokens. */
+export const countOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+
+/** Parsed JSON, or `undefined` when the text is none. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Arguments of a tool call: parsed, or the text as it is when the model wrote no JSON. */
+export const parseArguments = (text: string): unknown =>
+  text === '' ? {} : (parseJson(text) ?? text)
+
+/** The message of an error answer, in the shapes providers use. */
+export const errorMessage = (json: unknown): string | undefined => {
+  const { error, message } = recordOf(json)
+  return optionalText(error) ?? optionalText(recordOf(error)['message']) ?? optionalText(message)
+}

@@ -1,0 +1,45 @@
+/**
+ * A conversation in one shape, whatever the provider. Meant for reading: what
+ * a decoder does not know becomes an `other` part, so nothing disappears, but
+ * a request cannot be built back from it.
+ */
+export interface Message {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
+  readonly parts: readonly MessagePart[]
+}
+
+export type MessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | ToolCallPart
+  | ToolResultPart
+  | { readonly type: 'reasoning'; readonly text: string }
+  /** `source` is a URL, a media type of inline data, or a file id. */
+  | { readonly type: 'image'; readonly source: string }
+  | { readonly type: 'other'; readonly kind: string; readonly value: unknown }
+
+export interface ToolCallPart {
+  readonly type: 'tool_call'
+  readonly id: string
+  readonly name: string
+  /** Parsed; the text itself when the model wrote broken JSON. */
+  readonly args: unknown
+}
+
+export interface ToolResultPart {
+  readonly type: 'tool_result'
+  /** Id of the call it answers. */
+  readonly id: string
+  /** Text, or the provider's content blocks. */
+  readonly content: unknown
+  readonly isError?: boolean
+}
+
+export const textPart = (text: string): MessagePart => ({ type: 'text', text })
+
+/** All text of a message, in one string. */
+export const messageText = (message: Message): string =>
+  message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
+
+/** Tool calls in messages, in order. */
+export const toolCallsIn = (messages: readonly Message[]): ToolCallPart[] =>
+  messages.flatMap(({ parts }) => parts.filter((part) => part.type === 'tool_call'))

@@ -1,0 +1,174 @@
+import { contentParts, roleOf } from './openai-content.js'
+import { resultContent } from './tool-result-content.js'
+import { unpricedTier } from './unpriced-tier.js'
+import { usageFromTotals, type Usage } from './usage.js'
+import {
+  countOf,
+  errorMessage,
+  isRecord,
+  optionalText,
+  parseArguments,
+  parseJson,
+  recordOf,
+  recordsOf,
+  textOf,
+  type JsonRecord,
+} from './json-shape.js'
+import { textPart, type Message, type MessagePart } from './message.js'
+import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
+import type { SseEvent } from './sse.js'
+
+/** OpenAI's Responses API. A conversation kept on the server is not on the tape and not shown. */
+export const openaiResponses: ProviderDecoder = {
+  name: 'openai',
+  api: 'responses',
+
+  matches: ({ method, url, json }) => {
+    if (method !== 'POST' || !url.pathname.endsWith('/responses')) return false
+    if (url.hostname === 'api.openai.com') return true
+    const { model, input, prompt } = recordOf(json())
+    return typeof model === 'string'
+      ? input !== undefined || prompt !== undefined
+      : isRecord(prompt)
+  },
+
+  decodeRequest: ({ json }) => {
+    const body = recordOf(json())
+    const model = optionalText(body['model'])
+    const { input } = body
+    const instructions = textOf(body['instructions'])
+    return {
+      ...(model !== undefined && { model }),
+      stream: body['stream'] === true,
+      messages: [
+        ...(instructions === ''
+          ? []
+          : [{ role: 'system', parts: [textPart(instructions)] } as const]),
+        ...(typeof input === 'string'
+          ? [{ role: 'user', parts: [textPart(input)] } as const]
+          : joinTurns(recordsOf(input).map(decodeItem))),
+      ],
+    }
+  },
+
+  decodeResponse: (answer) => decodeAnswer(documentOf(answer)),
+}
+
+const decodeAnswer = (response: JsonRecord): DecodedResponse => {
+  const model = optionalText(response['model'])
+  const usage = decodeUsage(response)
+  const error = errorMessage(response)
+  const status = optionalText(response['status'])
+  const reason = optionalText(recordOf(response['incomplete_details'])['reason'])
+  const finishReason =
+    reason ?? (status === 'in_progress' || status === 'queued' ? undefined : status)
+  return {
+    ...(model !== undefined && { model }),
+    messages: joinTurns(recordsOf(response['output']).map(decodeItem)),
+    ...(usage !== undefined && { usage }),
+    ...(finishReason !== undefined && { finishReason }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** One turn of the assistant comes as several items: reasoning, text, calls. */
+const joinTurns = (messages: readonly Message[]): Message[] => {
+  const turns: Message[] = []
+  for (const message of messages) {
+    const last = turns.at(-1)
+    if (last?.role === 'assistant' && message.role === 'assistant') {
+      turns[turns.length - 1] = { role: 'assistant', parts: [...last.parts, ...message.parts] }
+    } else {
+      turns.push(message)
+    }
+  }
+  return turns
+}
+
+const decodeItem = (item: JsonRecord): Message => {
+  const kind = textOf(item['type'] ?? 'message')
+  if (kind === 'message')
+    return { role: roleOf(item['role']), parts: contentParts(item['content']) }
+  if (kind.endsWith('_call_output')) {
+    const content = resultContent(item['output'])
+    return { role: 'tool', parts: [{ type: 'tool_result', id: textOf(item['call_id']), content }] }
+  }
+  return { role: 'assistant', parts: [decodeTurnPart(kind, item)] }
+}
+
+const decodeTurnPart = (kind: string, item: JsonRecord): MessagePart => {
+  const id = textOf(item['call_id'])
+  const name = textOf(item['name'])
+  switch (kind) {
+    case 'function_call':
+      return { type: 'tool_call', id, name, args: parseArguments(textOf(item['arguments'])) }
+    case 'custom_tool_call':
+      return { type: 'tool_call', id, name, args: item['input'] }
+    case 'reasoning': {
+      const parts = [...recordsOf(item['summary']), ...recordsOf(item['content'])]
+      return { type: 'reasoning', text: parts.map((part) => textOf(part['text'])).join('\n') }
+    }
+    default:
+      return { type: 'other', kind, value: item }
+  }
+}
+
+/** Tools that run at the provider cost extra. */
+const HOSTED_CALLS = /^(web_search|file_search|code_interpreter|image_generation|computer)_call$/
+
+const decodeUsage = (response: JsonRecord): Usage | undefined => {
+  const usage = recordOf(response['usage'])
+  const allInput = countOf(usage['input_tokens'])
+  const output = countOf(usage['output_tokens'])
+  if (allInput === undefined || output === undefined) return undefined
+  const inputDetails = recordOf(usage['input_tokens_details'])
+  const hosted = recordsOf(response['output'])
+    .map((item) => textOf(item['type']))
+    .filter((kind) => HOSTED_CALLS.test(kind))
+  return usageFromTotals({
+    allInput,
+    cachedInput: countOf(inputDetails['cached_tokens']) ?? 0,
+    cacheWrite: countOf(inputDetails['cache_write_tokens']) ?? 0,
+    output,
+    reasoning: countOf(recordOf(usage['output_tokens_details'])['reasoning_tokens']) ?? 0,
+    total: countOf(usage['total_tokens']),
+    unpriced: [...new Set(hosted), ...unpricedTier(response)],
+  })
+}
+
+const documentOf = ({ json, events }: ProviderAnswer): JsonRecord =>
+  events === undefined ? recordOf(json) : mergeEvents(events)
+
+/** The last event holds the whole response; a stream that broke off is put together from its items. */
+const mergeEvents = (events: readonly SseEvent[]): JsonRecord => {
+  let response: JsonRecord = {}
+  const items = new Map<number, JsonRecord>()
+  for (const { data } of events) {
+    const event = recordOf(parseJson(data))
+    const kind = textOf(event['type'])
+    const index = countOf(event['output_index']) ?? 0
+    if (isRecord(event['response'])) response = event['response']
+    else if (kind === 'error') response = { ...response, error: event['error'] ?? event['message'] }
+    else if (isRecord(event['item'])) items.set(index, event['item'])
+    else if (kind.endsWith('.delta'))
+      items.set(index, extendItem(items.get(index) ?? {}, kind, event))
+  }
+  const isFinal = recordsOf(response['output']).length > 0 || items.size === 0
+  return isFinal ? response : { ...response, output: [...items.values()] }
+}
+
+const extendItem = (item: JsonRecord, kind: string, event: JsonRecord): JsonRecord => {
+  const delta = textOf(event['delta'])
+  if (kind === 'response.function_call_arguments.delta') {
+    return { ...item, arguments: textOf(item['arguments']) + delta }
+  }
+  if (kind === 'response.custom_tool_call_input.delta') {
+    return { ...item, input: textOf(item['input']) + delta }
+  }
+  if (kind !== 'response.output_text.delta' && kind !== 'response.refusal.delta') return item
+  const text =
+    recordsOf(item['content'])
+      .map((part) => textOf(part['text']))
+      .join('') + delta
+  return { ...item, content: [{ type: 'output_text', text }] }
+}
