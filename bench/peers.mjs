@@ -1,0 +1,126 @@
+/**
+ * Record and replay of the same HTTP work with the recorders people use today.
+ * They patch globals, so each measurement belongs in a process of its own:
+ *
+ *     node bench/peers.mjs <peer> <record|replay> --url=… --folder=… [--client=fetch|http] [--count=50]
+ *
+ * prints `{ "name", "ms" }`. Record first, into an empty folder; replay reads
+ * it, reaches no network, and fails when its answers differ from the recorded.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import FetchAdapter from '@pollyjs/adapter-fetch'
+import NodeHttpAdapter from '@pollyjs/adapter-node-http'
+import { Polly } from '@pollyjs/core'
+import FsPersister from '@pollyjs/persister-fs'
+import nock from 'nock'
+import { runHttpWork } from './http-work.mjs'
+
+const nockVersion = createRequire(import.meta.url)('nock/package.json').version
+
+/**
+ * @typedef {object} Peer
+ * @property {string} name With its version.
+ * @property {() => Promise<number>} record Milliseconds until the work is done and on disk.
+ * @property {() => Promise<number>} replay Milliseconds from loading to the last answer.
+ */
+
+/**
+ * @typedef {object} PeerOptions
+ * @property {string} url Base URL of the loopback provider. It may be stopped before replay.
+ * @property {string} folder Where the recording is kept.
+ * @property {'fetch' | 'http'} [client]
+ * @property {number} [count] How many posts.
+ */
+
+/** Every peer by its short name. @type {Record<string, (options: PeerOptions) => Peer>} */
+export const peers = { plain: makePlain, polly: makePolly, nock: makeNock }
+
+/** No recorder at all: the floor. Its replay is the same work live again. @param {PeerOptions} options @returns {Peer} */
+function makePlain({ url, client = 'fetch', count = 50 }) {
+  const work = async () => (await runHttpWork({ url, client, count })).ms
+  return { name: 'no recorder', record: work, replay: work }
+}
+
+/** @param {PeerOptions} options @returns {Peer} */
+function makePolly({ url, folder, client = 'fetch', count = 50 }) {
+  const adapter = client === 'fetch' ? FetchAdapter : NodeHttpAdapter
+  const run = async (mode) => {
+    const started = performance.now()
+    const polly = new Polly('peers', {
+      mode,
+      adapters: [adapter],
+      persister: FsPersister,
+      persisterOptions: { fs: { recordingsDir: folder } },
+      recordIfMissing: false,
+      recordFailedRequests: true,
+      logLevel: 'silent',
+    })
+    const { digest } = await runHttpWork({ url, client, count })
+    await polly.stop()
+    const ms = performance.now() - started
+    await checkDigest(folder, mode, digest)
+    return ms
+  }
+  return {
+    name: `Polly.js ${Polly.VERSION}`,
+    record: () => run('record'),
+    replay: () => run('replay'),
+  }
+}
+
+/** @param {PeerOptions} options @returns {Peer} */
+function makeNock({ url, folder, client = 'fetch', count = 50 }) {
+  const path = join(folder, 'nock.json')
+  return {
+    name: `nock ${nockVersion}`,
+    record: async () => {
+      const started = performance.now()
+      nock.recorder.rec({ output_objects: true, dont_print: true })
+      const { digest } = await runHttpWork({ url, client, count })
+      await writeFile(path, JSON.stringify(nock.recorder.play()))
+      nock.recorder.clear()
+      nock.restore()
+      const ms = performance.now() - started
+      await checkDigest(folder, 'record', digest)
+      return ms
+    },
+    replay: async () => {
+      const started = performance.now()
+      nock.disableNetConnect()
+      nock.define(JSON.parse(await readFile(path, 'utf8')))
+      const { digest } = await runHttpWork({ url, client, count })
+      const ms = performance.now() - started
+      nock.restore()
+      await checkDigest(folder, 'replay', digest)
+      return ms
+    },
+  }
+}
+
+/** Keeps the digest of a recording, and holds a replay against it. */
+async function checkDigest(folder, mode, digest) {
+  const path = join(folder, 'digest.txt')
+  if (mode === 'record') await writeFile(path, digest)
+  else if ((await readFile(path, 'utf8')) !== digest) {
+    throw new Error('the replayed answers are not the recorded ones')
+  }
+}
+
+if (import.meta.filename === process.argv[1]) {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      url: { type: 'string' },
+      folder: { type: 'string' },
+      client: { type: 'string', default: 'fetch' },
+      count: { type: 'string', default: '50' },
+    },
+  })
+  const [name, action] = positionals
+  const peer = peers[name]({ ...values, count: Number(values.count) })
+  console.log(JSON.stringify({ name: peer.name, ms: await peer[action]() }))
+  process.exit()
+}
