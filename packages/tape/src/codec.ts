@@ -36,27 +36,42 @@ export interface Envelope {
   readonly parts?: readonly number[]
 }
 
+const TAB = 9
 const NEWLINE = 10
+const COMMA = 44
 const EMPTY = new Uint8Array(0)
 const encoder = new TextEncoder()
+const SEQ_KEY = encoder.encode('{"seq":')
+const STORED_KEY = encoder.encode('{"stored":')
+const END_TYPE = encoder.encode(',"type":"end"')
+const SEAL_TYPE = encoder.encode(',"type":"seal"')
+const CRC_DIGITS = 8
+/** A line ends with its CRC, a quote and a brace. */
+const CRC_TAIL_BYTES = CRC_DIGITS + 2
+const LINE_MIN_BYTES = SEQ_KEY.length + CRC_TAIL_BYTES
 
 /** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
 export function eventText(event: NewEvent, seq: number, at: number): string {
-  const { type, ...rest } = event
-  const fields = JSON.stringify(rest)
-  const tail = fields === '{}' ? '}' : `,${fields.slice(1)}`
-  return `{"seq":${seq},"at":${at},"type":"${type}"${tail}`
+  let fields = JSON.stringify(event)
+  if (!fields.startsWith('{"type":')) fields = JSON.stringify({ type: event.type, ...event })
+  return `{"seq":${seq},"at":${at},${fields.slice(1)}`
 }
 
-/** CRC as it stands on tape: eight lower-case hex digits. */
-export const crcHex = (crc: number): string => crc.toString(16).padStart(8, '0')
+const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const hexByte = (byte: number): string => HEX_BYTES[byte & 255] ?? ''
 
-/** The header line up to the CRC that covers it, which `finishLine` adds. */
-export function lineStart(text: string, envelope: Envelope, storedCrc: number | undefined): string {
-  const fields = JSON.stringify(envelope)
-  const comma = fields === '{}' ? '' : ','
-  const body = storedCrc === undefined ? '' : crcHex(storedCrc)
-  return `${text}\t${fields.slice(0, -1)}${comma}"crc":"${body}`
+/** CRC as it stands on tape: eight lower-case hex digits. A table, because it is needed twice a record. */
+export const crcHex = (crc: number): string =>
+  hexByte(crc >>> 24) + hexByte(crc >>> 16) + hexByte(crc >>> 8) + hexByte(crc)
+
+/** Envelope text of a light event: its bytes are always stored as they are. */
+export const lightEnvelope = (stored: number): string =>
+  stored > 0 ? `{"stored":${stored}}` : '{}'
+
+/** The header line up to the CRC that covers it; `lineEnd` adds that. */
+export function lineStart(text: string, envelope: string, storedCrc: number | undefined): string {
+  const fields = envelope === '{}' ? '{' : `${envelope.slice(0, -1)},`
+  return `${text}\t${fields}"crc":"${storedCrc === undefined ? '' : crcHex(storedCrc)}`
 }
 
 /** What follows `lineStart`. */
@@ -71,7 +86,7 @@ export function encodeRecord(
 ): Uint8Array {
   const stored = record.stored ?? EMPTY
   const crc = stored.length > 0 ? door.crc32(stored, seed) : undefined
-  const start = encoder.encode(lineStart(record.text, record.envelope, crc))
+  const start = encoder.encode(lineStart(record.text, JSON.stringify(record.envelope), crc))
   const end = encoder.encode(lineEnd(door.crc32(start, seed)))
   const out = new Uint8Array(
     start.length + end.length + (stored.length > 0 ? stored.length + 1 : 0),
@@ -88,10 +103,8 @@ export function encodeRecord(
 /** A header line whose CRC was right, taken apart as far as a scan needs it. */
 export interface Line {
   readonly seq: number
-  /** Position of the TAB in `text`. */
-  readonly tab: number
-  /** The whole line without its newline. */
-  readonly text: string
+  /** Length of the event, in bytes; the TAB follows. */
+  readonly eventBytes: number
   /** Number of bytes after the line. */
   readonly stored: number
   /** CRC of those bytes; 0 when there are none. */
@@ -102,8 +115,8 @@ export interface Line {
 
 /**
  * Reads the header line `bytes[from, to)`. Answers `undefined` unless the line
- * is exactly what a writer with this seed wrote. No JSON is parsed: a scan of
- * a long tape needs only lengths.
+ * is exactly what a writer with this seed wrote. It works on bytes and parses
+ * no JSON, because a scan of a long tape needs only lengths.
  */
 export function readLine(
   door: TapeDoor,
@@ -112,37 +125,57 @@ export function readLine(
   from: number,
   to: number,
 ): Line | undefined {
-  if (to - from < 20 || bytes[from + 1] !== 0x22 || bytes[from + 2] !== 0x73) return undefined
-  const crc = door.crc32(bytes.subarray(from, to - 10), seed)
-  const text = door.text(bytes, from, to)
-  if (!text.endsWith(`${crcHex(crc)}"}`) || !text.startsWith('{"seq":')) return undefined
-  const tab = text.indexOf('\t')
-  const seq = digits(text, 7)
-  const stored = text.startsWith('{"stored":', tab + 1) ? digits(text, tab + 11) : 0
-  const storedCrc = stored > 0 ? parseInt(text.slice(-18, -10), 16) : 0
-  return { seq, tab, text, stored, storedCrc, crc }
+  if (to - from < LINE_MIN_BYTES || !standsAt(bytes, from, SEQ_KEY)) return undefined
+  const crc = door.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
+  if (crc !== hexAt(bytes, to - CRC_TAIL_BYTES)) return undefined
+  const tab = bytes.indexOf(TAB, from)
+  const hasStored = standsAt(bytes, tab + 1, STORED_KEY)
+  const stored = hasStored ? digitsAt(bytes, tab + 1 + STORED_KEY.length) : 0
+  return {
+    seq: digitsAt(bytes, from + SEQ_KEY.length),
+    eventBytes: tab - from,
+    stored,
+    storedCrc: stored > 0 ? hexAt(bytes, to - CRC_TAIL_BYTES - CRC_DIGITS) : 0,
+    crc,
+  }
 }
 
-function digits(text: string, from: number): number {
+/** Whether the line at `from` holds the end or the seal of a run, without parsing it. */
+export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
+  const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)
+  if (standsAt(bytes, comma, END_TYPE)) return 'end'
+  return standsAt(bytes, comma, SEAL_TYPE) ? 'seal' : undefined
+}
+
+export const parseEvent = (text: string): TapeEvent => JSON.parse(text) as TapeEvent
+export const parseEnvelope = (text: string): Envelope => JSON.parse(text) as Envelope
+
+/** Length of the logical body. */
+export const bodySize = (envelope: Envelope): number => envelope.size ?? envelope.stored ?? 0
+
+const standsAt = (bytes: Uint8Array, at: number, expected: Uint8Array): boolean => {
+  for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false
+  return true
+}
+
+/** The decimal number that starts at `at`. */
+function digitsAt(bytes: Uint8Array, at: number): number {
   let value = 0
-  for (let i = from; ; i++) {
-    const digit = text.charCodeAt(i) - 48
-    if (!(digit >= 0 && digit <= 9)) return value
+  for (let i = at; ; i++) {
+    const digit = (bytes[i] ?? 0) - 48
+    if (digit < 0 || digit > 9) return value
     value = value * 10 + digit
   }
 }
 
-/** Type of the event in a line, without parsing it. */
-export function lineType(line: Line): string {
-  const from = line.text.indexOf('"type":"') + 8
-  return line.text.slice(from, line.text.indexOf('"', from))
+/** Eight lower-case hex digits as a number; -1 when they are anything else. */
+function hexAt(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let i = at; i < at + CRC_DIGITS; i++) {
+    const code = bytes[i] ?? 0
+    const digit = code >= 48 && code <= 57 ? code - 48 : code >= 97 && code <= 102 ? code - 87 : -1
+    if (digit < 0) return -1
+    value = value * 16 + digit
+  }
+  return value
 }
-
-export const lineEvent = (line: Line): TapeEvent =>
-  JSON.parse(line.text.slice(0, line.tab)) as TapeEvent
-
-export const lineEnvelope = (line: Line): Envelope =>
-  JSON.parse(line.text.slice(line.tab + 1)) as Envelope
-
-/** Length of the logical body. */
-export const bodySize = (envelope: Envelope): number => envelope.size ?? envelope.stored ?? 0

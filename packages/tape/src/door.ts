@@ -26,11 +26,14 @@ export interface Sha256 {
 /** What writing needs on top of reading. */
 export interface WriterDoor extends TapeDoor {
   deflateRaw(bytes: Uint8Array, level: number): Uint8Array
+  /** Whether `length` bytes of `a` and `b` are the same. */
+  equal(a: Uint8Array, aFrom: number, b: Uint8Array, bFrom: number, length: number): boolean
 }
 
 /**
  * The bytes of a tape. `read` answers with fewer bytes than asked only at the
- * end of the source; the answer may be a view and must not be changed.
+ * end of the source. The answer may be a view: nobody changes it, and it stays
+ * as it is after later reads.
  */
 export interface ByteSource {
   readonly size: number

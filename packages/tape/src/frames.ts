@@ -1,16 +1,61 @@
 import type { ByteWindow } from './byte-window.js'
-import { type Line, readLine } from './codec.js'
+import { type Envelope, type Line, parseEnvelope, parseEvent, readLine } from './codec.js'
 import type { TapeDoor } from './door.js'
+import type { TapeEvent } from './events.js'
 
 const NEWLINE = 10
 
 /** A record found on tape: its header line, and where its stored bytes are. */
-export interface Frame {
+export class Frame {
   readonly line: Line
+  /** Offset of the record; in a packed tape, inside its block. */
   readonly offset: number
+  /** Offset of the stored bytes. */
   readonly bodyOffset: number
+  readonly #door: TapeDoor
+  readonly #bytes: Uint8Array
+  readonly #start: number
+  readonly #end: number
+
+  /** The header line is `bytes[start, end)`. */
+  constructor(
+    door: TapeDoor,
+    line: Line,
+    place: {
+      readonly offset: number
+      readonly bodyOffset: number
+      readonly bytes: Uint8Array
+      readonly start: number
+      readonly end: number
+    },
+  ) {
+    this.#door = door
+    this.line = line
+    this.offset = place.offset
+    this.bodyOffset = place.bodyOffset
+    this.#bytes = place.bytes
+    this.#start = place.start
+    this.#end = place.end
+  }
+
   /** Offset of the next record. */
-  readonly end: number
+  get next(): number {
+    return this.line.stored > 0 ? this.bodyOffset + this.line.stored + 1 : this.bodyOffset
+  }
+
+  /** The event as it stands on tape. */
+  get eventText(): string {
+    return this.#door.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
+  }
+
+  event(): TapeEvent {
+    return parseEvent(this.eventText)
+  }
+
+  envelope(): Envelope {
+    const start = this.#start + this.line.eventBytes + 1
+    return parseEnvelope(this.#door.text(this.#bytes, start, this.#end))
+  }
 }
 
 /** Access to the records of a tape by number, however they are laid out. */
@@ -23,7 +68,7 @@ export interface Frames {
 }
 
 /** Why there is no record at an offset. */
-export type FrameFault = 'end' | 'no-line' | 'bad-line' | 'wrong-seq' | 'short-body' | 'bad-body'
+export type FrameFault = 'end' | 'no-line' | 'bad-line' | 'wrong-seq' | 'short-body'
 
 /** Reads the header line at `offset`; its stored bytes are not looked at. */
 export function readFrame(
@@ -36,13 +81,14 @@ export function readFrame(
   if (offset >= window.source.size) return 'end'
   const newline = window.newline(offset)
   if (newline < 0) return 'no-line'
-  const line = readLine(door, seed, window.bytes, offset - window.start, newline - window.start)
+  const { bytes } = window
+  const start = offset - window.start
+  const end = newline - window.start
+  const line = readLine(door, seed, bytes, start, end)
   if (line === undefined) return 'bad-line'
   if (line.seq !== seq) return 'wrong-seq'
-  const bodyOffset = newline + 1
-  const end = line.stored > 0 ? bodyOffset + line.stored + 1 : bodyOffset
-  if (end > window.source.size) return 'short-body'
-  return { line, offset, bodyOffset, end }
+  const frame = new Frame(door, line, { offset, bodyOffset: newline + 1, bytes, start, end })
+  return frame.next > window.source.size ? 'short-body' : frame
 }
 
 /** Whether the stored bytes of a frame and their closing newline are what was written. */
@@ -54,15 +100,16 @@ export function storedIsWhole(
 ): boolean {
   if (frame.line.stored === 0) return true
   const pieceBytes = 1 << 20
+  const end = frame.next - 1
   let crc = seed
-  for (let at = frame.bodyOffset; at < frame.end - 1;) {
-    const length = Math.min(pieceBytes, frame.end - 1 - at)
+  for (let at = frame.bodyOffset; at < end;) {
+    const length = Math.min(pieceBytes, end - at)
     const index = window.show(at, length + 1)
     const piece = window.bytes.subarray(index, index + length)
     if (piece.length < length) return false
     crc = door.crc32(piece, crc)
     at += length
   }
-  const last = window.show(frame.end - 1, 1)
+  const last = window.show(end, 1)
   return crc === frame.line.storedCrc && window.bytes[last] === NEWLINE
 }

@@ -38,8 +38,11 @@ export class MerkleTree {
     const bytes = new Uint8Array(1 + hex.length / 2)
     bytes[0] = prefix
     for (let i = 1; i < bytes.length; i++) {
-      bytes[i] = parseInt(hex.slice(2 * i - 2, 2 * i), 16)
+      bytes[i] = 16 * hexDigit(hex.charCodeAt(2 * i - 2)) + hexDigit(hex.charCodeAt(2 * i - 1))
     }
     return this.#door.sha256(bytes)
   }
 }
+
+/** Value of a lower-case hex digit. */
+const hexDigit = (code: number): number => (code <= 57 ? code - 48 : code - 87)

@@ -39,9 +39,9 @@ export class PlainFrames implements Frames {
           'Its header line was changed after it was written.',
         )
       }
+      if (at + 1 < this.count) this.#offsets[at + 1] = frame.next
       if (at === seq) return frame
       at++
-      this.#offsets[at] = frame.end
     }
   }
 
@@ -49,7 +49,7 @@ export class PlainFrames implements Frames {
     const { line, bodyOffset } = frame
     const seed = line.seq === 0 ? 0 : this.#seed
     const index = this.#window.show(bodyOffset, line.stored)
-    const bytes = this.#window.bytes.slice(index, index + line.stored)
+    const bytes = new Uint8Array(this.#window.bytes.subarray(index, index + line.stored))
     if (bytes.length < line.stored || this.#door.crc32(bytes, seed) !== line.storedCrc) {
       throw tapeCorrupt(
         this.#path,

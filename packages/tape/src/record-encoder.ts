@@ -1,7 +1,9 @@
+import { BodyEncoder } from './body-encoder.js'
 import { Chain } from './chain.js'
-import { type Envelope, eventText, LINE_END_LENGTH, lineEnd, lineStart } from './codec.js'
+import { bodySize, eventText, lightEnvelope, LINE_END_LENGTH, lineEnd, lineStart } from './codec.js'
 import type { WriterDoor } from './door.js'
 import { isHeavy, type NewEvent, type SealEvent } from './events.js'
+import type { Frame } from './frames.js'
 import { MerkleTree } from './merkle.js'
 import { type SealStatement, sealMessage } from './seal.js'
 
@@ -25,6 +27,7 @@ export class RecordEncoder {
   readonly #door: WriterDoor
   readonly #chain: Chain
   readonly #tree: MerkleTree
+  readonly #bodies: BodyEncoder
   readonly #text = new TextEncoder()
   #scratch = new Uint8Array(4 * COPY_MAX_BYTES)
   #seed = 0
@@ -34,6 +37,7 @@ export class RecordEncoder {
     this.#door = door
     this.#chain = new Chain(door)
     this.#tree = new MerkleTree(door)
+    this.#bodies = new BodyEncoder(door)
   }
 
   /** Number of the next event. */
@@ -46,43 +50,39 @@ export class RecordEncoder {
     return this.#seed
   }
 
-  /** Takes in a record that is on tape already, to go on after it. */
-  skip(record: {
-    readonly text: string
-    readonly type: NewEvent['type']
-    readonly envelope: Envelope
-    readonly lineCrc: number
-    readonly body: () => Uint8Array
-  }): void {
-    if (isHeavy(record.type)) {
-      const { envelope } = record
-      this.#tree.add(
-        this.#chain.addHeavy(
-          record.text,
-          envelope.size ?? envelope.stored ?? 0,
-          envelope.sha ?? '',
-        ),
-      )
+  /** Takes in a record that is on tape already, to go on after it. `body` is asked for only when it is needed. */
+  skip(frame: Frame, body: () => Uint8Array): void {
+    const envelope = frame.envelope()
+    if (envelope.chain === undefined) {
+      this.#chain.addLight(frame.eventText, body())
     } else {
-      this.#chain.addLight(record.text, record.body())
+      const size = bodySize(envelope)
+      const sha = envelope.sha ?? ''
+      this.#tree.add(this.#chain.addHeavy(frame.eventText, size, sha))
+      this.#bodies.skip(this.#seq, size, sha)
     }
-    if (this.#seq === 0) this.#seed = record.lineCrc
+    if (this.#seq === 0) this.#seed = frame.line.crc
     this.#seq++
+  }
+
+  /** Offers a request that is on tape already for comparison with later ones. */
+  skipRequest(seq: number, body: Uint8Array): void {
+    this.#bodies.skipRequest(seq, body)
   }
 
   /** The record as pieces to be written in order; they are good until the next call. */
   encode(event: NewEvent, at: number, body: Uint8Array = EMPTY): readonly Uint8Array[] {
     const text = eventText(event, this.#seq, at)
-    let envelope: Envelope = body.length > 0 ? { stored: body.length } : {}
-    if (isHeavy(event.type)) {
-      const sha = body.length > 0 ? this.#door.sha256(body) : ''
-      const chain = this.#chain.addHeavy(text, body.length, sha)
-      if (event.type !== 'seal') this.#tree.add(chain)
-      envelope = { ...envelope, ...(sha === '' ? {} : { sha }), chain }
-    } else {
+    if (!isHeavy(event.type)) {
       this.#chain.addLight(text, body)
+      return this.#frame(text, lightEnvelope(body.length), body)
     }
-    return this.#frame(text, envelope, body)
+    const sha = body.length > 0 ? this.#door.sha256(body) : ''
+    const chain = this.#chain.addHeavy(text, body.length, sha)
+    if (event.type !== 'seal') this.#tree.add(chain)
+    const { stored, envelope } = this.#bodies.encode(this.#seq, event.type, body, sha)
+    const hashes = sha === '' ? { chain } : { sha, chain }
+    return this.#frame(text, JSON.stringify({ ...envelope, ...hashes }), stored)
   }
 
   /** The event that seals everything encoded so far. */
@@ -97,14 +97,15 @@ export class RecordEncoder {
     return { type: 'seal', count: statement.count, root: statement.root, ...signed }
   }
 
-  #frame(text: string, envelope: Envelope, stored: Uint8Array): readonly Uint8Array[] {
+  #frame(text: string, envelope: string, stored: Uint8Array): readonly Uint8Array[] {
     const storedCrc = stored.length > 0 ? this.#door.crc32(stored, this.#seed) : undefined
     const start = lineStart(text, envelope, storedCrc)
     const room = start.length * 3 + LINE_END_LENGTH + COPY_MAX_BYTES + 1
     if (this.#scratch.length < room) this.#scratch = new Uint8Array(room)
     const startBytes = this.#text.encodeInto(start, this.#scratch).written
     const lineCrc = this.#door.crc32(this.#scratch.subarray(0, startBytes), this.#seed)
-    this.#text.encodeInto(lineEnd(lineCrc), this.#scratch.subarray(startBytes))
+    const end = lineEnd(lineCrc)
+    for (let i = 0; i < end.length; i++) this.#scratch[startBytes + i] = end.charCodeAt(i)
     const lineBytes = startBytes + LINE_END_LENGTH
     if (this.#seq === 0) this.#seed = lineCrc
     this.#seq++

@@ -1,5 +1,5 @@
 import { ByteWindow } from './byte-window.js'
-import { lineType, readLine } from './codec.js'
+import { closingType, readLine } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { type Frame, readFrame, storedIsWhole } from './frames.js'
 import { notATape, tapeCorrupt, tapeEmpty, tapeFromFuture, tapeWithoutRun } from './errors.js'
@@ -61,39 +61,30 @@ function startText(door: TapeDoor, window: ByteWindow): string {
  * stands behind it: then bytes in the middle were damaged, and the tape is
  * refused rather than cut.
  */
-export function recover(
-  door: TapeDoor,
-  source: ByteSource,
-  path: string,
-  visit?: (frame: Frame) => void,
-): Recovered {
+export function recover(door: TapeDoor, source: ByteSource, path: string): Recovered {
   const window = new ByteWindow(source)
   const run = readRunFrame(door, window, path)
   const offsets: number[] = []
   let hasEnd = false
   let hasSeal = false
   let offset = 0
-  for (;;) {
+  while (!hasSeal) {
     const seed = offsets.length === 0 ? 0 : run.seed
     const frame = readFrame(door, window, seed, offset, offsets.length)
     if (typeof frame === 'string') break
-    if (!storedIsWhole(door, window, seed, frame)) {
-      if (offsets.length === 0) {
-        throw tapeCorrupt(
-          path,
-          { seq: 0, offset },
-          'The details of the run were changed after they were written.',
-        )
-      }
-      break
-    }
-    visit?.(frame)
+    const closing = closingType(window.bytes, offset - window.start)
+    if (!storedIsWhole(door, window, seed, frame)) break
     offsets.push(offset)
-    offset = frame.end
-    const type = lineType(frame.line)
-    hasEnd ||= type === 'end'
-    hasSeal = type === 'seal'
-    if (hasSeal) break
+    offset = frame.next
+    hasEnd ||= closing === 'end'
+    hasSeal = closing === 'seal'
+  }
+  if (offsets.length === 0) {
+    throw tapeCorrupt(
+      path,
+      { seq: 0, offset: 0 },
+      'The details of the run were changed after they were written.',
+    )
   }
   const later = findLaterRecord(door, window, run.seed, offset, offsets.length)
   if (later !== undefined) {

@@ -1,16 +1,11 @@
-import { bodySize, parseEnvelope, parseEvent } from './codec.js'
+import { BodyReader } from './body-reader.js'
+import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
-import { noSuchEvent, tapeCorrupt } from './errors.js'
+import { noSuchEvent } from './errors.js'
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 import type { Frames } from './frames.js'
-import { PlainFrames } from './plain-frames.js'
-import { recover } from './recovery.js'
+import { type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type VerifyResult, verifyTape } from './verify.js'
-
-const EMPTY = new Uint8Array(0)
-
-/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or still goes on. */
-export type TapeStatus = 'sealed' | 'ended' | 'truncated'
 
 /**
  * A tape that can be read, from whatever surroundings. It shows what was there
@@ -27,34 +22,30 @@ export class Tape {
   readonly tornBytes: number
   readonly #door: TapeDoor
   readonly #frames: Frames
+  readonly #bodies: BodyReader
 
-  private constructor(
-    door: TapeDoor,
-    frames: Frames,
-    facts: { readonly path: string; readonly status: TapeStatus; readonly tornBytes: number },
-  ) {
+  constructor(door: TapeDoor, layout: Layout, path: string) {
     this.#door = door
-    this.#frames = frames
-    this.path = facts.path
-    this.status = facts.status
-    this.tornBytes = facts.tornBytes
-    this.count = frames.count
+    this.#frames = layout.frames
+    this.#bodies = new BodyReader(door, layout.frames, path)
+    this.path = path
+    this.status = layout.status
+    this.tornBytes = layout.tornBytes
+    this.count = layout.frames.count
     this.run = this.event(0) as RunEvent
-    this.details = JSON.parse(new TextDecoder().decode(this.body(0))) as RunDetails
+    const details = this.body(0)
+    this.details = JSON.parse(door.text(details, 0, details.length)) as RunDetails
   }
 
   /** `path` only names the tape in messages. */
   static open(door: TapeDoor, source: ByteSource, path: string): Tape {
-    const found = recover(door, source, path)
-    const offsets = Float64Array.from(found.offsets)
-    const frames = new PlainFrames(door, source, { seed: found.seed, offsets, path })
-    const status = found.hasSeal ? 'sealed' : found.hasEnd ? 'ended' : 'truncated'
-    return new Tape(door, frames, { path, status, tornBytes: source.size - found.end })
+    return new Tape(door, openLayout(door, source, path), path)
   }
 
+  /** Reads one event, its body not included. */
   event(seq: number): TapeEvent {
     this.#check(seq)
-    return parseEvent(this.#frames.frame(seq).eventText)
+    return this.#frames.frame(seq).event()
   }
 
   /** Events `from` up to, not including, `to`. */
@@ -65,45 +56,36 @@ export class Tape {
   /** The body as it was recorded; empty when the event has none. */
   body(seq: number): Uint8Array {
     this.#check(seq)
-    const frame = this.#frames.frame(seq)
-    const envelope = parseEnvelope(frame.envelopeText)
-    if (bodySize(envelope) === 0) return EMPTY
-    const body = this.#frames.stored(frame)
-    if (envelope.sha !== undefined && this.#door.sha256(body) !== envelope.sha) {
-      throw tapeCorrupt(
-        this.path,
-        { seq, offset: frame.offset },
-        'Its body does not have the recorded sha256.',
-      )
-    }
-    return body
+    return this.#bodies.read(seq)
   }
 
   /** Length of the body, without reading it. */
   bodySize(seq: number): number {
-    this.#check(seq)
-    return bodySize(parseEnvelope(this.#frames.frame(seq).envelopeText))
+    return bodySize(this.#envelope(seq))
   }
 
-  /** sha256 of the body of a heavy event, without reading the body; undefined when it has none. */
+  /** sha256 of the body of a heavy event, without reading it; undefined when it has none. (The engine compares by it.) */
   bodySha(seq: number): string | undefined {
-    this.#check(seq)
-    return parseEnvelope(this.#frames.frame(seq).envelopeText).sha
+    return this.#envelope(seq).sha
   }
 
-  /** Chain hash of event `seq`, or of the last heavy event before it: names everything up to there. */
+  /** Chain hash of event `seq`, or of the last heavy event before it: it names the run up to there. */
   chainAt(seq: number): string {
-    this.#check(seq)
-    for (let at = seq; at >= 0; at--) {
-      const { chain } = parseEnvelope(this.#frames.frame(at).envelopeText)
+    for (let at = seq; at > 0; at--) {
+      const { chain } = this.#envelope(at)
       if (chain !== undefined) return chain
     }
-    return ''
+    return this.#envelope(0).chain ?? ''
   }
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
     return verifyTape(this.#door, this.#frames, this)
+  }
+
+  #envelope(seq: number): Envelope {
+    this.#check(seq)
+    return this.#frames.frame(seq).envelope()
   }
 
   #check(seq: number): void {

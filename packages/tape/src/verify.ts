@@ -1,11 +1,11 @@
 import { Chain } from './chain.js'
-import { bodySize, lineEnvelope, lineEvent } from './codec.js'
+import { bodySize, parseEvent } from './codec.js'
 import type { TapeDoor } from './door.js'
 import { TapeError } from './errors.js'
 import { isHeavy, type SealEvent } from './events.js'
 import type { Frames } from './frames.js'
 import { MerkleTree } from './merkle.js'
-import { checkSignature, type SignatureState } from './seal.js'
+import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
 
 /** What a full check of a tape found. */
 export interface VerifyResult {
@@ -42,10 +42,10 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
   })
   for (; seq < tape.count; seq++) {
     try {
-      const { line } = frames.frame(seq)
-      const event = lineEvent(line)
-      const envelope = lineEnvelope(line)
-      const text = line.text.slice(0, line.tab)
+      const frame = frames.frame(seq)
+      const text = frame.eventText
+      const event = parseEvent(text)
+      const envelope = frame.envelope()
       const body = tape.body(seq)
       if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
       if (body.length !== bodySize(envelope))
@@ -54,11 +54,16 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
         chain.addLight(text, body)
         continue
       }
-      const before = { chain: chain.head, lights: chain.lightsDigest(), root: tree.root() }
       if (event.type === 'seal') {
-        const found = sealProblem(event, { count: seq, root: before.root }, tape.count)
+        const statement: SealStatement = {
+          count: seq,
+          chain: chain.head,
+          lights: chain.lightsDigest(),
+          root: tree.root(),
+        }
+        const found = sealProblem(event, statement, tape.count)
         if (found !== undefined) return bad(found)
-        signature = checkSignature(door, event, { count: seq, ...before })
+        signature = checkSignature(door, event, statement)
         key = event.key
         if (signature === 'invalid') return bad('the signature of the seal is not valid')
       }
@@ -83,11 +88,7 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
   }
 }
 
-function sealProblem(
-  seal: SealEvent,
-  found: { readonly count: number; readonly root: string },
-  count: number,
-): string | undefined {
+function sealProblem(seal: SealEvent, found: SealStatement, count: number): string | undefined {
   if (seal.count !== found.count)
     return `the seal counts ${seal.count} events, but there are ${found.count}`
   if (seal.root !== found.root) return 'the seal has another Merkle root than the events'

@@ -26,8 +26,7 @@ export const {
 export const { createHash, createPublicKey, hash, sign, verify } = crypto
 export const { crc32, deflateRawSync, gunzipSync, inflateRawSync } = zlib
 
-const { hrtime } = process
-const nanoseconds = hrtime.bigint
+const nanoseconds = process.hrtime.bigint.bind(process.hrtime)
 
 /** Monotonic clock in milliseconds. */
 export const monotonicMs = (): number => Number(nanoseconds()) / 1e6

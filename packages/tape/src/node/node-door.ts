@@ -30,6 +30,8 @@ export const nodeDoor: WriterDoor = {
   inflateRaw: (bytes) => inflateRawSync(bytes),
   gunzip: (bytes) => gunzipSync(bytes),
   deflateRaw: (bytes, level) => deflateRawSync(bytes, { level }),
+  equal: (a, aFrom, b, bFrom, length) =>
+    asBuffer(a).compare(b, bFrom, bFrom + length, aFrom, aFrom + length) === 0,
   verifyEd25519: (message, signature, publicKey) => {
     const x = asBuffer(publicKey).toString('base64url')
     const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
-import { lineEnvelope, lineEvent } from '../codec.js'
 import { tapeSealed } from '../errors.js'
 import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
-import { recover } from '../recovery.js'
+import { encodeIndex, INDEX_EVERY } from '../index-footer.js'
+import { openLayout } from '../layout.js'
 import { RecordEncoder, type SealSigner } from '../record-encoder.js'
 import { Tape } from '../tape.js'
 import { openFileSource } from './file-source.js'
@@ -27,8 +27,16 @@ export class TapeWriter {
   readonly #file: TapeFile
   readonly #encoder: RecordEncoder
   readonly #now: () => number
+  /** Offsets for the index. */
+  readonly #offsets: number[]
 
-  private constructor(file: TapeFile, encoder: RecordEncoder, now: () => number) {
+  private constructor(
+    file: TapeFile,
+    encoder: RecordEncoder,
+    now: () => number,
+    offsets: number[],
+  ) {
+    this.#offsets = offsets
     this.path = file.path
     this.#file = file
     this.#encoder = encoder
@@ -46,6 +54,7 @@ export class TapeWriter {
       TapeFile.create(path),
       new RecordEncoder(nodeDoor),
       options.now ?? clockFrom(0),
+      [],
     )
     const { type, ...rest } = run
     writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
@@ -58,27 +67,26 @@ export class TapeWriter {
    * tapes.
    */
   static reopen(path: string, options: TapeWriterOptions = {}): TapeWriter {
-    const source = openFileSource(path)
-    const tape = Tape.open(nodeDoor, source, path)
-    if (tape.status === 'sealed') throw tapeSealed(path)
+    const layout = openLayout(nodeDoor, openFileSource(path), path)
+    if (layout.status === 'sealed') throw tapeSealed(path)
+    const { frames, end } = layout
+    const tape = new Tape(nodeDoor, layout, path)
     const encoder = new RecordEncoder(nodeDoor)
-    const { end } = recover(nodeDoor, source, path, ({ line }) => {
-      const { type, seq } = lineEvent(line)
-      const envelope = lineEnvelope(line)
-      const text = line.text.slice(0, line.tab)
-      encoder.skip({ text, type, envelope, lineCrc: line.crc, body: () => tape.body(seq) })
-    })
-    const last = tape.event(tape.count - 1)
-    return new TapeWriter(
-      TapeFile.continueAt(path, end),
-      encoder,
-      options.now ?? clockFrom(last.at),
-    )
+    const offsets: number[] = []
+    for (let seq = 0; seq < frames.count; seq++) {
+      const frame = frames.frame(seq)
+      if (seq % INDEX_EVERY === 0) offsets.push(frame.offset)
+      encoder.skip(frame, () => tape.body(seq))
+    }
+    for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
+    const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
+    return new TapeWriter(TapeFile.continueAt(path, end), encoder, now, offsets)
   }
 
   /** Writes an event and answers with its number. The body is not kept after the call. */
   append(event: NewEvent, body?: Uint8Array): number {
     const { seq } = this.#encoder
+    if (seq % INDEX_EVERY === 0) this.#offsets.push(this.#file.end)
     this.#file.append(this.#encoder.encode(event, this.#at(), body))
     return seq
   }
@@ -97,7 +105,10 @@ export class TapeWriter {
   seal(options: { readonly privateKey?: KeyObject } = {}): void {
     const { privateKey } = options
     const event = this.#encoder.sealEvent(privateKey && ed25519Signer(privateKey))
-    this.#file.append(this.#encoder.encode(event, this.#at()))
+    const seal = this.#file.end
+    this.append(event)
+    const index = { count: this.#encoder.seq, seal, offsets: this.#offsets }
+    this.#file.append([encodeIndex(nodeDoor, this.#encoder.seed, index)])
     this.#file.sync()
     this.#file.close()
   }
@@ -110,6 +121,15 @@ export class TapeWriter {
   #at(): number {
     return Math.round(this.#now() * 1000) / 1000
   }
+}
+
+/** The last few requests, oldest first: one per conversation that may go on. */
+function lastRequests(tape: Tape): readonly number[] {
+  const found: number[] = []
+  for (let seq = tape.count - 1; seq > 0 && found.length < 4; seq--) {
+    if (tape.event(seq).type === 'request') found.unshift(seq)
+  }
+  return found
 }
 
 function clockFrom(startMs: number): () => number {

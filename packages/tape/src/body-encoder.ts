@@ -1,0 +1,110 @@
+import type { Envelope } from './codec.js'
+import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
+import { toOps, toParts } from './delta/recipe.js'
+import type { WriterDoor } from './door.js'
+import type { TapeEvent } from './events.js'
+
+/** Smaller bodies are stored as they are: a reference would not be shorter by much. */
+const ENCODE_MIN_BYTES = 512
+/** Larger bodies are not compressed while recording, because the agent would wait; packing does it later. */
+const DEFLATE_MAX_BYTES = 8 << 20
+const DEFLATE_LEVEL = 6
+/** Bodies remembered to be stored once. */
+const SHAS_MAX = 1 << 16
+
+const EMPTY = new Uint8Array(0)
+
+/** How a body goes on tape. */
+export interface StoredBody {
+  readonly stored: Uint8Array
+  readonly envelope: Envelope
+}
+
+/**
+ * Chooses how each heavy body is stored: once when it was seen before, as a
+ * delta when it is a request, compressed when that is smaller.
+ */
+export class BodyEncoder {
+  readonly #door: WriterDoor
+  readonly #deltas: DeltaEncoder
+  readonly #seqBySha = new Map<string, number>()
+
+  constructor(door: WriterDoor) {
+    this.#door = door
+    this.#deltas = new DeltaEncoder(door)
+  }
+
+  /** Takes in a body that is on tape already. */
+  skip(seq: number, size: number, sha: string): void {
+    if (size >= ENCODE_MIN_BYTES) this.#remember(sha, seq)
+  }
+
+  /** Takes in a request that is on tape already, so that later ones can be compared with it. */
+  skipRequest(seq: number, body: Uint8Array): void {
+    if (body.length >= ENCODE_MIN_BYTES) this.#deltas.addWhole(seq, body)
+  }
+
+  encode(seq: number, type: TapeEvent['type'], body: Uint8Array, sha: string): StoredBody {
+    const size = body.length
+    if (size < ENCODE_MIN_BYTES) return whole(body)
+    const same = this.#seqBySha.get(sha)
+    if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
+    this.#remember(sha, seq)
+    if (type !== 'request') return this.#compress(body, {}, size)
+    const delta = this.#deltas.encode(seq, body)
+    if (delta !== undefined) return this.#storeDelta(delta, size)
+    this.#deltas.addWhole(seq, body)
+    return this.#compress(body, {}, size)
+  }
+
+  #storeDelta({ base, recipe, literals }: Delta, size: number): StoredBody {
+    const fields = base === undefined ? { parts: toParts(recipe) } : { base, ops: toOps(recipe) }
+    return this.#compress(concat(literals), fields, size)
+  }
+
+  #compress(bytes: Uint8Array, fields: Envelope, size: number): StoredBody {
+    const deflated =
+      bytes.length > 0 && bytes.length <= DEFLATE_MAX_BYTES
+        ? this.#door.deflateRaw(bytes, DEFLATE_LEVEL)
+        : bytes
+    const smaller = deflated.length < bytes.length
+    const stored = smaller ? deflated : bytes
+    return {
+      stored,
+      envelope: {
+        ...(stored.length > 0 ? { stored: stored.length } : {}),
+        ...(stored.length === size ? {} : { size }),
+        ...(smaller ? { deflate: 1 } : {}),
+        ...fields,
+      },
+    }
+  }
+
+  #remember(sha: string, seq: number): void {
+    if (this.#seqBySha.size >= SHAS_MAX) {
+      for (const oldest of this.#seqBySha.keys()) {
+        this.#seqBySha.delete(oldest)
+        break
+      }
+    }
+    if (!this.#seqBySha.has(sha)) this.#seqBySha.set(sha, seq)
+  }
+}
+
+const whole = (body: Uint8Array): StoredBody => ({
+  stored: body,
+  envelope: body.length > 0 ? { stored: body.length } : {},
+})
+
+function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const [first, second] = pieces
+  if (first === undefined) return EMPTY
+  if (second === undefined) return first
+  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    out.set(piece, at)
+    at += piece.length
+  }
+  return out
+}

@@ -1,0 +1,55 @@
+import { ByteWindow } from './byte-window.js'
+import type { ByteSource, TapeDoor } from './door.js'
+import { type Frames, readFrame } from './frames.js'
+import { INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
+import { PlainFrames } from './plain-frames.js'
+import { readRunFrame, recover } from './recovery.js'
+
+/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or still goes on. */
+export type TapeStatus = 'sealed' | 'ended' | 'truncated'
+
+/** Where the records of a tape are. */
+export interface Layout {
+  readonly frames: Frames
+  readonly status: TapeStatus
+  /** CRC seed of the tape. */
+  readonly seed: number
+  /** Where the valid records end. */
+  readonly end: number
+  /** Bytes behind them that belong to nothing. */
+  readonly tornBytes: number
+}
+
+/** Finds the records of a tape: through its index when it is finished, else by reading all of it. */
+export function openLayout(door: TapeDoor, source: ByteSource, path: string): Layout {
+  const { seed } = readRunFrame(door, new ByteWindow(source, 1 << 12), path)
+  const index = readIndex(door, source, seed)
+  if (index !== undefined && sealIsThere(door, source, seed, index)) {
+    const offsets = sparseOffsets(index)
+    const frames = new PlainFrames(door, source, { seed, offsets, path })
+    return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0 }
+  }
+  const found = recover(door, source, path)
+  const offsets = Float64Array.from(found.offsets)
+  return {
+    frames: new PlainFrames(door, source, { seed, offsets, path }),
+    status: found.hasSeal ? 'sealed' : found.hasEnd ? 'ended' : 'truncated',
+    seed,
+    end: found.end,
+    tornBytes: source.size - found.end,
+  }
+}
+
+function sealIsThere(door: TapeDoor, source: ByteSource, seed: number, index: TapeIndex): boolean {
+  const window = new ByteWindow(source, 1 << 12)
+  return typeof readFrame(door, window, seed, index.seal, index.count - 1) !== 'string'
+}
+
+function sparseOffsets(index: TapeIndex): Float64Array {
+  const offsets = new Float64Array(index.count).fill(-1)
+  index.offsets?.forEach((offset, i) => {
+    offsets[i * INDEX_EVERY] = offset
+  })
+  offsets[index.count - 1] = index.seal
+  return offsets
+}
