@@ -53,7 +53,10 @@ const LINE_MIN_BYTES = SEQ_KEY.length + CRC_TAIL_BYTES
 /** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
 export function eventText(event: NewEvent, seq: number, at: number): string {
   let fields = JSON.stringify(event)
-  if (!fields.startsWith('{"type":')) fields = JSON.stringify({ type: event.type, ...event })
+  if (!fields.startsWith('{"type":')) {
+    const { type, ...rest } = event
+    fields = JSON.stringify({ type, ...rest })
+  }
   return `{"seq":${seq},"at":${at},${fields.slice(1)}`
 }
 
