@@ -8,6 +8,7 @@ import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'
 import { replayProcess } from './process/replay-process.js'
+import { stopWith } from './process/stop-with.js'
 import { TASK_VARIABLE } from './process-task.js'
 import type { ProcessTask } from './process-task.js'
 
@@ -16,8 +17,12 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   // Children that the agent starts with its own `execArgv` must not load this file.
   process.execArgv.splice(0, task.flagCount)
   await warmUpFetch()
-  if (task.mode === 'record') recordProcess(task)
-  else replayProcess(task)
+  try {
+    if (task.mode === 'record') recordProcess(task)
+    else replayProcess(task)
+  } catch (error) {
+    stopWith(error, task.failure)
+  }
   install()
 }
 

@@ -5,6 +5,8 @@
 export type ProcessTask = (RecordTask | ReplayTask) & {
   /** How many of Node's own flags, from the first, were added by Retake. */
   readonly flagCount: number
+  /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
+  readonly failure?: string
 }
 
 export interface RecordTask {
@@ -32,8 +34,8 @@ export interface ReplayReport {
   readonly position: number
   readonly served: number
   readonly reexecuted: number
-  /** Kernel resources for network and processes that were created: must be none. */
-  readonly opened: Readonly<Record<string, number>>
+  /** Attempts to reach the outside, by kind; none was let through, and there should be none. */
+  readonly contacts: Readonly<Record<string, number>>
   readonly divergences: readonly unknown[]
   readonly wallMs: number
   /** The tape ended before the program did, because the recording was cut off. */

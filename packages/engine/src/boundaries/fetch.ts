@@ -153,9 +153,9 @@ class FetchAnswer {
           {
             type: 'bytes',
             start: (controller) => void (this.#stream = controller),
-            cancel: (reason) => {
+            cancel: () => {
               this.#finish()
-              this.#native?.abort(reason)
+              this.#native?.abort()
             },
           },
           { highWaterMark: 0 },
@@ -182,7 +182,8 @@ class FetchAnswer {
   #abort(): void {
     const reason: unknown = this.request.signal?.reason
     this.#finish()
-    outsideRuns(() => this.#native?.abort(reason))
+    // Not the agent's reason: native fetch would overwrite its stack.
+    outsideRuns(() => this.#native?.abort())
     this.#fail(reason)
   }
 }

@@ -1,12 +1,19 @@
 import { syncBuiltinESMExports } from 'node:module'
+import { patchChildProcess } from './child-process.js'
 import { patchClock } from './clock.js'
 import { patchFetch } from './fetch.js'
+import { patchHostFacts } from './host-facts.js'
+import { patchHttp2 } from './http2.js'
+import { patchHttpAgent } from './http-agent.js'
+import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 import { patchRandom } from './random.js'
 import { patchSockets } from './sockets.js'
 import { patchTimers } from './timers.js'
+import { patchUncaptured } from './uncaptured.js'
+import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
 
@@ -17,7 +24,21 @@ let undo: Undo | undefined
  */
 export function install(): void {
   if (undo !== undefined) return
-  undo = undoAll([patchClock(), patchRandom(), patchTimers(), patchFetch(), patchSockets(), patchOutput()])
+  undo = undoAll([
+    patchClock(),
+    patchRandom(),
+    patchHostFacts(),
+    patchTimers(),
+    patchFetch(),
+    patchHttp2(),
+    patchHttpAgent(),
+    patchSockets(),
+    patchChildProcess(),
+    patchOrderedWork(),
+    patchZlibStreams(),
+    patchOutput(),
+    patchUncaptured(),
+  ])
   // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
   syncBuiltinESMExports()
 }

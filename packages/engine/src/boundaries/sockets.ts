@@ -1,5 +1,6 @@
 import net from 'node:net'
 import tls from 'node:tls'
+import { beforeContact } from '../outside-contact.js'
 import { currentSession } from '../scope.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -23,7 +24,10 @@ function patchConnect(): Undo {
   const native = net.Socket.prototype.connect as (...args: unknown[]) => net.Socket
   return replace(net.Socket.prototype, 'connect', function (this: net.Socket, ...args: unknown[]) {
     const session = currentSession()
-    if (session === undefined) return native.apply(this, args)
+    if (session === undefined) {
+      beforeContact('socket')
+      return native.apply(this, args)
+    }
     // net.connect hands its arguments on already normalised, as one array.
     const [options, callback] = Array.isArray(args[0]) ? (args[0] as ReturnType<NormalizeArgs>) : normalizeArgs(args)
     if (callback) this.once('connect', callback)

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type net from 'node:net'
 import type tls from 'node:tls'
 import { fromWire, Http1Scanner, rebuildError, recordError, toWire } from '@retake/tape'
@@ -9,6 +8,7 @@ import { natives } from '../natives.js'
 import { currentSession, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { TapeTimer } from './timers.js'
+import { WrittenBytes } from './written-bytes.js'
 
 export interface Target {
   readonly kind: 'tcp' | 'tls' | 'pipe'
@@ -41,9 +41,8 @@ export class TapeConnection {
     onMasked: (value) => this.session.hide(value),
     dropBodies: true,
   })
-  readonly #opaqueDigest = createHash('sha256')
+  readonly #opaque: WrittenBytes
   #isHttp = true
-  #opaqueBytes = 0
   #requestCount = 0
   #held: Uint8Array[] = []
   #heldTimer: NodeJS.Timeout | undefined
@@ -60,6 +59,7 @@ export class TapeConnection {
   ) {
     TapeConnection.#adopted.set(socket, this)
     this.#requests = new Http1Scanner('request')
+    this.#opaque = new WrittenBytes(session)
     this.#shadow(socket)
     this.#operation = session.perform({
       event: { type: 'socket', ...target },
@@ -112,6 +112,7 @@ export class TapeConnection {
     if (this.#isHttp && !this.#requests.upgraded) this.#writeHttp(chunk)
     else this.#writeOpaque(chunk)
     this.#touch()
+    this.session.proceed()
     done()
   }
 
@@ -177,14 +178,13 @@ export class TapeConnection {
   }
 
   #writeOpaque(chunk: Uint8Array): void {
-    this.#opaqueBytes += chunk.length
-    this.#opaqueDigest.update(this.session.mask(chunk))
+    this.#opaque.add(chunk)
     this.#send(chunk)
   }
 
   #stamp(): { written: number; digest: string } {
-    const digest = this.#opaqueBytes === 0 ? '' : this.#opaqueDigest.copy().digest('hex')
-    return { written: this.#requestCount + this.#opaqueBytes, digest }
+    const { written, digest } = this.#opaque.stamp()
+    return { written: this.#requestCount + written, digest }
   }
 
   /** Pools of other libraries may hand one run's connection to another: that request is on the wrong tape. */
@@ -269,7 +269,7 @@ export class TapeConnection {
     }
     for (const [name, value] of Object.entries(methods)) define(socket, name, value)
     defineGetter(socket, 'pending', () => socket.connecting)
-    defineGetter(socket, 'bytesWritten', () => this.#requestCount + this.#opaqueBytes)
+    defineGetter(socket, 'bytesWritten', () => this.#requestCount + this.#opaque.count)
     const early = (socket as { timeout?: number }).timeout
     if (early) this.#setIdleTimeout(early)
   }

@@ -9,9 +9,10 @@ import { maskedEnvironment } from '../secrets.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit } from './process-exit.js'
+import { stopOnFailure } from './stop-with.js'
 
 /** Records this whole process on a new tape, until it exits. */
-export function recordProcess(task: RecordTask): void {
+export function recordProcess(task: RecordTask & { readonly failure?: string }): void {
   const writer = TapeWriter.create(
     task.tape,
     {
@@ -33,6 +34,7 @@ export function recordProcess(task: RecordTask): void {
     },
     { now: elapsed() },
   )
+  stopOnFailure(writer, task.failure)
   const session = new RecordSession(writer)
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))

@@ -4,11 +4,11 @@ import { recordError } from '@retake/tape'
 import type { RecordedError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { natives } from '../natives.js'
+import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { ReplaySession } from '../sessions/replay-session.js'
 import { onProcessExit } from './process-exit.js'
-import { countOpenedResources } from './opened-resources.js'
 import { imitateTerminal } from './terminal-facts.js'
 
 /** Captured before the file boundary is patched. */
@@ -20,7 +20,7 @@ export const DIVERGED = 3
 export function replayProcess(task: ReplayTask): void {
   const tape = openTape(task.tape)
   restoreSurroundings(tape.details)
-  const opened = countOpenedResources()
+  forbidContact()
   const start = natives.performanceNow()
   const session = new ReplaySession(tape, {
     mode: task.observe ? 'observe' : 'strict',
@@ -34,7 +34,7 @@ export function replayProcess(task: ReplayTask): void {
       events: tape.count,
       position: session.position,
       ...session.counts,
-      opened: opened(),
+      contacts: contactCounts(),
       divergences: session.divergences,
       wallMs: natives.performanceNow() - start,
       cutOff: tape.status === 'truncated' && session.position >= tape.count,

@@ -1,9 +1,9 @@
 import type { NewEvent, NoteEvent, OutputEvent, RecordedError, BodyForm } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
-import { natives } from '../natives.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
-import { moduleLoadInFlight } from '../module-loads.js'
+import { Gate } from './gate.js'
+import type { Turn } from './gate.js'
 import { EMPTY, Operation } from './session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
 
@@ -36,7 +36,10 @@ export class RecordSession implements Session {
   readonly #secrets = new SecretMask()
   readonly #queue: Completed[] = []
   readonly #notes = new Set<string>()
-  #pumping = false
+  readonly #gate = new Gate(
+    () => this.#takeTurn(),
+    () => this.#queue.length > 0 && this.#gate.request(),
+  )
 
   constructor(readonly writer: TapeWriter) {
     this.#secrets.addEnvironment(process.env)
@@ -90,14 +93,18 @@ export class RecordSession implements Session {
     this.#secrets.hide(value)
   }
 
+  proceed(): void {
+    // Only a replay holds answers back.
+  }
+
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     const stamp = operation.action.stamp?.()
     this.#queue.push({ operation, event: stamp ? { ...event, ...stamp } : event, body, native })
-    this.#schedule()
+    this.#gate.request()
   }
 
   forget(): void {
-    // The recorder keeps no list: parts of a closed operation are dropped in #deliverNext.
+    // The recorder keeps no list: parts of a closed operation are dropped in #takeTurn.
   }
 
   expect(): void {
@@ -126,24 +133,15 @@ export class RecordSession implements Session {
     return seq
   }
 
-  #schedule(): void {
-    if (this.#pumping) return
-    this.#pumping = true
-    natives.setImmediate(() => this.#deliverNext())
-  }
-
-  /** One completion per turn of the event loop, so that the agent's reaction to it is complete before the next. */
-  #deliverNext(): void {
-    this.#pumping = false
-    if (moduleLoadInFlight()) return this.#schedule()
-    const next = this.#queue.shift()
-    if (this.#queue.length > 0) this.#schedule()
-    if (next === undefined || next.operation.closed) return
+  #takeTurn(): Turn | undefined {
+    let next = this.#queue.shift()
+    while (next?.operation.closed === true) next = this.#queue.shift()
+    if (next === undefined) return undefined
     const { operation, event, body, native } = next
     if (!this.closed) {
       this.writer.append({ ...event, op: operation.id }, this.mask(body))
       if (event.type === 'result' && operation.action.durable === true) this.writer.barrier()
     }
-    operation.deliver({ event, body, native })
+    return { operation, delivery: { event, body, native } }
   }
 }

@@ -3,7 +3,6 @@ import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent, 
 import { createHash } from 'node:crypto'
 import { callSite } from '../call-site.js'
 import { ReplayDiverged } from '../errors.js'
-import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
@@ -12,6 +11,8 @@ import type { Mismatch } from '../signature.js'
 import { bodyMismatches } from './body-difference.js'
 import { describe } from './divergence.js'
 import type { Divergence, DivergenceKind } from './divergence.js'
+import { Gate } from './gate.js'
+import type { Turn } from './gate.js'
 import { EMPTY, Operation } from './session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
 import type { RunEnd } from './record-session.js'
@@ -50,7 +51,10 @@ export class ReplaySession implements Session {
   readonly #strict: boolean
   readonly #startedAt = natives.performanceNow()
   #cursor = 1
-  #scheduled = false
+  readonly #gate = new Gate(
+    () => this.#takeTurn(),
+    () => this.#schedule(),
+  )
   #stopped: ReplayDiverged | undefined
   #working = 0
   #live = 0
@@ -139,6 +143,10 @@ export class ReplaySession implements Session {
 
   hide(value: string): void {
     this.#secrets.hide(value)
+  }
+
+  proceed(): void {
+    this.#schedule()
   }
 
   /** Only re-executed work reports here: it is finished, and waits for its recorded turn. */
@@ -287,38 +295,29 @@ export class ReplaySession implements Session {
   }
 
   #schedule(): void {
-    if (this.#scheduled || this.#stopped || this.closed) return
-    let event: TapeEvent | undefined
-    try {
-      event = this.#peek()
-    } catch {
-      return
-    }
-    if (event === undefined || !isDelivery(event)) return
-    this.#scheduled = true
-    const pump = (): void => this.#deliverNext()
-    if (this.options.pace === 'recorded') {
-      const waitMs = event.at - (natives.performanceNow() - this.#startedAt)
-      if (waitMs > 1) return void natives.setTimeout(pump, waitMs)
-    }
-    natives.setImmediate(pump)
-  }
-
-  #deliverNext(): void {
-    this.#scheduled = false
-    if (this.#stopped || this.closed) return
-    if (moduleLoadInFlight()) return this.#schedule()
+    if (this.#gate.requested || this.#stopped || this.closed) return
     const event = this.#peek()
     if (event === undefined || !isDelivery(event)) return
+    const isPaced = this.options.pace === 'recorded'
+    this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
+  }
+
+  #takeTurn(): Turn | undefined {
+    if (this.#stopped || this.closed) return undefined
+    const event = this.#peek()
+    if (event === undefined || !isDelivery(event)) return undefined
     const operation = this.#operations.get(event.op)
-    if (operation === undefined) return this.#skipDelivery(event)
-    if (!this.#isDue(operation, event)) return
-    this.#cursor += 1
     try {
-      operation.deliver({ event, body: this.tape.body(event.seq), native: operation.finished?.native })
-    } finally {
-      this.#schedule()
+      if (operation === undefined) this.#skipDelivery(event)
+      else if (this.#isDue(operation, event)) {
+        this.#cursor += 1
+        return { operation, delivery: { event, body: this.tape.body(event.seq), native: operation.finished?.native } }
+      }
+    } catch (error) {
+      // A divergence was reported; there is no agent frame here to throw it into.
+      if (!(error instanceof ReplayDiverged)) throw error
     }
+    return undefined
   }
 
   /** Re-executed work must have finished, and a socket's agent must have written what it had written then. */
@@ -336,12 +335,13 @@ export class ReplaySession implements Session {
   }
 
   #skipDelivery(event: DeliveryEvent): void {
-    try {
-      this.#diverge('missing', `the tape delivers ${describe(event)}, which the program is not waiting for`, 'The program gave up on it earlier than it did when recorded, or never started it.', [])
-      this.#advance()
-    } catch {
-      // Strict: the divergence is reported; there is no agent frame here to throw into.
-    }
+    this.#diverge(
+      'missing',
+      `the tape delivers ${describe(event)}, which the program is not waiting for`,
+      'The program gave up on it earlier than it did when recorded, or never started it.',
+      [],
+    )
+    this.#advance()
   }
 
   /** A program that waits for something the tape will never deliver would otherwise hang. */
@@ -349,7 +349,7 @@ export class ReplaySession implements Session {
     const stallMs = this.options.stallMs ?? 4000
     let seen = -1
     this.#watchdog = natives.setInterval(() => {
-      if (this.#cursor !== seen || this.#working > 0 || this.#scheduled || this.#stopped) {
+      if (this.#cursor !== seen || this.#working > 0 || this.#gate.requested || this.#stopped) {
         seen = this.#cursor
         return
       }

@@ -87,6 +87,8 @@ export interface Session {
   addSecret(name: string, value: string): void
   /** Learns a nameless secret value, for example a cookie's. */
   hide(value: string): void
+  /** The agent wrote to something: a held-back answer may be due now. */
+  proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
   /** No part of this operation is awaited, for now. */
   forget(operation: Operation): void

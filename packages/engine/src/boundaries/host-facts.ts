@@ -1,0 +1,49 @@
+import os from 'node:os'
+import { fromWire, toWire } from '@retake/tape'
+import { currentSession } from '../scope.js'
+import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+const OS_FUNCTIONS = [
+  'arch', 'availableParallelism', 'cpus', 'endianness', 'freemem', 'getPriority', 'homedir', 'hostname',
+  'loadavg', 'machine', 'networkInterfaces', 'platform', 'release', 'tmpdir', 'totalmem', 'type', 'uptime',
+  'userInfo', 'version',
+] as const
+
+const PROCESS_FUNCTIONS = [
+  'availableMemory', 'constrainedMemory', 'cpuUsage', 'resourceUsage', 'threadCpuUsage', 'uptime',
+] as const
+
+/** Facts about the machine and the process that differ from one run to the next. */
+export function patchHostFacts(): Undo {
+  return undoAll([
+    ...OS_FUNCTIONS.map((name) => captureFunction(os, name, `os.${name}`)),
+    ...PROCESS_FUNCTIONS.map((name) => captureFunction(process, name, `process.${name}`)),
+    patchMemoryUsage(),
+    captureProperty('pid'),
+    captureProperty('ppid'),
+  ])
+}
+
+function captureFunction(target: object, name: string, kind: string): Undo {
+  const native = (target as Record<string, unknown>)[name]
+  if (typeof native !== 'function') return () => {}
+  return replace(target, name, dressLike((...args: unknown[]) => drawValue(kind, () => native.apply(target, args)), native))
+}
+
+function patchMemoryUsage(): Undo {
+  const native = process.memoryUsage
+  const memoryUsage = (): NodeJS.MemoryUsage => drawValue('process.memoryUsage', () => native())
+  memoryUsage.rss = (): number => drawValue('process.memoryUsage.rss', () => native.rss())
+  return replace(process, 'memoryUsage', memoryUsage)
+}
+
+function captureProperty(name: 'pid' | 'ppid'): Undo {
+  const value = process[name]
+  return replaceGetter(process, name, () => drawValue(`process.${name}`, () => value))
+}
+
+function drawValue<T>(kind: string, native: () => T): T {
+  const session = currentSession()
+  return session ? (fromWire(session.draw(kind, () => toWire(native()))) as T) : native()
+}

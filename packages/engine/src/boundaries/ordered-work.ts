@@ -1,0 +1,102 @@
+import crypto from 'node:crypto'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import { currentSession, outsideRuns } from '../scope.js'
+import type { Session } from '../sessions/session.js'
+import { dressLike, replace, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+const ZLIB = [
+  'brotliCompress', 'brotliDecompress', 'deflate', 'deflateRaw', 'gunzip', 'gzip', 'inflate', 'inflateRaw',
+  'unzip', 'zstdCompress', 'zstdDecompress',
+]
+const CRYPTO = ['argon2', 'checkPrime', 'diffieHellman', 'hkdf', 'pbkdf2', 'scrypt', 'sign', 'verify']
+const SUBTLE = [
+  'decapsulateBits', 'decapsulateKey', 'decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey',
+  'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey',
+]
+const WASM = ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']
+
+/**
+ * Work that gives the same result every time but finishes when the thread pool
+ * likes. It runs again on replay; only its completion waits for its recorded turn.
+ */
+export function patchOrderedWork(): Undo {
+  const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
+  return undoAll([
+    ...ZLIB.map((name) => orderCallback(zlib, name, `zlib.${name}`)),
+    ...CRYPTO.map((name) => orderCallback(crypto, name, `crypto.${name}`)),
+    ...SUBTLE.map((name) => orderPromise(subtle, name, `subtle.${name}`)),
+    ...WASM.map((name) => orderPromise((globalThis as any).WebAssembly, name, `WebAssembly.${name}`)),
+    orderPromise(Blob.prototype, 'arrayBuffer', 'Blob.arrayBuffer'),
+    orderPromise(Blob.prototype, 'text', 'Blob.text'),
+    orderPromise(Blob.prototype, 'bytes', 'Blob.bytes'),
+  ])
+}
+
+type Outcome = { readonly values: unknown[] } | { readonly error: unknown }
+
+/** Runs `work` for real in both modes and hands its outcome on in its turn. */
+function inTurn(session: Session, name: string, work: (done: (outcome: Outcome) => void) => void, hand: (outcome: Outcome) => void): void {
+  const operation = session.perform({
+    event: { type: 'work', name },
+    reexecuted: true,
+    start: (live) => work((outcome) => live.complete({ type: 'deliver', part: 'fire' }, undefined, outcome)),
+    deliver: ({ native }) => {
+      operation.close()
+      hand(native as Outcome)
+    },
+  })
+}
+
+function orderPromise(target: object, method: string, name: string): Undo {
+  const native = (target as Record<string, any>)[method]
+  if (typeof native !== 'function') return () => {}
+  function ordered(this: unknown, ...args: unknown[]): Promise<unknown> {
+    const session = currentSession()
+    if (session === undefined) return native.apply(this, args)
+    return new Promise((resolve, reject) => {
+      inTurn(
+        session,
+        name,
+        (done) =>
+          void Promise.resolve(native.apply(this, args)).then(
+            (value) => done({ values: [value] }),
+            (error: unknown) => done({ error }),
+          ),
+        (outcome) => ('error' in outcome ? reject(outcome.error) : resolve(outcome.values[0])),
+      )
+    })
+  }
+  return replace(target, method, dressLike(ordered, native))
+}
+
+function orderCallback(target: object, method: string, name: string): Undo {
+  const native = (target as Record<string, any>)[method]
+  if (typeof native !== 'function') return () => {}
+  const ordered = dressLike(function (this: unknown, ...args: any[]): unknown {
+    const session = currentSession()
+    const callback = args.at(-1)
+    if (session === undefined || typeof callback !== 'function') return native.apply(this, args)
+    // The call is made first: wrong arguments then throw at once, as they do natively, and nothing is recorded.
+    let finish: (outcome: Outcome) => void = () => {}
+    let early: Outcome | undefined
+    outsideRuns(() =>
+      native.call(this, ...args.slice(0, -1), (...values: unknown[]) => {
+        early = { values }
+        finish(early)
+      }),
+    )
+    inTurn(
+      session,
+      name,
+      (done) => {
+        finish = done
+        if (early) done(early)
+      },
+      (outcome) => callback(...('values' in outcome ? outcome.values : [outcome.error])),
+    )
+  }, native)
+  if (native[promisify.custom]) Reflect.deleteProperty(ordered, promisify.custom)
+  return replace(target, method, ordered)
+}

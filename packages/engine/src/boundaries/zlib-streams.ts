@@ -1,0 +1,134 @@
+import zlib from 'node:zlib'
+import { currentSession } from '../scope.js'
+import { replace, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+/** The object behind a zlib stream; not public, but the same in Node 20 to 26. */
+interface ZlibHandle {
+  init(...args: unknown[]): unknown
+  write(...args: unknown[]): unknown
+  writeSync(...args: unknown[]): unknown
+  onerror: (...args: unknown[]) => unknown
+}
+
+const STREAMS = ['createGzip', 'createBrotliCompress', 'createBrotliDecompress', 'createZstdCompress', 'createZstdDecompress']
+
+/**
+ * Streams from zlib do one piece of work after another in the thread pool. Inside
+ * a run they do it on the spot instead, in record and replay alike, and call
+ * back in the next tick: the order is then fixed without being recorded.
+ */
+export function patchZlibStreams(): Undo {
+  const undos: Undo[] = []
+  const callbacks = new WeakMap<ZlibHandle, () => void>()
+  const seen = new Set<object>()
+  for (const name of STREAMS) {
+    const create = (zlib as unknown as Record<string, (() => any) | undefined>)[name]
+    if (create === undefined) continue
+    const stream = create()
+    const handle = Object.getPrototypeOf(stream._handle) as object
+    stream.close()
+    undos.push(...patchHandle(handle, callbacks, seen))
+  }
+  return undoAll([...undos, patchWebStreams()])
+}
+
+function patchHandle(handle: object, callbacks: WeakMap<ZlibHandle, () => void>, seen: Set<object>): Undo[] {
+  const undos: Undo[] = []
+  const initOwner = ownerOf(handle, 'init')
+  if (initOwner && !seen.has(initOwner)) {
+    seen.add(initOwner)
+    const native = initOwner.init
+    undos.push(
+      replace(initOwner, 'init', function (this: ZlibHandle, ...args: unknown[]) {
+        callbacks.set(this, args.find((argument) => typeof argument === 'function') as () => void)
+        return native.apply(this, args)
+      }),
+    )
+  }
+  const writeOwner = ownerOf(handle, 'write')
+  if (writeOwner && !writePatched.has(writeOwner)) {
+    writePatched.add(writeOwner)
+    const native = writeOwner.write
+    const undo = replace(writeOwner, 'write', function (this: ZlibHandle, ...args: unknown[]) {
+      const callback = callbacks.get(this)
+      if (callback === undefined || currentSession() === undefined) return native.apply(this, args)
+      return writeOnTheSpot(this, args, callback)
+    })
+    undos.push(() => {
+      writePatched.delete(writeOwner)
+      undo()
+    })
+  }
+  return undos
+}
+
+const writePatched = new WeakSet<object>()
+
+function writeOnTheSpot(handle: ZlibHandle, args: unknown[], callback: () => void): void {
+  let failed = false
+  const report = handle.onerror
+  handle.onerror = function (this: unknown, ...details) {
+    failed = true
+    return report.apply(this, details)
+  }
+  handle.writeSync(...args)
+  handle.onerror = report
+  if (!failed) process.nextTick(() => callback.call(handle))
+}
+
+function ownerOf(handle: object, method: string): ZlibHandle | undefined {
+  for (let owner: object | null = handle; owner !== null; owner = Object.getPrototypeOf(owner) as object | null) {
+    if (Object.hasOwn(owner, method)) return owner as ZlibHandle
+  }
+  return undefined
+}
+
+const WEB_FORMATS: Record<string, readonly [compress: string, decompress: string]> = {
+  gzip: ['createGzip', 'createGunzip'],
+  deflate: ['createDeflate', 'createInflate'],
+  'deflate-raw': ['createDeflateRaw', 'createInflateRaw'],
+  brotli: ['createBrotliCompress', 'createBrotliDecompress'],
+}
+
+/** `CompressionStream` and its counterpart, rebuilt on the zlib streams above: newer Nodes do theirs where no patch reaches. */
+function patchWebStreams(): Undo {
+  const undos: Undo[] = []
+  for (const [index, name] of (['CompressionStream', 'DecompressionStream'] as const).entries()) {
+    const Native = globalThis[name]
+    const Patched = new Proxy(Native, {
+      construct(target, args: [string], newTarget) {
+        const creator = WEB_FORMATS[args[0]]?.[index as 0 | 1]
+        if (currentSession() === undefined || creator === undefined) return Reflect.construct(target, args, newTarget)
+        return webStream(Native.prototype, (zlib as any)[creator]())
+      },
+    })
+    undos.push(replace(globalThis, name, Patched))
+  }
+  return undoAll(undos)
+}
+
+function webStream(prototype: object, zlibStream: zlib.Gzip): object {
+  let controller!: TransformStreamDefaultController<Uint8Array>
+  const settle = (resolve: () => void, reject: (error: unknown) => void) => (error?: Error | null) => {
+    if (error) reject(new TypeError(error.message, { cause: error }))
+    else resolve()
+  }
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
+    start: (started) => {
+      controller = started
+      zlibStream.on('data', (chunk: Buffer) => controller.enqueue(new Uint8Array(chunk)))
+      zlibStream.on('error', (error) => controller.error(new TypeError(error.message, { cause: error })))
+    },
+    transform: (chunk) => new Promise((resolve, reject) => zlibStream.write(chunk, settle(resolve, reject))),
+    flush: () =>
+      new Promise((resolve) => {
+        zlibStream.once('end', resolve)
+        zlibStream.end()
+      }),
+  })
+  return Object.create(prototype, {
+    readable: { value: readable, enumerable: true },
+    writable: { value: writable, enumerable: true },
+  }) as object
+}

@@ -1,0 +1,24 @@
+import { errors } from './errors.js'
+
+/**
+ * The last door before the outside. Every native connection, look-up and process
+ * of this Node passes here, whichever library asked for it. A replayed process
+ * counts what knocks, and lets nothing through.
+ */
+const knocks: Record<string, number> = {}
+let isForbidden = false
+
+export type Contact = 'socket' | 'dns' | 'process' | 'datagram'
+
+/** Called directly before a native call that reaches the outside. */
+export function beforeContact(kind: Contact): void {
+  knocks[kind] = (knocks[kind] ?? 0) + 1
+  if (isForbidden) throw errors.notReplayable(`A native ${kind}`)
+}
+
+/** From now on nothing in this process may reach the outside. */
+export function forbidContact(): void {
+  isForbidden = true
+}
+
+export const contactCounts = (): Readonly<Record<string, number>> => ({ ...knocks })

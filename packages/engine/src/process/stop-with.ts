@@ -1,0 +1,43 @@
+import fs from 'node:fs'
+import { TapeError } from '@retake/tape'
+import type { TapeWriter } from '@retake/tape/node'
+import { RetakeError } from '../errors.js'
+import { natives } from '../natives.js'
+
+/** Captured before the file boundary is patched. */
+const { writeFileSync } = fs
+
+const FAILED = 1
+
+/**
+ * Ends this process because Retake cannot do its work: what the agent does from
+ * here on would be missing from the tape. No exit listener of the agent runs.
+ */
+export function stopWith(error: unknown, file: string | undefined): never {
+  const known = error instanceof TapeError || error instanceof RetakeError
+  if (file === undefined || !known) throw error
+  const { code, what, why, fix } = error
+  try {
+    writeFileSync(file, JSON.stringify({ code, what, why, fix }))
+  } catch {
+    natives.stderrWrite(Buffer.from(`${what} ${why} ${fix} (${code})\n`))
+  }
+  return (process as unknown as { reallyExit(code: number): never }).reallyExit(FAILED)
+}
+
+/** A tape that can no longer be written stops the agent at once, however well it handles errors. */
+export function stopOnFailure(writer: TapeWriter, file: string | undefined): void {
+  const append = writer.append.bind(writer)
+  const barrier = writer.barrier.bind(writer)
+  const seal = writer.seal.bind(writer)
+  const guard = <T>(write: () => T): T => {
+    try {
+      return write()
+    } catch (error) {
+      return stopWith(error, file)
+    }
+  }
+  writer.append = (event, body) => guard(() => append(event, body))
+  writer.barrier = () => guard(barrier)
+  writer.seal = (options) => guard(() => seal(options))
+}

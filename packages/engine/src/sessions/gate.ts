@@ -1,0 +1,51 @@
+import { moduleLoadInFlight } from '../module-loads.js'
+import { natives } from '../natives.js'
+import type { Delivery, Operation } from './session.js'
+
+export interface Turn {
+  readonly operation: Operation
+  readonly delivery: Delivery
+}
+
+/**
+ * The one place that calls agent code. Each delivery reaches the agent alone, in
+ * its own turn of the event loop, so that everything the agent does in answer is
+ * done before the next one comes. Record and replay share it: what the agent can
+ * see of it, its stack included, is the same in both.
+ */
+export class Gate {
+  #requested = false
+  readonly #next: () => Turn | undefined
+  readonly #then: () => void
+
+  /** `next` takes the delivery whose turn it is, if any; `then` is told after each one. */
+  constructor(next: () => Turn | undefined, then: () => void) {
+    this.#next = next
+    this.#then = then
+  }
+
+  /** A turn is on its way. */
+  get requested(): boolean {
+    return this.#requested
+  }
+
+  /** Asks for a turn, now or after a wait. */
+  request(waitMs = 0): void {
+    if (this.#requested) return
+    this.#requested = true
+    if (waitMs > 1) natives.setTimeout(() => natives.setImmediate(this.#turn), waitMs)
+    else natives.setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#requested = false
+    if (moduleLoadInFlight()) return this.request()
+    const turn = this.#next()
+    if (turn === undefined) return
+    try {
+      turn.operation.deliver(turn.delivery)
+    } finally {
+      this.#then()
+    }
+  }
+}
