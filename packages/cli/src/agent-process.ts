@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import type { StdioOptions } from 'node:child_process'
+import { agentNotStarted } from './errors.js'
+
+export interface AgentProcess {
+  /** Retake's own flags for Node; they stand first, so that they can be hidden from the agent. */
+  readonly retakeFlags: readonly string[]
+  /** Flags the user asked for. */
+  readonly nodeArgs: readonly string[]
+  readonly entry: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly stdio: StdioOptions
+}
+
+export interface AgentEnd {
+  readonly code: number
+  /** The signal that killed it, if one did. */
+  readonly signal?: NodeJS.Signals
+}
+
+/** How long an agent may take to react to a signal it may have got itself. */
+const GRACE_MS = 250
+
+/** Flags that bring Retake, and TypeScript if the agent is written in it, into a process. */
+export function preloadFlags(entry: string): string[] {
+  const preload = `--import=${import.meta.resolve('@retake/engine/preload')}`
+  if (!/\.[cm]?ts$/.test(entry)) return [preload]
+  return [`--import=${new URL('./typescript/typescript-loader.js', import.meta.url).href}`, preload]
+}
+
+/**
+ * Runs an agent to its end. Signals that reach this process are for the agent:
+ * it may clean up, and this process goes on until it is gone.
+ */
+export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
+  const child = spawn(
+    process.execPath,
+    [...agent.retakeFlags, ...agent.nodeArgs, agent.entry, ...agent.args],
+    { cwd: agent.cwd, env: agent.env, stdio: agent.stdio },
+  )
+  const stopForwarding = forwardSignals((signal) => child.kill(signal))
+  return new Promise((resolve, reject) => {
+    child.on('error', (cause) => {
+      stopForwarding()
+      reject(agentNotStarted(cause))
+    })
+    child.on('exit', (code, signal) => {
+      stopForwarding()
+      resolve({ code: code ?? 1, ...(signal && { signal }) })
+    })
+  })
+}
+
+/**
+ * Ctrl-C reaches the agent by itself, being of the same process group; a signal
+ * sent to this process alone does not. Passed on only where the agent has not
+ * ended by then, and never for a Ctrl-C typed in a terminal.
+ */
+function forwardSignals(forward: (signal: NodeJS.Signals) => void): () => void {
+  const timers: NodeJS.Timeout[] = []
+  const typed = process.stdin.isTTY || process.stderr.isTTY
+  const listeners = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
+    const listener = (): void => {
+      if (signal === 'SIGINT' && typed) return
+      timers.push(setTimeout(() => forward(signal), GRACE_MS))
+    }
+    process.on(signal, listener)
+    return { signal, listener }
+  })
+  return () => {
+    for (const { signal, listener } of listeners) process.off(signal, listener)
+    for (const timer of timers) clearTimeout(timer)
+  }
+}

@@ -1,0 +1,32 @@
+/** The name a person most likely meant, if one is close enough. */
+export function closestName(typed: string, names: readonly string[]): string | undefined {
+  const ranked = names
+    .map((name) => ({ name, distance: name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .toSorted((a, b) => a.distance - b.distance)
+  const [best] = ranked
+  return best !== undefined && best.distance <= Math.max(2, Math.floor(typed.length / 3))
+    ? best.name
+    : undefined
+}
+
+/** How many letters must be added, removed, changed or swapped with their neighbour. */
+function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const current = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const same = a[i - 1] === b[j - 1]
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      current[j] = Math.min(
+        (previous[j] ?? 0) + 1,
+        (current[j - 1] ?? 0) + 1,
+        (previous[j - 1] ?? 0) + (same ? 0 : 1),
+        swapped ? (beforePrevious[j - 2] ?? 0) + 1 : Infinity,
+      )
+    }
+    beforePrevious = previous
+    previous = current
+  }
+  return previous[b.length] ?? 0
+}

@@ -1,0 +1,111 @@
+import { RetakeError } from '@retake/engine'
+
+/** The command line itself is wrong: exit code 2. */
+export class UsageError extends RetakeError {
+  override readonly name = 'UsageError'
+}
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+export const unknownVerb = (verb: string, suggestion: string | undefined): UsageError =>
+  new UsageError(
+    'UNKNOWN_COMMAND',
+    `There is no command "${verb}".`,
+    suggestion === undefined
+      ? 'No command has a similar name.'
+      : `Did you mean \`retake ${suggestion}\`?`,
+    '`retake --help` lists the commands.',
+  )
+
+export const wrongUsage = (verb: string, what: string, why: string): UsageError =>
+  new UsageError('WRONG_USAGE', what, why, `\`retake ${verb} --help\` shows how it is used.`)
+
+export const agentMissing = (file: string, cwd: string): RetakeError =>
+  new RetakeError(
+    'AGENT_MISSING',
+    `There is no file ${file}.`,
+    `It was looked for from ${cwd}.`,
+    'Name the file to run itself, for example `retake record agent.ts`.',
+  )
+
+export const agentNotAFile = (file: string): RetakeError =>
+  new RetakeError(
+    'AGENT_NOT_A_FILE',
+    `${file} is a folder.`,
+    'Retake starts one JavaScript or TypeScript file.',
+    `Name the file in it, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
+  )
+
+export const runsFolderNotWritable = (folder: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'RUNS_FOLDER_NOT_WRITABLE',
+    `The folder ${folder} cannot be written to.`,
+    `The system said: ${reason(cause)}.`,
+    'Give yourself write permission, or choose another folder with --dir.',
+    { cause },
+  )
+
+export const noRuns = (folder: string): RetakeError =>
+  new RetakeError(
+    'NO_RUNS',
+    'There is no run yet.',
+    `${folder} holds no tape.`,
+    'Record one with `retake record <file>`, or name a tape by its path.',
+  )
+
+export const unknownRun = (name: string, folder: string): RetakeError =>
+  new RetakeError(
+    'UNKNOWN_RUN',
+    `There is no run "${name}".`,
+    `No tape in ${folder} has an id that starts so, and there is no file of that name.`,
+    '`retake list` shows the runs; a run is named by id, start of its id, path, or `last`.',
+  )
+
+export const ambiguousRun = (name: string, ids: readonly string[]): RetakeError =>
+  new RetakeError(
+    'AMBIGUOUS_RUN',
+    `"${name}" fits ${ids.length} runs.`,
+    `They are ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' and more' : ''}.`,
+    'Give more letters of the id, or say `last`.',
+  )
+
+export const notAProcessRun = (id: string): RetakeError =>
+  new RetakeError(
+    'NOT_A_PROCESS_RUN',
+    `Run ${id} was recorded by \`record()\` inside a program.`,
+    'Its tape holds one function call, so there is no process to start again.',
+    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake.',
+  )
+
+export const recordedFolderMissing = (cwd: string): RetakeError =>
+  new RetakeError(
+    'RECORDED_FOLDER_MISSING',
+    `The folder ${cwd} is gone.`,
+    'The run was recorded there, and replay runs the real code again.',
+    'Restore the folder, or replay on the machine where it was recorded.',
+  )
+
+export const recordedAgentMissing = (file: string, cwd: string): RetakeError =>
+  new RetakeError(
+    'RECORDED_AGENT_MISSING',
+    `The recorded program ${file} is gone.`,
+    `It was started in ${cwd}, and replay runs the real code again.`,
+    'Restore the file, for example with `git checkout`.',
+  )
+
+export const agentNotStarted = (cause: unknown): RetakeError =>
+  new RetakeError(
+    'AGENT_NOT_STARTED',
+    'The agent process could not be started.',
+    `The system said: ${reason(cause)}.`,
+    'Check that this machine can start more processes.',
+    { cause },
+  )
+
+export const replayWithoutReport = (how: string): RetakeError =>
+  new RetakeError(
+    'REPLAY_WITHOUT_REPORT',
+    'The replay ended without a report.',
+    `The replayed process ${how} before it could say how far it came.`,
+    'Run it again; if it happens again, run `retake verify` on the tape.',
+  )

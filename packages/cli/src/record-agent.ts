@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { StdioOptions } from 'node:child_process'
+import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
+import type { ProcessTask } from '@retake/engine'
+import { preloadFlags, runAgent } from './agent-process.js'
+import type { AgentEnd } from './agent-process.js'
+import { agentMissing, agentNotAFile } from './errors.js'
+import type { Explained } from './print-error.js'
+import type { RunStore } from './run-store.js'
+
+export interface Recording extends AgentEnd {
+  readonly id: string
+  readonly tape: string
+}
+
+export interface RecordingOptions {
+  readonly store: RunStore
+  readonly entry: string
+  readonly args: readonly string[]
+  readonly name?: string
+  readonly nodeArgs?: readonly string[]
+  readonly stdio?: StdioOptions
+  readonly env?: NodeJS.ProcessEnv
+}
+
+/** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
+export async function recordAgent(options: RecordingOptions): Promise<Recording> {
+  const { store, entry, args } = options
+  checkEntry(entry)
+  store.prepare()
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
+  try {
+    const retakeFlags = preloadFlags(entry)
+    const failure = path.join(temporary, 'failure.json')
+    const task: ProcessTask = {
+      mode: 'record',
+      id,
+      name: options.name ?? path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
+      tape,
+      entry,
+      args,
+      failure,
+      flagCount: retakeFlags.length,
+    }
+    const end = await runAgent({
+      retakeFlags,
+      nodeArgs: options.nodeArgs ?? [],
+      entry,
+      args,
+      cwd: process.cwd(),
+      env: { ...process.env, ...options.env, [TASK_VARIABLE]: JSON.stringify(task) },
+      stdio: options.stdio ?? 'inherit',
+    })
+    throwFailure(failure)
+    return { ...end, id, tape }
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function checkEntry(entry: string): void {
+  const found = statSync(entry, { throwIfNoEntry: false })
+  if (found === undefined) throw agentMissing(entry, process.cwd())
+  if (found.isDirectory()) throw agentNotAFile(entry)
+}
+
+/** What stopped Retake inside the agent's process, if something did. */
+export function throwFailure(file: string): void {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return
+  }
+  const { code, what, why, fix } = JSON.parse(text) as Explained
+  throw new RetakeError(code, what, why, fix)
+}

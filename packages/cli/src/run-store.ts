@@ -1,0 +1,89 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { openTape } from '@retake/tape/node'
+import { ambiguousRun, noRuns, runsFolderNotWritable, unknownRun } from './errors.js'
+
+const EXTENSION = '.tape'
+
+/** The folder that holds the tapes of a project. */
+export class RunStore {
+  readonly folder: string
+  readonly #isDefault: boolean
+
+  /** `.retake/runs` under the working directory unless `folder` says otherwise. */
+  constructor(folder?: string) {
+    this.#isDefault = folder === undefined
+    this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
+  }
+
+  pathOf(id: string): string {
+    return path.join(this.folder, id + EXTENSION)
+  }
+
+  /** Makes the folder, kept out of version control: tapes hold whole conversations. */
+  prepare(): void {
+    try {
+      mkdirSync(this.folder, { recursive: true })
+      if (!this.#isDefault) return
+      const ignore = path.join(path.dirname(this.folder), '.gitignore')
+      if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+    } catch (error) {
+      throw runsFolderNotWritable(this.folder, error)
+    }
+  }
+
+  /** Ids of all runs, newest first. */
+  ids(): string[] {
+    let names: string[]
+    try {
+      names = readdirSync(this.folder)
+    } catch {
+      return []
+    }
+    const ids = names
+      .filter((name) => name.endsWith(EXTENSION))
+      .map((name) => name.slice(0, -EXTENSION.length))
+    const started = new Map<string, number>()
+    const startOf = (id: string): number => {
+      const known = started.get(id) ?? startedAt(this.pathOf(id))
+      started.set(id, known)
+      return known
+    }
+    // An id begins with its date and second; within one second the tape knows.
+    return ids.toSorted(
+      (a, b) =>
+        compareText(secondOf(b), secondOf(a)) || startOf(b) - startOf(a) || compareText(b, a),
+    )
+  }
+
+  /** Path of the tape that `name` means: an id, the start of one, a path, or `last`. */
+  find(name: string): string {
+    if (name === 'last') return this.#last()
+    if (/[\\/]/.test(name) || name.endsWith(EXTENSION) || isFile(name)) return name
+    const ids = this.ids()
+    const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
+    const [match] = matches
+    if (match === undefined) throw unknownRun(name, this.folder)
+    if (matches.length > 1) throw ambiguousRun(name, matches)
+    return this.pathOf(match)
+  }
+
+  #last(): string {
+    const [id] = this.ids()
+    if (id === undefined) throw noRuns(this.folder)
+    return this.pathOf(id)
+  }
+}
+
+const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const isFile = (name: string): boolean =>
+  statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
+
+function startedAt(file: string): number {
+  try {
+    return openTape(file).run.startedAt
+  } catch {
+    return 0
+  }
+}

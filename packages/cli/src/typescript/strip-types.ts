@@ -1,0 +1,119 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+
+interface Swc {
+  transformSync(
+    source: string,
+    options: SwcOptions,
+  ): { readonly code: string; readonly map?: string }
+}
+
+interface SwcOptions {
+  readonly mode: 'strip-only' | 'transform'
+  readonly filename: string
+  readonly sourceMap: boolean
+  readonly transform: {
+    readonly verbatimModuleSyntax: boolean
+    readonly nativeClassProperties: true
+    readonly noEmptyExport: true
+  }
+}
+
+/** What swc throws: a plain object, not an Error. */
+interface SwcProblem {
+  readonly code: string
+  readonly message: string
+  readonly snippet?: string
+  readonly startLine?: number
+  readonly startColumn?: number
+}
+
+// A CommonJS package of 4 MB: loaded on first use, or early by `loadStripper`.
+let swc: Swc | undefined
+export const loadStripper = (): Swc =>
+  (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as Swc)
+
+export interface JavaScript {
+  readonly code: string
+  /** True when positions moved and the code carries a source map. */
+  readonly mapped: boolean
+}
+
+/**
+ * Turns TypeScript into JavaScript. Types become blanks, so every position
+ * stays what it was; only code that needs more than that (enums, namespaces,
+ * parameter properties, imports of types not marked as such) is rewritten and
+ * carries a source map.
+ */
+export function stripTypes(source: string, path: string): JavaScript {
+  try {
+    const { code } = run(source, path, 'strip-only')
+    if (!importsOnlyTypes(code, source, path)) return { code, mapped: false }
+  } catch (problem) {
+    if ((problem as SwcProblem).code !== 'UnsupportedSyntax') throw syntaxError(problem, path)
+  }
+  try {
+    const { code, map } = run(source, path, 'transform')
+    return { code: code + inlineMap(map, source, path), mapped: true }
+  } catch (problem) {
+    throw syntaxError(problem, path)
+  }
+}
+
+function run(
+  source: string,
+  path: string,
+  mode: SwcOptions['mode'],
+): { code: string; map?: string } {
+  return loadStripper().transformSync(source, {
+    mode,
+    filename: path,
+    sourceMap: mode === 'transform',
+    transform: { verbatimModuleSyntax: false, nativeClassProperties: true, noEmptyExport: true },
+  })
+}
+
+const IMPORTED = /^\s*import\s+([\w$*{][^'";]*?)\s*from\s*['"]/gm
+
+/** Whether an import names only a type without saying so: left in place it would fail to link. */
+function importsOnlyTypes(stripped: string, source: string, path: string): boolean {
+  const before = importedNames(stripped)
+  if (before.size === 0) return false
+  const kept = importedNames(run(source, path, 'transform').code)
+  return [...before].some((name) => !kept.has(name))
+}
+
+function importedNames(code: string): Set<string> {
+  const names = new Set<string>()
+  for (const [, clause = ''] of code.matchAll(IMPORTED)) {
+    for (const part of clause.split(/[{},]/)) {
+      const name = part.trim().split(/\s+/).at(-1)
+      if (name) names.add(name)
+    }
+  }
+  return names
+}
+
+function inlineMap(map: string | undefined, source: string, path: string): string {
+  if (map === undefined) return ''
+  const complete = {
+    ...(JSON.parse(map) as object),
+    sources: [pathToFileURL(path).href],
+    sourcesContent: [source],
+  }
+  const base64 = Buffer.from(JSON.stringify(complete)).toString('base64')
+  return `\n//# sourceMappingURL=data:application/json;base64,${base64}`
+}
+
+/** One error that names file, line and column; its stack shows the code instead of our own frames. */
+function syntaxError(problem: unknown, path: string): unknown {
+  const { message, snippet, startLine, startColumn } = problem as SwcProblem
+  if (startLine === undefined || startColumn === undefined) return problem
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 0
+  const error = new SyntaxError(message)
+  Error.stackTraceLimit = limit
+  const place = `${path}:${startLine}:${startColumn + 1}`
+  error.stack = `${place}\n${(snippet ?? '').trimEnd()}\n\nSyntaxError: ${message}\n    at ${place}`
+  return error
+}

@@ -1,0 +1,59 @@
+import fs from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { moduleFormat } from './module-format.js'
+import { stripTypes } from './strip-types.js'
+
+// Taken before the engine replaces them: on Node 22.15 and later these hooks
+// run inside the recorded process, and loading modules is not the agent's reading.
+const { readFileSync, statSync } = fs
+
+const TYPESCRIPT = /\.[cm]?ts$/
+
+export const isTypeScript = (file: string): boolean => TYPESCRIPT.test(file)
+
+/** The file a TypeScript author means with a relative import, if it is not the literal one. */
+export function findSource(specifier: string, parentUrl: string | undefined): string | undefined {
+  if (parentUrl === undefined || !/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return undefined
+  const url = new URL(specifier, parentUrl)
+  if (url.protocol !== 'file:' || !isTypeScript(new URL(parentUrl).pathname)) return undefined
+  const found = candidates(fileURLToPath(url)).find(isFile)
+  return found && pathToFileURL(found).href + url.search
+}
+
+/** `./x.js` stands for `./x.ts`; `./x` for `./x.ts` or `./x/index.ts`. */
+function candidates(file: string): string[] {
+  const javascript = /^(.*)\.([cm]?)js$/.exec(file)
+  if (javascript) return [`${javascript[1]}.${javascript[2]}ts`]
+  if (isFile(file)) return []
+  return [
+    `${file}.ts`,
+    `${file}.mts`,
+    `${file}.cts`,
+    `${file}.js`,
+    `${file}/index.ts`,
+    `${file}/index.js`,
+  ]
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+export interface LoadedSource {
+  readonly format: 'module' | 'commonjs'
+  readonly source: string
+  readonly shortCircuit: true
+  readonly mapped: boolean
+}
+
+/** The JavaScript of a TypeScript module; undefined for every other module. */
+export function loadSource(url: string): LoadedSource | undefined {
+  const path = filePath(url)
+  if (path === undefined || !isTypeScript(path)) return undefined
+  const { code, mapped } = stripTypes(readFileSync(path, 'utf8'), path)
+  return { format: moduleFormat(path, code), source: code, shortCircuit: true, mapped }
+}
+
+function filePath(url: string): string | undefined {
+  return url.startsWith('file:') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : undefined
+}

@@ -1,0 +1,46 @@
+/**
+ * Loaded by `node --import`, before the engine, when the agent is written in
+ * TypeScript: the same behaviour on every Node, whether it strips types or not.
+ */
+import module from 'node:module'
+import { loadStripper } from './strip-types.js'
+import { findSource, loadSource } from './typescript-hooks.js'
+import { hookRequire } from './typescript-require.js'
+
+type Next<Result> = (value: string, context?: unknown) => Result
+interface SyncHooks {
+  resolve(specifier: string, context: { parentURL?: string }, next: Next<unknown>): unknown
+  load(url: string, context: unknown, next: Next<unknown>): unknown
+}
+/** What newer Nodes have and the types of Node 20 do not know. */
+interface NewerModule {
+  registerHooks?(hooks: SyncHooks): unknown
+  setSourceMapsSupport?(enabled: boolean, options: { nodeModules: boolean }): void
+}
+const { registerHooks, setSourceMapsSupport } = module as NewerModule
+
+let mapsEnabled = false
+function enableSourceMaps(): void {
+  if (mapsEnabled) return
+  mapsEnabled = true
+  if (setSourceMapsSupport) setSourceMapsSupport(true, { nodeModules: false })
+  else process.setSourceMapsEnabled(true)
+}
+
+if (registerHooks) {
+  loadStripper()
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(findSource(specifier, context.parentURL) ?? specifier, context),
+    load: (url, context, next) => {
+      const loaded = loadSource(url)
+      if (loaded?.mapped) enableSourceMaps()
+      return loaded ?? next(url, context)
+    },
+  })
+} else {
+  // The thread cannot tell in time whether a file carries a map.
+  enableSourceMaps()
+  module.register('./typescript-hooks-thread.js', import.meta.url)
+  hookRequire()
+}

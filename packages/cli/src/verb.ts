@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util'
+import type { ParseArgsConfig } from 'node:util'
+import { wrongUsage } from './errors.js'
+
+type Options = NonNullable<ParseArgsConfig['options']>
+export type OptionValues = Readonly<
+  Record<string, string | boolean | (string | boolean)[] | undefined>
+>
+
+/** One command of the command line. */
+export interface Verb {
+  readonly name: string
+  /** One line for `retake --help`. */
+  readonly summary: string
+  /** What follows the name, for example `<run> [--json]`. */
+  readonly usage: string
+  /** The rest of `retake <verb> --help`: options and examples. */
+  readonly help: string
+  readonly options: Options
+  /** Everything after the first argument belongs to the agent. */
+  readonly agentFollows?: boolean
+  /** Answers with the exit code. */
+  run(values: OptionValues, positionals: readonly string[]): Promise<number>
+}
+
+const COMMON: Options = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }
+
+/** Reads the arguments of a verb, or says what is wrong with them. */
+export function parseVerb(
+  verb: Verb,
+  args: readonly string[],
+): { values: OptionValues; positionals: string[] } {
+  const options = { ...COMMON, ...verb.options }
+  const cut = verb.agentFollows ? firstPositional(args, options) : args.length
+  try {
+    const { values, positionals } = parseArgs({
+      args: args.slice(0, cut),
+      options,
+      allowPositionals: true,
+    })
+    return { values, positionals: [...positionals, ...args.slice(cut)] }
+  } catch (error) {
+    const [what = 'The arguments are wrong.', ...rest] = (error as Error).message.split(
+      /(?<=\.)\s+/,
+    )
+    throw wrongUsage(verb.name, what, rest.join(' ') || 'The command does not take it.')
+  }
+}
+
+function firstPositional(args: readonly string[], options: Options): number {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
+  const first = tokens.find(({ kind }) => kind === 'positional' || kind === 'option-terminator')
+  return first?.index ?? args.length
+}
+
+export const flag = (values: OptionValues, name: string): boolean => values[name] === true
+
+export function text(values: OptionValues, name: string): string | undefined {
+  const value = values[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export function texts(values: OptionValues, name: string): string[] {
+  const value = values[name]
+  return Array.isArray(value) ? value.map(String) : []
+}

@@ -1,0 +1,59 @@
+import { openTape } from '@retake/tape/node'
+import { wrongUsage } from '../errors.js'
+import { replayAgent } from '../replay-agent.js'
+import { replayReceipt } from '../replay-receipt.js'
+import { RunStore } from '../run-store.js'
+import { signalExitCode } from '../signal-exit-code.js'
+import { flag, text, texts } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+export const FOUND = 3
+
+export const replay: Verb = {
+  name: 'replay',
+  summary: 'Run the recorded program again, offline, served from its tape',
+  usage: '<run> [options]',
+  help: `Runs the real code again, with the recorded arguments in the recorded folder.
+Nothing leaves the process: models, tools, files, clock and chance are answered
+by the tape. Stops with exit code 3 where the program does something else.
+
+A run is named by its id, the start of it, the path of its tape, or \`last\`.
+
+Options:
+  --observe          do not stop at a difference; report all of them
+  --pace             keep the recorded pauses (default: as fast as the code runs)
+  --node-arg=<flag>  a flag for Node itself; may be repeated
+  --dir <folder>     where the tapes are (default: .retake/runs)
+  --json             the receipt as JSON on stdout; the agent's output on stderr
+
+Examples:
+  retake replay last
+  retake replay 20261115-0930 --observe
+  retake replay last --json 2>/dev/null | jq .identical`,
+  options: {
+    observe: { type: 'boolean' },
+    pace: { type: 'boolean' },
+    dir: { type: 'string' },
+    'node-arg': { type: 'string', multiple: true },
+  },
+  async run(values, [name, ...rest]) {
+    if (name === undefined || rest.length > 0) {
+      throw wrongUsage('replay', 'Name one run to replay.', 'For example: retake replay last.')
+    }
+    const json = flag(values, 'json')
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const replayed = await replayAgent(tape, {
+      observe: flag(values, 'observe'),
+      pace: flag(values, 'pace'),
+      nodeArgs: texts(values, 'node-arg'),
+      ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
+    })
+    const identical = replayed.divergences.length === 0
+    if (json)
+      console.log(JSON.stringify({ run: tape.run.id, identical, ...replayed }, undefined, 2))
+    else process.stderr.write(replayReceipt(tape, replayed))
+    if (!identical) return FOUND
+    if (replayed.signal) return signalExitCode(replayed.signal)
+    return replayed.cutOff ? 0 : replayed.exitCode
+  },
+}
