@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import type { LoadFnOutput } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { moduleFormat } from './module-format.js'
 import { stripTypes } from './strip-types.js'
@@ -39,10 +40,20 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
 }
 
+export interface ResolveContext {
+  readonly parentURL?: string | undefined
+  readonly conditions: readonly string[]
+}
+
+/** The same for an `import`; `require` has its own way, see typescript-require.ts. */
+export function findImported(specifier: string, context: ResolveContext): string | undefined {
+  if (context.conditions.includes('require')) return undefined
+  return findSource(specifier, context.parentURL)
+}
+
 export interface LoadedSource {
   readonly format: 'module' | 'commonjs'
   readonly source: string
-  readonly shortCircuit: true
   readonly mapped: boolean
 }
 
@@ -51,7 +62,12 @@ export function loadSource(url: string): LoadedSource | undefined {
   const path = filePath(url)
   if (path === undefined || !isTypeScript(path)) return undefined
   const { code, mapped } = stripTypes(readFileSync(path, 'utf8'), path)
-  return { format: moduleFormat(path, code), source: code, shortCircuit: true, mapped }
+  return { format: moduleFormat(path, code), source: code, mapped }
+}
+
+/** What the load hook answers. CommonJS goes without its source: Node then loads it through `require`. */
+export function answerFor({ format, source }: LoadedSource): LoadFnOutput {
+  return { format, shortCircuit: true, ...(format === 'module' && { source }) }
 }
 
 function filePath(url: string): string | undefined {

@@ -4,12 +4,13 @@
  */
 import module from 'node:module'
 import { loadStripper } from './strip-types.js'
-import { findSource, loadSource } from './typescript-hooks.js'
+import { answerFor, findImported, loadSource } from './typescript-hooks.js'
+import type { ResolveContext } from './typescript-hooks.js'
 import { hookRequire } from './typescript-require.js'
 
 type Next<Result> = (value: string, context?: unknown) => Result
 interface SyncHooks {
-  resolve(specifier: string, context: { parentURL?: string }, next: Next<unknown>): unknown
+  resolve(specifier: string, context: ResolveContext, next: Next<unknown>): unknown
   load(url: string, context: unknown, next: Next<unknown>): unknown
 }
 /** What newer Nodes have and the types of Node 20 do not know. */
@@ -27,20 +28,20 @@ function enableSourceMaps(): void {
   else process.setSourceMapsEnabled(true)
 }
 
+hookRequire()
 if (registerHooks) {
   loadStripper()
   registerHooks({
     resolve: (specifier, context, next) =>
-      next(findSource(specifier, context.parentURL) ?? specifier, context),
+      next(findImported(specifier, context) ?? specifier, context),
     load: (url, context, next) => {
       const loaded = loadSource(url)
       if (loaded?.mapped) enableSourceMaps()
-      return loaded ?? next(url, context)
+      return loaded ? answerFor(loaded) : next(url, context)
     },
   })
 } else {
   // The thread cannot tell in time whether a file carries a map.
   enableSourceMaps()
   module.register('./typescript-hooks-thread.js', import.meta.url)
-  hookRequire()
 }

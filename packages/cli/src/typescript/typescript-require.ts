@@ -15,7 +15,7 @@ interface CommonJsModule {
   _compile(code: string, file: string, format?: string): void
 }
 
-/** `require` of TypeScript for Nodes whose hooks do not see it. */
+/** `require` of TypeScript, the same way on every Node. */
 export function hookRequire(): void {
   const loader = Module as unknown as CommonJsLoader
   const compile = (module: CommonJsModule, file: string): void => {
