@@ -45,9 +45,10 @@ const SEQ_KEY = encoder.encode('{"seq":')
 const STORED_KEY = encoder.encode('{"stored":')
 const END_TYPE = encoder.encode(',"type":"end"')
 const SEAL_TYPE = encoder.encode(',"type":"seal"')
+const LINE_CLOSE = encoder.encode('"}')
 const CRC_DIGITS = 8
-/** A line ends with its CRC, a quote and a brace. */
-const CRC_TAIL_BYTES = CRC_DIGITS + 2
+/** What the CRC of a line does not cover: itself and the end. */
+const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 const LINE_MIN_BYTES = SEQ_KEY.length + CRC_TAIL_BYTES
 
 /** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
@@ -131,6 +132,7 @@ export function readLine(
   if (to - from < LINE_MIN_BYTES || !standsAt(bytes, from, SEQ_KEY)) return undefined
   const crc = door.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
   if (crc !== hexAt(bytes, to - CRC_TAIL_BYTES)) return undefined
+  if (!standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return undefined
   const tab = bytes.indexOf(TAB, from)
   const hasStored = standsAt(bytes, tab + 1, STORED_KEY)
   const stored = hasStored ? digitsAt(bytes, tab + 1 + STORED_KEY.length) : 0

@@ -3,6 +3,9 @@ import type { ByteSource, TapeDoor } from './door.js'
 import { tapeCorrupt } from './errors.js'
 import { type Frame, type Frames, readFrame } from './frames.js'
 
+const NEWLINE = 10
+const WINDOW_MAX_BYTES = 1 << 20
+
 /** Records that stand in the file one after the other, as the writer left them. */
 export class PlainFrames implements Frames {
   readonly count: number
@@ -47,10 +50,11 @@ export class PlainFrames implements Frames {
 
   stored(frame: Frame): Uint8Array {
     const { line, bodyOffset } = frame
+    if (line.stored === 0) return new Uint8Array(0)
     const seed = line.seq === 0 ? 0 : this.#seed
-    const index = this.#window.show(bodyOffset, line.stored)
-    const bytes = new Uint8Array(this.#window.bytes.subarray(index, index + line.stored))
-    if (bytes.length < line.stored || this.#door.crc32(bytes, seed) !== line.storedCrc) {
+    const view = this.#view(bodyOffset, line.stored + 1)
+    const bytes = new Uint8Array(view.subarray(0, line.stored))
+    if (view[line.stored] !== NEWLINE || this.#door.crc32(bytes, seed) !== line.storedCrc) {
       throw tapeCorrupt(
         this.#path,
         { seq: line.seq, offset: bodyOffset },
@@ -58,5 +62,12 @@ export class PlainFrames implements Frames {
       )
     }
     return bytes
+  }
+
+  /** Large pieces do not go through the window, which would keep them in memory. */
+  #view(offset: number, length: number): Uint8Array {
+    if (length > WINDOW_MAX_BYTES) return this.#window.source.read(offset, length)
+    const index = this.#window.show(offset, length)
+    return this.#window.bytes.subarray(index, index + length)
   }
 }

@@ -2,8 +2,9 @@ import { BodyEncoder } from './body-encoder.js'
 import { Chain } from './chain.js'
 import { bodySize, eventText, lightEnvelope, LINE_END_LENGTH, lineEnd, lineStart } from './codec.js'
 import type { WriterDoor } from './door.js'
-import { isHeavy, type NewEvent, type SealEvent } from './events.js'
+import { isHeavy, type NewEvent } from './events.js'
 import type { Frame } from './frames.js'
+import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 import { MerkleTree } from './merkle.js'
 import { type SealStatement, sealMessage } from './seal.js'
 
@@ -21,7 +22,7 @@ export type SealSigner = (message: Uint8Array) => {
 
 /**
  * Turns events into the bytes of a tape, one after the other. It holds all the
- * state of a growing tape except the file: numbering, chain, Merkle tree.
+ * state of a growing tape except the file: numbering, chain, Merkle tree, index.
  */
 export class RecordEncoder {
   readonly #door: WriterDoor
@@ -30,8 +31,12 @@ export class RecordEncoder {
   readonly #bodies: BodyEncoder
   readonly #text = new TextEncoder()
   #scratch = new Uint8Array(4 * COPY_MAX_BYTES)
+  /** Offsets for the index. */
+  readonly #offsets: number[] = []
   #seed = 0
   #seq = 0
+  /** Bytes of all records so far. */
+  #end = 0
 
   constructor(door: WriterDoor) {
     this.#door = door
@@ -43,11 +48,6 @@ export class RecordEncoder {
   /** Number of the next event. */
   get seq(): number {
     return this.#seq
-  }
-
-  /** CRC seed of the tape. */
-  get seed(): number {
-    return this.#seed
   }
 
   /** Takes in a record that is on tape already, to go on after it. `body` is asked for only when it is needed. */
@@ -62,7 +62,7 @@ export class RecordEncoder {
       this.#bodies.skip(this.#seq, size, sha)
     }
     if (this.#seq === 0) this.#seed = frame.line.crc
-    this.#seq++
+    this.#advance(frame.next - frame.offset)
   }
 
   /** Offers a request that is on tape already for comparison with later ones. */
@@ -85,16 +85,20 @@ export class RecordEncoder {
     return this.#frame(text, JSON.stringify({ ...envelope, ...hashes }), stored)
   }
 
-  /** The event that seals everything encoded so far. */
-  sealEvent(sign?: SealSigner): NewEvent<SealEvent> {
+  /** What finishes the tape: its seal and its index, to be written together. */
+  encodeSeal(at: number, sign?: SealSigner): readonly Uint8Array[] {
     const statement: SealStatement = {
       count: this.#seq,
       chain: this.#chain.head,
       lights: this.#chain.lightsDigest(),
       root: this.#tree.root(),
     }
+    const { count, root } = statement
     const signed = sign?.(sealMessage(statement))
-    return { type: 'seal', count: statement.count, root: statement.root, ...signed }
+    const seal = this.#end
+    const record = this.encode({ type: 'seal', count, root, ...signed }, at)
+    const index = { count: this.#seq, seal, offsets: this.#offsets }
+    return [...record, encodeIndex(this.#door, this.#seed, index)]
   }
 
   #frame(text: string, envelope: string, stored: Uint8Array): readonly Uint8Array[] {
@@ -108,7 +112,7 @@ export class RecordEncoder {
     for (let i = 0; i < end.length; i++) this.#scratch[startBytes + i] = end.charCodeAt(i)
     const lineBytes = startBytes + LINE_END_LENGTH
     if (this.#seq === 0) this.#seed = lineCrc
-    this.#seq++
+    this.#advance(lineBytes + (stored.length > 0 ? stored.length + 1 : 0))
     if (stored.length === 0) return [this.#scratch.subarray(0, lineBytes)]
     if (stored.length > COPY_MAX_BYTES) {
       return [this.#scratch.subarray(0, lineBytes), stored, NEWLINE_BYTES]
@@ -116,5 +120,11 @@ export class RecordEncoder {
     this.#scratch.set(stored, lineBytes)
     this.#scratch[lineBytes + stored.length] = NEWLINE
     return [this.#scratch.subarray(0, lineBytes + stored.length + 1)]
+  }
+
+  #advance(bytes: number): void {
+    if (this.#seq % INDEX_EVERY === 0) this.#offsets.push(this.#end)
+    this.#seq++
+    this.#end += bytes
   }
 }

@@ -99,19 +99,24 @@ export function recover(door: TapeDoor, source: ByteSource, path: string): Recov
   return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
 }
 
-/** Looks for a whole line of this tape behind a bad one. Lines with a smaller number are stale copies and do not count. */
+/**
+ * Looks for a whole header line of this tape behind the place where event
+ * `missing` should be. Lines with a smaller number are stale copies and do not
+ * count, nor does the line of the event itself: its body is what was torn.
+ */
 function findLaterRecord(
   door: TapeDoor,
   window: ByteWindow,
   seed: number,
   from: number,
-  minSeq: number,
+  missing: number,
 ): { readonly seq: number; readonly offset: number } | undefined {
-  for (let offset = from; offset < window.source.size;) {
+  for (let offset = from; offset < window.source.size; ) {
     const newline = window.newline(offset)
     if (newline < 0) return undefined
     const line = readLine(door, seed, window.bytes, offset - window.start, newline - window.start)
-    if (line !== undefined && line.seq >= minSeq) return { seq: line.seq, offset }
+    const isItself = offset === from && line?.seq === missing
+    if (line !== undefined && line.seq >= missing && !isItself) return { seq: line.seq, offset }
     offset = newline + 1
   }
   return undefined

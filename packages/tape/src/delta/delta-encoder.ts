@@ -42,10 +42,12 @@ export interface Delta {
  */
 export class DeltaEncoder {
   readonly #equal: WriterDoor['equal']
+  readonly #depthMax: number
   /** Most recently used first. */
   readonly #heads: Head[] = []
 
-  constructor(door: Pick<WriterDoor, 'equal'>) {
+  constructor(door: Pick<WriterDoor, 'equal'>, options: { readonly depthMax?: number } = {}) {
+    this.#depthMax = options.depthMax ?? DEPTH_MAX
     this.#equal = (a, aFrom, b, bFrom, length) => door.equal(a, aFrom, b, bFrom, length)
   }
 
@@ -62,7 +64,7 @@ export class DeltaEncoder {
     const { head, pieces } = match
     const rope = composeRope(seq, pieces, head.rope)
     const literals = literalsOf(pieces, body)
-    const flat = head.depth + 1 >= DEPTH_MAX
+    const flat = head.depth + 1 >= this.#depthMax
     const delta: Delta = flat
       ? { recipe: withoutOwn(seq, rope), literals }
       : { base: head.seq, recipe: pieces, literals }

@@ -2,7 +2,6 @@ import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
 import { tapeSealed } from '../errors.js'
 import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
-import { encodeIndex, INDEX_EVERY } from '../index-footer.js'
 import { openLayout } from '../layout.js'
 import { RecordEncoder, type SealSigner } from '../record-encoder.js'
 import { Tape } from '../tape.js'
@@ -27,16 +26,8 @@ export class TapeWriter {
   readonly #file: TapeFile
   readonly #encoder: RecordEncoder
   readonly #now: () => number
-  /** Offsets for the index. */
-  readonly #offsets: number[]
 
-  private constructor(
-    file: TapeFile,
-    encoder: RecordEncoder,
-    now: () => number,
-    offsets: number[],
-  ) {
-    this.#offsets = offsets
+  private constructor(file: TapeFile, encoder: RecordEncoder, now: () => number) {
     this.path = file.path
     this.#file = file
     this.#encoder = encoder
@@ -54,7 +45,6 @@ export class TapeWriter {
       TapeFile.create(path),
       new RecordEncoder(nodeDoor),
       options.now ?? clockFrom(0),
-      [],
     )
     const { type, ...rest } = run
     writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
@@ -72,21 +62,17 @@ export class TapeWriter {
     const { frames, end } = layout
     const tape = new Tape(nodeDoor, layout, path)
     const encoder = new RecordEncoder(nodeDoor)
-    const offsets: number[] = []
     for (let seq = 0; seq < frames.count; seq++) {
-      const frame = frames.frame(seq)
-      if (seq % INDEX_EVERY === 0) offsets.push(frame.offset)
-      encoder.skip(frame, () => tape.body(seq))
+      encoder.skip(frames.frame(seq), () => tape.body(seq))
     }
     for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
-    return new TapeWriter(TapeFile.continueAt(path, end), encoder, now, offsets)
+    return new TapeWriter(TapeFile.continueAt(path, end), encoder, now)
   }
 
   /** Writes an event and answers with its number. The body is not kept after the call. */
   append(event: NewEvent, body?: Uint8Array): number {
     const { seq } = this.#encoder
-    if (seq % INDEX_EVERY === 0) this.#offsets.push(this.#file.end)
     this.#file.append(this.#encoder.encode(event, this.#at(), body))
     return seq
   }
@@ -104,11 +90,8 @@ export class TapeWriter {
   /** Finishes the tape: seal, index, sync, close. With a private ed25519 key the seal is signed. */
   seal(options: { readonly privateKey?: KeyObject } = {}): void {
     const { privateKey } = options
-    const event = this.#encoder.sealEvent(privateKey && ed25519Signer(privateKey))
-    const seal = this.#file.end
-    this.append(event)
-    const index = { count: this.#encoder.seq, seal, offsets: this.#offsets }
-    this.#file.append([encodeIndex(nodeDoor, this.#encoder.seed, index)])
+    const sign = privateKey && ed25519Signer(privateKey)
+    this.#file.append(this.#encoder.encodeSeal(this.#at(), sign))
     this.#file.sync()
     this.#file.close()
   }
