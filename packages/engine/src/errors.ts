@@ -42,6 +42,13 @@ export const errors = {
       'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
       'Start the inner run outside, or let the outer recording include it.',
     ),
+  notOnTape: (what: string) =>
+    new RetakeError(
+      'NOT_ON_TAPE',
+      `The tape has no answer for ${what}.`,
+      'A replay never goes live, so this call fails.',
+      'Use strict mode to stop at the first difference, or record again.',
+    ),
   notReplayable: (name: string) =>
     new RetakeError(
       'BOUNDARY_NOT_REPLAYABLE',

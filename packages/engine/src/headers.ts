@@ -3,8 +3,17 @@ import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */
 const SECRET_HEADERS = new Set([
-  'authorization', 'proxy-authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'cookie',
-  'set-cookie', 'x-amz-security-token', 'x-auth-token', 'x-access-token', 'x-csrf-token',
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'cookie',
+  'set-cookie',
+  'x-amz-security-token',
+  'x-auth-token',
+  'x-access-token',
+  'x-csrf-token',
 ])
 
 /**
@@ -17,7 +26,10 @@ const VOLATILE =
 const HIDDEN = 'retake-hidden'
 
 /** Header values as they may stand on the tape of `session`. */
-export function maskHeaders(session: Session, headers: Iterable<readonly [string, string]>): HeaderPair[] {
+export function maskHeaders(
+  session: Session,
+  headers: Iterable<readonly [string, string]>,
+): HeaderPair[] {
   const masked: HeaderPair[] = []
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
@@ -43,7 +55,8 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
 
-const SECRET_QUERY = /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
+const SECRET_QUERY =
+  /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
 
 /** The URL without keys in its query or credentials in its authority. */
 export function maskUrl(url: string): string {

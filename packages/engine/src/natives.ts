@@ -32,6 +32,9 @@ const stdWrite = {
 }
 
 /** Remembers how to write to the real streams once the output boundary shadows them. */
-export function keepNativeOutput(stream: 'stdout' | 'stderr', write: (bytes: Uint8Array) => boolean): void {
+export function keepNativeOutput(
+  stream: 'stdout' | 'stderr',
+  write: (bytes: Uint8Array) => boolean,
+): void {
   stdWrite[stream] = write
 }

@@ -29,7 +29,10 @@ export interface RecordedRun {
  * can run at once in one process; each keeps to its own calls. When `agent`
  * throws, the tape is finished and the same error is thrown on.
  */
-export async function record<T>(options: RecordOptions, agent: () => T | Promise<T>): Promise<{ output: T; run: RecordedRun }> {
+export async function record<T>(
+  options: RecordOptions,
+  agent: () => T | Promise<T>,
+): Promise<{ output: T; run: RecordedRun }> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const { session, run } = outsideRuns(() => openRecording(options))
@@ -53,7 +56,15 @@ function openRecording(options: RecordOptions): { session: RecordSession; run: R
   const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
   const writer = TapeWriter.create(
     run.path,
-    { type: 'run', id, name: options.name, startedAt: natives.dateNow(), scope: 'function', node: process.version, flags: [] },
+    {
+      type: 'run',
+      id,
+      name: options.name,
+      startedAt: natives.dateNow(),
+      scope: 'function',
+      node: process.version,
+      flags: [],
+    },
     { platform: `${process.platform} ${process.arch}`, cwd: process.cwd() },
     { now: elapsed() },
   )

@@ -27,16 +27,16 @@ export async function replay<T>(
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const opened = outsideRuns(() => openTape(tape))
-  let reportDivergence: (error: ReplayDiverged) => void = () => {}
-  const diverged = new Promise<never>((_, reject) => (reportDivergence = reject))
-  diverged.catch(() => {})
+  let stop: (error: ReplayDiverged) => void = () => {}
+  const stopped = new Promise<never>((_, reject) => (stop = reject))
+  stopped.catch(() => {})
   const session = new ReplaySession(opened, {
     ...options,
     keepAlive: true,
-    onDivergence: (error) => options.mode !== 'observe' && reportDivergence(error),
+    onStopped: (error) => stop(error),
   })
   try {
-    const output = await Promise.race([diverged, insideRun(session, () => runToEnd(session, agent))])
+    const output = await Promise.race([stopped, insideRun(session, () => runToEnd(session, agent))])
     return { output, divergences: session.divergences }
   } finally {
     session.close()

@@ -6,6 +6,8 @@ import { natives } from './natives.js'
  */
 export function newRunId(): string {
   const time = new natives.Date(natives.dateNow()).toISOString().replace(/[-:]/g, '')
-  const letters = [...natives.randomBytes(4)].map((byte) => 'abcdefghijkmnpqrstuvwxyz'[byte % 24]).join('')
+  const letters = [...natives.randomBytes(4)]
+    .map((byte) => 'abcdefghijkmnpqrstuvwxyz'[byte % 24])
+    .join('')
   return `${time.slice(0, 8)}-${time.slice(9, 15)}-${letters}`
 }

@@ -19,7 +19,8 @@ export class SecretMask {
   hide(value: string): void {
     if (value.length < SHORTEST_SECRET) return
     const placeholder = 'x'.repeat(value.length)
-    if (value !== placeholder) this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    if (value !== placeholder)
+      this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
@@ -53,10 +54,12 @@ export const placeholderFor = (name: string): string => `retake-hidden-${name}`
 
 const SECRET_NAME =
   /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
-const NOT_SECRET = /^(npm_|PATH|.*_KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
+const NOT_SECRET =
+  /^(npm_|PATH|.*_KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
 
 /** Whether a variable of this name probably holds a secret. */
-export const looksSecret = (name: string): boolean => SECRET_NAME.test(name) && !NOT_SECRET.test(name)
+export const looksSecret = (name: string): boolean =>
+  SECRET_NAME.test(name) && !NOT_SECRET.test(name)
 
 /** The environment as it may stand on a tape: secret values replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {

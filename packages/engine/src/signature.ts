@@ -31,7 +31,11 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
   switch (event.type) {
     case 'request': {
       const headers = meaningfulHeaders(event.headers)
-      const fields: Record<string, unknown> = { type: 'request', method: event.method, url: event.url }
+      const fields: Record<string, unknown> = {
+        type: 'request',
+        method: event.method,
+        url: event.url,
+      }
       for (const [name, value] of headers) {
         const key = `header ${name}`
         fields[key] = key in fields ? `${String(fields[key])}, ${value}` : value
@@ -45,6 +49,12 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
     case 'work':
       return { type: 'work', name: event.name }
     case 'socket':
-      return { type: 'socket', kind: event.kind, host: event.host, port: event.port, path: event.path }
+      return {
+        type: 'socket',
+        kind: event.kind,
+        host: event.host,
+        port: event.port,
+        path: event.path,
+      }
   }
 }

@@ -24,11 +24,23 @@ export function tool<Args extends unknown[], Result>(
   return async (...args) => {
     const session = currentSession()
     if (session === undefined) return await run(...args)
-    return (await callTool(session, name, run as (...args: unknown[]) => unknown, args, options)) as Result
+    return (await callTool(
+      session,
+      name,
+      run as (...args: unknown[]) => unknown,
+      args,
+      options,
+    )) as Result
   }
 }
 
-function callTool(session: Session, name: string, run: (...args: unknown[]) => unknown, args: unknown[], options: ToolOptions): Promise<unknown> {
+function callTool(
+  session: Session,
+  name: string,
+  run: (...args: unknown[]) => unknown,
+  args: unknown[],
+  options: ToolOptions,
+): Promise<unknown> {
   const site = callSite()
   const { as, body } = encodeBody(args.length === 1 ? args[0] : args)
   return new Promise((resolve, reject) => {
@@ -47,7 +59,12 @@ function callTool(session: Session, name: string, run: (...args: unknown[]) => u
   })
 }
 
-async function execute(operation: Operation, name: string, run: (...args: unknown[]) => unknown, args: unknown[]): Promise<void> {
+async function execute(
+  operation: Operation,
+  name: string,
+  run: (...args: unknown[]) => unknown,
+  args: unknown[],
+): Promise<void> {
   try {
     const result = await run(...args)
     if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
@@ -55,7 +72,11 @@ async function execute(operation: Operation, name: string, run: (...args: unknow
     }
     const { as, body } = encodeBody(result, {
       onLoss: (path, what) =>
-        operation.session.note({ kind: 'boundary', name: `tool ${name}`, text: `${what} in its result is not stored (at ${path || 'the top'})` }),
+        operation.session.note({
+          kind: 'boundary',
+          name: `tool ${name}`,
+          text: `${what} in its result is not stored (at ${path || 'the top'})`,
+        }),
     })
     operation.complete({ type: 'result', as }, body)
   } catch (error) {

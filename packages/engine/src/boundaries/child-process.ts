@@ -40,11 +40,18 @@ function patchTimeouts(): Undo {
   const withTimeout =
     (native: (...args: any[]) => ChildProcess) =>
     (...args: any[]): ChildProcess => {
-      const at = args.findIndex((arg) => typeof arg === 'object' && arg !== null && !Array.isArray(arg))
+      const at = args.findIndex(
+        (arg) => typeof arg === 'object' && arg !== null && !Array.isArray(arg),
+      )
       const options = args[at] as { timeout?: number; killSignal?: NodeJS.Signals } | undefined
       if (currentSession() === undefined || !options?.timeout) return native(...args)
       const child = native(...args.toSpliced(at, 1, { ...options, timeout: 0 }))
-      const timer = new TapeTimer('timeout', options.timeout, () => child.kill(options.killSignal ?? 'SIGTERM'), [])
+      const timer = new TapeTimer(
+        'timeout',
+        options.timeout,
+        () => child.kill(options.killSignal ?? 'SIGTERM'),
+        [],
+      )
       child.once('exit', () => timer.stop())
       child.once('error', () => timer.stop())
       return child
@@ -60,7 +67,10 @@ function patchTimeouts(): Undo {
 }
 
 /** What `promisify(execFile)` gives: a promise that also has the child. */
-function promiseOfExecFile(execFile: (...args: any[]) => ChildProcess, args: unknown[]): Promise<unknown> {
+function promiseOfExecFile(
+  execFile: (...args: any[]) => ChildProcess,
+  args: unknown[],
+): Promise<unknown> {
   let child: ChildProcess | undefined
   const promise = new Promise((resolve, reject) => {
     child = execFile(...args, (error: Error | null, stdout: unknown, stderr: unknown) => {
@@ -87,13 +97,19 @@ function patchSync(): Undo {
     replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
       const session = currentSession()
       const { args, options } = splitArguments(rest)
-      return session ? capturedSpawnSync(session, spawnSync, file, args, options) : (spawnSync as Function)(file, ...rest)
+      return session
+        ? capturedSpawnSync(session, spawnSync, file, args, options)
+        : (spawnSync as Function)(file, ...rest)
     }),
     replace(childProcess, 'execFileSync', (file: string, ...rest: any[]) => {
       const session = currentSession()
       if (session === undefined) return (execFileSync as Function)(file, ...rest)
       const { args, options } = splitArguments(rest)
-      return outputOf(capturedSpawnSync(session, spawnSync, file, args, options), options, [options.argv0 ?? file, ...args].join(' '))
+      return outputOf(
+        capturedSpawnSync(session, spawnSync, file, args, options),
+        options,
+        [options.argv0 ?? file, ...args].join(' '),
+      )
     }),
     replace(childProcess, 'execSync', (command: string, options: any = {}) => {
       const session = currentSession()
@@ -110,7 +126,13 @@ function splitArguments(rest: any[]): { args: string[]; options: any } {
   return { args, options }
 }
 
-function capturedSpawnSync(session: Session, native: Function, file: string, args: string[], options: any): SyncResult {
+function capturedSpawnSync(
+  session: Session,
+  native: Function,
+  file: string,
+  args: string[],
+  options: any,
+): SyncResult {
   const inherited = inheritedPipes(options.stdio)
   const site = callSite()
   const delivery = session.performSync({
@@ -133,7 +155,8 @@ function capturedSpawnSync(session: Session, native: Function, file: string, arg
     },
   })
   const { event, body, native: live } = delivery
-  const result = (live ?? (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
+  const result = (live ??
+    (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
   for (const pipe of inherited) showInherited(result, pipe)
   return result
 }

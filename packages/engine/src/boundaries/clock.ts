@@ -44,7 +44,9 @@ function patchPerformance(): Undo {
   const perf = globalThis.performance
   const performanceNow = (): number => {
     const session = currentSession()
-    return session ? session.draw('performance.now', natives.performanceNow) : natives.performanceNow()
+    return session
+      ? session.draw('performance.now', natives.performanceNow)
+      : natives.performanceNow()
   }
   const { timeOrigin } = perf
   const mark = perf.mark.bind(perf)

@@ -4,7 +4,11 @@ export function commandLine(file: string, args: readonly string[]): string {
 }
 
 /** What of a command is compared on replay: never its environment, which may hold secrets. */
-export function describeCommand(file: string, args: readonly string[], options: { cwd?: unknown; shell?: unknown; input?: unknown }): object {
+export function describeCommand(
+  file: string,
+  args: readonly string[],
+  options: { cwd?: string | URL; shell?: unknown; input?: unknown },
+): object {
   return {
     file: nameNode(file),
     args: args.map(nameNode),
@@ -17,4 +21,5 @@ export function describeCommand(file: string, args: readonly string[], options: 
 /** Node may stand elsewhere on the machine that replays. */
 const nameNode = (word: string): string => (word === process.execPath ? 'node' : word)
 
-const quote = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
+const quote = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

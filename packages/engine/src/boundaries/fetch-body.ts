@@ -24,18 +24,28 @@ export function collectBody(
   headers: Headers,
 ): CollectedBody | Promise<CollectedBody> {
   const body = init?.body ?? undefined
-  if (body === undefined) return input instanceof Request && input.body !== null ? readBody(session, input.clone()) : {}
-  if (typeof body === 'string') return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
+  if (body === undefined)
+    return input instanceof Request && input.body !== null ? readBody(session, input.clone()) : {}
+  if (typeof body === 'string')
+    return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
   if (body instanceof URLSearchParams) {
-    return { bytes: Buffer.from(String(body)), contentType: 'application/x-www-form-urlencoded;charset=UTF-8' }
+    return {
+      bytes: Buffer.from(String(body)),
+      contentType: 'application/x-www-form-urlencoded;charset=UTF-8',
+    }
   }
-  if (ArrayBuffer.isView(body)) return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
+  if (ArrayBuffer.isView(body))
+    return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
   if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body).slice() }
   const wrapper = outsideRuns(() => new Response(body as never))
   return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
 }
 
-function readBody(session: Session, source: Request | Response, isForm = false): Promise<CollectedBody> {
+function readBody(
+  session: Session,
+  source: Request | Response,
+  isForm = false,
+): Promise<CollectedBody> {
   const contentType = source.headers.get('content-type') ?? undefined
   return new Promise((resolve, reject) => {
     session.perform({
@@ -44,13 +54,17 @@ function readBody(session: Session, source: Request | Response, isForm = false):
       start: (operation) => {
         source.arrayBuffer().then(
           (buffer) => operation.complete({ type: 'deliver', part: 'fire' }, undefined, { buffer }),
-          (error: unknown) => operation.complete({ type: 'deliver', part: 'fire' }, undefined, { error }),
+          (error: unknown) =>
+            operation.complete({ type: 'deliver', part: 'fire' }, undefined, { error }),
         )
       },
       deliver: ({ native }) => {
         const { buffer, error } = native as { buffer?: ArrayBuffer; error?: unknown }
         if (buffer === undefined) return reject(error)
-        const collected = { bytes: new Uint8Array(buffer), ...(contentType !== undefined && { contentType }) }
+        const collected = {
+          bytes: new Uint8Array(buffer),
+          ...(contentType !== undefined && { contentType }),
+        }
         resolve(isForm ? withRecordedBoundary(session, collected) : collected)
       },
     })
@@ -58,10 +72,16 @@ function readBody(session: Session, source: Request | Response, isForm = false):
 }
 
 /** Node draws the multipart boundary at random inside fetch, where no patch reaches: it is swapped for a recorded one. */
-function withRecordedBoundary(session: Session, body: { bytes: Uint8Array; contentType?: string }): CollectedBody {
+function withRecordedBoundary(
+  session: Session,
+  body: { bytes: Uint8Array; contentType?: string },
+): CollectedBody {
   const drawn = /boundary=(\S+)/.exec(body.contentType ?? '')?.[1]
   if (drawn === undefined) return body
   const boundary = session.draw('FormData boundary', () => drawn)
   const text = Buffer.from(body.bytes).toString('latin1').replaceAll(drawn, boundary)
-  return { bytes: Buffer.from(text, 'latin1'), contentType: `multipart/form-data; boundary=${boundary}` }
+  return {
+    bytes: Buffer.from(text, 'latin1'),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  }
 }

@@ -12,14 +12,22 @@ import type { Undo } from './patch.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
-  return replace(globalThis, 'fetch', function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
-    const session = currentSession()
-    if (session === undefined) return natives.fetch(input, init)
-    return recordedFetch(session, input, init)
-  })
+  return replace(
+    globalThis,
+    'fetch',
+    function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
+      const session = currentSession()
+      if (session === undefined) return natives.fetch(input, init)
+      return recordedFetch(session, input, init)
+    },
+  )
 }
 
-async function recordedFetch(session: Session, input: FetchInput, init: RequestInit | undefined): Promise<Response> {
+async function recordedFetch(
+  session: Session,
+  input: FetchInput,
+  init: RequestInit | undefined,
+): Promise<Response> {
   const request = describeRequest(input, init)
   if (!/^https?:$/.test(request.url.protocol)) return outsideRuns(() => natives.fetch(input, init))
   if (request.signal?.aborted === true) throw request.signal.reason
@@ -39,19 +47,37 @@ interface DescribedRequest {
 /** Reads what is asked without building a `Request` for the common case: that costs more than the exchange. */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
   if (input instanceof Request) {
-    const request = outsideRuns(() => new Request(input, init?.body === undefined ? init : { ...init, body: null }))
-    const { redirect, credentials, mode, cache, integrity, keepalive, referrer, referrerPolicy } = request
+    const request = outsideRuns(
+      () => new Request(input, init?.body === undefined ? init : { ...init, body: null }),
+    )
+    const { redirect, credentials, mode, cache, integrity, keepalive, referrer, referrerPolicy } =
+      request
     return {
       method: request.method,
       url: new URL(request.url),
       headers: new Headers(request.headers),
       signal: init?.signal === null ? undefined : (init?.signal ?? input.signal),
-      init: { redirect, credentials, mode, cache, integrity, keepalive, referrer, referrerPolicy } as RequestInit,
+      init: {
+        redirect,
+        credentials,
+        mode,
+        cache,
+        integrity,
+        keepalive,
+        referrer,
+        referrerPolicy,
+      } as RequestInit,
     }
   }
   const url = parseUrl(input)
   const method = (init?.method ?? 'GET').toUpperCase()
-  return { method, url, headers: new Headers(init?.headers), signal: init?.signal ?? undefined, init: { ...init } }
+  return {
+    method,
+    url,
+    headers: new Headers(init?.headers),
+    signal: init?.signal ?? undefined,
+    init: { ...init },
+  }
 }
 
 function parseUrl(input: string | URL): URL {
@@ -62,11 +88,16 @@ function parseUrl(input: string | URL): URL {
   }
 }
 
-function exchange(session: Session, request: DescribedRequest, body: CollectedBody): Promise<Response> {
+function exchange(
+  session: Session,
+  request: DescribedRequest,
+  body: CollectedBody,
+): Promise<Response> {
   if (request.signal?.aborted === true) return Promise.reject(request.signal.reason)
   const site = callSite()
   const headers = new Headers(request.headers)
-  if (body.contentType !== undefined && !headers.has('content-type')) headers.set('content-type', body.contentType)
+  if (body.contentType !== undefined && !headers.has('content-type'))
+    headers.set('content-type', body.contentType)
   return new Promise((resolve, reject) => {
     const answer = new FetchAnswer(request, resolve, reject)
     answer.operation = session.perform({
@@ -115,7 +146,8 @@ class FetchAnswer {
         ...privateDispatcher(),
       }
       delete init.body
-      if (body.bytes !== undefined) init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
+      if (body.bytes !== undefined)
+        init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
       if (body.contentType !== undefined && !this.request.headers.has('content-type')) {
         this.request.headers.set('content-type', body.contentType)
       }
@@ -128,7 +160,11 @@ class FetchAnswer {
       }
       operation.complete({ type: 'deliver', part: 'end' })
     } catch (error) {
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }, undefined, error)
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      )
     }
   }
 
@@ -188,7 +224,10 @@ class FetchAnswer {
   }
 }
 
-function responseHead(session: Session, response: Response): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
+function responseHead(
+  session: Session,
+  response: Response,
+): Omit<ResponseEvent, 'seq' | 'at' | 'op'> {
   return {
     type: 'response',
     status: response.status,
@@ -202,20 +241,30 @@ function responseHead(session: Session, response: Response): Omit<ResponseEvent,
 }
 
 /** A response that looks like one from the network: its URL is set and its headers cannot be changed. */
-function buildResponse(stream: ReadableStream | null, event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>): Response {
+function buildResponse(
+  stream: ReadableStream | null,
+  event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
+): Response {
   const response = new Response(stream, {
     status: event.status,
     statusText: event.statusText,
     headers: event.headers as [string, string][],
   })
-  return dress(response, { url: event.url ?? '', redirected: event.redirected ?? false, type: event.responseType ?? 'basic' })
+  return dress(response, {
+    url: event.url ?? '',
+    redirected: event.redirected ?? false,
+    type: event.responseType ?? 'basic',
+  })
 }
 
 const immutable = (): never => {
   throw new TypeError('immutable')
 }
 
-function dress(response: Response, facts: { url: string; redirected: boolean; type: string }): Response {
+function dress(
+  response: Response,
+  facts: { url: string; redirected: boolean; type: string },
+): Response {
   for (const [name, value] of Object.entries(facts)) {
     Object.defineProperty(response, name, { get: () => value, configurable: true })
   }
@@ -237,9 +286,13 @@ let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined
  */
 function privateDispatcher(): Pick<RequestInit, 'dispatcher'> {
   if (dispatcher === undefined) {
-    const shared = globalThis as unknown as Record<symbol, { constructor: new () => NonNullable<RequestInit['dispatcher']> } | undefined>
+    const shared = globalThis as unknown as Record<
+      symbol,
+      { constructor: new () => NonNullable<RequestInit['dispatcher']> } | undefined
+    >
     const found =
-      shared[Symbol.for('undici.globalDispatcher.2')] ?? shared[Symbol.for('undici.globalDispatcher.1')]
+      shared[Symbol.for('undici.globalDispatcher.2')] ??
+      shared[Symbol.for('undici.globalDispatcher.1')]
     dispatcher = found ? { dispatcher: new found.constructor() } : {}
   }
   return dispatcher

@@ -5,13 +5,34 @@ import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 const OS_FUNCTIONS = [
-  'arch', 'availableParallelism', 'cpus', 'endianness', 'freemem', 'getPriority', 'homedir', 'hostname',
-  'loadavg', 'machine', 'networkInterfaces', 'platform', 'release', 'tmpdir', 'totalmem', 'type', 'uptime',
-  'userInfo', 'version',
+  'arch',
+  'availableParallelism',
+  'cpus',
+  'endianness',
+  'freemem',
+  'getPriority',
+  'homedir',
+  'hostname',
+  'loadavg',
+  'machine',
+  'networkInterfaces',
+  'platform',
+  'release',
+  'tmpdir',
+  'totalmem',
+  'type',
+  'uptime',
+  'userInfo',
+  'version',
 ] as const
 
 const PROCESS_FUNCTIONS = [
-  'availableMemory', 'constrainedMemory', 'cpuUsage', 'resourceUsage', 'threadCpuUsage', 'uptime',
+  'availableMemory',
+  'constrainedMemory',
+  'cpuUsage',
+  'resourceUsage',
+  'threadCpuUsage',
+  'uptime',
 ] as const
 
 /** Facts about the machine and the process that differ from one run to the next. */
@@ -28,7 +49,11 @@ export function patchHostFacts(): Undo {
 function captureFunction(target: object, name: string, kind: string): Undo {
   const native = (target as Record<string, unknown>)[name]
   if (typeof native !== 'function') return () => {}
-  return replace(target, name, dressLike((...args: unknown[]) => drawValue(kind, () => native.apply(target, args)), native))
+  return replace(
+    target,
+    name,
+    dressLike((...args: unknown[]) => drawValue(kind, () => native.apply(target, args)), native),
+  )
 }
 
 function patchMemoryUsage(): Undo {

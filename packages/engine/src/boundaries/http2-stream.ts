@@ -40,7 +40,11 @@ export class Http2TapeStream extends Duplex {
     const method = String(headers[':method'] ?? 'GET')
     const isBodiless = options.endStream ?? ['GET', 'HEAD', 'DELETE'].includes(method)
     if (isBodiless) this.end()
-    options.signal?.addEventListener('abort', () => this.destroy(abortError(options.signal?.reason)), { once: true })
+    options.signal?.addEventListener(
+      'abort',
+      () => this.destroy(abortError(options.signal?.reason)),
+      { once: true },
+    )
   }
 
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: Done): void {
@@ -90,7 +94,14 @@ export class Http2TapeStream extends Duplex {
     const { method, url, headers } = this.#describe()
     const site = callSite()
     this.#operation = session.perform({
-      event: { type: 'request', seam: 'http2', method, url: session.maskText(maskUrl(url)), headers: maskHeaders(session, headers), ...(site !== undefined && { site }) },
+      event: {
+        type: 'request',
+        seam: 'http2',
+        method,
+        url: session.maskText(maskUrl(url)),
+        headers: maskHeaders(session, headers),
+        ...(site !== undefined && { site }),
+      },
       body,
       durable: true,
       start: (operation) => this.#goLive(operation, body),
@@ -108,19 +119,33 @@ export class Http2TapeStream extends Duplex {
     }
     const authority = pseudo[':authority'] ?? this.session.authority.host
     const scheme = pseudo[':scheme'] ?? this.session.authority.protocol.slice(0, -1)
-    return { method: pseudo[':method'] ?? 'GET', url: `${scheme}://${authority}${pseudo[':path'] ?? '/'}`, headers: pairs }
+    return {
+      method: pseudo[':method'] ?? 'GET',
+      url: `${scheme}://${authority}${pseudo[':path'] ?? '/'}`,
+      headers: pairs,
+    }
   }
 
   #goLive(operation: Operation, body: Uint8Array): void {
     const real = (this.#real = this.open())
     if (real === undefined) return
-    real.on('response', (headers) => operation.complete(responseHead(operation, headers as Headers)))
-    real.on('trailers', (headers) => operation.complete({ type: 'deliver', part: 'trailers', value: toWire({ ...headers }) }))
-    real.on('data', (data: Uint8Array) => operation.complete({ type: 'deliver', part: 'chunk' }, data))
+    real.on('response', (headers) => operation.complete(responseHead(operation, headers)))
+    real.on('trailers', (headers) =>
+      operation.complete({ type: 'deliver', part: 'trailers', value: toWire({ ...headers }) }),
+    )
+    real.on('data', (data: Uint8Array) =>
+      operation.complete({ type: 'deliver', part: 'chunk' }, data),
+    )
     real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
-    real.on('close', () => operation.complete({ type: 'deliver', part: 'close', value: real.rstCode }))
+    real.on('close', () =>
+      operation.complete({ type: 'deliver', part: 'close', value: real.rstCode }),
+    )
     real.on('error', (error) =>
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }, undefined, error),
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      ),
     )
     if (!real.writableEnded) real.end(body)
   }

@@ -16,9 +16,12 @@ export function patchHttp2(): Undo {
   return replace(http2, 'connect', (authority: string | URL, options?: any, listener?: any) => {
     const session = currentSession()
     const settings = typeof options === 'function' ? {} : (options ?? {})
-    if (session === undefined || settings.createConnection) return native(authority, options, listener)
+    if (session === undefined || settings.createConnection)
+      return native(authority, options, listener)
     const onConnect = typeof options === 'function' ? options : listener
-    return new Http2TapeSession(session, new URL(authority), onConnect, () => native(authority, settings))
+    return new Http2TapeSession(session, new URL(authority), onConnect, () =>
+      native(authority, settings),
+    )
   })
 }
 
@@ -68,10 +71,20 @@ export class Http2TapeSession extends EventEmitter {
     return [this.authority.origin]
   }
 
-  request(headers: http2.OutgoingHttpHeaders = {}, options: http2.ClientSessionRequestOptions = {}): Http2TapeStream {
-    if (this.destroyed) throw sessionError('ERR_HTTP2_INVALID_SESSION', 'The session has been destroyed')
-    if (this.closed) throw sessionError('ERR_HTTP2_GOAWAY_SESSION', 'New streams cannot be created after receiving a GOAWAY')
-    const stream = new Http2TapeStream(this, headers, options, () => this.#real?.request(headers, options))
+  request(
+    headers: http2.OutgoingHttpHeaders = {},
+    options: http2.ClientSessionRequestOptions = {},
+  ): Http2TapeStream {
+    if (this.destroyed)
+      throw sessionError('ERR_HTTP2_INVALID_SESSION', 'The session has been destroyed')
+    if (this.closed)
+      throw sessionError(
+        'ERR_HTTP2_GOAWAY_SESSION',
+        'New streams cannot be created after receiving a GOAWAY',
+      )
+    const stream = new Http2TapeStream(this, headers, options, () =>
+      this.#real?.request(headers, options),
+    )
     this.#streams.add(stream)
     stream.once('close', () => {
       this.#streams.delete(stream)
@@ -124,7 +137,11 @@ export class Http2TapeSession extends EventEmitter {
     real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
     real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
     real.on('error', (error) =>
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }, undefined, error),
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      ),
     )
   }
 
@@ -159,4 +176,5 @@ export class Http2TapeSession extends EventEmitter {
   }
 }
 
-const sessionError = (code: string, message: string): Error => Object.assign(new Error(message), { code })
+const sessionError = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code })

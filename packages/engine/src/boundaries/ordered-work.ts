@@ -7,13 +7,42 @@ import { dressLike, replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 const ZLIB = [
-  'brotliCompress', 'brotliDecompress', 'deflate', 'deflateRaw', 'gunzip', 'gzip', 'inflate', 'inflateRaw',
-  'unzip', 'zstdCompress', 'zstdDecompress',
+  'brotliCompress',
+  'brotliDecompress',
+  'deflate',
+  'deflateRaw',
+  'gunzip',
+  'gzip',
+  'inflate',
+  'inflateRaw',
+  'unzip',
+  'zstdCompress',
+  'zstdDecompress',
 ]
-const CRYPTO = ['argon2', 'checkPrime', 'diffieHellman', 'hkdf', 'pbkdf2', 'scrypt', 'sign', 'verify']
+const CRYPTO = [
+  'argon2',
+  'checkPrime',
+  'diffieHellman',
+  'hkdf',
+  'pbkdf2',
+  'scrypt',
+  'sign',
+  'verify',
+]
 const SUBTLE = [
-  'decapsulateBits', 'decapsulateKey', 'decrypt', 'deriveBits', 'deriveKey', 'digest', 'encrypt', 'exportKey',
-  'importKey', 'sign', 'unwrapKey', 'verify', 'wrapKey',
+  'decapsulateBits',
+  'decapsulateKey',
+  'decrypt',
+  'deriveBits',
+  'deriveKey',
+  'digest',
+  'encrypt',
+  'exportKey',
+  'importKey',
+  'sign',
+  'unwrapKey',
+  'verify',
+  'wrapKey',
 ]
 const WASM = ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']
 
@@ -27,7 +56,9 @@ export function patchOrderedWork(): Undo {
     ...ZLIB.map((name) => orderCallback(zlib, name, `zlib.${name}`)),
     ...CRYPTO.map((name) => orderCallback(crypto, name, `crypto.${name}`)),
     ...SUBTLE.map((name) => orderPromise(subtle, name, `subtle.${name}`)),
-    ...WASM.map((name) => orderPromise((globalThis as any).WebAssembly, name, `WebAssembly.${name}`)),
+    ...WASM.map((name) =>
+      orderPromise((globalThis as any).WebAssembly, name, `WebAssembly.${name}`),
+    ),
     orderPromise(Blob.prototype, 'arrayBuffer', 'Blob.arrayBuffer'),
     orderPromise(Blob.prototype, 'text', 'Blob.text'),
     orderPromise(Blob.prototype, 'bytes', 'Blob.bytes'),
@@ -37,11 +68,17 @@ export function patchOrderedWork(): Undo {
 type Outcome = { readonly values: unknown[] } | { readonly error: unknown }
 
 /** Runs `work` for real in both modes and hands its outcome on in its turn. */
-function inTurn(session: Session, name: string, work: (done: (outcome: Outcome) => void) => void, hand: (outcome: Outcome) => void): void {
+function inTurn(
+  session: Session,
+  name: string,
+  work: (done: (outcome: Outcome) => void) => void,
+  hand: (outcome: Outcome) => void,
+): void {
   const operation = session.perform({
     event: { type: 'work', name },
     reexecuted: true,
-    start: (live) => work((outcome) => live.complete({ type: 'deliver', part: 'fire' }, undefined, outcome)),
+    start: (live) =>
+      work((outcome) => live.complete({ type: 'deliver', part: 'fire' }, undefined, outcome)),
     deliver: ({ native }) => {
       operation.close()
       hand(native as Outcome)

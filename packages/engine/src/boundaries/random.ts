@@ -19,19 +19,30 @@ function patchMath(): Undo {
 
 function patchNodeCrypto(): Undo {
   const { randomBytes, randomFill, randomFillSync, randomInt, randomUUID } = crypto
-  const patchedBytes = dressLike((size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
-    const session = currentSession()
-    if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
-    if (callback !== undefined) checkSize(size)
-    const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
-    return callback ? answerLater('crypto.randomBytes', () => callback(null, bytes)) : bytes
-  }, randomBytes)
-  const fill = (kind: string, target: NodeJS.ArrayBufferView | ArrayBuffer, offset = 0, size?: number): void => {
+  const patchedBytes = dressLike(
+    (size: number, callback?: (error: Error | null, bytes: Buffer) => void) => {
+      const session = currentSession()
+      if (session === undefined) return callback ? randomBytes(size, callback) : randomBytes(size)
+      if (callback !== undefined) checkSize(size)
+      const bytes = drawBytes('crypto.randomBytes', size, () => randomBytes(size))
+      return callback ? answerLater('crypto.randomBytes', () => callback(null, bytes)) : bytes
+    },
+    randomBytes,
+  )
+  const fill = (
+    kind: string,
+    target: NodeJS.ArrayBufferView | ArrayBuffer,
+    offset = 0,
+    size?: number,
+  ): void => {
     const view = bytesOf(target)
     const elementSize = (target as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT ?? 1
     const start = offset * elementSize
     const length = size === undefined ? view.length - start : size * elementSize
-    view.set(drawBytes(kind, length, () => natives.randomBytes(length)), start)
+    view.set(
+      drawBytes(kind, length, () => natives.randomBytes(length)),
+      start,
+    )
   }
   return undoAll([
     replace(crypto, 'randomBytes', patchedBytes),
@@ -57,7 +68,9 @@ function patchNodeCrypto(): Undo {
     }),
     replace(crypto, 'randomUUID', (options?: crypto.RandomUUIDOptions) => {
       const session = currentSession()
-      return session ? session.draw('crypto.randomUUID', () => randomUUID(options)) : randomUUID(options)
+      return session
+        ? session.draw('crypto.randomUUID', () => randomUUID(options))
+        : randomUUID(options)
     }),
   ])
 }
@@ -75,12 +88,16 @@ function patchWebCrypto(): Undo {
         return getRandomValues.call(this, array)
       }
       const view = bytesOf(array)
-      view.set(drawBytes('crypto.getRandomValues', view.length, () => natives.randomBytes(view.length)))
+      view.set(
+        drawBytes('crypto.getRandomValues', view.length, () => natives.randomBytes(view.length)),
+      )
       return array
     }),
     replace(prototype, 'randomUUID', function (this: WebCrypto) {
       const session = currentSession()
-      return session ? session.draw('crypto.randomUUID', () => randomUUID.call(this)) : randomUUID.call(this)
+      return session
+        ? session.draw('crypto.randomUUID', () => randomUUID.call(this))
+        : randomUUID.call(this)
     }),
   ])
 }
@@ -88,7 +105,10 @@ function patchWebCrypto(): Undo {
 function drawBytes(kind: string, size: number, native: () => Buffer): Buffer {
   const session = currentSession()
   if (session === undefined) return native()
-  return Buffer.from(session.draw(`${kind} ${size}`, () => native().toString('base64')), 'base64')
+  return Buffer.from(
+    session.draw(`${kind} ${size}`, () => native().toString('base64')),
+    'base64',
+  )
 }
 
 function checkSize(size: number): void {

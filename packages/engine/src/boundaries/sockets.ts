@@ -17,7 +17,9 @@ export function patchSockets(): Undo {
 }
 
 /** net's own way to read its many argument forms. */
-type NormalizeArgs = (args: unknown[]) => [options: net.NetConnectOpts & { timeout?: number }, callback: (() => void) | null]
+type NormalizeArgs = (
+  args: unknown[],
+) => [options: net.NetConnectOpts & { timeout?: number }, callback: (() => void) | null]
 const normalizeArgs = (net as unknown as { _normalizeArgs: NormalizeArgs })._normalizeArgs
 
 function patchConnect(): Undo {
@@ -29,7 +31,9 @@ function patchConnect(): Undo {
       return native.apply(this, args)
     }
     // net.connect hands its arguments on already normalised, as one array.
-    const [options, callback] = Array.isArray(args[0]) ? (args[0] as ReturnType<NormalizeArgs>) : normalizeArgs(args)
+    const [options, callback] = Array.isArray(args[0])
+      ? (args[0] as ReturnType<NormalizeArgs>)
+      : normalizeArgs(args)
     if (callback) this.once('connect', callback)
     new TapeConnection(session, this, targetOf('tcp', options), () => net.connect(options))
     return this
@@ -62,7 +66,10 @@ function patchTls(): Undo {
 function withoutHttp2(options: tls.ConnectionOptions): tls.ConnectionOptions {
   const offered = options.ALPNProtocols
   if (!Array.isArray(offered) || !offered.includes('h2')) return options
-  return { ...options, ALPNProtocols: (offered as string[]).filter((protocol) => protocol !== 'h2') }
+  return {
+    ...options,
+    ALPNProtocols: (offered as string[]).filter((protocol) => protocol !== 'h2'),
+  }
 }
 
 function targetOf(kind: 'tcp' | 'tls', options: Record<string, any>): Target {

@@ -58,19 +58,37 @@ export class TapeChild {
     })
     this.#real = real
     const pid = session.draw('ChildProcess.pid', () => real?.pid ?? null)
-    define(child, { pid: pid ?? undefined, spawnfile: options.file, spawnargs: args, exitCode: null, signalCode: null })
+    define(child, {
+      pid: pid ?? undefined,
+      spawnfile: options.file,
+      spawnargs: args,
+      exitCode: null,
+      signalCode: null,
+    })
     this.#buildPipes()
     this.#buildMethods()
   }
 
   // ── the real process ──────────────────────────────────────────────────────
 
-  #startReal(operation: Operation, options: SpawnOptions, spawn: (real: ChildProcess, options: SpawnOptions) => void): ChildProcess {
+  #startReal(
+    operation: Operation,
+    options: SpawnOptions,
+    spawn: (real: ChildProcess, options: SpawnOptions) => void,
+  ): ChildProcess {
     const real = new (ChildProcess as unknown as new () => ChildProcess)()
     const part = (name: string, value?: unknown): void =>
-      operation.complete({ type: 'deliver', part: name, ...(value !== undefined && { value: toWire(value) }) })
+      operation.complete({
+        type: 'deliver',
+        part: name,
+        ...(value !== undefined && { value: toWire(value) }),
+      })
     const fail = (name: string) => (error: Error) =>
-      operation.complete({ type: 'deliver', part: name, error: recordError(error) }, undefined, error)
+      operation.complete(
+        { type: 'deliver', part: name, error: recordError(error) },
+        undefined,
+        error,
+      )
     real.on('spawn', () => part('spawn'))
     real.on('error', fail('error'))
     real.on('exit', (code, signal) => part('exit', [code, signal]))
@@ -81,7 +99,9 @@ export class TapeChild {
     real.stdin?.on('error', fail('stdin-error'))
     for (const pipe of [1, 2] as const) {
       const stream = pipe === 1 ? real.stdout : real.stderr
-      stream?.on('data', (data: Buffer) => operation.complete({ type: 'deliver', part: 'chunk', pipe }, data))
+      stream?.on('data', (data: Buffer) =>
+        operation.complete({ type: 'deliver', part: 'chunk', pipe }, data),
+      )
       stream?.on('end', () => operation.complete({ type: 'deliver', part: 'end', pipe }))
     }
     return real
@@ -151,7 +171,9 @@ export class TapeChild {
 
   #buildPipes(): void {
     const stdin = this.#stdio[0] === 'pipe' ? this.#makeStdin() : null
-    const [stdout, stderr] = ([1, 2] as const).map((pipe) => (this.#stdio[pipe] === 'pipe' ? makeReadable() : null))
+    const [stdout, stderr] = ([1, 2] as const).map((pipe) =>
+      this.#stdio[pipe] === 'pipe' ? makeReadable() : null,
+    )
     define(this.child, { stdin, stdout, stderr, stdio: [stdin, stdout, stderr] })
   }
 
@@ -176,12 +198,15 @@ export class TapeChild {
     const real = this.#real
     define(child, {
       kill: (signal?: NodeJS.Signals | number) => {
-        const sent = session.draw('ChildProcess.kill', () => outsideRuns(() => real?.kill(signal)) ?? false)
+        const sent = session.draw(
+          'ChildProcess.kill',
+          () => outsideRuns(() => real?.kill(signal)) ?? false,
+        )
         if (sent) define(child, { killed: true })
         return sent
       },
-      ref: () => void real?.ref(),
-      unref: () => void real?.unref(),
+      ref: () => real?.ref(),
+      unref: () => real?.unref(),
     })
     if (!this.#stdio.includes('ipc')) return
     define(child, {
@@ -220,13 +245,23 @@ function stdioKinds(stdio: unknown): string[] {
     const entry: unknown = list[pipe] ?? (pipe < 3 ? 'pipe' : 'ignore')
     if (entry === 'overlapped') return 'pipe'
     if (typeof entry === 'string') return entry
-    if (entry === pipe || (pipe === 1 && entry === process.stdout) || (pipe === 2 && entry === process.stderr)) return 'inherit'
+    if (
+      entry === pipe ||
+      (pipe === 1 && entry === process.stdout) ||
+      (pipe === 2 && entry === process.stderr)
+    )
+      return 'inherit'
     return 'other'
   })
 }
 
 function define(target: object, values: Record<string, unknown>): void {
   for (const [key, value] of Object.entries(values)) {
-    Object.defineProperty(target, key, { value, writable: true, configurable: true, enumerable: true })
+    Object.defineProperty(target, key, {
+      value,
+      writable: true,
+      configurable: true,
+      enumerable: true,
+    })
   }
 }

@@ -47,7 +47,7 @@ export class TapeConnection {
   #held: Uint8Array[] = []
   #heldTimer: NodeJS.Timeout | undefined
   #real: net.Socket | undefined
-  #waitingForConnect: (() => void)[] = []
+  readonly #waitingForConnect: (() => void)[] = []
   #idleTimer: TapeTimer | undefined
 
   constructor(
@@ -87,7 +87,11 @@ export class TapeConnection {
   #attach(operation: Operation, real: net.Socket): void {
     this.#real = real
     real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
-      operation.complete({ type: 'deliver', part: 'connect', value: toWire(connectionFacts(real)) }),
+      operation.complete({
+        type: 'deliver',
+        part: 'connect',
+        value: toWire(connectionFacts(real)),
+      }),
     )
     real.on('data', (data: Buffer) => {
       const masked = new Uint8Array(data)
@@ -97,7 +101,11 @@ export class TapeConnection {
     real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
     real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
     real.on('error', (error) =>
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }, undefined, error),
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      ),
     )
   }
 
@@ -208,7 +216,8 @@ export class TapeConnection {
         return this.#connected(fromWire(event.value) as Record<string, unknown>)
       case 'chunk':
         this.#touch()
-        if (this.session.replaying && this.#isHttp && !this.#responses.upgraded) this.#responses.push(new Uint8Array(body))
+        if (this.session.replaying && this.#isHttp && !this.#responses.upgraded)
+          this.#responses.push(new Uint8Array(body))
         if (this.#responses.upgraded) this.#requests.upgrade()
         socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
         return
@@ -251,7 +260,9 @@ export class TapeConnection {
     const methods: Record<string, unknown> = {
       _read: () => {},
       _write: (chunk: Buffer, encoding: BufferEncoding, done: WriteDone) =>
-        whenConnected(() => this.#write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done)),
+        whenConnected(() =>
+          this.#write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done),
+        ),
       _writev: null,
       _final: (done: WriteDone) =>
         whenConnected(() => {

@@ -32,7 +32,10 @@ export function patchTimers(): Undo {
     clearImmediate: clearingFunction(natives.clearImmediate),
   }
   return undoAll([
-    ...Object.entries(patched).flatMap(([name, fn]) => [replace(globalThis, name, fn), replace(timers, name, fn)]),
+    ...Object.entries(patched).flatMap(([name, fn]) => [
+      replace(globalThis, name, fn),
+      replace(timers, name, fn),
+    ]),
     ...patchTimersPromises(),
     patchAbortTimeout(),
   ])
@@ -41,7 +44,7 @@ export function patchTimers(): Undo {
 /** What `setTimeout` returns inside a run; has every method of Node's own. */
 export class TapeTimer {
   static readonly #byId = new Map<number, TapeTimer>()
-  #operation: Operation | undefined
+  readonly #operation: Operation | undefined
   #native: NodeJS.Timeout | NodeJS.Immediate | undefined
   #referenced = true
   /** Starts of the native wait; a `refresh()` makes an older one void. */
@@ -67,7 +70,9 @@ export class TapeTimer {
 
   static find(handle: unknown): TapeTimer | undefined {
     if (handle instanceof TapeTimer) return handle
-    return typeof handle === 'number' || typeof handle === 'string' ? TapeTimer.#byId.get(Number(handle)) : undefined
+    return typeof handle === 'number' || typeof handle === 'string'
+      ? TapeTimer.#byId.get(Number(handle))
+      : undefined
   }
 
   #arm(operation: Operation): void {
@@ -143,11 +148,19 @@ export class TapeTimer {
 }
 
 function settingFunction(kind: Kind) {
-  const native = { timeout: natives.setTimeout, interval: natives.setInterval, immediate: natives.setImmediate }[kind] as Function
+  const native = {
+    timeout: natives.setTimeout,
+    interval: natives.setInterval,
+    immediate: natives.setImmediate,
+  }[kind] as Function
   const set = (callback: Callback, ...rest: unknown[]): unknown => {
     const session = currentSession()
     // Node's own fetch keeps one shared timer for all connections: it belongs to no run.
-    if (session === undefined || typeof callback !== 'function' || calledFrom('node:internal/deps/undici', 3)) {
+    if (
+      session === undefined ||
+      typeof callback !== 'function' ||
+      calledFrom('node:internal/deps/undici', 3)
+    ) {
       return native(callback, ...rest)
     }
     if (kind === 'immediate') return new TapeTimer('immediate', 0, callback, rest)
@@ -181,14 +194,24 @@ function abortError(signal: AbortSignal): Error {
   return Object.assign(error, { code: 'ABORT_ERR' })
 }
 
-function wait<T>(kind: 'timeout' | 'immediate', ms: number, value: T, options?: WaitOptions): Promise<T> {
+function wait<T>(
+  kind: 'timeout' | 'immediate',
+  ms: number,
+  value: T,
+  options?: WaitOptions,
+): Promise<T> {
   const { promise, resolve, reject } = withResolvers<T>()
   const signal = options?.signal
   if (signal?.aborted === true) return Promise.reject(abortError(signal))
-  const timer = new TapeTimer(kind, ms, () => {
-    signal?.removeEventListener('abort', onAbort)
-    resolve(value)
-  }, [])
+  const timer = new TapeTimer(
+    kind,
+    ms,
+    () => {
+      signal?.removeEventListener('abort', onAbort)
+      resolve(value)
+    },
+    [],
+  )
   const onAbort = (): void => {
     timer.stop()
     if (signal) reject(abortError(signal))
@@ -207,7 +230,9 @@ const native = {
 }
 
 function waitTimeout<T>(ms?: number, value?: T, options?: WaitOptions): Promise<T | undefined> {
-  return currentSession() ? wait('timeout', wholeMs(ms), value, options) : native.timeout(ms, value, options)
+  return currentSession()
+    ? wait('timeout', wholeMs(ms), value, options)
+    : native.timeout(ms, value, options)
 }
 
 function waitImmediate<T>(value?: T, options?: WaitOptions): Promise<T | undefined> {
@@ -220,10 +245,15 @@ async function* everyInterval<T>(ms: number, value: T, options?: WaitOptions): A
   if (signal?.aborted === true) throw abortError(signal)
   let ticks = 0
   let wake: (() => void) | undefined
-  const timer = new TapeTimer('interval', ms, () => {
-    ticks += 1
-    wake?.()
-  }, [])
+  const timer = new TapeTimer(
+    'interval',
+    ms,
+    () => {
+      ticks += 1
+      wake?.()
+    },
+    [],
+  )
   if (options?.ref === false) timer.unref()
   const onAbort = (): void => {
     timer.stop()
@@ -248,12 +278,18 @@ function patchTimersPromises(): Undo[] {
     replace(timersPromises, 'setTimeout', waitTimeout),
     replace(timersPromises, 'setImmediate', waitImmediate),
     replace(timersPromises, 'setInterval', <T>(ms?: number, value?: T, options?: WaitOptions) =>
-      currentSession() ? everyInterval(wholeMs(ms), value, options) : native.interval(ms, value, options),
+      currentSession()
+        ? everyInterval(wholeMs(ms), value, options)
+        : native.interval(ms, value, options),
     ),
     replace(scheduler, 'wait', (ms: number, options?: WaitOptions) =>
-      currentSession() ? wait('timeout', wholeMs(ms), undefined, options) : native.wait(ms, options),
+      currentSession()
+        ? wait('timeout', wholeMs(ms), undefined, options)
+        : native.wait(ms, options),
     ),
-    replace(scheduler, 'yield', () => (currentSession() ? wait('immediate', 0, undefined) : native.yield())),
+    replace(scheduler, 'yield', () =>
+      currentSession() ? wait('immediate', 0, undefined) : native.yield(),
+    ),
   ]
 }
 
@@ -270,7 +306,11 @@ function patchAbortTimeout(): Undo {
   })
 }
 
-function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+function withResolvers<T>(): {
+  promise: Promise<T>
+  resolve: (value: T) => void
+  reject: (error: unknown) => void
+} {
   let resolve!: (value: T) => void
   let reject!: (error: unknown) => void
   const promise = new Promise<T>((yes, no) => {

@@ -17,24 +17,71 @@ import type { Undo } from './patch.js'
  */
 export function patchUncaptured(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
-  const random = 'its result is random and differs on replay; generate keys before the run or inside tool()'
+  const random =
+    'its result is random and differs on replay; generate keys before the run or inside tool()'
   return undoAll([
-    ...['generateKey', 'generateKeyPair', 'generateKeyPairSync', 'generateKeySync', 'generatePrime', 'generatePrimeSync', 'createECDH', 'createDiffieHellman', 'publicEncrypt'].map(
-      (name) => report(crypto, name, `crypto.${name}`, random),
-    ),
+    ...[
+      'generateKey',
+      'generateKeyPair',
+      'generateKeyPairSync',
+      'generateKeySync',
+      'generatePrime',
+      'generatePrimeSync',
+      'createECDH',
+      'createDiffieHellman',
+      'publicEncrypt',
+    ].map((name) => report(crypto, name, `crypto.${name}`, random)),
     report(subtle, 'generateKey', 'subtle.generateKey', random),
     ...['createContext', 'runInNewContext'].map((name) =>
-      report(vm, name, `vm.${name}`, 'a new context has its own Date and Math.random, which are not captured'),
+      report(
+        vm,
+        name,
+        `vm.${name}`,
+        'a new context has its own Date and Math.random, which are not captured',
+      ),
     ),
-    report(URL, 'createObjectURL', 'URL.createObjectURL', 'the id in the URL is random and differs on replay'),
+    report(
+      URL,
+      'createObjectURL',
+      'URL.createObjectURL',
+      'the id in the URL is random and differs on replay',
+    ),
     report(Atomics, 'waitAsync', 'Atomics.waitAsync', 'when it settles is not captured'),
-    reportClass(globalThis, 'FinalizationRegistry', 'when its callbacks run depends on garbage collection'),
-    reportClass(globalThis, 'MessageChannel', 'when its messages arrive is not captured', messagePortsInUse),
-    reportClass(worker, 'MessageChannel', 'when its messages arrive is not captured', messagePortsInUse),
-    reportClass(globalThis, 'BroadcastChannel', 'messages between threads are not captured', messagePortsInUse),
-    refuseClass(worker, 'Worker', 'the code of another thread is not captured; put the work into tool()'),
+    reportClass(
+      globalThis,
+      'FinalizationRegistry',
+      'when its callbacks run depends on garbage collection',
+    ),
+    reportClass(
+      globalThis,
+      'MessageChannel',
+      'when its messages arrive is not captured',
+      messagePortsInUse,
+    ),
+    reportClass(
+      worker,
+      'MessageChannel',
+      'when its messages arrive is not captured',
+      messagePortsInUse,
+    ),
+    reportClass(
+      globalThis,
+      'BroadcastChannel',
+      'messages between threads are not captured',
+      messagePortsInUse,
+    ),
+    refuseClass(
+      worker,
+      'Worker',
+      'the code of another thread is not captured; put the work into tool()',
+    ),
     refuse(dgram, 'createSocket', 'dgram.createSocket', 'datagrams are not captured'),
-    refuse(net.Server.prototype, 'listen', 'net.Server.listen', 'connections from outside are not captured'),
+    refuse(
+      net.Server.prototype,
+      'listen',
+      'net.Server.listen',
+      'connections from outside are not captured',
+    ),
     refuse(cluster, 'fork', 'cluster.fork', 'worker processes are not captured'),
   ])
 }
@@ -76,7 +123,12 @@ function refuse(target: object, method: string, name: string, text: string): Und
 
 type Constructor = new (...args: unknown[]) => object
 
-function reportClass(target: object, name: string, text: string, onUse: () => void = () => {}): Undo {
+function reportClass(
+  target: object,
+  name: string,
+  text: string,
+  onUse: () => void = () => {},
+): Undo {
   const Native = (target as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {

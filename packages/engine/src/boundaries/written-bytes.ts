@@ -22,6 +22,9 @@ export class WrittenBytes {
   }
 
   stamp(): { written: number; digest: string } {
-    return { written: this.#count, digest: this.#count === 0 ? '' : this.#digest.copy().digest('hex') }
+    return {
+      written: this.#count,
+      digest: this.#count === 0 ? '' : this.#digest.copy().digest('hex'),
+    }
   }
 }

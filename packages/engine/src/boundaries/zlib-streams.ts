@@ -11,7 +11,13 @@ interface ZlibHandle {
   onerror: (...args: unknown[]) => unknown
 }
 
-const STREAMS = ['createGzip', 'createBrotliCompress', 'createBrotliDecompress', 'createZstdCompress', 'createZstdDecompress']
+const STREAMS = [
+  'createGzip',
+  'createBrotliCompress',
+  'createBrotliDecompress',
+  'createZstdCompress',
+  'createZstdDecompress',
+]
 
 /**
  * Streams from zlib do one piece of work after another in the thread pool. Inside
@@ -33,7 +39,11 @@ export function patchZlibStreams(): Undo {
   return undoAll([...undos, patchWebStreams()])
 }
 
-function patchHandle(handle: object, callbacks: WeakMap<ZlibHandle, () => void>, seen: Set<object>): Undo[] {
+function patchHandle(
+  handle: object,
+  callbacks: WeakMap<ZlibHandle, () => void>,
+  seen: Set<object>,
+): Undo[] {
   const undos: Undo[] = []
   const initOwner = ownerOf(handle, 'init')
   if (initOwner && !seen.has(initOwner)) {
@@ -78,7 +88,11 @@ function writeOnTheSpot(handle: ZlibHandle, args: unknown[], callback: () => voi
 }
 
 function ownerOf(handle: object, method: string): ZlibHandle | undefined {
-  for (let owner: object | null = handle; owner !== null; owner = Object.getPrototypeOf(owner) as object | null) {
+  for (
+    let owner: object | null = handle;
+    owner !== null;
+    owner = Object.getPrototypeOf(owner) as object | null
+  ) {
     if (Object.hasOwn(owner, method)) return owner as ZlibHandle
   }
   return undefined
@@ -99,7 +113,8 @@ function patchWebStreams(): Undo {
     const Patched = new Proxy(Native, {
       construct(target, args: [string], newTarget) {
         const creator = WEB_FORMATS[args[0]]?.[index as 0 | 1]
-        if (currentSession() === undefined || creator === undefined) return Reflect.construct(target, args, newTarget)
+        if (currentSession() === undefined || creator === undefined)
+          return Reflect.construct(target, args, newTarget)
         return webStream(Native.prototype, (zlib as any)[creator]())
       },
     })
@@ -110,17 +125,21 @@ function patchWebStreams(): Undo {
 
 function webStream(prototype: object, zlibStream: zlib.Gzip): object {
   let controller!: TransformStreamDefaultController<Uint8Array>
-  const settle = (resolve: () => void, reject: (error: unknown) => void) => (error?: Error | null) => {
-    if (error) reject(new TypeError(error.message, { cause: error }))
-    else resolve()
-  }
+  const settle =
+    (resolve: () => void, reject: (error: unknown) => void) => (error?: Error | null) => {
+      if (error) reject(new TypeError(error.message, { cause: error }))
+      else resolve()
+    }
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>({
     start: (started) => {
       controller = started
       zlibStream.on('data', (chunk: Buffer) => controller.enqueue(new Uint8Array(chunk)))
-      zlibStream.on('error', (error) => controller.error(new TypeError(error.message, { cause: error })))
+      zlibStream.on('error', (error) =>
+        controller.error(new TypeError(error.message, { cause: error })),
+      )
     },
-    transform: (chunk) => new Promise((resolve, reject) => zlibStream.write(chunk, settle(resolve, reject))),
+    transform: (chunk) =>
+      new Promise((resolve, reject) => zlibStream.write(chunk, settle(resolve, reject))),
     flush: () =>
       new Promise((resolve) => {
         zlibStream.once('end', resolve)

@@ -25,9 +25,7 @@ export function replayProcess(task: ReplayTask): void {
   const session = new ReplaySession(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
-    onDivergence: () => {
-      if (!task.observe) stop()
-    },
+    onStopped: () => stop(),
   })
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
@@ -37,22 +35,25 @@ export function replayProcess(task: ReplayTask): void {
       contacts: contactCounts(),
       divergences: session.divergences,
       wallMs: natives.performanceNow() - start,
-      cutOff: tape.status === 'truncated' && session.position >= tape.count,
+      cutOff: session.cutOff,
       exitCode,
     }
     outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
   }
+  const exitCodeOf = (agents: number): number =>
+    session.divergences.length > 0 ? DIVERGED : session.cutOff ? 0 : agents
   const stop = (): void => {
-    report(DIVERGED)
-    // Not process.exit: the agent's exit listeners would go on running past the divergence.
-    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+    const exitCode = exitCodeOf(0)
+    report(exitCode)
+    // Not process.exit: the agent's exit listeners would go on running past this point.
+    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(exitCode)
   }
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
-  onProcessExit((exitCode) => {
-    session.finish({ exitCode, ...(error && { error }) })
-    if (session.divergences.length > 0) process.exitCode = DIVERGED
-    report(session.divergences.length > 0 ? DIVERGED : exitCode)
+  onProcessExit((agents) => {
+    session.finish({ exitCode: agents, ...(error && { error }) })
+    process.exitCode = exitCodeOf(agents)
+    report(process.exitCode)
   })
   adoptProcess(session)
 }
@@ -60,7 +61,8 @@ export function replayProcess(task: ReplayTask): void {
 /** Environment, terminal and zone as they were; secrets stay placeholders. */
 function restoreSurroundings(details: RunDetails): void {
   if (details.env) {
-    for (const name of Object.keys(process.env)) if (!(name in details.env)) delete process.env[name]
+    for (const name of Object.keys(process.env))
+      if (!(name in details.env)) delete process.env[name]
     Object.assign(process.env, details.env)
   }
   if (details.stdio) imitateTerminal(details.stdio as never)

@@ -11,7 +11,11 @@ interface StreamFacts {
 type TerminalFacts = Readonly<Record<string, StreamFacts>>
 
 export function describeTerminal(): Record<string, StreamFacts> {
-  return { stdin: factsOf(process.stdin as never), stdout: factsOf(process.stdout), stderr: factsOf(process.stderr) }
+  return {
+    stdin: factsOf(process.stdin as never),
+    stdout: factsOf(process.stdout),
+    stderr: factsOf(process.stderr),
+  }
 }
 
 function factsOf(stream: Partial<WriteStream>): StreamFacts {
@@ -38,7 +42,11 @@ export function imitateTerminal(facts: TerminalFacts): void {
     }
     const colors = 2 ** recorded.colorDepth
     define(stream, 'getColorDepth', () => recorded.colorDepth)
-    define(stream, 'hasColors', (count: unknown = 16) => (typeof count === 'number' ? count : 16) <= colors)
+    define(
+      stream,
+      'hasColors',
+      (count: unknown = 16) => (typeof count === 'number' ? count : 16) <= colors,
+    )
     define(stream, 'getWindowSize', () => [recorded.columns, recorded.rows])
   }
 }

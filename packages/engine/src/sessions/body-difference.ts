@@ -10,7 +10,13 @@ export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Misma
   const before = readable(recorded)
   const now = readable(current)
   if (before === undefined || now === undefined) {
-    return [{ field: 'body', recorded: `${recorded.length} bytes`, current: `${current.length} other bytes` }]
+    return [
+      {
+        field: 'body',
+        recorded: `${recorded.length} bytes`,
+        current: `${current.length} other bytes`,
+      },
+    ]
   }
   const found: Mismatch[] = []
   try {
@@ -32,7 +38,11 @@ function readable(bytes: Uint8Array): string | undefined {
 
 function compareJson(path: string, recorded: unknown, current: unknown, found: Mismatch[]): void {
   if (found.length >= MOST || Object.is(recorded, current)) return
-  if (!isContainer(recorded) || !isContainer(current) || Array.isArray(recorded) !== Array.isArray(current)) {
+  if (
+    !isContainer(recorded) ||
+    !isContainer(current) ||
+    Array.isArray(recorded) !== Array.isArray(current)
+  ) {
     found.push({ field: path, recorded, current })
     return
   }
@@ -42,7 +52,8 @@ function compareJson(path: string, recorded: unknown, current: unknown, found: M
   }
 }
 
-const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+const isContainer = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 function compareLines(recorded: string, current: string, found: Mismatch[]): void {
   const before = recorded.split('\n')

@@ -1,4 +1,4 @@
-import type { TapeEvent } from '@retake/tape'
+import type { NewEvent, TapeEvent } from '@retake/tape'
 import type { Mismatch } from '../signature.js'
 
 /** The first point where the program and the tape part, in words and data. */
@@ -23,37 +23,45 @@ export interface Divergence {
  * - `missing`: the program ended, or waits, while the tape goes on
  * - `output`: it wrote something else
  * - `result`: it returned or exited with something else
+ * - `cut-off`: no difference; the recording was cut off here and cannot serve more
  */
-export type DivergenceKind = 'different' | 'unexpected' | 'missing' | 'output' | 'result'
+export type DivergenceKind =
+  | 'different'
+  | 'unexpected'
+  | 'missing'
+  | 'output'
+  | 'result'
+  | 'cut-off'
 
 /** A short name for an event, the way a person would say it. */
-export function describe(event: { readonly type: TapeEvent['type'] } & Record<string, any>): string {
+export function describe(event: NewEvent): string {
   switch (event.type) {
     case 'draw':
-      return `a read of ${event['kind']}`
+      return `a read of ${event.kind}`
     case 'request':
-      return `${event['method']} ${event['url']}`
+      return `${event.method} ${event.url}`
     case 'call':
-      return event['kind'] === 'tool'
-        ? `tool call ${event['name']}`
-        : `${event['name']}${event['title'] ? ` ${event['title']}` : ''}`
+      if (event.kind === 'tool') return `tool call ${event.name}`
+      return event.title === undefined ? event.name : `${event.name} ${event.title}`
     case 'timer':
-      return event['kind'] === 'immediate' ? 'setImmediate' : `a ${event['kind']} of ${event['ms']} ms`
+      return event.kind === 'immediate' ? 'setImmediate' : `a ${event.kind} of ${event.ms} ms`
     case 'work':
-      return `start of ${event['name']}`
+      return `start of ${event.name}`
     case 'socket':
-      return `a connection to ${event['path'] ?? `${event['host']}:${event['port']}`}`
+      return `a connection to ${event.path ?? `${event.host}:${event.port}`}`
     case 'output':
-      return `a write to ${event['stream']}`
+      return `a write to ${event.stream}`
     case 'response':
-      return `the response (status ${event['status']}) to event ${event['op']}`
+      return `the response (status ${event.status}) to event ${event.op}`
     case 'result':
-      return `the result of event ${event['op']}`
+      return `the result of event ${event.op}`
     case 'deliver':
-      return `"${event['part']}" of event ${event['op']}`
+      return `"${event.part}" of event ${event.op}`
     case 'end':
       return 'the end of the run'
-    default:
-      return event.type
+    case 'run':
+    case 'note':
+    case 'seal':
+      return `a ${event.type} record`
   }
 }

@@ -1,8 +1,15 @@
-import { isDelivery, isInitiation } from '@retake/tape'
-import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent, Tape, TapeEvent } from '@retake/tape'
 import { createHash } from 'node:crypto'
+import { isDelivery, isInitiation, recordError } from '@retake/tape'
+import type {
+  DeliveryEvent,
+  InitiationEvent,
+  NewEvent,
+  OutputEvent,
+  Tape,
+  TapeEvent,
+} from '@retake/tape'
 import { callSite } from '../call-site.js'
-import { ReplayDiverged } from '../errors.js'
+import { errors, ReplayDiverged } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
@@ -13,27 +20,23 @@ import { describe } from './divergence.js'
 import type { Divergence, DivergenceKind } from './divergence.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
+import type { RunEnd } from './record-session.js'
 import { EMPTY, Operation } from './session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
-import type { RunEnd } from './record-session.js'
+import { watchForStall } from './stall-watch.js'
+import { TapeCursor } from './tape-cursor.js'
 
 export interface ReplayOptions {
   /** `strict` stops at the first difference; `observe` reports every one and goes on. */
   readonly mode?: 'strict' | 'observe'
   /** `full` delivers as fast as possible; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
-  /** Called for each divergence, in strict mode once. */
-  readonly onDivergence?: (error: ReplayDiverged) => void
+  /** The replay cannot go on: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
+  readonly onStopped: (error: ReplayDiverged) => void
   /** Milliseconds without progress after which a silent program counts as diverged. */
   readonly stallMs?: number
   /** Keeps the process alive while it waits for a stall to show. */
   readonly keepAlive?: boolean
-}
-
-/** What was served, for receipts and badges. */
-export interface ReplayCounts {
-  served: number
-  reexecuted: number
 }
 
 /**
@@ -44,65 +47,89 @@ export interface ReplayCounts {
 export class ReplaySession implements Session {
   closed = false
   readonly replaying = true
-  readonly counts: ReplayCounts = { served: 0, reexecuted: 0 }
+  /** What was served and what was done again, for receipts. */
+  readonly counts = { served: 0, reexecuted: 0 }
   readonly divergences: Divergence[] = []
   readonly #secrets = new SecretMask()
   readonly #operations = new Map<number, Operation>()
-  readonly #strict: boolean
+  readonly #cursor: TapeCursor
   readonly #startedAt = natives.performanceNow()
-  #cursor = 1
   readonly #gate = new Gate(
     () => this.#takeTurn(),
     () => this.#schedule(),
   )
+  readonly #stallWatch: { stop(): void }
   #stopped: ReplayDiverged | undefined
+  /** Re-executed work that has not finished. */
   #working = 0
-  #live = 0
-  #watchdog: NodeJS.Timeout | undefined
+  /** Operations that the tape does not have, in observe mode. */
+  #unknown = 0
 
   constructor(
     readonly tape: Tape,
-    readonly options: ReplayOptions = {},
+    readonly options: ReplayOptions,
   ) {
-    this.#strict = options.mode !== 'observe'
+    this.#cursor = new TapeCursor(tape)
     this.#secrets.addEnvironment(process.env)
     sessionOpened()
-    this.#watch()
+    const stallMs = options.stallMs ?? 4000
+    this.#stallWatch = watchForStall({
+      stallMs,
+      keepAlive: options.keepAlive ?? false,
+      progress: () =>
+        this.#working > 0 || this.#gate.requested || this.#stopped ? undefined : this.#cursor.seq,
+      onStall: () => this.#stalled(stallMs),
+    })
     this.#schedule()
   }
 
   /** Number of events consumed so far. */
   get position(): number {
-    return this.#cursor
+    return this.#cursor.seq
+  }
+
+  /** Every event of the tape was consumed, and the tape was cut off there. */
+  get cutOff(): boolean {
+    return this.tape.status === 'truncated' && this.#cursor.seq >= this.tape.count
   }
 
   draw<T>(kind: string, native: () => T): T {
-    const event = this.#peek()
+    const event = this.#next()
     if (event?.type === 'draw' && event.kind === kind) {
       this.#advance()
       return event.value as T
     }
-    const found = this.#differs({ type: 'draw', kind, value: undefined }, (ahead) => ahead.type === 'draw' && ahead.kind === kind)
+    const fits = (ahead: TapeEvent): boolean => ahead.type === 'draw' && ahead.kind === kind
+    const found = this.#unexpected({ type: 'draw', kind, value: undefined }, fits)
     return found?.type === 'draw' ? (found.value as T) : native()
   }
 
   perform(action: Action): Operation {
-    const event = this.#matchInitiation(action.event, action.body)
-    const operation = new Operation(event?.seq ?? -(++this.#live), action, this)
-    this.#operations.set(operation.id, operation)
-    if (action.reexecuted === true) {
+    const event = this.#match(action.event, action.body)
+    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this)
+    if (event === undefined) this.#performUnknown(operation)
+    else if (action.reexecuted === true) {
+      this.#operations.set(operation.id, operation)
       this.counts.reexecuted += 1
       this.#working += 1
       outsideRuns(() => action.start(operation))
-    } else this.counts.served += 1
+    } else {
+      this.#operations.set(operation.id, operation)
+      this.counts.served += 1
+    }
     return operation
   }
 
   performSync(call: SyncCall): Delivery {
-    const initiation = this.#matchInitiation(call.event, call.body)
-    const event = this.#peek()
-    if (initiation === undefined || event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
-      throw this.#diverge('missing', `no answer to ${describe(call.event)} is on the tape`, 'The recording ends inside this call.', [])
+    const initiation = this.#match(call.event, call.body)
+    if (initiation === undefined) throw errors.notOnTape(describe(call.event))
+    const event = this.#next()
+    if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
+      this.#stop(
+        'missing',
+        `no answer to ${describe(call.event)} is on the tape`,
+        'The recording ends inside this call.',
+      )
     }
     this.#advance()
     this.counts.served += 1
@@ -110,22 +137,28 @@ export class ReplaySession implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    const masked = this.mask(bytes)
-    const event = this.#peek()
-    if (event?.type === 'output' && event.stream === stream && sameBytes(this.tape.body(event.seq), masked)) {
-      this.#advance()
+    const written = this.mask(bytes)
+    const event = this.#next()
+    if (event?.type !== 'output' || event.stream !== stream) {
+      this.#unexpected(
+        { type: 'output', stream },
+        (ahead) => ahead.type === 'output' && ahead.stream === stream,
+      )
       return
     }
-    if (event?.type === 'output' && event.stream === stream) {
-      const recorded = this.tape.body(event.seq)
-      this.#diverge('output', `it wrote something else to ${stream}`, 'The text written differs from the recorded text.', bodyMismatches(recorded, masked))
-      this.#advance()
-      return
+    const recorded = this.tape.body(event.seq)
+    if (!sameBytes(recorded, written)) {
+      this.#diverge(
+        'output',
+        `it wrote something else to ${stream}`,
+        'The text written differs from the recorded text.',
+        bodyMismatches(recorded, written),
+      )
     }
-    this.#differs({ type: 'output', stream }, (ahead) => ahead.type === 'output' && ahead.stream === stream, masked)
+    this.#advance()
   }
 
-  note(_note: Omit<NewEvent<NoteEvent>, 'type'>): void {
+  note(): void {
     // Notes were written by the recording; they are not part of what is compared.
   }
 
@@ -149,8 +182,12 @@ export class ReplaySession implements Session {
     this.#schedule()
   }
 
-  /** Only re-executed work reports here: it is finished, and waits for its recorded turn. */
-  completed(operation: Operation, _event: NewDelivery, _body: Uint8Array, native: unknown): void {
+  /** Re-executed work is finished and waits for its turn; work that the tape does not have needs none. */
+  completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
+    if (operation.id < 0) {
+      natives.setImmediate(() => operation.closed || operation.deliver({ event, body, native }))
+      return
+    }
     this.#working -= 1
     operation.finished = { native }
     this.#schedule()
@@ -167,136 +204,195 @@ export class ReplaySession implements Session {
   /** The program is over: everything recorded must have happened, and come to the same end. */
   finish(end: RunEnd): void {
     if (this.closed) return
-    const event = this.#peek()
-    if (event !== undefined && event.type !== 'end') {
-      const rest = this.tape.count - this.#cursor
-      this.#diverge('missing', `the program ended, but the tape goes on with ${describe(event)}`, `${rest} recorded events never happened.`, [])
-    } else if (event?.type === 'end') this.#compareEnd(event, end)
+    const event = this.#next()
+    if (event?.type === 'end') this.#compareEnd(event, end)
+    else if (event !== undefined) {
+      const rest = this.tape.count - this.#cursor.seq
+      this.#diverge(
+        'missing',
+        `the program ended, but the tape goes on with ${describe(event)}`,
+        `${rest} recorded events never happened.`,
+      )
+    }
     this.close()
   }
 
   close(): void {
     if (this.closed) return
     this.closed = true
-    natives.clearInterval(this.#watchdog)
+    this.#stallWatch.stop()
     sessionClosed()
   }
 
   #compareEnd(recorded: Extract<TapeEvent, { type: 'end' }>, end: RunEnd): void {
     const mismatches: Mismatch[] = []
-    if (recorded.exitCode !== end.exitCode) {
-      mismatches.push({ field: 'exit code', recorded: recorded.exitCode, current: end.exitCode })
+    const compare = (field: string, before: unknown, now: unknown): void => {
+      if (before !== now) mismatches.push({ field, recorded: before, current: now })
     }
-    if (recorded.error?.message !== end.error?.message) {
-      mismatches.push({ field: 'error', recorded: recorded.error?.message, current: end.error?.message })
-    }
-    const body = end.body && this.mask(end.body)
-    if (body !== undefined && !sameBytes(this.tape.body(recorded.seq), body)) {
-      mismatches.push(...bodyMismatches(this.tape.body(recorded.seq), body))
-    }
-    if (mismatches.length === 0) this.#advance()
-    else this.#diverge('result', 'the run came to another end', 'Every event matched, but the outcome differs.', mismatches)
-  }
-
-  #matchInitiation(current: NewEvent<InitiationEvent>, body: Uint8Array | undefined): InitiationEvent | undefined {
-    const event = this.#peek()
-    if (event === undefined || event.type !== current.type) {
-      const found = this.#differs(current, (ahead) => isInitiation(ahead) && compareInitiation(ahead, current).length === 0, body)
-      return found !== undefined && isInitiation(found) ? found : undefined
-    }
-    invariantInitiation(event)
-    const mismatches = compareInitiation(event, current)
-    if (!this.#sameBody(event, body)) {
-      mismatches.push(...bodyMismatches(this.tape.body(event.seq), body ? this.mask(body) : EMPTY))
-    }
+    compare('exit code', recorded.exitCode, end.exitCode)
+    compare('error', recorded.error?.message, end.error?.message)
+    const before = this.tape.body(recorded.seq)
+    const now = end.body ? this.mask(end.body) : EMPTY
+    if (!sameBytes(before, now)) mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
-      const fields = mismatches.map(({ field }) => field).join(', ')
-      const sameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
       this.#diverge(
-        sameCall ? 'different' : 'unexpected',
-        sameCall ? `${describe(current)} differs in ${fields}` : `the tape has ${describe(event)}, the program did ${describe(current)}`,
-        `The tape has ${describe(event)} here.`,
+        'result',
+        'the run came to another end',
+        'Every event matched, but the outcome differs.',
         mismatches,
       )
     }
     this.#advance()
+  }
+
+  #match(
+    current: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+  ): InitiationEvent | undefined {
+    const event = this.#next()
+    if (event === undefined || !isInitiation(event) || event.type !== current.type) {
+      const fits = (ahead: TapeEvent): boolean =>
+        isInitiation(ahead) && compareInitiation(ahead, current).length === 0
+      return this.#unexpected(current, fits) as InitiationEvent | undefined
+    }
+    const mismatches = compareInitiation(event, current)
+    if (!this.#hasBody(event, body)) {
+      mismatches.push(...bodyMismatches(this.tape.body(event.seq), body ? this.mask(body) : EMPTY))
+    }
+    if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
+    this.#advance()
     return event
   }
 
-  #sameBody(event: InitiationEvent, body: Uint8Array | undefined): boolean {
-    const recorded = this.tape.bodySha(event.seq)
-    if (recorded === undefined) return (body?.length ?? 0) === 0
-    if (body === undefined || body.length === 0) return recorded === EMPTY_SHA
-    return createHash('sha256').update(this.mask(body)).digest('hex') === recorded
+  #differentInitiation(
+    event: InitiationEvent,
+    current: NewEvent<InitiationEvent>,
+    mismatches: readonly Mismatch[],
+  ): void {
+    const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
+    const fields = mismatches.map(({ field }) => field).join(', ')
+    this.#diverge(
+      isSameCall ? 'different' : 'unexpected',
+      isSameCall
+        ? `${describe(current)} differs in ${fields}`
+        : `the tape has ${describe(event)}, the program did ${describe(current)}`,
+      `The tape has ${describe(event)} here.`,
+      mismatches,
+    )
   }
 
-  /** The next event that the program must ask for or be handed; notes are passed over. */
-  #peek(): TapeEvent | undefined {
-    if (this.#stopped) throw this.#stopped
-    for (; this.#cursor < this.tape.count; this.#cursor += 1) {
-      const event = this.tape.event(this.#cursor)
-      if (event.type !== 'note') return event.type === 'seal' ? undefined : event
+  #hasBody(event: InitiationEvent, body: Uint8Array | undefined): boolean {
+    const current = body && body.length > 0 ? sha256(this.mask(body)) : EMPTY_SHA
+    return (this.tape.bodySha(event.seq) ?? EMPTY_SHA) === current
+  }
+
+  /** Observe mode: something the tape does not have. Timers and local work just run; what needs the outside fails. */
+  #performUnknown(operation: Operation): void {
+    const { event } = operation.action
+    if (event.type === 'timer' || event.type === 'work') {
+      outsideRuns(() => operation.action.start(operation))
+      return
     }
-    return undefined
+    const failure = errors.notOnTape(describe(event))
+    const error = recordError(failure)
+    const answer: NewDelivery =
+      event.type === 'call' ? { type: 'result', error } : { type: 'deliver', part: 'error', error }
+    this.completed(operation, answer, EMPTY, failure)
+  }
+
+  #next(): TapeEvent | undefined {
+    if (this.#stopped) throw this.#stopped
+    return this.#cursor.peek()
   }
 
   #advance(): void {
-    this.#cursor += 1
+    this.#cursor.advance()
     this.#schedule()
   }
 
   /**
    * The program did something that is not next on the tape. Strict: the end.
-   * Observe: skips to the event that fits if one comes before the next delivery.
+   * Observe: goes on from the event that fits, if one comes before the next delivery.
    */
-  #differs(current: Parameters<typeof describe>[0], fits: (ahead: TapeEvent) => boolean, body?: Uint8Array): TapeEvent | undefined {
-    const event = this.#peek()
-    this.#diverge(
-      'unexpected',
-      event === undefined
-        ? `the program did ${describe(current)} after the recording ended`
-        : `the tape has ${describe(event)}, the program did ${describe(current)}`,
-      event === undefined
-        ? this.tape.status === 'truncated' ? 'The recording was cut off here.' : 'The recorded run had ended by then.'
-        : 'The order or the number of calls has changed.',
-      event !== undefined && isInitiation(event) && body
-        ? bodyMismatches(this.tape.body(event.seq), this.mask(body))
-        : [],
-    )
-    for (let seq = this.#cursor; seq < this.tape.count; seq += 1) {
-      const ahead = this.tape.event(seq)
-      if (isDelivery(ahead)) return undefined
-      if (!fits(ahead)) continue
-      this.#cursor = seq
-      this.#advance()
-      return ahead
+  #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
+    const event = this.#next()
+    if (event === undefined && this.tape.status === 'truncated') this.#stopAtCut(describe(current))
+    if (event === undefined) {
+      this.#diverge(
+        'unexpected',
+        `the program did ${describe(current)} after the recording ended`,
+        'The recorded run had ended by then.',
+      )
+    } else {
+      this.#diverge(
+        'unexpected',
+        `the tape has ${describe(event)}, the program did ${describe(current)}`,
+        'The order or the number of calls has changed.',
+      )
     }
-    return undefined
+    const found = this.#cursor.skipTo(fits)
+    this.#schedule()
+    return found
   }
 
-  #diverge(kind: DivergenceKind, summary: string, explanation: string, mismatches: readonly Mismatch[]): ReplayDiverged {
-    const recorded = this.#cursor < this.tape.count ? this.tape.event(this.#cursor) : undefined
+  /** Notes a divergence; in strict mode it is also thrown, and nothing more is served. */
+  #diverge(
+    kind: DivergenceKind,
+    summary: string,
+    explanation: string,
+    mismatches: readonly Mismatch[] = [],
+  ): void {
+    const error = this.#report(kind, summary, explanation, mismatches)
+    if (this.options.mode === 'observe') return
+    this.#halt(error)
+  }
+
+  #stop(kind: DivergenceKind, summary: string, explanation: string): never {
+    this.#halt(this.#report(kind, summary, explanation, []))
+  }
+
+  #stopAtCut(what: string): never {
+    const before = this.divergences.length
+    const error = this.#report(
+      'cut-off',
+      'the recording was cut off here',
+      `The program went on with ${what}.`,
+      [],
+    )
+    this.divergences.length = before
+    this.#halt(error)
+  }
+
+  #halt(error: ReplayDiverged): never {
+    this.#stopped = error
+    this.options.onStopped(error)
+    throw error
+  }
+
+  #report(
+    kind: DivergenceKind,
+    summary: string,
+    explanation: string,
+    mismatches: readonly Mismatch[],
+  ): ReplayDiverged {
+    const { seq } = this.#cursor
     const site = callSite()
     const divergence: Divergence = {
-      seq: this.#cursor,
+      seq,
       kind,
       summary,
       explanation,
       mismatches,
-      ...(recorded && { recorded }),
+      ...(seq < this.tape.count && { recorded: this.tape.event(seq) }),
       ...(site !== undefined && { site }),
     }
     this.divergences.push(divergence)
-    const error = new ReplayDiverged(divergence)
-    if (this.#strict) this.#stopped = error
-    this.options.onDivergence?.(error)
-    if (this.#strict) throw error
-    return error
+    return new ReplayDiverged(divergence)
   }
 
   #schedule(): void {
     if (this.#gate.requested || this.#stopped || this.closed) return
-    const event = this.#peek()
+    const event = this.#cursor.peek()
     if (event === undefined || !isDelivery(event)) return
     const isPaced = this.options.pace === 'recorded'
     this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
@@ -304,32 +400,36 @@ export class ReplaySession implements Session {
 
   #takeTurn(): Turn | undefined {
     if (this.#stopped || this.closed) return undefined
-    const event = this.#peek()
+    const event = this.#cursor.peek()
     if (event === undefined || !isDelivery(event)) return undefined
     const operation = this.#operations.get(event.op)
     try {
       if (operation === undefined) this.#skipDelivery(event)
       else if (this.#isDue(operation, event)) {
-        this.#cursor += 1
-        return { operation, delivery: { event, body: this.tape.body(event.seq), native: operation.finished?.native } }
+        this.#cursor.advance()
+        const native = operation.finished?.native
+        return { operation, delivery: { event, body: this.tape.body(event.seq), native } }
       }
     } catch (error) {
-      // A divergence was reported; there is no agent frame here to throw it into.
+      // Reported through onStopped; there is no agent frame here to throw it into.
       if (!(error instanceof ReplayDiverged)) throw error
     }
     return undefined
   }
 
-  /** Re-executed work must have finished, and a socket's agent must have written what it had written then. */
+  /** Re-executed work must have finished, and the agent must have written as much as it had written then. */
   #isDue(operation: Operation, event: DeliveryEvent): boolean {
     if (operation.action.reexecuted === true) return operation.finished !== undefined
     if (event.type !== 'deliver' || event.written === undefined) return true
     const stamp = operation.action.stamp?.()
     if (stamp === undefined || stamp.written < event.written) return false
-    if (event.digest !== undefined && stamp.written === event.written && stamp.digest !== event.digest) {
-      this.#diverge('different', 'the bytes written to a connection differ', `The tape has ${describe(event)} after other bytes were sent.`, [
-        { field: 'sent bytes (sha256)', recorded: event.digest, current: stamp.digest },
-      ])
+    if (stamp.written === event.written && stamp.digest !== event.digest) {
+      this.#diverge(
+        'different',
+        'the bytes written to a connection or process differ',
+        `The tape has ${describe(event)} after other bytes were sent.`,
+        [{ field: 'sent bytes (sha256)', recorded: event.digest, current: stamp.digest }],
+      )
     }
     return true
   }
@@ -339,39 +439,28 @@ export class ReplaySession implements Session {
       'missing',
       `the tape delivers ${describe(event)}, which the program is not waiting for`,
       'The program gave up on it earlier than it did when recorded, or never started it.',
-      [],
     )
     this.#advance()
   }
 
-  /** A program that waits for something the tape will never deliver would otherwise hang. */
-  #watch(): void {
-    const stallMs = this.options.stallMs ?? 4000
-    let seen = -1
-    this.#watchdog = natives.setInterval(() => {
-      if (this.#cursor !== seen || this.#working > 0 || this.#gate.requested || this.#stopped) {
-        seen = this.#cursor
-        return
-      }
-      const event = this.#peek()
-      natives.clearInterval(this.#watchdog)
-      if (event === undefined) return
-      try {
-        this.#diverge('missing', `the program waits, but the tape goes on with ${describe(event)}`, `Nothing happened for ${stallMs} ms.`, [])
-      } catch {
-        // Strict: reported through onDivergence.
-      }
-    }, stallMs)
-    if (this.options.keepAlive !== true) this.#watchdog.unref()
+  #stalled(stallMs: number): void {
+    const event = this.#cursor.peek()
+    if (event === undefined && this.tape.status !== 'truncated') return
+    try {
+      if (event === undefined) this.#stopAtCut('waiting for an answer')
+      this.#stop(
+        'missing',
+        `the program waits, but the tape goes on with ${describe(event)}`,
+        `Nothing happened for ${stallMs} ms.`,
+      )
+    } catch (error) {
+      if (!(error instanceof ReplayDiverged)) throw error
+    }
   }
 }
 
-function invariantInitiation(event: TapeEvent): asserts event is InitiationEvent {
-  if (!isInitiation(event)) throw new Error('Retake invariant broken: an initiation was expected')
-}
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const EMPTY_SHA = sha256(EMPTY)
 
-const EMPTY_SHA = createHash('sha256').update('').digest('hex')
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0
-}
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && Buffer.compare(a, b) === 0

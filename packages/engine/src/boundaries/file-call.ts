@@ -1,0 +1,132 @@
+import { rebuildError, recordError } from '@retake/tape'
+import type { CallEvent, NewEvent } from '@retake/tape'
+import { callSite } from '../call-site.js'
+import type { NewDelivery, Session } from '../sessions/session.js'
+import type { Encoded, ResultForm } from './file-values.js'
+
+/** A call as it stands on the tape: what is asked, and how the answer is kept. */
+export interface FileCall {
+  /** For example `fs.readFile`. */
+  readonly name: string
+  /** The paths as the agent gave them. */
+  readonly title: string
+  /** What was passed beside the paths: the bytes of a write, else the options. */
+  readonly input: Encoded
+  readonly form: ResultForm
+}
+
+/** How a call came out, in this process, just now. */
+type Outcome = { readonly value: unknown } | { readonly error: unknown }
+
+/** Calls back once, with an error or a value. */
+export type Answer = (error: unknown, value?: unknown) => void
+
+/** A call that answers in the same breath. On replay `run` is not called. */
+export function performFileCall(session: Session, call: FileCall, run: () => unknown): unknown {
+  const { body } = call.input
+  const delivery = session.performSync({
+    event: { ...eventOf(session, call, callSite()), sync: true },
+    ...(body && { body }),
+    run: () => {
+      const outcome = attempt(run)
+      return { ...answerEvent(call, outcome), native: outcome }
+    },
+  })
+  const outcome = outcomeOf(call, delivery)
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}
+
+/** A call that answers later, through the gate. On replay `start` is not called. */
+export function startFileCall(
+  session: Session,
+  call: FileCall,
+  start: (done: Answer) => void,
+  answer: Answer,
+): void {
+  const site = callSite()
+  const { body } = call.input
+  const operation = session.perform({
+    event: eventOf(session, call, site),
+    ...(body && { body }),
+    start: (live) => {
+      const done = (outcome: Outcome): void => {
+        if ('error' in outcome) locate(outcome.error, site)
+        const { event, body } = answerEvent(call, outcome)
+        live.complete(event, body, outcome)
+      }
+      try {
+        start((error, value) => done(isError(error) ? { error } : { value }))
+      } catch (error) {
+        done({ error })
+      }
+    },
+    deliver: (delivery) => {
+      operation.close()
+      const outcome = outcomeOf(call, delivery)
+      if ('error' in outcome) answer(outcome.error)
+      else answer(null, outcome.value)
+    },
+  })
+}
+
+/** The same as a promise. */
+export function promiseFileCall(
+  session: Session,
+  call: FileCall,
+  start: (done: Answer) => void,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    startFileCall(session, call, start, (error, value) =>
+      isError(error) ? reject(error as Error) : resolve(value),
+    )
+  })
+}
+
+const isError = (error: unknown): boolean => error !== null && error !== undefined
+
+function eventOf(session: Session, call: FileCall, site: string | undefined): NewEvent<CallEvent> {
+  return {
+    type: 'call',
+    kind: 'file',
+    name: call.name,
+    title: session.maskText(call.title),
+    ...(call.input.as && { as: call.input.as }),
+    ...(site !== undefined && { site }),
+  }
+}
+
+function attempt(run: () => unknown): Outcome {
+  try {
+    return { value: run() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function answerEvent(call: FileCall, outcome: Outcome): { event: NewDelivery; body?: Uint8Array } {
+  if ('error' in outcome) return { event: { type: 'result', error: recordError(outcome.error) } }
+  const { as, body } = call.form.encode(outcome.value)
+  return { event: { type: 'result', ...(as && { as }) }, ...(body && { body }) }
+}
+
+function outcomeOf(
+  call: FileCall,
+  delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
+): Outcome {
+  if (delivery.native !== undefined) return delivery.native as Outcome
+  const { event, body } = delivery
+  if (event.type !== 'result') return { value: undefined }
+  if (event.error) return { error: rebuildError(event.error) }
+  return { value: call.form.decode(event.as, body) }
+}
+
+/** An error that comes from the thread pool has no stack: it gets the line that asked. */
+function locate(error: unknown, site: string | undefined): void {
+  if (!(error instanceof Error) || site === undefined || error.stack?.includes('\n    at ')) return
+  Object.defineProperty(error, 'stack', {
+    value: `${error.stack}\n    at async ${site}`,
+    writable: true,
+    configurable: true,
+  })
+}

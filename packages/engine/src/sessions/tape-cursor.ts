@@ -1,0 +1,38 @@
+import { isDelivery } from '@retake/tape'
+import type { Tape, TapeEvent } from '@retake/tape'
+
+/** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
+export class TapeCursor {
+  #seq = 1
+
+  constructor(readonly tape: Tape) {}
+
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** The event that must happen next; undefined at the end of the tape. */
+  peek(): TapeEvent | undefined {
+    for (; this.#seq < this.tape.count; this.#seq += 1) {
+      const event = this.tape.event(this.#seq)
+      if (event.type !== 'note') return event.type === 'seal' ? undefined : event
+    }
+    return undefined
+  }
+
+  advance(): void {
+    this.#seq += 1
+  }
+
+  /** Goes past the first event that fits, if it comes before the next delivery. */
+  skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
+    for (let seq = this.#seq; seq < this.tape.count; seq += 1) {
+      const event = this.tape.event(seq)
+      if (isDelivery(event)) return undefined
+      if (!fits(event)) continue
+      this.#seq = seq + 1
+      return event
+    }
+    return undefined
+  }
+}
