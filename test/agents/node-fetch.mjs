@@ -24,7 +24,12 @@ await Promise.all(
 
 const events = await fetch(`${base}/events`, { agent })
 for await (const chunk of events.body) log('chunk', chunk.length)
-log('cookies', (await fetch(`${base}/set-cookie`)).headers.raw()['set-cookie'])
+// Names only: a cookie's value is a secret and never on a tape.
+const cookies = (await fetch(`${base}/set-cookie`)).headers.raw()['set-cookie']
+log(
+  'cookies',
+  cookies.map((cookie) => cookie.split('=')[0]),
+)
 log('gzip', (await (await fetch(`${base}/gzip`)).json()).random)
 log('redirected', (await fetch(`${base}/redirect`)).redirected)
 

@@ -51,7 +51,12 @@ const response = await fetch(`${base}/v1/messages`, {
   body: JSON.stringify({ model: 'claude-example', stream: true, messages: [] }),
 })
 for await (const chunk of response.body) log('event bytes', chunk.length)
-log('cookies', (await fetch(`${base}/set-cookie`)).headers.getSetCookie())
+// Names only: a cookie's value is a secret and never on a tape.
+const cookies = (await fetch(`${base}/set-cookie`)).headers.getSetCookie()
+log(
+  'cookies',
+  cookies.map((cookie) => cookie.split('=')[0]),
+)
 log('gzip', (await (await fetch(`${base}/gzip?encoding=br`)).json()).random)
 
 try {

@@ -8,7 +8,6 @@ import type {
   Tape,
   TapeEvent,
 } from '@retake/tape'
-import { callSite } from '../call-site.js'
 import { errors, ReplayDiverged } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
@@ -17,7 +16,8 @@ import { compareInitiation } from '../signature.js'
 import type { Mismatch } from '../signature.js'
 import { bodyMismatches } from './body-difference.js'
 import { describe } from './divergence.js'
-import type { Divergence, DivergenceKind } from './divergence.js'
+import type { Divergence } from './divergence.js'
+import { DivergenceLog } from './divergence-log.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import type { RunEnd } from './record-session.js'
@@ -49,17 +49,16 @@ export class ReplaySession implements Session {
   readonly replaying = true
   /** What was served and what was done again, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
-  readonly divergences: Divergence[] = []
   readonly #secrets = new SecretMask()
   readonly #operations = new Map<number, Operation>()
   readonly #cursor: TapeCursor
+  readonly #log: DivergenceLog
   readonly #startedAt = natives.performanceNow()
   readonly #gate = new Gate(
     () => this.#takeTurn(),
     () => this.#schedule(),
   )
   readonly #stallWatch: { stop(): void }
-  #stopped: ReplayDiverged | undefined
   /** Re-executed work that has not finished. */
   #working = 0
   /** Operations that the tape does not have, in observe mode. */
@@ -70,6 +69,7 @@ export class ReplaySession implements Session {
     readonly options: ReplayOptions,
   ) {
     this.#cursor = new TapeCursor(tape)
+    this.#log = new DivergenceLog(this.#cursor, options)
     this.#secrets.addEnvironment(process.env)
     sessionOpened()
     const stallMs = options.stallMs ?? 4000
@@ -77,10 +77,16 @@ export class ReplaySession implements Session {
       stallMs,
       keepAlive: options.keepAlive ?? false,
       progress: () =>
-        this.#working > 0 || this.#gate.requested || this.#stopped ? undefined : this.#cursor.seq,
+        this.#working > 0 || this.#gate.requested || this.#log.stopped
+          ? undefined
+          : this.#cursor.seq,
       onStall: () => this.#stalled(stallMs),
     })
     this.#schedule()
+  }
+
+  get divergences(): readonly Divergence[] {
+    return this.#log.divergences
   }
 
   /** Number of events consumed so far. */
@@ -125,7 +131,7 @@ export class ReplaySession implements Session {
     if (initiation === undefined) throw errors.notOnTape(describe(call.event))
     const event = this.#next()
     if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
-      this.#stop(
+      this.#log.stop(
         'missing',
         `no answer to ${describe(call.event)} is on the tape`,
         'The recording ends inside this call.',
@@ -148,7 +154,7 @@ export class ReplaySession implements Session {
     }
     const recorded = this.tape.body(event.seq)
     if (!sameBytes(recorded, written)) {
-      this.#diverge(
+      this.#log.diverge(
         'output',
         `it wrote something else to ${stream}`,
         'The text written differs from the recorded text.',
@@ -208,7 +214,7 @@ export class ReplaySession implements Session {
     if (event?.type === 'end') this.#compareEnd(event, end)
     else if (event !== undefined) {
       const rest = this.tape.count - this.#cursor.seq
-      this.#diverge(
+      this.#log.diverge(
         'missing',
         `the program ended, but the tape goes on with ${describe(event)}`,
         `${rest} recorded events never happened.`,
@@ -235,7 +241,7 @@ export class ReplaySession implements Session {
     const now = end.body ? this.mask(end.body) : EMPTY
     if (!sameBytes(before, now)) mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
-      this.#diverge(
+      this.#log.diverge(
         'result',
         'the run came to another end',
         'Every event matched, but the outcome differs.',
@@ -271,7 +277,7 @@ export class ReplaySession implements Session {
   ): void {
     const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
     const fields = mismatches.map(({ field }) => field).join(', ')
-    this.#diverge(
+    this.#log.diverge(
       isSameCall ? 'different' : 'unexpected',
       isSameCall
         ? `${describe(current)} differs in ${fields}`
@@ -301,7 +307,7 @@ export class ReplaySession implements Session {
   }
 
   #next(): TapeEvent | undefined {
-    if (this.#stopped) throw this.#stopped
+    if (this.#log.stopped) throw this.#log.stopped
     return this.#cursor.peek()
   }
 
@@ -316,15 +322,16 @@ export class ReplaySession implements Session {
    */
   #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
     const event = this.#next()
-    if (event === undefined && this.tape.status === 'truncated') this.#stopAtCut(describe(current))
+    if (event === undefined && this.tape.status === 'truncated')
+      this.#log.stopAtCut(describe(current))
     if (event === undefined) {
-      this.#diverge(
+      this.#log.diverge(
         'unexpected',
         `the program did ${describe(current)} after the recording ended`,
         'The recorded run had ended by then.',
       )
     } else {
-      this.#diverge(
+      this.#log.diverge(
         'unexpected',
         `the tape has ${describe(event)}, the program did ${describe(current)}`,
         'The order or the number of calls has changed.',
@@ -335,63 +342,8 @@ export class ReplaySession implements Session {
     return found
   }
 
-  /** Notes a divergence; in strict mode it is also thrown, and nothing more is served. */
-  #diverge(
-    kind: DivergenceKind,
-    summary: string,
-    explanation: string,
-    mismatches: readonly Mismatch[] = [],
-  ): void {
-    const error = this.#report(kind, summary, explanation, mismatches)
-    if (this.options.mode === 'observe') return
-    this.#halt(error)
-  }
-
-  #stop(kind: DivergenceKind, summary: string, explanation: string): never {
-    this.#halt(this.#report(kind, summary, explanation, []))
-  }
-
-  #stopAtCut(what: string): never {
-    const before = this.divergences.length
-    const error = this.#report(
-      'cut-off',
-      'the recording was cut off here',
-      `The program went on with ${what}.`,
-      [],
-    )
-    this.divergences.length = before
-    this.#halt(error)
-  }
-
-  #halt(error: ReplayDiverged): never {
-    this.#stopped = error
-    this.options.onStopped(error)
-    throw error
-  }
-
-  #report(
-    kind: DivergenceKind,
-    summary: string,
-    explanation: string,
-    mismatches: readonly Mismatch[],
-  ): ReplayDiverged {
-    const { seq } = this.#cursor
-    const site = callSite()
-    const divergence: Divergence = {
-      seq,
-      kind,
-      summary,
-      explanation,
-      mismatches,
-      ...(seq < this.tape.count && { recorded: this.tape.event(seq) }),
-      ...(site !== undefined && { site }),
-    }
-    this.divergences.push(divergence)
-    return new ReplayDiverged(divergence)
-  }
-
   #schedule(): void {
-    if (this.#gate.requested || this.#stopped || this.closed) return
+    if (this.#gate.requested || this.#log.stopped || this.closed) return
     const event = this.#cursor.peek()
     if (event === undefined || !isDelivery(event)) return
     const isPaced = this.options.pace === 'recorded'
@@ -399,7 +351,7 @@ export class ReplaySession implements Session {
   }
 
   #takeTurn(): Turn | undefined {
-    if (this.#stopped || this.closed) return undefined
+    if (this.#log.stopped || this.closed) return undefined
     const event = this.#cursor.peek()
     if (event === undefined || !isDelivery(event)) return undefined
     const operation = this.#operations.get(event.op)
@@ -424,7 +376,7 @@ export class ReplaySession implements Session {
     const stamp = operation.action.stamp?.()
     if (stamp === undefined || stamp.written < event.written) return false
     if (stamp.written === event.written && stamp.digest !== event.digest) {
-      this.#diverge(
+      this.#log.diverge(
         'different',
         'the bytes written to a connection or process differ',
         `The tape has ${describe(event)} after other bytes were sent.`,
@@ -435,7 +387,7 @@ export class ReplaySession implements Session {
   }
 
   #skipDelivery(event: DeliveryEvent): void {
-    this.#diverge(
+    this.#log.diverge(
       'missing',
       `the tape delivers ${describe(event)}, which the program is not waiting for`,
       'The program gave up on it earlier than it did when recorded, or never started it.',
@@ -447,8 +399,8 @@ export class ReplaySession implements Session {
     const event = this.#cursor.peek()
     if (event === undefined && this.tape.status !== 'truncated') return
     try {
-      if (event === undefined) this.#stopAtCut('waiting for an answer')
-      this.#stop(
+      if (event === undefined) this.#log.stopAtCut('waiting for an answer')
+      this.#log.stop(
         'missing',
         `the program waits, but the tape goes on with ${describe(event)}`,
         `Nothing happened for ${stallMs} ms.`,
