@@ -1,0 +1,104 @@
+import type { CallEvent, RecordedError } from '../events.js'
+import { decodeBody } from '../event-body.js'
+import { fromWire } from '../from-wire.js'
+import type { StepOp } from './run-index.js'
+import { shortJson, shortText } from './short-text.js'
+import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
+import type { CallDetail, StepKind, StepState } from './step.js'
+
+export type CallOp = StepOp & { readonly event: CallEvent }
+
+/** A wrapped tool or a child process. */
+export class CallStep extends StepBase {
+  readonly #op: CallOp
+
+  constructor(context: StepContext, number: number, op: CallOp) {
+    super(context, number, op.event)
+    this.#op = op
+  }
+
+  /** Name of the tool, or the function that started the process. */
+  get name(): string {
+    return this.#op.event.name
+  }
+
+  get kind(): StepKind {
+    return this.#op.event.kind === 'process' ? 'process' : 'tool'
+  }
+
+  override get parent(): string | undefined {
+    return this.context.askedBy(this.seq)
+  }
+
+  get title(): string {
+    const { name, title } = this.#op.event
+    if (this.kind === 'process') return shortText(title ?? name, 100)
+    return `${name}(${shortJson(title ?? this.#args(), 80)})`
+  }
+
+  get latencyMs(): number | undefined {
+    return this.#op.last === undefined ? undefined : this.#op.last.at - this.at
+  }
+
+  override get answerSeqs(): readonly number[] {
+    const { result, chunks, end } = this.#op
+    return [result, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
+  }
+
+  get state(): StepState {
+    const { failure, result } = this.#op
+    if (failure !== undefined) return failureState(failure)
+    const exit = this.#exit()
+    if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
+    return result === undefined ? this.unansweredState() : 'done'
+  }
+
+  get error(): string | undefined {
+    const { failure } = this.#op
+    if (failure !== undefined) return describeError(failure)
+    const exit = this.#exit()
+    if (exit === undefined || exit === 0) return undefined
+    return typeof exit === 'number' ? `exit code ${exit}` : `killed by ${exit}`
+  }
+
+  override call(): CallDetail {
+    const { tape } = this.context
+    const error: RecordedError | undefined = this.#op.failure
+    return {
+      name: this.name,
+      args: this.#args(),
+      result: this.#result(),
+      error,
+      output: this.#op.chunks.map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+    }
+  }
+
+  #args(): unknown {
+    const { seq, as } = this.#op.event
+    return as === undefined ? undefined : decodeBody(as, this.context.tape.body(seq))
+  }
+
+  #result(): unknown {
+    const { result } = this.#op
+    if (result?.as === undefined) return undefined
+    return decodeBody(result.as, this.context.tape.body(result.seq))
+  }
+
+  /** Exit code or signal of a process, from its exit or from a synchronous result. */
+  #exit(): number | string | undefined {
+    if (this.kind !== 'process') return undefined
+    const { exit, result } = this.#op
+    const [code, signal] =
+      ((exit === undefined ? undefined : fromWire(exit)) as [unknown, unknown] | undefined) ??
+      this.#syncExit(result !== undefined)
+    if (typeof code === 'number') return code
+    return typeof signal === 'string' ? signal : undefined
+  }
+
+  #syncExit(hasResult: boolean): [unknown, unknown] {
+    const result = hasResult
+      ? (this.#result() as { status?: unknown; signal?: unknown } | undefined)
+      : undefined
+    return [result?.status, result?.signal]
+  }
+}

@@ -1,0 +1,33 @@
+import { toBase64 } from '../base64.js'
+import type { BodyForm, TapeEvent } from '../events.js'
+import { plainJson } from './plain-json.js'
+import type { TapeLike } from './tape-like.js'
+
+/** One object per event, to be written as one line of JSON each. */
+export type EventLine = TapeEvent & { readonly body?: unknown }
+
+/**
+ * A tape as lines for `grep` and `jq`. Bodies are text where they are text,
+ * plain JSON where they hold values, and `{ base64 }` otherwise. For reading:
+ * a tape cannot be built back from them.
+ */
+export function* eventLines(tape: TapeLike): Generator<EventLine> {
+  for (const event of tape.events()) {
+    const body = tape.body(event.seq)
+    yield body.length === 0 ? event : { ...event, body: readableBody(formOf(event), body) }
+  }
+}
+
+const formOf = (event: TapeEvent): BodyForm => {
+  if (event.type === 'run') return 'json'
+  return ('as' in event ? event.as : undefined) ?? 'bytes'
+}
+
+const readableBody = (form: BodyForm, body: Uint8Array): unknown => {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+    return form === 'json' ? plainJson(JSON.parse(text)) : text
+  } catch {
+    return { base64: toBase64(body) }
+  }
+}

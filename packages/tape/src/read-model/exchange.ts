@@ -1,0 +1,207 @@
+import type { HeaderPair, RequestEvent } from '../events.js'
+import { headerValue } from '../http1-body.js'
+import { findProvider } from '../providers/find-provider.js'
+import { parseJson } from '../providers/json-shape.js'
+import { toolCallsIn, type Message, type ToolCallPart } from '../providers/message.js'
+import type {
+  DecodedRequest,
+  DecodedResponse,
+  ProviderDecoder,
+  ProviderRequest,
+} from '../providers/provider-decoder.js'
+import { parseSse, type SseEvent, type TimedChunk } from '../providers/sse.js'
+import type { Usage } from '../providers/usage.js'
+import {
+  answerHead,
+  joinChunks,
+  readAnswer,
+  type AnswerHead,
+  type BodyDecoders,
+  type HttpAnswer,
+} from './http-answer.js'
+import type { RunIndex, StepOp } from './run-index.js'
+import type { TapeLike } from './tape-like.js'
+
+export interface ExchangeRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly HeaderPair[]
+  readonly body: Uint8Array
+  /** The body as text; `undefined` when it is no UTF-8. */
+  readonly text: string | undefined
+  /** The body parsed; `undefined` when it is no JSON. */
+  readonly json: unknown
+}
+
+export interface ExchangeResponse {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: readonly HeaderPair[]
+  readonly body: Uint8Array
+  readonly text: string | undefined
+  readonly json: unknown
+  /** The pieces as they arrived. */
+  readonly chunks: readonly TimedChunk[]
+  /** Server-sent events, when the answer was a stream of them. */
+  readonly events: readonly SseEvent[] | undefined
+  readonly complete: boolean
+  readonly undecoded: string | undefined
+}
+
+/** An HTTP exchange, and the conversation in it when it went to a model. */
+export interface Exchange {
+  readonly request: ExchangeRequest
+  readonly response: ExchangeResponse | undefined
+  /** What was sent, in one shape for all providers. */
+  readonly messages: readonly Message[]
+  /** What the model said. */
+  readonly answer: readonly Message[]
+  readonly toolCalls: readonly ToolCallPart[]
+  readonly model: string | undefined
+  readonly usage: Usage | undefined
+  readonly finishReason: string | undefined
+  readonly error: string | undefined
+}
+
+/**
+ * The lazy side of one request on tape. What was decoded is kept, bodies are
+ * not: a list of titles reads each answer once and no conversation.
+ */
+export class ExchangeReader {
+  readonly #tape: TapeLike
+  readonly #op: StepOp & { readonly event: RequestEvent }
+  readonly #index: RunIndex
+  readonly #decoders: BodyDecoders
+  #provider: ProviderDecoder | undefined
+  #head: { readonly value: AnswerHead | undefined } | undefined
+  #decoded: DecodedResponse | undefined
+  #model: { readonly name: string | undefined } | undefined
+
+  constructor(
+    tape: TapeLike,
+    op: StepOp & { readonly event: RequestEvent },
+    index: RunIndex,
+    decoders: BodyDecoders,
+  ) {
+    this.#tape = tape
+    this.#op = op
+    this.#index = index
+    this.#decoders = decoders
+  }
+
+  get provider(): ProviderDecoder {
+    return (this.#provider ??= findProvider(this.#providerRequest()))
+  }
+
+  /** Read from events alone, except on sockets, where it stands in the bytes. */
+  get head(): AnswerHead | undefined {
+    this.#head ??= { value: this.#readHead() }
+    return this.#head.value
+  }
+
+  get decoded(): DecodedResponse {
+    return (this.#decoded ??= this.#decode())
+  }
+
+  /** From the answer, or from the request when there is none. */
+  get model(): string | undefined {
+    this.#model ??= { name: this.decoded.model ?? this.#decodeRequest().model }
+    return this.#model.name
+  }
+
+  requestText(): string | undefined {
+    return utf8(this.#tape.body(this.#op.event.seq))
+  }
+
+  requestMessages(): readonly Message[] {
+    return this.#decodeRequest().messages
+  }
+
+  read(): Exchange {
+    const { method, url, headers, seq } = this.#op.event
+    const { messages: answer, usage, finishReason, error } = this.decoded
+    const body = this.#tape.body(seq)
+    const text = utf8(body)
+    const json = text === undefined ? undefined : parseJson(text)
+    const wire = this.#answer()
+    return {
+      request: { method, url, headers, body, text, json },
+      response: wire === undefined ? undefined : openResponse(wire),
+      messages: this.requestMessages(),
+      answer,
+      toolCalls: toolCallsIn(answer),
+      model: this.model,
+      usage,
+      finishReason,
+      error,
+    }
+  }
+
+  #readHead(): AnswerHead | undefined {
+    if (this.#op.event.socket === undefined) return answerHead(this.#op)
+    const wire = this.#answer()
+    return wire && answerHeadOf(wire)
+  }
+
+  #decodeRequest(): DecodedRequest {
+    return this.provider.decodeRequest(this.#providerRequest())
+  }
+
+  #decode(): DecodedResponse {
+    const wire = this.#answer()
+    this.#head ??= { value: wire && answerHeadOf(wire) }
+    if (wire === undefined) return { messages: [] }
+    const { status, json, events } = openResponse(wire)
+    return this.provider.decodeResponse(
+      events === undefined ? { status, json } : { status, events },
+    )
+  }
+
+  #answer(): HttpAnswer | undefined {
+    const { socket } = this.#op.event
+    const onSameSocket = socket === undefined ? undefined : this.#index.bySocket.get(socket)
+    return readAnswer(this.#tape, this.#op, onSameSocket ?? [], this.#decoders)
+  }
+
+  #providerRequest(): ProviderRequest {
+    const { method, url, headers } = this.#op.event
+    let parsed: { readonly json: unknown } | undefined
+    const json = (): unknown => {
+      parsed ??= { json: parseJson(this.requestText() ?? '') }
+      return parsed.json
+    }
+    return { method, url: parseUrl(url), headers, json }
+  }
+}
+
+const answerHeadOf = ({ status, statusText, complete }: HttpAnswer): AnswerHead => ({
+  status,
+  statusText,
+  complete,
+})
+
+const openResponse = (wire: HttpAnswer): ExchangeResponse => {
+  const body = joinChunks(wire.chunks)
+  const text = wire.undecoded === undefined ? utf8(body) : undefined
+  const isStream = /^text\/event-stream/i.test(headerValue(wire.headers, 'content-type') ?? '')
+  return {
+    ...wire,
+    undecoded: wire.undecoded,
+    body,
+    text,
+    json: isStream || text === undefined ? undefined : parseJson(text),
+    events: isStream && wire.undecoded === undefined ? parseSse(wire.chunks) : undefined,
+  }
+}
+
+const utf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** A masked or odd URL still reads as something. */
+const parseUrl = (url: string): URL =>
+  URL.canParse(url) ? new URL(url) : new URL('http://unknown.invalid/')

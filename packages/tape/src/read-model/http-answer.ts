@@ -1,0 +1,143 @@
+import type { HeaderPair, RequestEvent } from '../events.js'
+import { headerValue } from '../http1-body.js'
+import { Http1Scanner, type Http1Response } from '../http1.js'
+import type { TimedChunk } from '../providers/sse.js'
+import type { StepOp } from './run-index.js'
+import type { TapeLike } from './tape-like.js'
+
+/** Decompressors are handed in, since the tape package has none of its own. */
+export interface BodyDecoders {
+  readonly gunzip?: (bytes: Uint8Array) => Uint8Array
+  readonly inflate?: (bytes: Uint8Array) => Uint8Array
+  readonly brotli?: (bytes: Uint8Array) => Uint8Array
+}
+
+/** The answer to a request as it came over the wire. */
+export interface HttpAnswer {
+  readonly status: number
+  readonly statusText: string
+  readonly headers: readonly HeaderPair[]
+  /** Pieces of content with their times; one piece when the content was compressed. */
+  readonly chunks: readonly TimedChunk[]
+  /** False when it broke off, or when the agent stopped reading. */
+  readonly complete: boolean
+  /** Set when the content is compressed in a way nobody here can undo. */
+  readonly undecoded?: string
+}
+
+/** Finds the answer to a request, whichever seam recorded it. */
+export const readAnswer = (
+  tape: TapeLike,
+  op: StepOp & { readonly event: RequestEvent },
+  onSameSocket: readonly StepOp[],
+  decoders: BodyDecoders,
+): HttpAnswer | undefined => {
+  const answer =
+    op.event.socket === undefined
+      ? answerOfEvents(tape, op)
+      : answerOnSocket(tape, op, onSameSocket)
+  // `fetch` has undone the compression already; its headers still name it.
+  return answer === undefined || op.event.seam === 'fetch'
+    ? answer
+    : decodeContent(answer, decoders)
+}
+
+const chunksOf = (tape: TapeLike, op: StepOp): TimedChunk[] =>
+  op.chunks.map(({ seq, at }) => ({ at, bytes: tape.body(seq) }))
+
+/** What can be said about an answer without its content. */
+export type AnswerHead = Pick<HttpAnswer, 'status' | 'statusText' | 'complete'>
+
+/** The head of an answer whose events tell it; on a socket only the bytes do. */
+export const answerHead = ({ response, end, failure }: StepOp): AnswerHead | undefined => {
+  if (response === undefined) return undefined
+  const { status, statusText, empty } = response
+  return {
+    status,
+    statusText,
+    complete: empty === true || (end !== undefined && failure === undefined),
+  }
+}
+
+const answerOfEvents = (tape: TapeLike, op: StepOp): HttpAnswer | undefined => {
+  const head = answerHead(op)
+  if (head === undefined) return undefined
+  return { ...head, headers: op.response?.headers ?? [], chunks: chunksOf(tape, op) }
+}
+
+/**
+ * Cuts the answer out of a connection. What came between this request and the
+ * next is enough, unless requests were sent without waiting for answers: then
+ * the whole connection is read.
+ */
+const answerOnSocket = (
+  tape: TapeLike,
+  op: StepOp,
+  onSameSocket: readonly StepOp[],
+): HttpAnswer | undefined => {
+  const position = onSameSocket.indexOf(op)
+  const wasWaitedFor = onSameSocket.slice(0, position).every(({ chunks }) => chunks.length > 0)
+  const alone = wasWaitedFor ? scanAnswers(tape, [op]) : []
+  if (onSameSocket.length < 2 || (alone.length === 1 && alone[0]?.complete === true))
+    return alone[0]
+  return scanAnswers(tape, onSameSocket)[position]
+}
+
+/** Final answers in the pieces recorded for some requests of one socket, in order. */
+const scanAnswers = (tape: TapeLike, ops: readonly StepOp[]): HttpAnswer[] => {
+  const answers: HttpAnswer[] = []
+  let chunks: TimedChunk[] = []
+  let at = 0
+  const scanner = new Http1Scanner('response', {
+    dropBodies: true,
+    onHead: () => {
+      chunks = []
+    },
+    onBody: (bytes) => chunks.push({ at, bytes }),
+  })
+  const keep = ({ status, statusText, headers, complete }: Http1Response): void => {
+    if (status >= 200 || status === 101)
+      answers.push({ status, statusText, headers, chunks, complete })
+  }
+  for (const { event } of ops) if (event.type === 'request') scanner.expect(event.method)
+  for (const op of ops) {
+    for (const chunk of op.chunks) {
+      at = chunk.at
+      // The scanner may write into what it reads; the tape's memory is not its own.
+      for (const message of scanner.push(new Uint8Array(tape.body(chunk.seq)))) keep(message)
+    }
+  }
+  const last = ops.at(-1)
+  const wasClosed = last?.end !== undefined && last.failure === undefined
+  for (const message of scanner.end()) keep(wasClosed ? message : { ...message, complete: false })
+  return answers
+}
+
+const decodeContent = (answer: HttpAnswer, decoders: BodyDecoders): HttpAnswer => {
+  const coding = headerValue(answer.headers, 'content-encoding')?.toLowerCase() ?? 'identity'
+  if (coding === 'identity' || answer.chunks.length === 0) return answer
+  const decode = {
+    gzip: decoders.gunzip,
+    'x-gzip': decoders.gunzip,
+    deflate: decoders.inflate,
+    br: decoders.brotli,
+  }[coding]
+  try {
+    if (decode === undefined) return { ...answer, undecoded: coding }
+    const bytes = decode(joinChunks(answer.chunks))
+    return { ...answer, chunks: [{ at: answer.chunks.at(-1)?.at ?? 0, bytes }] }
+  } catch {
+    return { ...answer, undecoded: coding }
+  }
+}
+
+/** All content in one array. */
+export const joinChunks = (chunks: readonly TimedChunk[]): Uint8Array => {
+  const joined = new Uint8Array(chunks.reduce((length, { bytes }) => length + bytes.length, 0))
+  let at = 0
+  for (const { bytes } of chunks) {
+    joined.set(bytes, at)
+    at += bytes.length
+  }
+  return joined
+}

@@ -1,0 +1,150 @@
+/** An operation starts, or something is delivered for it, in the order of the tape. */
+export type TraceEntry =
+  | {
+      readonly type: 'start'
+      readonly op: number
+      /**
+       * `step`: people count it. `instant`: a step that takes no time (a mark, a
+       * synchronous process). `background`: it may stay open for ever (sockets,
+       * intervals) and tells nothing.
+       */
+      readonly role: 'step' | 'instant' | 'other' | 'background'
+    }
+  | { readonly type: 'delivery'; readonly op: number }
+
+type Role = Extract<TraceEntry, { readonly type: 'start' }>['role']
+
+/** One line of concurrent work inside a run. Lane 0 is the run itself. */
+export interface Lane {
+  readonly id: number
+  /** The lane it branched off. */
+  readonly parent?: number
+  /** Steps in the order they started, by the seq of their event. */
+  readonly steps: number[]
+}
+
+export interface LaneOptions {
+  /**
+   * Asked where the order alone cannot tell: whether step `op` goes on with
+   * what the `earlier` steps of a lane began, rather than being what comes
+   * after all lanes have joined.
+   */
+  readonly continues?: (op: number, earlier: readonly number[]) => boolean
+}
+
+export interface LaneAssignment {
+  readonly lanes: readonly Lane[]
+  readonly laneOf: ReadonlyMap<number, number>
+  /** Steps whose answer made the agent start something further. */
+  readonly causes: ReadonlySet<number>
+}
+
+/**
+ * Finds the lines of concurrent work by reading alone.
+ *
+ * Between two deliveries JavaScript runs without a choice, so whatever starts
+ * was caused by the delivery directly before it, and belongs to the lane of
+ * the operation that was delivered. From this follow three rules for steps:
+ *
+ * 1. A step goes to the lane of its cause.
+ * 2. When another step of that lane is still open, the work has fanned out:
+ *    the step opens a new lane, a child of that one. The step whose own
+ *    delivery is the cause does not count as open, since its reader has moved on.
+ * 3. When nothing else is under way in any other lane, the lanes have joined,
+ *    and the step goes back to lane 0; unless `continues` knows that it is the
+ *    last branch going on alone.
+ *
+ * Not promised: a lane is a line of cause, not a function of the program. Two
+ * branches that always wait for each other look like one.
+ */
+export const assignLanes = (
+  trace: readonly TraceEntry[],
+  options: LaneOptions = {},
+): LaneAssignment => new LaneReader(trace, options)
+
+class LaneReader implements LaneAssignment {
+  readonly lanes: Lane[] = [{ id: 0, steps: [] }]
+  readonly laneOf = new Map<number, number>()
+  readonly causes = new Set<number>()
+  readonly #options: LaneOptions
+  readonly #lastDelivery = new Map<number, number>()
+  /** Operations under way by lane, steps and others apart. */
+  readonly #openSteps = new Map<number, Set<number>>()
+  readonly #openOthers = new Map<number, Set<number>>()
+  /** Steps without any answer on the tape: open until something else happens. */
+  #unanswered: { lane: number; op: number }[] = []
+  #cause: number | undefined
+
+  constructor(trace: readonly TraceEntry[], options: LaneOptions) {
+    this.#options = options
+    for (const [index, entry] of trace.entries()) {
+      if (entry.type === 'delivery') this.#lastDelivery.set(entry.op, index)
+    }
+    for (const [index, entry] of trace.entries()) {
+      if (entry.type === 'start') this.#start(entry.op, entry.role)
+      else this.#deliver(entry.op, index)
+    }
+  }
+
+  #start(op: number, role: Role): void {
+    const causeLane = this.#cause === undefined ? 0 : (this.laneOf.get(this.#cause) ?? 0)
+    const isCounted = role === 'step' || role === 'instant'
+    const lane = isCounted ? this.#pickLane(op, role, causeLane) : causeLane
+    this.laneOf.set(op, lane)
+    if (isCounted) {
+      this.lanes[lane]?.steps.push(op)
+      if (this.#cause !== undefined) this.causes.add(this.#cause)
+    }
+    if (role === 'step') {
+      addTo(this.#openSteps, lane, op)
+      if (!this.#lastDelivery.has(op)) this.#unanswered.push({ lane, op })
+    } else if (role === 'other' && this.#lastDelivery.has(op)) {
+      // What is never delivered, like a timer that is cleared, is not waited for.
+      addTo(this.#openOthers, lane, op)
+    }
+  }
+
+  #pickLane(op: number, role: Role, causeLane: number): number {
+    if (role === 'step' && this.#isOpen(this.#openSteps, causeLane))
+      return this.#openLane(causeLane)
+    if (causeLane === 0 || this.#isAnotherLaneBusy(causeLane)) return causeLane
+    const earlier = this.lanes[causeLane]?.steps ?? []
+    const goesOn = this.#options.continues?.(op, earlier) === true
+    return goesOn ? causeLane : 0
+  }
+
+  #openLane(parent: number): number {
+    const id = this.lanes.length
+    this.lanes.push({ id, parent, steps: [] })
+    return id
+  }
+
+  #isOpen(open: ReadonlyMap<number, ReadonlySet<number>>, lane: number): boolean {
+    const ops = open.get(lane)
+    if (ops === undefined) return false
+    return ops.size > (this.#cause !== undefined && ops.has(this.#cause) ? 1 : 0)
+  }
+
+  #isAnotherLaneBusy(lane: number): boolean {
+    return this.lanes.some(
+      ({ id }) =>
+        id !== lane && (this.#isOpen(this.#openSteps, id) || this.#isOpen(this.#openOthers, id)),
+    )
+  }
+
+  #deliver(op: number, index: number): void {
+    this.#cause = op
+    for (const step of this.#unanswered) this.#openSteps.get(step.lane)?.delete(step.op)
+    this.#unanswered = []
+    if (this.#lastDelivery.get(op) !== index) return
+    const lane = this.laneOf.get(op) ?? 0
+    this.#openSteps.get(lane)?.delete(op)
+    this.#openOthers.get(lane)?.delete(op)
+  }
+}
+
+const addTo = (sets: Map<number, Set<number>>, key: number, value: number): void => {
+  const known = sets.get(key)
+  if (known === undefined) sets.set(key, new Set([value]))
+  else known.add(value)
+}

@@ -1,0 +1,42 @@
+import { isRecord } from '../providers/json-shape.js'
+import { setOwn } from '../set-own.js'
+
+/**
+ * A wire value as the JSON one would write by hand, for `grep` and `jq`. What
+ * JSON has no word for becomes text; there is no way back.
+ */
+export const plainJson = (wire: unknown): unknown => {
+  if (Array.isArray(wire)) return wire.map(plainJson)
+  if (!isRecord(wire)) return wire
+  if (!Object.hasOwn(wire, '$')) return plainMembers(wire)
+  const { $: tag, v } = wire
+  switch (tag) {
+    case 'undefined':
+    case 'field':
+      return null
+    case 'object':
+    case 'null-prototype':
+    case 'Error':
+      return plainMembers(isRecord(v) ? v : {})
+    case 'Map':
+    case 'Set':
+      return plainJson(v)
+    case 'Date':
+      return typeof v === 'number' ? new Date(v).toISOString() : null
+    case 'RegExp':
+      return Array.isArray(v) ? `/${String(v[0])}/${String(v[1])}` : null
+    case 'number':
+    case 'bigint':
+    case 'symbol':
+    case 'URL':
+      return v
+    default:
+      return { base64: v }
+  }
+}
+
+const plainMembers = (members: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const plain: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(members)) setOwn(plain, key, plainJson(value))
+  return plain
+}

@@ -1,0 +1,136 @@
+import type { RequestEvent } from '../events.js'
+import { costUsd } from '../prices.js'
+import { messageText, toolCallsIn } from '../providers/message.js'
+import type { ProviderDecoder } from '../providers/provider-decoder.js'
+import { unknownHttp } from '../providers/unknown-http.js'
+import type { Exchange } from './exchange.js'
+import { ExchangeReader } from './exchange.js'
+import type { StepOp } from './run-index.js'
+import { shortText } from './short-text.js'
+import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
+import type { Step, StepKind, StepState } from './step.js'
+
+export type RequestOp = StepOp & { readonly event: RequestEvent }
+
+/** A request: a model step when a provider's decoder knows it, else an HTTP step. */
+export class RequestStep extends StepBase {
+  readonly reader: ExchangeReader
+  readonly #op: RequestOp
+  #title: string | undefined
+  #state: StepState | undefined
+
+  constructor(context: StepContext, number: number, op: RequestOp) {
+    super(context, number, op.event)
+    this.#op = op
+    this.reader = new ExchangeReader(context.tape, op, context.index, context.decoders)
+  }
+
+  get kind(): StepKind {
+    return this.#decoder === undefined ? 'http' : 'model'
+  }
+
+  override get provider(): string | undefined {
+    return this.#decoder?.name
+  }
+
+  override get model(): string | undefined {
+    return this.#decoder === undefined ? undefined : this.reader.model
+  }
+
+  override get toolCalls(): Step['toolCalls'] {
+    return this.#decoder === undefined ? [] : toolCallsIn(this.reader.decoded.messages)
+  }
+
+  override get usage(): Step['usage'] {
+    return this.#decoder === undefined ? undefined : this.reader.decoded.usage
+  }
+
+  override get costUsd(): number | undefined {
+    const { model, usage } = this
+    if (model === undefined || usage === undefined) return undefined
+    return costUsd(model, usage, this.context.prices)
+  }
+
+  override get finishReason(): string | undefined {
+    return this.#decoder === undefined ? undefined : this.reader.decoded.finishReason
+  }
+
+  override get answerSeqs(): readonly number[] {
+    const { response, chunks, end } = this.#op
+    return [response, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
+  }
+
+  get latencyMs(): number | undefined {
+    return this.#op.last === undefined ? undefined : this.#op.last.at - this.at
+  }
+
+  override get timeToFirstChunkMs(): number | undefined {
+    const first = this.#op.chunks[0]
+    return first === undefined ? undefined : first.at - this.at
+  }
+
+  get state(): StepState {
+    return (this.#state ??= this.#readState())
+  }
+
+  get error(): string | undefined {
+    const { failure } = this.#op
+    const { head } = this.reader
+    if (failure !== undefined && head?.complete !== true) return describeError(failure)
+    const status =
+      head !== undefined && head.status >= 400
+        ? `${head.status} ${head.statusText}`.trim()
+        : undefined
+    const isTold = status !== undefined || this.#decoder !== undefined
+    const error = isTold ? this.reader.decoded.error : undefined
+    return error === undefined || status === undefined
+      ? (error ?? status)
+      : `${status}: ${shortText(error, 200)}`
+  }
+
+  get title(): string {
+    return (this.#title ??= this.#decoder === undefined ? this.#httpTitle() : this.#modelTitle())
+  }
+
+  override exchange(): Exchange {
+    return this.reader.read()
+  }
+
+  get #decoder(): ProviderDecoder | undefined {
+    const { provider } = this.reader
+    return provider === unknownHttp ? undefined : provider
+  }
+
+  #readState(): StepState {
+    const { failure } = this.#op
+    const { head } = this.reader
+    if (failure !== undefined && head?.complete !== true) return failureState(failure)
+    if (head === undefined) return this.unansweredState()
+    if (head.status >= 400) return 'failed'
+    if (this.#decoder !== undefined && this.reader.decoded.error !== undefined) return 'failed'
+    // Many clients stop reading a stream at its last event, before its end.
+    if (head.complete || this.finishReason !== undefined) return 'done'
+    return this.unansweredState()
+  }
+
+  #httpTitle(): string {
+    const { method, url } = this.#op.event
+    const { head } = this.reader
+    return `${method} ${shortText(url, 100)} ${head === undefined ? `(${this.error ?? 'no answer'})` : head.status}`
+  }
+
+  #modelTitle(): string {
+    const model = this.model ?? this.provider ?? 'model'
+    if (this.state === 'in doubt') return `${model} → no answer`
+    if (this.state === 'failed') return `${model} → ${shortText(this.error ?? 'failed', 100)}`
+    const names = this.toolCalls.map(({ name }) => name)
+    const calls =
+      names.length === 0
+        ? []
+        : [`${names.length} tool call${names.length === 1 ? '' : 's'}: ${names.join(', ')}`]
+    const text = shortText(this.reader.decoded.messages.map(messageText).join(' '), 60)
+    const said = calls.length === 0 && text !== '' ? [`“${text}”`] : calls
+    const note = this.state === 'aborted' ? ['(aborted)'] : []
+    return `${model} → ${[...said, ...note].join(' ') || (this.finishReason ?? 'nothing')}`
+  }
+}

@@ -1,0 +1,191 @@
+import type {
+  CallEvent,
+  DeliverEvent,
+  DeliveryEvent,
+  EndEvent,
+  InitiationEvent,
+  NoteEvent,
+  OutputEvent,
+  RecordedError,
+  RequestEvent,
+  ResponseEvent,
+  ResultEvent,
+  SocketEvent,
+  TapeEvent,
+} from '../events.js'
+import type { TraceEntry } from './lanes.js'
+import type { TapeLike } from './tape-like.js'
+
+/** Where an event stands: its number and its time. */
+export interface EventMark {
+  readonly seq: number
+  readonly at: number
+}
+
+/** An operation that people count as a step, with all that was delivered for it. */
+export interface StepOp {
+  /** A socket stands here only when it could not connect. */
+  readonly event: RequestEvent | CallEvent | SocketEvent
+  response?: ResponseEvent
+  result?: ResultEvent
+  /** Pieces of the answer; for a request on a socket, raw pieces of the connection. */
+  readonly chunks: (EventMark & { readonly pipe?: number })[]
+  /** The answer is complete, or its connection has ended. */
+  end?: EventMark
+  /** Wire value of `[code, signal]` of a child process. */
+  exit?: unknown
+  failure?: RecordedError
+  last?: EventMark
+}
+
+/** What one pass over the events finds out, without reading a single body. */
+export interface RunIndex {
+  readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
+  /** In the order they started; marks set by the user are among them. */
+  readonly steps: readonly (StepOp | NoteEvent)[]
+  /** Starts and deliveries in order, for `assignLanes`. */
+  readonly trace: readonly TraceEntry[]
+  /** Requests by the socket that carries them, in order. */
+  readonly bySocket: ReadonlyMap<number, readonly StepOp[]>
+  readonly notes: readonly NoteEvent[]
+  readonly outputs: readonly OutputEvent[]
+  readonly end: EndEvent | undefined
+  readonly lastAt: number
+}
+
+/** Reads every event once, and no body. */
+export const indexRun = (tape: TapeLike): RunIndex => {
+  const builder = new RunIndexBuilder()
+  for (const event of tape.events()) builder.add(event)
+  return builder
+}
+
+type StartEntry = Extract<TraceEntry, { readonly type: 'start' }>
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+class RunIndexBuilder implements RunIndex {
+  readonly counts: Partial<Record<TapeEvent['type'], number>> = {}
+  readonly steps: (StepOp | NoteEvent)[] = []
+  readonly trace: TraceEntry[] = []
+  readonly bySocket = new Map<number, StepOp[]>()
+  readonly notes: NoteEvent[] = []
+  readonly outputs: OutputEvent[] = []
+  end: EndEvent | undefined
+  lastAt = 0
+  readonly #ops = new Map<number, StepOp>()
+  readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
+  readonly #syncCalls = new Set<number>()
+
+  add(event: TapeEvent): void {
+    this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
+    this.lastAt = event.at
+    switch (event.type) {
+      case 'request':
+      case 'call':
+      case 'timer':
+      case 'work':
+      case 'socket':
+        this.#start(event)
+        break
+      case 'response':
+      case 'result':
+      case 'deliver':
+        this.#deliver(event)
+        break
+      case 'note':
+        this.notes.push(event)
+        if (event.kind === 'mark') {
+          this.steps.push(event)
+          this.trace.push({ type: 'start', op: event.seq, role: 'instant' })
+        }
+        break
+      case 'output':
+        this.outputs.push(event)
+        break
+      case 'end':
+        this.end = event
+        break
+      case 'run':
+      case 'seal':
+      case 'draw':
+        break
+    }
+  }
+
+  #start(event: InitiationEvent): void {
+    const entry: Mutable<StartEntry> = { type: 'start', op: event.seq, role: roleOf(event) }
+    this.trace.push(entry)
+    if (event.type === 'socket') this.#sockets.set(event.seq, { event, entry })
+    if (event.type === 'call' && event.sync === true) this.#syncCalls.add(event.seq)
+    if (!isStep(event)) return
+    const op = this.#addStep(event)
+    if (event.type !== 'request' || event.socket === undefined) return
+    const earlier = this.bySocket.get(event.socket)
+    if (earlier === undefined) this.bySocket.set(event.socket, [op])
+    else earlier.push(op)
+  }
+
+  #addStep(event: StepOp['event']): StepOp {
+    const op: StepOp = { event, chunks: [] }
+    this.steps.push(op)
+    this.#ops.set(event.seq, op)
+    return op
+  }
+
+  #deliver(event: DeliveryEvent): void {
+    const own = this.#ops.get(event.op)
+    const op = own ?? this.#requestOn(event)
+    // The end of a connection is news to a request only while it has no answer at all.
+    const isNews = own !== undefined || isChunk(event) || op?.chunks.length === 0
+    // A synchronous answer comes in the middle of running code and starts nothing.
+    if (!this.#syncCalls.has(event.op)) {
+      this.trace.push({ type: 'delivery', op: isNews ? (op?.event.seq ?? event.op) : event.op })
+    }
+    if (op === undefined) return
+    const mark = { seq: event.seq, at: event.at }
+    if (isNews) op.last = mark
+    if (event.type === 'response') op.response = event
+    else if (event.type === 'result') op.result = event
+    else if (isChunk(event)) {
+      op.chunks.push(event.pipe === undefined ? mark : { ...mark, pipe: event.pipe })
+    } else if (isFinal(event)) op.end ??= mark
+    if (event.type === 'deliver' && event.part === 'exit') op.exit = event.value
+    if (event.type !== 'response' && event.error !== undefined) op.failure ??= event.error
+  }
+
+  /**
+   * The request that something on a socket is about: the latest on it. A
+   * connection that fails before it carried any becomes a step itself.
+   */
+  #requestOn(event: DeliveryEvent): StepOp | undefined {
+    const request = this.bySocket.get(event.op)?.at(-1)
+    if (request !== undefined) return request
+    const socket = this.#sockets.get(event.op)
+    if (socket === undefined || event.type !== 'deliver' || event.part !== 'error') return undefined
+    socket.entry.role = 'step'
+    const op = this.#addStep(socket.event)
+    this.steps.sort((left, right) => seqOf(left) - seqOf(right))
+    return op
+  }
+}
+
+const isChunk = (event: DeliveryEvent): event is DeliverEvent =>
+  event.type === 'deliver' && event.part === 'chunk'
+
+const seqOf = (step: StepOp | NoteEvent): number => ('event' in step ? step.event.seq : step.seq)
+
+const isStep = (event: InitiationEvent): event is RequestEvent | CallEvent =>
+  event.type === 'request' ||
+  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
+
+const roleOf = (event: InitiationEvent): StartEntry['role'] => {
+  if (event.type === 'call' && event.sync === true) return 'instant'
+  if (isStep(event)) return 'step'
+  return event.type === 'socket' || (event.type === 'timer' && event.kind === 'interval')
+    ? 'background'
+    : 'other'
+}
+
+/** The end of one pipe of a child process is not yet its own end. */
+const isFinal = ({ part, pipe }: DeliverEvent): boolean =>
+  part === 'exit' || part === 'close' || part === 'error' || (part === 'end' && pipe === undefined)

@@ -1,0 +1,211 @@
+import { decodeBody } from '../event-body.js'
+import type {
+  NoteEvent,
+  OutputEvent,
+  RecordedError,
+  RequestEvent,
+  CallEvent,
+  SocketEvent,
+  TapeEvent,
+} from '../events.js'
+import type { PriceTable } from '../prices.js'
+import { CallStep } from './call-step.js'
+import { ConnectionStep } from './connection-step.js'
+import { continuesConversation } from './conversation.js'
+import type { BodyDecoders } from './http-answer.js'
+import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
+import { MarkStep } from './mark-step.js'
+import { RequestStep } from './request-step.js'
+import { indexRun, type RunIndex, type StepOp } from './run-index.js'
+import type { StepBase, StepContext } from './step-base.js'
+import type { Step } from './step.js'
+import type { TapeLike } from './tape-like.js'
+import { linkTools, type ToolLinks } from './tool-links.js'
+import { sumSteps, type RunTotals } from './totals.js'
+
+/** Decompressors for answers recorded below `fetch`, and prices that come before the built-in ones. */
+export interface ReadOptions extends BodyDecoders {
+  readonly prices?: PriceTable
+}
+
+/** Something the recorder met and does not capture, with how often. */
+export interface BoundaryNote {
+  readonly name: string
+  readonly site: string | undefined
+  readonly text: string | undefined
+  readonly count: number
+}
+
+/**
+ * A run as people want to see it. Making one reads every event and no body;
+ * what needs bodies is read when first asked for.
+ */
+export class RunView {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: number
+  readonly durationMs: number
+  /** `truncated`: killed, or still going on. */
+  readonly status: TapeLike['status']
+  readonly exit:
+    | { readonly code?: number; readonly signal?: string; readonly error?: RecordedError }
+    | undefined
+  readonly node: string
+  /** Set on a branch. */
+  readonly parent: TapeLike['run']['parent']
+  readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
+  /** Steps that stand on the tape themselves, numbered from 1. */
+  readonly recordedSteps: readonly Step[]
+  readonly #tape: TapeLike
+  readonly #index: RunIndex
+  readonly #recorded: readonly StepBase[]
+  readonly #context: StepContext
+  #assignment: LaneAssignment | undefined
+  #links: ToolLinks | undefined
+  #steps: readonly Step[] | undefined
+  #totals: RunTotals | undefined
+
+  constructor(tape: TapeLike, { prices = {}, ...decoders }: ReadOptions) {
+    const index = indexRun(tape)
+    this.#tape = tape
+    this.#index = index
+    this.#context = {
+      tape,
+      index,
+      decoders,
+      prices,
+      laneOf: (seq) => this.#laneAssignment().laneOf.get(seq) ?? 0,
+      wasHeard: (seq) => this.#laneAssignment().causes.has(seq),
+      askedBy: (seq) => this.#toolLinks().askedBy.get(seq),
+    }
+    this.#recorded = index.steps.map((source, position) => this.#makeStep(source, position + 1))
+    this.recordedSteps = this.#recorded
+    const { id, name, startedAt, node, parent } = tape.run
+    this.id = id
+    this.name = name
+    this.startedAt = startedAt
+    this.durationMs = index.end?.at ?? index.lastAt
+    this.status = tape.status
+    this.exit = exitOf(index)
+    this.node = node
+    this.parent = parent
+    this.counts = index.counts
+  }
+
+  /** All steps, with the tool calls that are only seen in the conversation. Reads all answers of models. */
+  get steps(): readonly Step[] {
+    this.#steps ??= mergeByPlace(this.#recorded, this.#toolLinks().inferred)
+    return this.#steps
+  }
+
+  get lanes(): readonly Lane[] {
+    return this.#laneAssignment().lanes
+  }
+
+  get totals(): RunTotals {
+    return (this.#totals ??= sumSteps(this.steps))
+  }
+
+  /** What was not captured, each kind once. */
+  get boundaryNotes(): readonly BoundaryNote[] {
+    return groupNotes(this.#index.notes)
+  }
+
+  get outputs(): readonly OutputEvent[] {
+    return this.#index.outputs
+  }
+
+  /** Bytes of one output event. */
+  outputBytes(output: OutputEvent): Uint8Array {
+    return this.#tape.body(output.seq)
+  }
+
+  /** What a function run returned. */
+  result(): unknown {
+    const { end } = this.#index
+    return end?.as === undefined ? undefined : decodeBody(end.as, this.#tape.body(end.seq))
+  }
+
+  /** The step of a number or label. */
+  step(label: number | string): Step | undefined {
+    const wanted = String(label)
+    return this.#recorded[Number(wanted) - 1] ?? this.steps.find((step) => step.label === wanted)
+  }
+
+  /** The run in short, for `--json`; steps are listed by those who want them. */
+  toJSON(): Record<string, unknown> {
+    const { id, name, startedAt, durationMs, status, exit, node, parent, counts } = this
+    const { totals, boundaryNotes } = this
+    return {
+      id,
+      name,
+      startedAt,
+      durationMs,
+      status,
+      exit,
+      node,
+      parent,
+      counts,
+      totals,
+      boundaryNotes,
+    }
+  }
+
+  #makeStep(source: StepOp | NoteEvent, number: number): StepBase {
+    if (!('event' in source)) return new MarkStep(this.#context, number, source)
+    if (isOp<RequestEvent>(source, 'request')) return new RequestStep(this.#context, number, source)
+    if (isOp<CallEvent>(source, 'call')) return new CallStep(this.#context, number, source)
+    return new ConnectionStep(this.#context, number, source as StepOp & { event: SocketEvent })
+  }
+
+  #laneAssignment(): LaneAssignment {
+    if (this.#assignment === undefined) {
+      const bySeq = new Map(this.#recorded.map((step) => [step.seq, step]))
+      const stepsOf = (seqs: readonly number[]): StepBase[] =>
+        seqs.map((seq) => bySeq.get(seq)).filter((step) => step !== undefined)
+      this.#assignment = assignLanes(this.#index.trace, {
+        continues: (op, earlier) => {
+          const step = bySeq.get(op)
+          return step !== undefined && continuesConversation(step, stepsOf(earlier))
+        },
+      })
+    }
+    return this.#assignment
+  }
+
+  #toolLinks(): ToolLinks {
+    return (this.#links ??= linkTools(this.#context, this.#recorded))
+  }
+}
+
+const isOp = <E extends StepOp['event']>(
+  op: StepOp,
+  type: E['type'],
+): op is StepOp & { readonly event: E } => op.event.type === type
+
+const exitOf = ({ end }: RunIndex): RunView['exit'] => {
+  if (end === undefined) return undefined
+  const { exitCode, signal, error } = end
+  return {
+    ...(exitCode !== undefined && { code: exitCode }),
+    ...(signal !== undefined && { signal }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** Inferred steps stand behind the answer that asks for them. */
+const mergeByPlace = (recorded: readonly Step[], inferred: readonly Step[]): Step[] =>
+  [...recorded, ...inferred].toSorted(
+    (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
+  )
+
+const groupNotes = (notes: readonly NoteEvent[]): BoundaryNote[] => {
+  const groups = new Map<string, BoundaryNote>()
+  for (const { kind, name, site, text } of notes) {
+    if (kind !== 'boundary') continue
+    const key = JSON.stringify([name, site, text])
+    const count = (groups.get(key)?.count ?? 0) + 1
+    groups.set(key, { name, site, text, count })
+  }
+  return [...groups.values()]
+}

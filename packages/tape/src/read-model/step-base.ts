@@ -1,0 +1,123 @@
+import type { RecordedError } from '../events.js'
+import type { PriceTable } from '../prices.js'
+import type { BodyDecoders } from './http-answer.js'
+import type { RunIndex } from './run-index.js'
+import { summarizeStep, type Step, type StepKind, type StepState } from './step.js'
+import type { TapeLike } from './tape-like.js'
+
+/** What every step of a run shares. */
+export interface StepContext {
+  readonly tape: TapeLike
+  readonly index: RunIndex
+  readonly decoders: BodyDecoders
+  readonly prices: PriceTable
+  readonly laneOf: (seq: number) => number
+  /** Whether the agent went on because of this operation's answer. */
+  readonly wasHeard: (seq: number) => boolean
+  /** Label of the model step that asked for a tool call. */
+  readonly askedBy: (seq: number) => string | undefined
+}
+
+/** The fields that most steps leave empty. */
+export abstract class StepBase implements Step {
+  abstract readonly kind: StepKind
+  abstract readonly title: string
+  abstract readonly state: StepState
+  abstract readonly error: string | undefined
+  abstract readonly latencyMs: number | undefined
+  readonly number: number
+  readonly label: string
+  readonly seq: number
+  readonly at: number
+  readonly startedAt: number
+  readonly site: string | undefined
+  readonly inferred: boolean = false
+  protected readonly context: StepContext
+
+  constructor(
+    context: StepContext,
+    number: number,
+    event: { readonly seq: number; readonly at: number; readonly site?: string },
+    label = String(number),
+  ) {
+    this.context = context
+    this.number = number
+    this.label = label
+    this.seq = event.seq
+    this.at = event.at
+    this.startedAt = context.tape.run.startedAt + event.at
+    this.site = event.site
+  }
+
+  get lane(): number {
+    return this.context.laneOf(this.seq)
+  }
+
+  get parent(): string | undefined {
+    return undefined
+  }
+
+  get answerSeqs(): readonly number[] {
+    return []
+  }
+
+  get timeToFirstChunkMs(): number | undefined {
+    return undefined
+  }
+
+  get provider(): string | undefined {
+    return undefined
+  }
+
+  get model(): string | undefined {
+    return undefined
+  }
+
+  get toolCalls(): Step['toolCalls'] {
+    return []
+  }
+
+  get usage(): Step['usage'] {
+    return undefined
+  }
+
+  get costUsd(): number | undefined {
+    return undefined
+  }
+
+  get finishReason(): string | undefined {
+    return undefined
+  }
+
+  exchange(): ReturnType<Step['exchange']> {
+    return undefined
+  }
+
+  call(): ReturnType<Step['call']> {
+    return undefined
+  }
+
+  toJSON(): Record<string, unknown> {
+    return summarizeStep(this)
+  }
+
+  /** State of an operation whose answer is missing or cut off. */
+  protected unansweredState(): StepState {
+    const wasKilled = this.context.tape.status === 'truncated'
+    return wasKilled && !this.context.wasHeard(this.seq) ? 'in doubt' : 'aborted'
+  }
+}
+
+/** An error as one line. */
+export const describeError = (error: RecordedError): string => {
+  const text = error.thrown === undefined ? error.message : JSON.stringify(error.thrown)
+  const name = error.name || error.class
+  const code =
+    error.code === undefined || text.includes(String(error.code)) ? '' : ` (${error.code})`
+  const cause = error.cause === undefined ? '' : ` ← ${describeError(error.cause)}`
+  return `${name}: ${text}${code}${cause}`
+}
+
+/** An agent gives up by aborting; that is no failure of the other side. */
+export const failureState = (error: RecordedError): StepState =>
+  error.name === 'AbortError' || error.code === 'ABORT_ERR' ? 'aborted' : 'failed'

@@ -1,0 +1,99 @@
+import type { RecordedError } from '../events.js'
+import type { ToolCallPart } from '../providers/message.js'
+import type { Usage } from '../providers/usage.js'
+import type { Exchange } from './exchange.js'
+
+/** What kind of boundary a step is. Draws, timers and file reads are events, not steps. */
+export type StepKind = 'model' | 'tool' | 'http' | 'process' | 'mark'
+
+/**
+ * `failed`: an error or a status of 400 and above. `aborted`: the agent gave up
+ * on it. `in doubt`: it left, the run was killed, and whether it had its effect
+ * is not on the tape.
+ */
+export type StepState = 'done' | 'failed' | 'aborted' | 'in doubt'
+
+/** Arguments and answer of a tool or a child process. */
+export interface CallDetail {
+  readonly name: string
+  readonly args: unknown
+  /** `undefined` when there is no answer, or it failed. */
+  readonly result: unknown
+  readonly error: RecordedError | undefined
+  /** What a child process wrote, as it came. */
+  readonly output: readonly {
+    readonly at: number
+    readonly pipe: number
+    readonly bytes: Uint8Array
+  }[]
+}
+
+/**
+ * One numbered boundary of a run. Cheap to make: titles, states and all that
+ * needs a body is read when first asked for.
+ */
+export interface Step {
+  /** From 1, in the order steps started. An inferred step has the number of the model step that asked for it. */
+  readonly number: number
+  /** The number as text; `3.1` for the first step inferred from step 3. Unique in a run. */
+  readonly label: string
+  /** Event that starts it; for an inferred step the event that asks for it. */
+  readonly seq: number
+  readonly kind: StepKind
+  /** One short line for people. */
+  readonly title: string
+  readonly state: StepState
+  /** One line about what went wrong. */
+  readonly error: string | undefined
+  /** Milliseconds since the run started, and wall clock. */
+  readonly at: number
+  readonly startedAt: number
+  /** From its start to its last delivery. */
+  readonly latencyMs: number | undefined
+  readonly timeToFirstChunkMs: number | undefined
+  readonly lane: number
+  /** Label of the step that asked for it. */
+  readonly parent: string | undefined
+  /** Where in the agent's code, as `file:line:column`. */
+  readonly site: string | undefined
+  /** Events that carry the answer. */
+  readonly answerSeqs: readonly number[]
+  /** Not recorded itself, but seen in the conversation: there is no event to fork at. */
+  readonly inferred: boolean
+  readonly provider: string | undefined
+  readonly model: string | undefined
+  /** Tool calls the model asked for. */
+  readonly toolCalls: readonly ToolCallPart[]
+  readonly usage: Usage | undefined
+  /** `undefined` when it is not known. */
+  readonly costUsd: number | undefined
+  readonly finishReason: string | undefined
+  /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
+  exchange(): Exchange | undefined
+  /** For tool and process steps. */
+  call(): CallDetail | undefined
+}
+
+/** The fields of a step that need no drilling down, for `--json`. */
+export const summarizeStep = (step: Step): Record<string, unknown> => ({
+  number: step.number,
+  label: step.label,
+  seq: step.seq,
+  kind: step.kind,
+  title: step.title,
+  state: step.state,
+  error: step.error,
+  at: step.at,
+  latencyMs: step.latencyMs,
+  timeToFirstChunkMs: step.timeToFirstChunkMs,
+  lane: step.lane,
+  parent: step.parent,
+  site: step.site,
+  inferred: step.inferred,
+  provider: step.provider,
+  model: step.model,
+  toolCalls: step.toolCalls.map(({ id, name, args }) => ({ id, name, args })),
+  usage: step.usage,
+  costUsd: step.costUsd,
+  finishReason: step.finishReason,
+})

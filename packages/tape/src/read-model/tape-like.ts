@@ -1,0 +1,12 @@
+import type { RunDetails, RunEvent, TapeEvent } from '../events.js'
+
+/** What the read model needs of a tape; `Tape` is one, a list of events in a test another. */
+export interface TapeLike {
+  readonly run: RunEvent
+  readonly details: RunDetails
+  readonly count: number
+  readonly status: 'sealed' | 'ended' | 'truncated'
+  event(seq: number): TapeEvent
+  events(from?: number, to?: number): Iterable<TapeEvent>
+  body(seq: number): Uint8Array
+}
