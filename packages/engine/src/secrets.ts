@@ -10,9 +10,11 @@ export class SecretMask {
   readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
 
   add(name: string, value: string): void {
-    const placeholder = placeholderFor(name)
+    const placeholder = placeholderFor(name, value)
     if (value.length < SHORTEST_SECRET || value === placeholder) return
     this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    const { password } = urlOf(value) ?? {}
+    if (password) this.add(`${name}_PASSWORD`, decodeURIComponent(password))
   }
 
   /** Hides a value that has no name, like a cookie's, behind as many `x`. */
@@ -49,8 +51,34 @@ export class SecretMask {
 
 const SHORTEST_SECRET = 8
 
-/** What stands on the tape, and in a replayed environment, for a secret variable. */
-export const placeholderFor = (name: string): string => `retake-hidden-${name}`
+/**
+ * What stands on the tape, and in a replayed environment, for a secret variable.
+ * It keeps the shape that programs check: a URL stays a URL, JSON stays JSON, a
+ * short prefix like `sk-` stays.
+ */
+export function placeholderFor(name: string, value: string): string {
+  const hidden = `retake-hidden-${name}`
+  if (value.includes(hidden)) return value
+  const url = urlOf(value)
+  if (url?.password) return value.replace(url.password, hidden)
+  if (url) return `${url.protocol}//${url.host}/${hidden}`
+  if (value.startsWith('{')) return hideLeaves(value, hidden)
+  return (/^[a-z]{2,6}[-_]/i.exec(value)?.[0] ?? '') + hidden
+}
+
+function urlOf(value: string): URL | undefined {
+  return value.includes('://') && URL.canParse(value) ? new URL(value) : undefined
+}
+
+function hideLeaves(json: string, hidden: string): string {
+  try {
+    return JSON.stringify(JSON.parse(json), (_, leaf: unknown) =>
+      typeof leaf === 'string' && leaf.length >= SHORTEST_SECRET ? hidden : leaf,
+    )
+  } catch {
+    return hidden
+  }
+}
 
 const SECRET_NAME =
   /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
@@ -66,7 +94,7 @@ export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string
   const masked: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name.startsWith('RETAKE_')) continue
-    masked[name] = looksSecret(name) && value !== '' ? placeholderFor(name) : value
+    masked[name] = looksSecret(name) && value !== '' ? placeholderFor(name, value) : value
   }
   return masked
 }

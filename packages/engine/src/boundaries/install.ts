@@ -9,10 +9,12 @@ import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
+import { patchProcessKill } from './process-kill.js'
 import { patchRandom } from './random.js'
 import { patchSockets } from './sockets.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
+import { patchWorker } from './worker.js'
 import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
@@ -34,6 +36,8 @@ export function install(): void {
     patchHttpAgent(),
     patchSockets(),
     patchChildProcess(),
+    patchProcessKill(),
+    patchWorker(),
     patchOrderedWork(),
     patchZlibStreams(),
     patchOutput(),

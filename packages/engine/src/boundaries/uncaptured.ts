@@ -70,11 +70,6 @@ export function patchUncaptured(): Undo {
       'messages between threads are not captured',
       messagePortsInUse,
     ),
-    refuseClass(
-      worker,
-      'Worker',
-      'the code of another thread is not captured; put the work into tool()',
-    ),
     refuse(dgram, 'createSocket', 'dgram.createSocket', 'datagrams are not captured'),
     refuse(
       net.Server.prototype,
@@ -141,17 +136,4 @@ function reportClass(
     },
   })
   return replace(target, name, Reported)
-}
-
-function refuseClass(target: object, name: string, text: string): Undo {
-  const Native = (target as Record<string, unknown>)[name] as Constructor
-  const Refused = new Proxy(Native, {
-    construct(native, args, newTarget) {
-      const session = currentSession()
-      if (session?.replaying === true) throw errors.notReplayable(name)
-      if (session !== undefined) note(name, text)
-      return Reflect.construct(native, args, newTarget) as object
-    },
-  })
-  return replace(target, name, Refused)
 }

@@ -9,6 +9,7 @@ import { maskedEnvironment } from '../secrets.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { describeTerminal } from './terminal-facts.js'
 import { onProcessExit } from './process-exit.js'
+import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
 
 /** Records this whole process on a new tape, until it exits. */
@@ -39,5 +40,6 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
   onProcessExit((exitCode) => session.finish({ exitCode, ...(error && { error }) }))
+  captureSignals(session)
   adoptProcess(session)
 }

@@ -9,6 +9,7 @@ import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { ReplaySession } from '../sessions/replay-session.js'
 import { onProcessExit } from './process-exit.js'
+import { captureSignals } from './signals.js'
 import { imitateTerminal } from './terminal-facts.js'
 
 /** Captured before the file boundary is patched. */
@@ -55,6 +56,7 @@ export function replayProcess(task: ReplayTask): void {
     process.exitCode = exitCodeOf(agents)
     report(process.exitCode)
   })
+  captureSignals(session)
   adoptProcess(session)
 }
 
