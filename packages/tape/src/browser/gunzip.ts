@@ -1,0 +1,37 @@
+import { crc32 } from './crc32.js'
+import { inflateAt } from './inflate.js'
+
+/** Unpacks gzip data (RFC 1952), all of its members, and checks their CRCs. */
+export function gunzip(bytes: Uint8Array): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const members: Uint8Array[] = []
+  for (let at = 0; at === 0 || isMember(bytes, at);) {
+    const { output, end } = inflateAt(bytes, headerEnd(bytes, at))
+    const isWhole =
+      end + 8 <= bytes.length &&
+      view.getUint32(end, true) === crc32(output) &&
+      view.getUint32(end + 4, true) === output.length >>> 0
+    if (!isWhole) throw new Error('gzip data does not have its recorded CRC and length')
+    members.push(output)
+    at = end + 8
+  }
+  const output = new Uint8Array(members.reduce((sum, member) => sum + member.length, 0))
+  let size = 0
+  for (const member of members) {
+    output.set(member, size)
+    size += member.length
+  }
+  return output
+}
+
+const isMember = (bytes: Uint8Array, at: number): boolean =>
+  bytes[at] === 0x1f && bytes[at + 1] === 0x8b && bytes[at + 2] === 8
+
+function headerEnd(bytes: Uint8Array, at: number): number {
+  if (!isMember(bytes, at)) throw new Error('not gzip data')
+  const flags = bytes[at + 3] ?? 0
+  let end = at + 10
+  if (flags & 4) end += 2 + (bytes[end] ?? 0) + 256 * (bytes[end + 1] ?? 0)
+  for (const text of [8, 16]) if (flags & text) end = bytes.indexOf(0, end) + 1
+  return flags & 2 ? end + 2 : end
+}

@@ -1,0 +1,2 @@
+export { browserDoor } from './browser-door.js'
+export { readTape } from './read-tape.js'
