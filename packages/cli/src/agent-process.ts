@@ -3,7 +3,7 @@ import type { StdioOptions } from 'node:child_process'
 import { agentNotStarted } from './errors.js'
 
 export interface AgentProcess {
-  /** Retake's own flags for Node; they stand first, so that they can be hidden from the agent. */
+  /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */
   readonly retakeFlags: readonly string[]
   /** Flags the user asked for. */
   readonly nodeArgs: readonly string[]
@@ -37,7 +37,7 @@ export function preloadFlags(entry: string): string[] {
 export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
   const child = spawn(
     process.execPath,
-    [...agent.retakeFlags, ...agent.nodeArgs, agent.entry, ...agent.args],
+    [...agent.nodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args],
     { cwd: agent.cwd, env: agent.env, stdio: agent.stdio },
   )
   const stopForwarding = forwardSignals((signal) => child.kill(signal))

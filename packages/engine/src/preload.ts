@@ -15,7 +15,7 @@ import type { ProcessTask } from './process-task.js'
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
   // Children that the agent starts with its own `execArgv` must not load this file.
-  process.execArgv.splice(0, task.flagCount)
+  process.execArgv.splice(process.execArgv.length - task.flagCount)
   await warmUpFetch()
   try {
     if (task.mode === 'record') recordProcess(task)

@@ -3,7 +3,7 @@
  * `RETAKE_SESSION` and removed from the environment before agent code runs.
  */
 export type ProcessTask = (RecordTask | ReplayTask) & {
-  /** How many of Node's own flags, from the first, were added by Retake. */
+  /** How many of Node's own flags, counted from the last, were added by Retake. */
   readonly flagCount: number
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
