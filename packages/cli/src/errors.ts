@@ -69,6 +69,14 @@ export const ambiguousRun = (name: string, ids: readonly string[]): RetakeError 
     'Give more letters of the id, or say `last`.',
   )
 
+export const noSuchStep = (run: string, step: string, count: number): RetakeError =>
+  new RetakeError(
+    'NO_SUCH_STEP',
+    `Run ${run} has no step ${step}.`,
+    count === 0 ? 'It has no steps at all.' : `Its steps are numbered 1 to ${count}.`,
+    `\`retake show ${run}\` lists them.`,
+  )
+
 export const notAProcessRun = (id: string): RetakeError =>
   new RetakeError(
     'NOT_A_PROCESS_RUN',

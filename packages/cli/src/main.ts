@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { unknownVerb } from './errors.js'
+import { WRONG_USAGE } from './exit-codes.js'
 import { generalHelp, verbHelp } from './help.js'
 import { closestName } from './closest-name.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
@@ -21,7 +22,7 @@ async function run(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
   try {
     if (first === '--version' || first === '-v' || first === '-V') return print(version())
-    if (first === undefined) return print(generalHelp(), 2)
+    if (first === undefined) return print(generalHelp(), WRONG_USAGE)
     if (first === '--help' || first === '-h') return print(generalHelp())
     if (first === 'help')
       return print(rest[0] === undefined ? generalHelp() : verbHelp(find(rest[0])))

@@ -1,6 +1,7 @@
 import { RetakeError } from '@retake/engine'
 import { TapeError } from '@retake/tape'
 import { UsageError } from './errors.js'
+import { WRONG_USAGE } from './exit-codes.js'
 import { painter } from './terminal.js'
 
 /** The four things every error of Retake can say. */
@@ -18,7 +19,8 @@ export function explain(error: unknown): Explained | undefined {
   return { code, what, why, fix }
 }
 
-export const exitCodeOf = (error: unknown): number => (error instanceof UsageError ? 2 : 1)
+export const exitCodeOf = (error: unknown): number =>
+  error instanceof UsageError ? WRONG_USAGE : 1
 
 /** Four short lines, no stack trace. */
 export function errorLines({ code, what, why, fix }: Explained): string {

@@ -8,6 +8,7 @@ import { preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { agentMissing, agentNotAFile } from './errors.js'
 import type { Explained } from './print-error.js'
+import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
 
 export interface Recording extends AgentEnd {
@@ -32,6 +33,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
   store.prepare()
   const id = newRunId()
   const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
   const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
   try {
     const retakeFlags = preloadFlags(entry)
@@ -58,6 +60,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
     throwFailure(failure)
     return { ...end, id, tape }
   } finally {
+    unmark()
     rmSync(temporary, { recursive: true, force: true })
   }
 }

@@ -1,17 +1,16 @@
 import { openTape } from '@retake/tape/node'
 import type { Recording } from './record-agent.js'
 import { duration } from './duration.js'
+import { plural } from './facts.js'
 import { painter } from './terminal.js'
+import { viewRun } from './view-run.js'
 
 /** What came of a recording, in one or two lines. */
 export function recordingLine(recording: Recording): string {
   const paint = painter(process.stderr)
   const { steps, ms, cutOff } = factsOf(recording)
-  const facts = [
-    `${steps} ${steps === 1 ? 'step' : 'steps'}`,
-    duration(ms),
-    'retake show last',
-  ].join(' · ')
+  const exit = recording.code === 0 || recording.signal ? [] : [`exit code ${recording.code}`]
+  const facts = [...exit, plural(steps, 'step'), duration(ms), 'retake show last'].join(' · ')
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${facts}`
   if (!cutOff) return line
   return `${line}\n${paint('yellow', 'cut off')} ${how(recording)}; the tape holds everything up to there`
@@ -27,12 +26,10 @@ const how = ({ signal }: Recording): string =>
     : 'the agent ended without a chance to finish its tape'
 
 function factsOf({ tape: file }: Recording): { steps: number; ms: number; cutOff: boolean } {
-  const tape = openTape(file)
-  let steps = 0
-  let ms = 0
-  for (const event of tape.events()) {
-    if (event.type === 'request' || (event.type === 'call' && event.kind === 'tool')) steps += 1
-    ms = event.at
+  const view = viewRun(openTape(file))
+  return {
+    steps: view.recordedSteps.length,
+    ms: view.durationMs,
+    cutOff: view.status === 'truncated',
   }
-  return { steps, ms, cutOff: tape.status === 'truncated' }
 }

@@ -11,3 +11,9 @@ export function painter(stream: NodeJS.WriteStream): Paint {
 
 /** How wide text may be; 80 where nobody knows. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
+
+/** How something is to be printed. */
+export interface Look {
+  readonly paint: Paint
+  readonly width: number
+}

@@ -1,5 +1,10 @@
 import type { Verb } from '../verb.js'
+import { exportRun } from './export.js'
+import { list } from './list.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
+import { show } from './show.js'
+import { verify } from './verify.js'
 
-export const verbs: readonly Verb[] = [record, replay]
+/** In the order a newcomer needs them. */
+export const verbs: readonly Verb[] = [record, list, show, replay, verify, exportRun]

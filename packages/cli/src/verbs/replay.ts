@@ -1,13 +1,13 @@
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors.js'
+import { FOUND } from '../exit-codes.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
+import { painter, widthOf } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
-
-export const FOUND = 3
 
 export const replay: Verb = {
   name: 'replay',
@@ -48,10 +48,11 @@ Examples:
       nodeArgs: texts(values, 'node-arg'),
       ...(json && { stdio: ['ignore', process.stderr, process.stderr] as const }),
     })
+    const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
     const identical = replayed.divergences.length === 0
     if (json)
       console.log(JSON.stringify({ run: tape.run.id, identical, ...replayed }, undefined, 2))
-    else process.stderr.write(replayReceipt(tape, replayed))
+    else process.stderr.write(`${replayReceipt(tape, replayed, look).join('\n')}\n`)
     if (!identical) return FOUND
     if (replayed.signal) return signalExitCode(replayed.signal)
     return replayed.cutOff ? 0 : replayed.exitCode

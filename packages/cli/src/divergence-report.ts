@@ -1,0 +1,64 @@
+import type { Divergence, Mismatch } from '@retake/engine'
+import { fromHere } from './from-here.js'
+import { excerpts } from './text-diff.js'
+import type { Excerpt } from './text-diff.js'
+import type { Look, Paint, Style } from './terminal.js'
+import { wrap } from './wrap.js'
+
+export interface DivergencePlace {
+  /** Number of events on the tape. */
+  readonly events: number
+  /** The step it happened in, in words. */
+  readonly step?: string
+  /** How to record the program again. */
+  readonly again: string
+}
+
+/** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
+export function divergenceReport(
+  divergence: Divergence,
+  place: DivergencePlace,
+  { paint, width }: Look,
+): string[] {
+  const { seq, summary, explanation, mismatches, site } = divergence
+  const step = place.step === undefined ? '' : ` · ${place.step}`
+  return [
+    `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
+    ...wrap(upperFirst(summary), width - 2).map((line) => `  ${line}`),
+    ...wrap(explanation, width - 2).map((line) => `  ${line}`),
+    ...mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
+    '',
+    ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
+    `  fix  Undo the change, or record again:`,
+    `       ${place.again}`,
+  ]
+}
+
+function mismatchLines(
+  { field, recorded, current }: Mismatch,
+  paint: Paint,
+  width: number,
+): string[] {
+  const [before, now] = excerpts(show(recorded), show(current), width - 6)
+  return [
+    `  ${paint('bold', field)}`,
+    line('-', 'red', before, paint),
+    line('+', 'green', now, paint),
+  ]
+}
+
+function line(
+  sign: string,
+  style: Style,
+  { before, differs, after }: Excerpt,
+  paint: Paint,
+): string {
+  return `  ${paint(style, `${sign} ${before}`)}${differs && paint('bold', paint(style, differs))}${paint(style, after)}`
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return '(nothing)'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,0 +1,83 @@
+import type { BoundaryNote, RunView, Step } from '@retake/tape'
+import { duration } from './duration.js'
+import { fromHere } from './from-here.js'
+import { cost, localTime, plural } from './facts.js'
+import { statusOf } from './run-summary.js'
+import { table } from './table.js'
+import type { Look, Paint } from './terminal.js'
+import { wrap } from './wrap.js'
+
+/** A run for a person: what it was, its steps, and what was not captured. */
+export function runLines(view: RunView, path: string, { paint, width }: Look): string[] {
+  const lanes = view.lanes.length > 1
+  const rows = view.steps.map((step) => stepRow(step, lanes, paint))
+  const header = ['step', 'at', 'took', ...(lanes ? ['lane'] : []), 'kind', ''].map((cell) =>
+    paint('dim', cell),
+  )
+  return [
+    ...headLines(view, path, paint),
+    '',
+    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width)),
+    ...noteLines(view.boundaryNotes, { paint, width }),
+  ]
+}
+
+function headLines(view: RunView, path: string, paint: Paint): string[] {
+  const { totals } = view
+  const tokens = totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite
+  return [
+    `${paint('bold', view.id)}  ${view.name}`,
+    [
+      endOf(view, path),
+      localTime(view.startedAt),
+      duration(view.durationMs),
+      `Node ${view.node.slice(1)}`,
+    ].join(' · '),
+    [
+      plural(totals.modelCalls, 'model call'),
+      plural(totals.toolCalls, 'tool call'),
+      ...(totals.modelCalls > 0
+        ? [`${tokens} tokens in, ${totals.usage.output} out`, costOf(view)]
+        : []),
+      plural(
+        Object.values(view.counts).reduce((sum, count) => sum + count, 0),
+        'event',
+      ),
+    ].join(' · '),
+  ]
+}
+
+const costOf = ({ totals }: RunView): string =>
+  totals.costUsd === undefined ? 'cost unknown' : cost(totals.costUsd)
+
+function endOf(view: RunView, path: string): string {
+  const status = statusOf(view, path)
+  const { exit } = view
+  if (exit?.error !== undefined)
+    return `${status}: ${exit.error.name}: ${exit.error.message.split('\n')[0]}`
+  if (exit?.signal !== undefined) return `${status} by ${exit.signal}`
+  if (exit === undefined && status === 'killed') return 'killed, the recording was cut off'
+  return exit?.code ? `${status} with exit code ${exit.code}` : status
+}
+
+function stepRow(step: Step, lanes: boolean, paint: Paint): string[] {
+  const state = step.state === 'done' ? '' : `${step.state}: `
+  const marked = step.state === 'failed' ? paint('red', step.kind) : step.kind
+  return [
+    step.label,
+    duration(step.at),
+    step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
+    ...(lanes ? [String(step.lane)] : []),
+    marked,
+    state + step.title,
+  ]
+}
+
+function noteLines(notes: readonly BoundaryNote[], { paint, width }: Look): string[] {
+  if (notes.length === 0) return []
+  const lines = notes.flatMap(({ name, site, text, count }) => [
+    `  ${paint('yellow', name)}${count > 1 ? ` (${count} times)` : ''}${site === undefined ? '' : `  ${fromHere(site)}`}`,
+    ...(text === undefined ? [] : wrap(text, width - 4).map((line) => `    ${line}`)),
+  ])
+  return ['', 'Not captured:', ...lines]
+}

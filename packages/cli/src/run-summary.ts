@@ -1,0 +1,54 @@
+import { openTape } from '@retake/tape/node'
+import type { RunView } from '@retake/tape'
+import { explain } from './print-error.js'
+import type { Explained } from './print-error.js'
+import { isRecording } from './recording-mark.js'
+import { viewRun } from './view-run.js'
+
+/** How a run stands: `killed` by a signal, also when nothing could be written about it. */
+export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
+
+/** One line of `retake list`. */
+export type RunSummary =
+  | ReadableRun
+  | { readonly id: string; readonly path: string; readonly error: Explained }
+
+interface ReadableRun {
+  readonly id: string
+  readonly path: string
+  readonly name: string
+  readonly startedAt: number
+  readonly status: RunStatus
+  readonly steps: number
+  readonly durationMs: number
+  /** Undefined when the price of one of its models is not known. */
+  readonly costUsd: number | undefined
+}
+
+/** Reads what a list shows of a run; a tape that cannot be read says why. */
+export function summarizeRun(id: string, path: string): RunSummary {
+  try {
+    const view = viewRun(openTape(path))
+    return {
+      id: view.id,
+      path,
+      name: view.name,
+      startedAt: view.startedAt,
+      status: statusOf(view, path),
+      steps: view.recordedSteps.length,
+      durationMs: view.durationMs,
+      costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
+    }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    return { id, path, error: explained }
+  }
+}
+
+export function statusOf(view: RunView, path: string): RunStatus {
+  const { exit } = view
+  if (exit === undefined) return isRecording(path) ? 'recording' : 'killed'
+  if (exit.signal !== undefined) return 'killed'
+  return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
+}

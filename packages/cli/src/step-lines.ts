@@ -1,0 +1,139 @@
+import { summarizeStep } from '@retake/tape'
+import type { Exchange, Message, MessagePart, Step } from '@retake/tape'
+import { duration } from './duration.js'
+import { cost } from './facts.js'
+import { fromHere } from './from-here.js'
+import type { Look, Paint } from './terminal.js'
+
+/** One step for a person: the conversation, the request and answer, or the call and its result. */
+export function stepLines(step: Step, { paint }: Look): string[] {
+  const exchange = step.exchange()
+  const call = step.call()
+  return [
+    `${paint('bold', `step ${step.label}`)}  ${step.title}`,
+    factLine(step),
+    ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${step.error}`]),
+    ...(exchange ? exchangeLines(exchange, paint) : []),
+    ...(call
+      ? [
+          ...section('arguments', shown(call.args), paint),
+          ...section('result', shown(call.result), paint),
+        ]
+      : []),
+    ...(call && call.output.length > 0
+      ? section('output', textOf(call.output.map(({ bytes }) => bytes)), paint)
+      : []),
+  ]
+}
+
+function factLine(step: Step): string {
+  const { usage } = step
+  return [
+    step.state,
+    step.kind,
+    ...(step.provider === undefined ? [] : [step.provider]),
+    ...(step.latencyMs === undefined || step.inferred ? [] : [duration(step.latencyMs)]),
+    ...(usage === undefined
+      ? []
+      : [`${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`]),
+    ...(step.costUsd === undefined ? [] : [cost(step.costUsd)]),
+    step.inferred ? `seen in event ${step.seq}` : `event ${step.seq}`,
+    ...(step.site === undefined ? [] : [fromHere(step.site)]),
+  ].join(' · ')
+}
+
+function exchangeLines(exchange: Exchange, paint: Paint): string[] {
+  const { request, response, messages, answer } = exchange
+  if (messages.length > 0 || answer.length > 0) {
+    return [...messages, ...answer].flatMap((message) => messageLines(message, paint))
+  }
+  const target = `${request.method} ${request.url}`
+  return [
+    ...section(target, request.text ?? bytesNote(request.body), paint),
+    ...(response === undefined
+      ? section('no answer', '', paint)
+      : section(
+          `${response.status} ${response.statusText}`.trim(),
+          pretty(response.json, response.text ?? bytesNote(response.body)),
+          paint,
+        )),
+  ]
+}
+
+function messageLines({ role, parts }: Message, paint: Paint): string[] {
+  return section(role, parts.map(partText).join('\n'), paint)
+}
+
+function partText(part: MessagePart): string {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'tool_call':
+      return `→ ${part.name}(${JSON.stringify(part.args)})  ${part.id}`
+    case 'tool_result':
+      return `← ${part.id}${part.isError ? ' (error)' : ''}\n${pretty(part.content, String(part.content))}`
+    case 'reasoning':
+      return `(reasoning) ${part.text}`
+    case 'image':
+      return `(image ${part.source})`
+    case 'other':
+      return `(${part.kind}) ${JSON.stringify(part.value)}`
+  }
+}
+
+/** A titled block of text, indented. */
+function section(title: string, text: string, paint: Paint): string[] {
+  const body = text === '' ? [] : text.trimEnd().split('\n')
+  return ['', paint('cyan', title), ...body.map((line) => `  ${line}`)]
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return '(nothing)'
+  return typeof value === 'string' ? value : pretty(value, String(value))
+}
+
+const pretty = (json: unknown, otherwise: string): string =>
+  typeof json === 'object' && json !== null ? JSON.stringify(json, undefined, 2) : otherwise
+
+const bytesNote = (bytes: Uint8Array): string =>
+  bytes.length === 0 ? '' : `(${bytes.length} bytes)`
+
+const textOf = (pieces: readonly Uint8Array[]): string => Buffer.concat(pieces).toString()
+
+/** The same for programs. */
+export function stepJson(step: Step): unknown {
+  const exchange = step.exchange()
+  const call = step.call()
+  return {
+    ...summarizeStep(step),
+    ...(exchange && { exchange: exchangeJson(exchange) }),
+    ...(call && {
+      call: {
+        name: call.name,
+        args: call.args,
+        result: call.result,
+        error: call.error,
+        output: textOf(call.output.map(({ bytes }) => bytes)),
+      },
+    }),
+  }
+}
+
+function exchangeJson({ request, response, messages, answer }: Exchange): unknown {
+  return {
+    request: {
+      method: request.method,
+      url: request.url,
+      headers: request.headers,
+      body: request.json ?? request.text,
+    },
+    response: response && {
+      status: response.status,
+      headers: response.headers,
+      body: response.json ?? response.text,
+      complete: response.complete,
+    },
+    messages,
+    answer,
+  }
+}

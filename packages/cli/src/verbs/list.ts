@@ -1,0 +1,66 @@
+import { RunStore } from '../run-store.js'
+import { duration } from '../duration.js'
+import { cost, localTime } from '../facts.js'
+import { wrongUsage } from '../errors.js'
+import { summarizeRun } from '../run-summary.js'
+import type { RunStatus, RunSummary } from '../run-summary.js'
+import { table } from '../table.js'
+import { painter, widthOf } from '../terminal.js'
+import type { Paint, Style } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+export const list: Verb = {
+  name: 'list',
+  summary: 'Show the runs of this folder, newest first',
+  usage: '[options]',
+  help: `Options:
+  --dir <folder>  where the tapes are (default: .retake/runs)
+  --json          one run a line
+
+Status: done, failed (exit code or error), killed, recording.
+
+Examples:
+  retake list
+  retake list --json | jq -r 'select(.status == "failed") | .id'`,
+  options: { dir: { type: 'string' } },
+  run(values, rest) {
+    if (rest.length > 0)
+      throw wrongUsage('list', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
+    const store = new RunStore(text(values, 'dir'))
+    const runs = store.ids().map((id) => summarizeRun(id, store.pathOf(id)))
+    if (flag(values, 'json')) for (const run of runs) console.log(JSON.stringify(run))
+    else if (runs.length === 0)
+      process.stderr.write('No runs yet. Record one with: retake record <file>\n')
+    else print(runs)
+    return Promise.resolve(0)
+  },
+}
+
+const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
+
+function print(runs: readonly RunSummary[]): void {
+  const paint = painter(process.stdout)
+  const rows = runs.map((run) => {
+    if ('error' in run) return [run.id, '', paint('red', 'damaged'), '', '', '', run.error.code]
+    const { id, startedAt, status, steps, durationMs, costUsd, name } = run
+    return [
+      id,
+      localTime(startedAt),
+      painted(status, paint),
+      String(steps),
+      duration(durationMs),
+      cost(costUsd),
+      name,
+    ]
+  })
+  console.log(table([HEADER, ...rows], widthOf(process.stdout)).join('\n'))
+}
+
+const STYLES: Readonly<Record<RunStatus, Style>> = {
+  done: 'green',
+  failed: 'red',
+  killed: 'yellow',
+  recording: 'cyan',
+}
+const painted = (status: RunStatus, paint: Paint): string => paint(STYLES[status], status)

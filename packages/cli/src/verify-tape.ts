@@ -1,0 +1,76 @@
+import { openTape } from '@retake/tape/node'
+import { explain } from './print-error.js'
+import type { Explained } from './print-error.js'
+import { replayAgent } from './replay-agent.js'
+import type { Replayed } from './replay-agent.js'
+
+/** What is known about one tape after checking it. */
+export interface Verified {
+  readonly tape: string
+  readonly run?: string
+  readonly name?: string
+  readonly integrity: 'whole' | 'cut off' | 'damaged'
+  /** `not tried`: the tape is damaged, or holds a function call, which only its own program can replay. */
+  readonly replay: 'identical' | 'diverged' | 'failed' | 'not tried'
+  /** One line: what was found, or how much was checked. */
+  readonly detail: string
+  readonly ok: boolean
+  readonly events?: number
+  readonly signature?: string
+  readonly error?: Explained
+  readonly replayed?: Replayed
+}
+
+/** Checks every byte of a tape, then runs its program again and compares. */
+export async function verifyTape(file: string, options: { replay: boolean }): Promise<Verified> {
+  let checked: Verified
+  try {
+    checked = checkIntegrity(file)
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    const detail = `${explained.what} ${explained.why}`
+    return {
+      tape: file,
+      integrity: 'damaged',
+      replay: 'not tried',
+      detail,
+      ok: false,
+      error: explained,
+    }
+  }
+  return checked.ok && options.replay ? checkReplay(file, checked) : checked
+}
+
+function checkIntegrity(file: string): Verified {
+  const tape = openTape(file)
+  const { ok, count, problem, signature } = tape.verify()
+  return {
+    tape: file,
+    run: tape.run.id,
+    name: tape.run.name,
+    integrity: ok ? (tape.status === 'truncated' ? 'cut off' : 'whole') : 'damaged',
+    replay: 'not tried',
+    detail: problem ? `event ${problem.seq}: ${problem.message}` : `${count} events`,
+    ok,
+    events: count,
+    signature,
+  }
+}
+
+async function checkReplay(file: string, checked: Verified): Promise<Verified> {
+  const tape = openTape(file)
+  if (tape.run.scope === 'function')
+    return { ...checked, detail: `${checked.detail}, a function call: replay it with replay()` }
+  try {
+    const replayed = await replayAgent(tape, { stdio: 'ignore' })
+    const [divergence] = replayed.divergences
+    if (divergence === undefined) return { ...checked, replay: 'identical', replayed }
+    const detail = `event ${divergence.seq}: ${divergence.summary}`
+    return { ...checked, replay: 'diverged', detail, ok: false, replayed }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
+  }
+}

@@ -1,0 +1,20 @@
+import zlib from 'node:zlib'
+import { readRun } from '@retake/tape'
+import type { RunView, Step, Tape } from '@retake/tape'
+
+/** A tape as people want to see it, with the decompressors Node has. */
+export const viewRun = (tape: Tape): RunView =>
+  readRun(tape, {
+    gunzip: zlib.gunzipSync,
+    inflate: zlib.inflateSync,
+    brotli: zlib.brotliDecompressSync,
+  })
+
+/** The step an event belongs to: the one it starts or answers, else the last one begun by then. */
+export function stepAt(view: RunView, seq: number): Step | undefined {
+  const { recordedSteps } = view
+  return (
+    recordedSteps.find((step) => step.seq === seq || step.answerSeqs.includes(seq)) ??
+    recordedSteps.findLast((step) => step.seq <= seq)
+  )
+}
