@@ -3,39 +3,14 @@
  * `npm run test:nodes -- 22 26` chooses. Nodes come from the package registry
  * and are kept in `.nodes/`; the current one is used for its own major.
  */
-import { access, mkdir } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import { findNode } from './find-node.mjs'
 import { root, runCommand } from './run-command.mjs'
 import { runVitest } from './run-vitest.mjs'
 
 const allMajors = ['20', '22', '24', '26']
 const chosen = process.argv.slice(2)
 const majors = chosen.length > 0 ? chosen : allMajors
-
-/** Path of a Node of this major version; downloads it the first time. */
-async function findNode(major) {
-  if (process.versions.node.split('.')[0] === major) return process.execPath
-  const platform = process.platform === 'win32' ? 'win' : process.platform
-  const name = `node-${platform}-${process.arch}`
-  const prefix = join(root, '.nodes', major)
-  const path = join(prefix, 'node_modules', name, 'bin', platform === 'win' ? 'node.exe' : 'node')
-  try {
-    await access(path)
-  } catch {
-    console.log(`Getting Node ${major} (${name})`)
-    await mkdir(prefix, { recursive: true })
-    const install = ['i', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund']
-    const { ok, output } = await runCommand('npm', [
-      ...install,
-      '--prefix',
-      prefix,
-      `${name}@${major}`,
-    ])
-    if (!ok) throw new Error(`npm could not install ${name}@${major}:\n${output}`)
-    await access(path)
-  }
-  return path
-}
 
 /** One row of the table: what happened on this Node. */
 async function testOn(major) {
