@@ -298,7 +298,15 @@ function privateDispatcher(): Pick<RequestInit, 'dispatcher'> {
   return dispatcher
 }
 
-/** Loads Node's fetch before anything is patched; it reads the globals it uses when it loads. */
+/**
+ * Node loads its fetch at the first use. What that does, like compiling a
+ * parser, belongs to no run, and it must not find the globals patched.
+ */
+export function loadFetch(): void {
+  outsideRuns(() => new Response())
+}
+
+/** Loads it and waits until it is ready, so that a whole-process run starts with nothing under way. */
 export async function warmUpFetch(): Promise<void> {
   await outsideRuns(() => natives.fetch('data:text/plain,').then((response) => response.text()))
 }

@@ -1,7 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { patchChildProcess } from './child-process.js'
 import { patchClock } from './clock.js'
-import { patchFetch } from './fetch.js'
+import { loadFetch, patchFetch } from './fetch.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './http2.js'
 import { patchHttpAgent } from './http-agent.js'
@@ -26,6 +26,7 @@ let undo: Undo | undefined
  */
 export function install(): void {
   if (undo !== undefined) return
+  loadFetch()
   undo = undoAll([
     patchClock(),
     patchRandom(),
