@@ -16,7 +16,9 @@ export function currentSession(): Session | undefined {
   if (openSessions === 0) return undefined
   const store = storage.getStore()
   const session = store === undefined ? processSession : (store ?? undefined)
-  return session?.closed === false ? session : undefined
+  // What a recorded run leaves behind goes on natively. A replayed one has no way
+  // to the outside, after its end neither: its session keeps answering.
+  return session?.closed === true && !session.replaying ? undefined : session
 }
 
 /** Runs Retake's own work: nothing it touches is recorded. */
@@ -37,6 +39,7 @@ export function sessionOpened(): void {
   openSessions += 1
 }
 
+/** Only recordings: see `currentSession`. */
 export function sessionClosed(): void {
   openSessions -= 1
 }

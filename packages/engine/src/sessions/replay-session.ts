@@ -10,7 +10,7 @@ import type {
 } from '@retake/tape'
 import { errors, ReplayDiverged } from '../errors.js'
 import { natives } from '../natives.js'
-import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
+import { outsideRuns, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
 import { compareInitiation } from '../signature.js'
 import type { Mismatch } from '../signature.js'
@@ -100,6 +100,7 @@ export class ReplaySession implements Session {
   }
 
   draw<T>(kind: string, native: () => T): T {
+    if (this.#isOver()) return native()
     const event = this.#next()
     if (event?.type === 'draw' && event.kind === kind) {
       this.#advance()
@@ -111,7 +112,7 @@ export class ReplaySession implements Session {
   }
 
   perform(action: Action): Operation {
-    const event = this.#match(action.event, action.body)
+    const event = this.#isOver() ? undefined : this.#match(action.event, action.body)
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this)
     if (event === undefined) this.#performUnknown(operation)
     else if (action.reexecuted === true) {
@@ -127,7 +128,7 @@ export class ReplaySession implements Session {
   }
 
   performSync(call: SyncCall): Delivery {
-    const initiation = this.#match(call.event, call.body)
+    const initiation = this.#isOver() ? undefined : this.#match(call.event, call.body)
     if (initiation === undefined) throw errors.notOnTape(describe(call.event))
     const event = this.#next()
     if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
@@ -143,6 +144,7 @@ export class ReplaySession implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
+    if (this.#isOver()) return
     const written = this.mask(bytes)
     const event = this.#next()
     if (event?.type !== 'output' || event.stream !== stream) {
@@ -227,7 +229,6 @@ export class ReplaySession implements Session {
     if (this.closed) return
     this.closed = true
     this.#stallWatch.stop()
-    sessionClosed()
   }
 
   #compareEnd(recorded: Extract<TapeEvent, { type: 'end' }>, end: RunEnd): void {
@@ -292,7 +293,7 @@ export class ReplaySession implements Session {
     return (this.tape.bodySha(event.seq) ?? EMPTY_SHA) === current
   }
 
-  /** Observe mode: something the tape does not have. Timers and local work just run; what needs the outside fails. */
+  /** In observe mode or after the run: something the tape does not have. Timers and local work just run; what needs the outside fails. */
   #performUnknown(operation: Operation): void {
     const { event } = operation.action
     if (event.type === 'timer' || event.type === 'work') {
@@ -309,6 +310,12 @@ export class ReplaySession implements Session {
   #next(): TapeEvent | undefined {
     if (this.#log.stopped) throw this.#log.stopped
     return this.#cursor.peek()
+  }
+
+  /** The run has ended, but something it left behind goes on. After a divergence nothing does. */
+  #isOver(): boolean {
+    if (this.#log.stopped) throw this.#log.stopped
+    return this.closed
   }
 
   #advance(): void {
