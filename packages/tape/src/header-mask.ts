@@ -32,24 +32,27 @@ export class HeaderMask {
   next(byte: number): number {
     if (byte === LF) this.#lineLength = 0
     if (byte === LF || byte === CR) {
-      this.#endValue()
+      this.#report()
       return byte
     }
-    // A line that begins with a blank continues the value above it.
-    if (this.#lineLength++ === 0 && !isBlank(byte)) this.#startLine()
+    if (this.#lineLength++ === 0) {
+      // A line that begins with a blank continues the value above it.
+      if (isBlank(byte)) return byte
+      this.#startLine()
+    }
     if (this.#part === 'masked' && byte !== SEMICOLON) {
       this.#value += String.fromCharCode(byte)
       return LOWER_X
     }
-    if (this.#part === 'masked') this.#endValue()
-    else if (this.#part === 'cookie' && byte === EQUALS) this.#part = 'masked'
+    if (this.#part === 'masked') {
+      this.#report()
+      this.#part = 'open'
+    } else if (this.#part === 'cookie' && byte === EQUALS) this.#part = 'masked'
     else if (this.#part === 'name') this.#readName(byte)
     return byte
   }
 
-  #endValue(): void {
-    if (this.#part !== 'masked') return
-    this.#part = 'open'
+  #report(): void {
     if (this.#value !== '') this.onMasked(this.#value)
     this.#value = ''
   }

@@ -16,7 +16,7 @@ const RESPONSES = [
   'HTTP/1.1 100 Continue\r\n\r\n',
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n' +
     'A\r\ndata: {}\n\n\r\n1a\r\n0123456789abcdefghijklmnop\r\n0\r\n\r\n',
-  'HTTP/1.1 204 No Content\r\nSet-Cookie: a=1; Path=/\r\nset-cookie:b=2\r\n\r\n',
+  'HTTP/1.1 204 No Content\r\nSet-Cookie: a=1; Path=/\r\nset-cookie:b=22\r\n\r\n',
   'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nwait!',
   'HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n',
   'HTTP/1.1 200\r\ncontent-length: 0\r\nX-Long: one\r\n two\r\n\r\n',
@@ -190,25 +190,30 @@ describe('responses', () => {
 describe('masking', () => {
   const text = RESPONSES.join('')
   const expected = text
-    .replace('Set-Cookie: a=1; Path=/', 'Set-Cookie: xxxxxxxxxxx')
-    .replace('set-cookie:b=2', 'set-cookie:xxx')
+    .replace('Set-Cookie: a=1; Path=/', 'Set-Cookie: a=x; Path=/')
+    .replace('set-cookie:b=22', 'set-cookie:b=xx')
 
-  test('overwrites the values in place and nothing else, however the bytes are cut', () => {
-    const hooks = { maskValuesOf: ['Set-Cookie'] }
+  test('overwrites cookie values in place and nothing else, however the bytes are cut', () => {
     fc.assert(
       fc.property(cutsOf, (cuts) => {
+        const hidden: string[] = []
+        const hooks = {
+          maskValuesOf: ['Set-Cookie'],
+          onMasked: (value: string) => hidden.push(value),
+        }
         expect(scan('response', text, cuts, hooks).masked).toBe(expected)
+        expect(hidden).toEqual(['1', '22'])
       }),
     )
   })
 
   test('reaches lines that continue a value, and spares look-alikes in a body', () => {
-    const head = 'HTTP/1.1 200 OK\r\nSet-Cookie: a\r\n\tmore\r\nContent-Length: 13\r\n\r\n'
-    const { masked } = scan('response', `${head}Set-Cookie: z`, [], {
+    const head = 'HTTP/1.1 200 OK\r\nSet-Cookie: a=b=c\r\n\tmore\r\nContent-Length: 15\r\n\r\n'
+    const { masked } = scan('response', `${head}Set-Cookie: z=1`, [], {
       maskValuesOf: ['set-cookie'],
     })
     expect(masked).toBe(
-      'HTTP/1.1 200 OK\r\nSet-Cookie: x\r\nxxxxx\r\nContent-Length: 13\r\n\r\nSet-Cookie: z',
+      'HTTP/1.1 200 OK\r\nSet-Cookie: a=xxx\r\n\txxxx\r\nContent-Length: 15\r\n\r\nSet-Cookie: z=1',
     )
   })
 })

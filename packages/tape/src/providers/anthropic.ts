@@ -26,8 +26,8 @@ export const anthropic: ProviderDecoder = {
     if (method !== 'POST') return false
     if (url.pathname.endsWith('/messages')) {
       if (headers.some(([name]) => name.toLowerCase() === 'anthropic-version')) return true
-      const { messages, max_tokens } = recordOf(json())
-      return Array.isArray(messages) && typeof max_tokens === 'number'
+      const { model, messages } = recordOf(json())
+      return typeof model === 'string' && Array.isArray(messages)
     }
     const isHosted = /:(stream)?rawPredict$|\/model\/[^/]+\/invoke/i.test(url.pathname)
     return isHosted && typeof recordOf(json())['anthropic_version'] === 'string'

@@ -546,6 +546,7 @@ describe('findProvider', () => {
     ['https://forms.test/forms/7/responses', { answers: [] }, 'http'],
     ['http://127.0.0.1:4010/v1/messages', messages, 'messages'],
     ['https://mail.test/v3/box/messages', { to: 'a@b.test' }, 'http'],
+    ['https://chat.test/messages', { messages: ['hi'] }, 'http'],
     [
       'https://r.test/v1/publishers/anthropic/models/claude-x:streamRawPredict',
       { anthropic_version: 'v', ...messages },

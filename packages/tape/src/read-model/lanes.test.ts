@@ -46,6 +46,19 @@ describe('lanes', () => {
     })
   })
 
+  test("a fan-out right after a join starts from the run's own lane", () => {
+    expect(lanesOf('1 2 >1 >2 3 4 >4 6 >3 >6')).toEqual({ 0: [1, 3], '1<0': [2], '2<0': [4, 6] })
+  })
+
+  test('timers armed at a join lead to steps of the run, not of the branch that came last', () => {
+    expect(lanesOf('1 2 >1 >2 t8 t9 3 >8 4 >9 5 >3 >4 >5')).toEqual({
+      0: [1, 3],
+      '1<0': [2],
+      '2<0': [4],
+      '3<0': [5],
+    })
+  })
+
   test('a second fan-out opens new lanes', () => {
     expect(lanesOf('1 2 >2 >1 3 4 >4 >3')).toEqual({ 0: [1, 3], '1<0': [2], '2<0': [4] })
   })

@@ -74,6 +74,9 @@ class LaneReader implements LaneAssignment {
   /** Steps without any answer on the tape: open until something else happens. */
   #unanswered: { lane: number; op: number }[] = []
   #cause: number | undefined
+  #causeLane = 0
+  /** Lanes with a lower number have joined. */
+  #joinedBelow = 0
 
   constructor(trace: readonly TraceEntry[], options: LaneOptions) {
     this.#options = options
@@ -87,7 +90,7 @@ class LaneReader implements LaneAssignment {
   }
 
   #start(op: number, role: Role): void {
-    const causeLane = this.#cause === undefined ? 0 : (this.laneOf.get(this.#cause) ?? 0)
+    const causeLane = this.#causeLane
     const isCounted = role === 'step' || role === 'instant'
     const lane = isCounted ? this.#pickLane(op, role, causeLane) : causeLane
     this.laneOf.set(op, lane)
@@ -110,7 +113,11 @@ class LaneReader implements LaneAssignment {
     if (causeLane === 0 || this.#isAnotherLaneBusy(causeLane)) return causeLane
     const earlier = this.lanes[causeLane]?.steps ?? []
     const goesOn = this.#options.continues?.(op, earlier) === true
-    return goesOn ? causeLane : 0
+    if (goesOn) return causeLane
+    // What was started in those lanes before, and fires now, comes after the join as well.
+    this.#joinedBelow = this.lanes.length
+    this.#causeLane = 0
+    return 0
   }
 
   #openLane(parent: number): number {
@@ -134,10 +141,11 @@ class LaneReader implements LaneAssignment {
 
   #deliver(op: number, index: number): void {
     this.#cause = op
+    const lane = this.laneOf.get(op) ?? 0
+    this.#causeLane = lane < this.#joinedBelow ? 0 : lane
     for (const step of this.#unanswered) this.#openSteps.get(step.lane)?.delete(step.op)
     this.#unanswered = []
     if (this.#lastDelivery.get(op) !== index) return
-    const lane = this.laneOf.get(op) ?? 0
     this.#openSteps.get(lane)?.delete(op)
     this.#openOthers.get(lane)?.delete(op)
   }

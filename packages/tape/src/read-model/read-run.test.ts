@@ -346,6 +346,17 @@ describe('streamed answers', () => {
   })
 })
 
+test('the cost of a stream that broke off is unknown, though it has reported some tokens', () => {
+  const message = { model: 'claude-sonnet-4-5', usage: { input_tokens: 9, output_tokens: 1 } }
+  const tape = new EventScript()
+  const op = tape.request(MESSAGES, { model: 'claude-sonnet-4-5', max_tokens: 9, messages: [user] })
+  tape.head(op, { type: 'text/event-stream' })
+  tape.chunk(op, `data: ${JSON.stringify({ type: 'message_start', message })}\n\n`)
+  const view = readRun(tape.end())
+  expect(view.steps[0]).toMatchObject({ state: 'aborted', usage: { input: 9 }, costUsd: undefined })
+  expect(view.totals.costUsd).toBeUndefined()
+})
+
 describe('steps that went wrong', () => {
   test('say what the provider said', () => {
     const tape = new EventScript()

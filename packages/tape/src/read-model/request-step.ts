@@ -47,7 +47,9 @@ export class RequestStep extends StepBase {
 
   override get costUsd(): number | undefined {
     const { model, usage } = this
-    if (model === undefined || usage === undefined) return undefined
+    // A stream that broke off has reported only part of what is billed.
+    if (model === undefined || usage === undefined || this.finishReason === undefined)
+      return undefined
     return costUsd(model, usage, this.context.prices)
   }
 
