@@ -34,6 +34,8 @@ export interface Envelope {
   readonly ops?: readonly number[]
   /** Like `ops` without a base: event, offset and length to copy, or minus a length. */
   readonly parts?: readonly number[]
+  /** Only as it is read; the codec adds it last. */
+  readonly crc?: string
 }
 
 const TAB = 9
@@ -49,7 +51,6 @@ const LINE_CLOSE = encoder.encode('"}')
 const CRC_DIGITS = 8
 /** What the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
-const LINE_MIN_BYTES = SEQ_KEY.length + CRC_TAIL_BYTES
 
 /** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
 export function eventText(event: NewEvent, seq: number, at: number): string {
@@ -86,7 +87,7 @@ export const LINE_END_LENGTH = 11
 export function encodeRecord(
   door: TapeDoor,
   seed: number,
-  record: { readonly text: string; readonly envelope: Envelope; readonly stored?: Uint8Array },
+  record: { readonly text: string; readonly envelope: object; readonly stored?: Uint8Array },
 ): Uint8Array {
   const stored = record.stored ?? EMPTY
   const crc = stored.length > 0 ? door.crc32(stored, seed) : undefined
@@ -129,10 +130,9 @@ export function readLine(
   from: number,
   to: number,
 ): Line | undefined {
-  if (to - from < LINE_MIN_BYTES || !standsAt(bytes, from, SEQ_KEY)) return undefined
-  const crc = door.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
-  if (crc !== hexAt(bytes, to - CRC_TAIL_BYTES)) return undefined
-  if (!standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return undefined
+  if (!standsAt(bytes, from, SEQ_KEY)) return undefined
+  const crc = checkLine(door, seed, bytes, from, to)
+  if (crc < 0) return undefined
   const tab = bytes.indexOf(TAB, from)
   const hasStored = standsAt(bytes, tab + 1, STORED_KEY)
   const stored = hasStored ? digitsAt(bytes, tab + 1 + STORED_KEY.length) : 0
@@ -143,6 +143,20 @@ export function readLine(
     storedCrc: stored > 0 ? hexAt(bytes, to - CRC_TAIL_BYTES - CRC_DIGITS) : 0,
     crc,
   }
+}
+
+/** CRC of the line `bytes[from, to)`, of whatever kind; -1 when it is not the one that stands at its end. */
+export function checkLine(
+  door: TapeDoor,
+  seed: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  if (to - from < CRC_TAIL_BYTES) return -1
+  const crc = door.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
+  const isRight = crc === hexAt(bytes, to - CRC_TAIL_BYTES)
+  return isRight && standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
 }
 
 /** Whether the line at `from` holds the end or the seal of a run, without parsing it. */

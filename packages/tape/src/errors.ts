@@ -137,7 +137,7 @@ export const noSuchEvent = (path: string, seq: number, count: number): TapeError
     seq,
   })
 
-export const tapeExists = (path: string, cause: unknown): TapeError =>
+export const tapeExists = (path: string, cause?: unknown): TapeError =>
   new TapeError({
     code: 'TAPE_EXISTS',
     what: `The tape ${path} already exists.`,
@@ -160,6 +160,14 @@ export const tapeNotSealed = (path: string): TapeError =>
     what: `The tape ${path} cannot be packed.`,
     why: 'It has no seal, so the run may still be recorded, or was killed.',
     fix: 'Wait until the run ends, or `retake resume` it to its end first.',
+  })
+
+export const packFailed = (path: string, why: string): TapeError =>
+  new TapeError({
+    code: 'TAPE_WRITE_FAILED',
+    what: `The packed tape ${path} did not read back as it was written.`,
+    why,
+    fix: 'Check the disk and try again; the tape it was made from is unchanged.',
   })
 
 export const tapeClosed = (path: string): TapeError =>

@@ -1,4 +1,4 @@
-import { crcHex } from './codec.js'
+import { checkLine, encodeRecord } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 
 /**
@@ -21,32 +21,27 @@ export interface TapeIndex {
 /** Records between two entries are found by walking; this keeps the footer small. */
 export const INDEX_EVERY = 32
 
-const encoder = new TextEncoder()
 /** Room for the second half of the line. */
 const TAIL_MAX_BYTES = 64
 
 export function encodeIndex(door: TapeDoor, seed: number, index: TapeIndex): Uint8Array {
-  const start = `${JSON.stringify({ index })}\t{"length":`
-  const rest = ',"crc":"00000000"}\n'.length
-  let length = start.length + rest
-  length += String(length + String(length).length).length
-  const line = `${start}${length},"crc":"`
-  const crc = crcHex(door.crc32(encoder.encode(line), seed))
-  return encoder.encode(`${line}${crc}"}\n`)
+  const text = JSON.stringify({ index })
+  const line = (length: number) => encodeRecord(door, seed, { text, envelope: { length } })
+  // The line holds its own length: one more digit may make it one longer.
+  let length = line(0).length
+  while (line(length).length !== length) length = line(length).length
+  return line(length)
 }
 
 /** The index of a tape; `undefined` when there is none or it is damaged. */
 export function readIndex(door: TapeDoor, source: ByteSource, seed: number): TapeIndex | undefined {
   const tail = source.read(Math.max(0, source.size - TAIL_MAX_BYTES), TAIL_MAX_BYTES)
-  const match = /\t\{"length":(\d+),"crc":"([0-9a-f]{8})"\}\n$/.exec(
-    door.text(tail, 0, tail.length),
-  )
+  const match = /\t\{"length":(\d+),"crc":"[0-9a-f]{8}"\}\n$/.exec(door.text(tail, 0, tail.length))
   const length = Number(match?.[1] ?? 0)
-  if (match === null || length > source.size) return undefined
+  if (length === 0 || length > source.size) return undefined
   const line = source.read(source.size - length, length)
-  const covered = line.subarray(0, line.length - '00000000"}\n'.length)
-  if (crcHex(door.crc32(covered, seed)) !== match[2]) return undefined
-  const text = door.text(line, 0, line.length)
-  const { index } = JSON.parse(text.slice(0, text.indexOf('\t'))) as { index: TapeIndex }
-  return index
+  if (checkLine(door, seed, line, 0, line.length - 1) < 0) return undefined
+  const text = door.text(line, 0, line.indexOf(9))
+  if (!text.startsWith('{"index":')) return undefined
+  return (JSON.parse(text) as { readonly index: TapeIndex }).index
 }

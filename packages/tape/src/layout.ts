@@ -2,6 +2,7 @@ import { ByteWindow } from './byte-window.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { type Frames, readFrame } from './frames.js'
 import { INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
+import { PackedFrames } from './packed-frames.js'
 import { PlainFrames } from './plain-frames.js'
 import { readRunFrame, recover } from './recovery.js'
 
@@ -25,8 +26,12 @@ export function openLayout(door: TapeDoor, source: ByteSource, path: string): La
   const { seed } = readRunFrame(door, new ByteWindow(source, 1 << 12), path)
   const index = readIndex(door, source, seed)
   if (index !== undefined && sealIsThere(door, source, seed, index)) {
-    const offsets = sparseOffsets(index)
-    const frames = new PlainFrames(door, source, { seed, offsets, path })
+    const plain = new PlainFrames(door, source, { seed, offsets: sparseOffsets(index), path })
+    const { blocks } = index
+    const frames =
+      blocks === undefined
+        ? plain
+        : new PackedFrames(door, source, { seed, path, blocks, ends: plain })
     return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0 }
   }
   const found = recover(door, source, path)
@@ -50,6 +55,7 @@ function sparseOffsets(index: TapeIndex): Float64Array {
   index.offsets?.forEach((offset, i) => {
     offsets[i * INDEX_EVERY] = offset
   })
+  offsets[0] = 0
   offsets[index.count - 1] = index.seal
   return offsets
 }

@@ -86,6 +86,13 @@ export function recover(door: TapeDoor, source: ByteSource, path: string): Recov
       'The details of the run were changed after they were written.',
     )
   }
+  if (startsBlock(window, offset)) {
+    throw tapeCorrupt(
+      path,
+      { seq: offsets.length, offset },
+      'It is a packed tape that has lost its index, so its end is missing or damaged.',
+    )
+  }
   const later = findLaterRecord(door, window, run.seed, offset, offsets.length)
   if (later !== undefined) {
     throw tapeCorrupt(
@@ -97,6 +104,12 @@ export function recover(door: TapeDoor, source: ByteSource, path: string): Recov
     )
   }
   return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
+}
+
+/** Whether a block of a packed tape, or the start of one, stands at `offset`. */
+function startsBlock(window: ByteWindow, offset: number): boolean {
+  const index = window.show(offset, 3)
+  return window.bytes[index] === 0x7b && window.bytes[index + 2] === 0x70
 }
 
 /**
@@ -111,7 +124,7 @@ function findLaterRecord(
   from: number,
   missing: number,
 ): { readonly seq: number; readonly offset: number } | undefined {
-  for (let offset = from; offset < window.source.size; ) {
+  for (let offset = from; offset < window.source.size;) {
     const newline = window.newline(offset)
     if (newline < 0) return undefined
     const line = readLine(door, seed, window.bytes, offset - window.start, newline - window.start)

@@ -11,6 +11,7 @@ import zlib from 'node:zlib'
 export const {
   closeSync,
   constants,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   fsyncSync,
