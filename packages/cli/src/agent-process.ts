@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import module from 'node:module'
 import type { StdioOptions } from 'node:child_process'
 import { agentNotStarted } from './errors.js'
 
@@ -12,6 +13,8 @@ export interface AgentProcess {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly stdio: StdioOptions
+  /** Gets what the agent writes to stdout, when that is a pipe. */
+  readonly onOutput?: (chunk: Buffer) => void
 }
 
 export interface AgentEnd {
@@ -25,9 +28,16 @@ const GRACE_MS = 250
 
 /** Flags that bring Retake, and TypeScript if the agent is written in it, into a process. */
 export function preloadFlags(entry: string): string[] {
-  const preload = `--import=${import.meta.resolve('@retake/engine/preload')}`
-  if (!/\.[cm]?ts$/.test(entry)) return [preload]
-  return [`--import=${new URL('./typescript/typescript-loader.js', import.meta.url).href}`, preload]
+  const engine = import.meta.resolve('@retake/engine/preload')
+  const own = (file: string): string => new URL(`./typescript/${file}.js`, import.meta.url).href
+  const modules = /\.[cm]?ts$/.test(entry)
+    ? [
+        own('typescript-loader'),
+        engine,
+        ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
+      ]
+    : [engine]
+  return modules.map((url) => `--import=${url}`)
 }
 
 /**
@@ -40,13 +50,14 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     [...agent.nodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args],
     { cwd: agent.cwd, env: agent.env, stdio: agent.stdio },
   )
+  if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
   const stopForwarding = forwardSignals((signal) => child.kill(signal))
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
       reject(agentNotStarted(cause))
     })
-    child.on('exit', (code, signal) => {
+    child.on('close', (code, signal) => {
       stopForwarding()
       resolve({ code: code ?? 1, ...(signal && { signal }) })
     })

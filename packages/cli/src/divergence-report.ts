@@ -20,12 +20,15 @@ export function divergenceReport(
   place: DivergencePlace,
   { paint, width }: Look,
 ): string[] {
-  const { seq, summary, explanation, mismatches, site } = divergence
+  const { explanation, mismatches, seq, site, summary } = divergence
   const step = place.step === undefined ? '' : ` · ${place.step}`
   return [
     `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
     ...wrap(upperFirst(summary), width - 2).map((line) => `  ${line}`),
-    ...wrap(explanation, width - 2).map((line) => `  ${line}`),
+    // Where the same call differs, the fields below say it better.
+    ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
+      (line) => `  ${line}`,
+    ),
     ...mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
     ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),

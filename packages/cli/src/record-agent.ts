@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
 import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
-import type { ProcessTask } from '@retake/engine'
+import type { CallSites, ProcessTask } from '@retake/engine'
 import { preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { agentMissing, agentNotAFile } from './errors.js'
@@ -14,6 +14,7 @@ import type { RunStore } from './run-store.js'
 export interface Recording extends AgentEnd {
   readonly id: string
   readonly tape: string
+  readonly sites?: CallSites
 }
 
 export interface RecordingOptions {
@@ -23,7 +24,10 @@ export interface RecordingOptions {
   readonly name?: string
   readonly nodeArgs?: readonly string[]
   readonly stdio?: StdioOptions
+  readonly onOutput?: (chunk: Buffer) => void
   readonly env?: NodeJS.ProcessEnv
+  /** Wants the call sites of values and timers, too. */
+  readonly withSites?: boolean
 }
 
 /** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
@@ -38,6 +42,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
   try {
     const retakeFlags = preloadFlags(entry)
     const failure = path.join(temporary, 'failure.json')
+    const sites = options.withSites ? path.join(temporary, 'sites.json') : undefined
     const task: ProcessTask = {
       mode: 'record',
       id,
@@ -46,6 +51,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       entry,
       args,
       failure,
+      ...(sites !== undefined && { sites }),
       flagCount: retakeFlags.length,
     }
     const end = await runAgent({
@@ -56,12 +62,22 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       cwd: process.cwd(),
       env: { ...process.env, ...options.env, [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: options.stdio ?? 'inherit',
+      ...(options.onOutput && { onOutput: options.onOutput }),
     })
     throwFailure(failure)
-    return { ...end, id, tape }
+    return { ...end, id, tape, ...(sites !== undefined && { sites: readSites(sites) }) }
   } finally {
     unmark()
     rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function readSites(file: string): CallSites {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as CallSites
+  } catch {
+    // The agent was killed before it could tell.
+    return []
   }
 }
 

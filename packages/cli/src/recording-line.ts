@@ -2,12 +2,11 @@ import { openTape } from '@retake/tape/node'
 import type { Recording } from './record-agent.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
-import { painter } from './terminal.js'
+import type { Paint } from './terminal.js'
 import { viewRun } from './view-run.js'
 
 /** What came of a recording, in one or two lines. */
-export function recordingLine(recording: Recording): string {
-  const paint = painter(process.stderr)
+export function recordingLine(recording: Recording, paint: Paint): string {
   const { steps, ms, cutOff } = factsOf(recording)
   const exit = recording.code === 0 || recording.signal ? [] : [`exit code ${recording.code}`]
   const facts = [...exit, plural(steps, 'step'), duration(ms), 'retake show last'].join(' · ')

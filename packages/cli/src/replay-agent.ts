@@ -20,6 +20,7 @@ export interface ReplayOptions {
   readonly pace?: boolean
   readonly nodeArgs?: readonly string[]
   readonly stdio?: StdioOptions
+  readonly onOutput?: (chunk: Buffer) => void
 }
 
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {
@@ -54,6 +55,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
       cwd,
       env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: options.stdio ?? ['ignore', 'inherit', 'inherit'],
+      ...(options.onOutput && { onOutput: options.onOutput }),
     })
     throwFailure(failure)
     return readReport(report, end)

@@ -1,7 +1,7 @@
 export { install, uninstall } from './boundaries/install.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { TASK_VARIABLE } from './process-task.js'
-export type { ProcessTask, ReplayReport } from './process-task.js'
+export type { CallSites, ProcessTask, ReplayReport } from './process-task.js'
 export { record } from './record.js'
 export type { RecordedRun, RecordOptions } from './record.js'
 export { replay } from './replay.js'

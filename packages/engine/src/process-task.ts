@@ -17,7 +17,18 @@ export interface RecordTask {
   /** The agent file as the user named it, and its arguments. */
   readonly entry: string
   readonly args: readonly string[]
+  /** File for the `CallSites`, when they are wanted. */
+  readonly sites?: string
 }
+
+/** Where in the agent's code values were drawn and timers armed, with how often. */
+export type CallSites = readonly {
+  /** Kind of the draw or timer, or name of the work. */
+  readonly name: string
+  /** Missing when the whole stack is library code. */
+  readonly site?: string
+  readonly count: number
+}[]
 
 export interface ReplayTask {
   readonly mode: 'replay'

@@ -41,7 +41,5 @@ if (registerHooks) {
     },
   })
 } else {
-  // The thread cannot tell in time whether a file carries a map.
-  enableSourceMaps()
   module.register('./typescript-hooks-thread.js', import.meta.url)
 }

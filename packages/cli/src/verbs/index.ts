@@ -1,4 +1,6 @@
 import type { Verb } from '../verb.js'
+import { demo } from './demo.js'
+import { doctor } from './doctor.js'
 import { exportRun } from './export.js'
 import { list } from './list.js'
 import { record } from './record.js'
@@ -7,4 +9,4 @@ import { show } from './show.js'
 import { verify } from './verify.js'
 
 /** In the order a newcomer needs them. */
-export const verbs: readonly Verb[] = [record, list, show, replay, verify, exportRun]
+export const verbs: readonly Verb[] = [demo, record, list, show, replay, verify, doctor, exportRun]

@@ -5,6 +5,7 @@ import { wrongUsage } from '../errors.js'
 import { recordingJson, recordingLine } from '../recording-line.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
+import { painter } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 
@@ -50,8 +51,11 @@ Examples:
       nodeArgs: texts(values, 'node-arg'),
     })
     if (recording.signal && recording.signal !== 'SIGKILL') endTape(recording)
-    const say = flag(values, 'json') ? recordingJson : recordingLine
-    process.stderr.write(say(recording) + '\n')
+    const said = flag(values, 'json')
+      ? recordingJson(recording)
+      : recordingLine(recording, painter(process.stderr))
+    process.stderr.write(`${said}
+`)
     return recording.signal ? signalExitCode(recording.signal) : recording.code
   },
 }

@@ -8,6 +8,7 @@ import { adoptProcess } from '../scope.js'
 import { maskedEnvironment } from '../secrets.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { describeTerminal } from './terminal-facts.js'
+import { collectSites } from './collect-sites.js'
 import { onProcessExit } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
@@ -36,6 +37,7 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
     { now: elapsed() },
   )
   stopOnFailure(writer, task.failure)
+  if (task.sites !== undefined) collectSites(writer, task.sites)
   const session = new RecordSession(writer)
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
