@@ -8,6 +8,7 @@ export type TapeErrorCode =
   | 'TAPE_NO_RUN'
   | 'TAPE_CORRUPT'
   | 'TAPE_FROM_FUTURE'
+  | 'TAPE_FROM_PAST'
   | 'TAPE_NO_SUCH_EVENT'
   | 'TAPE_EXISTS'
   | 'TAPE_SEALED'
@@ -126,6 +127,14 @@ export const tapeFromFuture = (path: string, format: number, known: number): Tap
     what: `The tape ${path} was written by a newer Retake.`,
     why: `It has format ${format}; this version reads formats up to ${known}.`,
     fix: 'Update Retake (`npm install retake@latest`) and open it again.',
+  })
+
+export const tapeFromPast = (path: string, format: number, present: number): TapeError =>
+  new TapeError({
+    code: 'TAPE_FROM_PAST',
+    what: `The tape ${path} was written by an older Retake; nothing can be added.`,
+    why: `It has format ${format}; this version writes format ${present}, and a tape has one format.`,
+    fix: 'Go on with the version that recorded it, or fork it: a fork writes a new tape.',
   })
 
 export const noSuchEvent = (path: string, seq: number, count: number): TapeError =>

@@ -1,10 +1,11 @@
 import { BodyReader } from './body-reader.js'
 import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
-import { noSuchEvent } from './errors.js'
+import { noSuchEvent, tapeCorrupt } from './errors.js'
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 import type { Frames } from './frames.js'
 import { type Layout, openLayout, type TapeStatus } from './layout.js'
+import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
 import { type VerifyResult, verifyTape } from './verify.js'
 
 /**
@@ -23,8 +24,14 @@ export class Tape {
   readonly #door: TapeDoor
   readonly #frames: Frames
   readonly #bodies: BodyReader
+  readonly #migrate: (event: TapeEvent) => TapeEvent
 
-  constructor(door: TapeDoor, layout: Layout, path: string) {
+  constructor(
+    door: TapeDoor,
+    layout: Layout,
+    path: string,
+    migrations: readonly Migration[] = MIGRATIONS,
+  ) {
     this.#door = door
     this.#frames = layout.frames
     this.#bodies = new BodyReader(door, layout.frames, path)
@@ -32,20 +39,31 @@ export class Tape {
     this.status = layout.status
     this.tornBytes = layout.tornBytes
     this.count = layout.frames.count
-    this.run = this.event(0) as RunEvent
+    const run = layout.frames.frame(0).event() as RunEvent
+    const migrate = migrationFrom(run.format, migrations)
+    if (migrate === undefined) {
+      throw tapeCorrupt(path, { seq: 0 }, `It names format ${run.format}, which no Retake wrote.`)
+    }
+    this.#migrate = migrate
+    this.run = migrate(run) as RunEvent
     const details = this.body(0)
     this.details = JSON.parse(door.text(details, 0, details.length)) as RunDetails
   }
 
   /** `path` only names the tape in messages. */
-  static open(door: TapeDoor, source: ByteSource, path: string): Tape {
-    return new Tape(door, openLayout(door, source, path), path)
+  static open(
+    door: TapeDoor,
+    source: ByteSource,
+    path: string,
+    migrations?: readonly Migration[],
+  ): Tape {
+    return new Tape(door, openLayout(door, source, path), path, migrations)
   }
 
   /** Reads one event, its body not included. */
   event(seq: number): TapeEvent {
     this.#check(seq)
-    return this.#frames.frame(seq).event()
+    return this.#migrate(this.#frames.frame(seq).event())
   }
 
   /** Events `from` up to, not including, `to`. */

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
-import { tapeSealed } from '../errors.js'
+import { tapeFromPast, tapeSealed } from '../errors.js'
 import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
 import { openLayout } from '../layout.js'
 import { RecordEncoder, type SealSigner } from '../record-encoder.js'
@@ -61,6 +61,8 @@ export class TapeWriter {
     if (layout.status === 'sealed') throw tapeSealed(path)
     const { frames, end } = layout
     const tape = new Tape(nodeDoor, layout, path)
+    const { format } = tape.run
+    if (format !== TAPE_FORMAT) throw tapeFromPast(path, format, TAPE_FORMAT)
     const encoder = new RecordEncoder(nodeDoor)
     for (let seq = 0; seq < frames.count; seq++) {
       encoder.skip(frames.frame(seq), () => tape.body(seq))

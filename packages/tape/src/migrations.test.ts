@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { sampleDrafts, tapeBytes, utf8 } from '../../../test/support/tape-bytes.js'
+import type { TapeEvent } from './events.js'
+import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
+import { nodeDoor } from './node/node-door.js'
+import { Tape } from './tape.js'
+
+/** A made-up past: in format -1 draws were called `value`, in format 0 their kind was in upper case. */
+const steps: Migration[] = [
+  {
+    from: -1,
+    event: (event) =>
+      (event.type as string) === 'value' ? ({ ...event, type: 'draw' } as TapeEvent) : event,
+  },
+  {
+    from: 0,
+    event: (event) =>
+      event.type === 'draw' ? { ...event, kind: event.kind.toLowerCase() } : event,
+  },
+]
+
+test('an event of an old format passes every step up to the present, in order', () => {
+  const old = { seq: 4, at: 1, type: 'value', kind: 'DATE.NOW', value: 5 } as unknown as TapeEvent
+  const migrate = migrationFrom(-1, steps, 1)
+  expect(migrate?.(old)).toEqual({ seq: 4, at: 1, type: 'draw', kind: 'date.now', value: 5 })
+})
+
+test('there is no way from a format with a missing step', () => {
+  expect(migrationFrom(-1, steps.slice(0, 1), 1)).toBeUndefined()
+  expect(migrationFrom(-2, steps, 1)).toBeUndefined()
+})
+
+test('the known steps lead from format 1 to the present', () => {
+  expect(migrationFrom(1)).toBeTypeOf('function')
+  expect(MIGRATIONS.map(({ from }) => from)).toEqual(MIGRATIONS.map((_, i) => i + 1))
+})
+
+test('a tape of an old format is migrated as it is read, and still verified as it was written', () => {
+  const { bytes } = tapeBytes(sampleDrafts(), {
+    sealed: true,
+    run: {
+      event: {
+        type: 'run',
+        format: 0,
+        id: 'old',
+        name: 'old',
+        startedAt: 1,
+        scope: 'process',
+        node: 'v20',
+        flags: [],
+      },
+      body: utf8('{}'),
+    },
+  })
+  const source = { size: bytes.length, read: (at: number, n: number) => bytes.subarray(at, at + n) }
+  const tape = Tape.open(nodeDoor, source, 'old.tape', steps)
+  expect(tape.event(1)).toMatchObject({ type: 'draw', kind: 'math.random' })
+  expect(tape.verify().ok).toBe(true)
+  expect(() => Tape.open(nodeDoor, source, 'old.tape')).toThrow(/format 0/)
+})
