@@ -47,7 +47,7 @@ async function ask(name: string, instructions: string, question: string): Promis
       return message.content ?? ''
     }
     for (const { id, function: call } of message.tool_calls) {
-      const result = await tools[call.name](JSON.parse(call.arguments))
+      const result = await tools[call.name](JSON.parse(call.arguments) as Record<string, string>)
       log(`${name}: ${call.name} ${call.arguments}`)
       messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) })
     }

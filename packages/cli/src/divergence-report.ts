@@ -1,5 +1,6 @@
 import type { Divergence, Mismatch } from '@retake/engine'
 import { fromHere } from './from-here.js'
+import { printable } from './printable.js'
 import { excerpts } from './text-diff.js'
 import type { Excerpt } from './text-diff.js'
 import type { Look, Paint, Style } from './terminal.js'
@@ -24,7 +25,7 @@ export function divergenceReport(
   const step = place.step === undefined ? '' : ` · ${place.step}`
   return [
     `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
-    ...wrap(upperFirst(summary), width - 2).map((line) => `  ${line}`),
+    ...wrap(printable(upperFirst(summary)), width - 2).map((line) => `  ${line}`),
     // Where the same call differs, the fields below say it better.
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
       (line) => `  ${line}`,
@@ -44,7 +45,7 @@ function mismatchLines(
 ): string[] {
   const [before, now] = excerpts(show(recorded), show(current), width - 6)
   return [
-    `  ${paint('bold', field)}`,
+    `  ${paint('bold', printable(field))}`,
     line('-', 'red', before, paint),
     line('+', 'green', now, paint),
   ]

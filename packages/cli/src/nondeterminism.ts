@@ -1,4 +1,5 @@
 import type { CallSites } from '@retake/engine'
+import { isDelivery, isInitiation } from '@retake/tape'
 import type { Tape, TapeEvent } from '@retake/tape'
 
 /** One source of values that an agent cannot know beforehand. */
@@ -52,7 +53,7 @@ function collect(tape: Tape): Map<string, Collected> {
       const { values, sites } = at(name)
       values.push('')
       if ('site' in event && event.site !== undefined) sites.push(event.site)
-    } else if (event.type === 'response' || event.type === 'result' || event.type === 'deliver') {
+    } else if (isDelivery(event)) {
       const { values } = found.get(names.get(event.op) ?? '') ?? { values: [] }
       // Which of several concurrent calls an answer belongs to does not matter here.
       if (values.length > 0) values[values.length - 1] += digestOf(tape, event)
@@ -66,6 +67,7 @@ function digestOf(tape: Tape, event: TapeEvent): string {
 }
 
 function sourceName(event: TapeEvent): string | undefined {
+  if (!isInitiation(event)) return undefined
   switch (event.type) {
     case 'request':
       return `${event.method} ${event.url.replace(/^https?:\/\//, '').replace(/[?#].*/, '')}`
@@ -77,8 +79,6 @@ function sourceName(event: TapeEvent): string | undefined {
       return event.name
     case 'socket':
       return `connection to ${event.path ?? `${event.host}:${event.port}`}`
-    default:
-      return undefined
   }
 }
 
@@ -87,7 +87,7 @@ function orderOfDeliveries(tape: Tape): number[] {
   const started = new Map<number, number>()
   const order: number[] = []
   for (const event of tape.events()) {
-    if (event.type === 'response' || event.type === 'result' || event.type === 'deliver') {
+    if (isDelivery(event)) {
       const position = started.get(event.op)
       if (position !== undefined && order.at(-1) !== position) order.push(position)
     } else if (sourceName(event) !== undefined) started.set(event.seq, started.size)

@@ -2,6 +2,7 @@ import type { BoundaryNote, RunView, Step } from '@retake/tape'
 import { duration } from './duration.js'
 import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
+import { printable } from './printable.js'
 import { statusOf } from './run-summary.js'
 import { table } from './table.js'
 import type { Look, Paint } from './terminal.js'
@@ -26,7 +27,7 @@ function headLines(view: RunView, path: string, paint: Paint): string[] {
   const { totals } = view
   const tokens = totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite
   return [
-    `${paint('bold', view.id)}  ${view.name}`,
+    `${paint('bold', view.id)}  ${printable(view.name)}`,
     [
       endOf(view, path),
       localTime(view.startedAt),
@@ -54,7 +55,7 @@ function endOf(view: RunView, path: string): string {
   const status = statusOf(view, path)
   const { exit } = view
   if (exit?.error !== undefined)
-    return `${status}: ${exit.error.name}: ${exit.error.message.split('\n')[0]}`
+    return `${status}: ${printable(`${exit.error.name}: ${exit.error.message.split('\n')[0]}`)}`
   if (exit?.signal !== undefined) return `${status} by ${exit.signal}`
   if (exit === undefined && status === 'killed') return 'killed, the recording was cut off'
   return exit?.code ? `${status} with exit code ${exit.code}` : status
@@ -69,7 +70,7 @@ function stepRow(step: Step, lanes: boolean, paint: Paint): string[] {
     step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
     ...(lanes ? [String(step.lane)] : []),
     marked,
-    state + step.title,
+    printable(state + step.title),
   ]
 }
 

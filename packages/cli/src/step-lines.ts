@@ -3,6 +3,7 @@ import type { Exchange, Message, MessagePart, Step } from '@retake/tape'
 import { duration } from './duration.js'
 import { cost } from './facts.js'
 import { fromHere } from './from-here.js'
+import { printable } from './printable.js'
 import type { Look, Paint } from './terminal.js'
 
 /** One step for a person: the conversation, the request and answer, or the call and its result. */
@@ -10,9 +11,9 @@ export function stepLines(step: Step, { paint }: Look): string[] {
   const exchange = step.exchange()
   const call = step.call()
   return [
-    `${paint('bold', `step ${step.label}`)}  ${step.title}`,
+    `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
     factLine(step),
-    ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${step.error}`]),
+    ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
     ...(exchange ? exchangeLines(exchange, paint) : []),
     ...(call
       ? [
@@ -83,13 +84,13 @@ function partText(part: MessagePart): string {
 
 /** A titled block of text, indented. */
 function section(title: string, text: string, paint: Paint): string[] {
-  const body = text === '' ? [] : text.trimEnd().split('\n')
+  const body = text === '' ? [] : printable(text).trimEnd().split('\n')
   return ['', paint('cyan', title), ...body.map((line) => `  ${line}`)]
 }
 
 function shown(value: unknown): string {
   if (value === undefined) return '(nothing)'
-  return typeof value === 'string' ? value : pretty(value, String(value))
+  return typeof value === 'string' ? value : pretty(value, JSON.stringify(value))
 }
 
 const pretty = (json: unknown, otherwise: string): string =>

@@ -17,7 +17,7 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
   })
 }
 
-const COLOUR = /\u001B\[\d+m/g
+const COLOUR = /\p{Cc}\[\d+m/gu
 const visibleLength = (text: string): number => text.replace(COLOUR, '').length
 
 function cutTo(text: string, length: number): string {

@@ -1,3 +1,5 @@
+import { printable } from './printable.js'
+
 /** One side of a difference, cut to what matters: the part between `same` parts is what differs. */
 export interface Excerpt {
   readonly before: string
@@ -50,6 +52,4 @@ function cut(text: string, start: number, end: number, width: number): Excerpt {
 }
 
 const oneLine = (text: string): string =>
-  text
-    .replaceAll('\n', '⏎')
-    .replace(/[\u0000-\u001F\u007F]/g, (char) => JSON.stringify(char).slice(1, -1))
+  printable(text.replaceAll('\n', '⏎').replaceAll('\t', ' '))

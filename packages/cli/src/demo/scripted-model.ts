@@ -1,8 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 
 interface ChatMessage {
   readonly role: string
@@ -11,8 +12,6 @@ interface ChatMessage {
 
 export interface ScriptedModel {
   readonly url: string
-  /** How many requests it has answered. */
-  readonly requests: () => number
   stop(): Promise<void>
 }
 
@@ -22,26 +21,27 @@ export interface ScriptedModel {
  * waiting times are random, as they are with a real one.
  */
 export async function startScriptedModel(): Promise<ScriptedModel> {
-  let requests = 0
   const server = createServer((request, response) => {
-    void answer(request).then((body) => {
-      requests += 1
-      response.setHeader('content-type', 'application/json')
-      setTimeout(() => response.end(JSON.stringify(body)), randomInt(120, 320))
-    })
+    void respond(request, response)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    requests: () => requests,
     stop: async () => {
       server.closeAllConnections()
       server.close()
       await once(server, 'close')
     },
   }
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = JSON.stringify(await answer(request))
+  await setTimeout(randomInt(120, 320))
+  response.setHeader('content-type', 'application/json')
+  response.end(body)
 }
 
 async function answer(request: IncomingMessage): Promise<unknown> {

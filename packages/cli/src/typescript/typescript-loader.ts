@@ -15,8 +15,8 @@ interface SyncHooks {
 }
 /** What newer Nodes have and the types of Node 20 do not know. */
 interface NewerModule {
-  registerHooks?(hooks: SyncHooks): unknown
-  setSourceMapsSupport?(enabled: boolean, options: { nodeModules: boolean }): void
+  readonly registerHooks?: (hooks: SyncHooks) => unknown
+  readonly setSourceMapsSupport?: (enabled: boolean, options: { nodeModules: boolean }) => void
 }
 const { registerHooks, setSourceMapsSupport } = module as NewerModule
 

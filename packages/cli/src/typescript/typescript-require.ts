@@ -23,11 +23,11 @@ export function hookRequire(): void {
     if (loaded) module._compile(loaded.source, file, loaded.format)
   }
   for (const extension of ['.ts', '.mts', '.cts']) loader._extensions[extension] = compile
-  const resolveFilename = loader._resolveFilename
+  const resolveFilename = loader._resolveFilename.bind(Module)
   loader._resolveFilename = (request, parent, ...rest) => {
     const parentUrl =
       parent?.filename === undefined ? undefined : pathToFileURL(parent.filename).href
     const found = findSource(request, parentUrl)
-    return resolveFilename.call(Module, found ? fileURLToPath(found) : request, parent, ...rest)
+    return resolveFilename(found ? fileURLToPath(found) : request, parent, ...rest)
   }
 }

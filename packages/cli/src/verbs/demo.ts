@@ -60,17 +60,18 @@ interface Recorded {
 async function recordIt(folder: DemoFolder, say: Say): Promise<Recorded> {
   say(title(1, 'Record the agent, with a scripted model on this machine'))
   say(indented([`$ retake record ${folder.agent}`]))
-  const model = await startScriptedModel()
   const output = collect(say)
-  const recording = await recordAgent({
-    store: folder.store,
-    entry: folder.agent,
-    args: [],
-    name: 'demo',
-    env: { MODEL_URL: model.url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    onOutput: output.take,
-  }).finally(() => model.stop())
+  const recording = await withScriptedModel((url) =>
+    recordAgent({
+      store: folder.store,
+      entry: folder.agent,
+      args: [],
+      name: 'demo',
+      env: { MODEL_URL: url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput: output.take,
+    }),
+  )
   say(indented([recordingLine(recording, look().paint)]))
   say('')
   say(
@@ -80,6 +81,15 @@ async function recordIt(folder: DemoFolder, say: Say): Promise<Recorded> {
     ]),
   )
   return { tape: openTape(recording.tape), stdout: output.digest() }
+}
+
+async function withScriptedModel<T>(use: (url: string) => Promise<T>): Promise<T> {
+  const model = await startScriptedModel()
+  try {
+    return await use(model.url)
+  } finally {
+    await model.stop()
+  }
 }
 
 async function replayIt(
