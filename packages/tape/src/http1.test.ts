@@ -184,6 +184,11 @@ describe('responses', () => {
     const [message] = new Http1Scanner('response').push(bytes)
     bytes.fill(0)
     expect(textOf(message?.body ?? new Uint8Array())).toBe('keep')
+    const scanner = new Http1Scanner('response')
+    const reused = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nke')
+    scanner.push(reused)
+    reused.fill(0)
+    expect(scanner.push(Buffer.from('ep')).map(({ body }) => textOf(body))).toEqual(['keep'])
   })
 })
 
@@ -268,6 +273,7 @@ describe('broken framing', () => {
       'a chunk does not end where it said',
     ],
     [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}`, 'a head is larger than 65536 bytes'],
+    [`GET / HTTP/1.1\r\nX: ${'y'.repeat(70_000)}\r\n\r\n`, 'a head is larger than 65536 bytes'],
     [`${REQUESTS[0]}\x16\x03`, 'is no request'],
   ])('is told in words', (text, failure) => {
     const { scanner } = scan('request', text)

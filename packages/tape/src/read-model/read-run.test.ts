@@ -263,10 +263,27 @@ describe('tool calls that were not wrapped', () => {
     expect(readRun(tape.end()).steps.map(({ label }) => label)).toEqual(['1', '2', '3', '3.1', '4'])
   })
 
+  test('the recorded tool with the same arguments takes the call', () => {
+    const other = call('c9', 'lookup_order', { id: '77' })
+    const tape = new EventScript()
+    tape.answer(tape.request(CHAT, chat(user)), [completion(asks(other, lookup, lookup))])
+    tape.result(tape.tool('lookup_order', { id: '1182' }), 'shipped')
+    const messages = [user, asks(other, lookup), told('c9', 'lost'), told('c1', 'shipped')]
+    tape.answer(tape.request(CHAT, chat(...messages)), [completion(says('Done.'))])
+    expect(titles(tape.end())).toEqual([
+      '1 gpt-5-mini-2025-08-07 → 3 tool calls: lookup_order, lookup_order, lookup_order',
+      '1.1 lookup_order({"id":"77"})',
+      '1.2 lookup_order({"id":"1182"})',
+      '2 lookup_order({"id":"1182"})',
+      '3 gpt-5-mini-2025-08-07 → “Done.”',
+    ])
+  })
+
   test('that nobody answered are no steps', () => {
     const tape = new EventScript()
     tape.answer(tape.request(CHAT, chat(user)), [completion(asks(lookup))])
-    expect(readRun(tape.end()).steps).toHaveLength(1)
+    tape.answer(tape.request(CHAT, chat(user, asks(lookup), user)), [completion(asks(lookup))])
+    expect(readRun(tape.end()).steps).toHaveLength(2)
   })
 
   test('of Anthropic carry their failure', () => {
@@ -425,6 +442,42 @@ describe('steps that went wrong', () => {
   })
 })
 
+describe('what the agent did not wait for', () => {
+  test('is not in doubt when the agent had moved on before the run was killed', () => {
+    const tape = new EventScript()
+    const op = tape.request('https://shop.test/feed', undefined, 'GET')
+    tape.head(op)
+    tape.chunk(op, 'first')
+    tape.request('https://shop.test/next', undefined, 'GET')
+    tape.status = 'truncated'
+    expect(readRun(tape).steps.map(({ state }) => state)).toEqual(['aborted', 'in doubt'])
+  })
+
+  test('does not split the lane when a file was read in between', () => {
+    const tape = new EventScript()
+    const op = tape.request('https://shop.test/feed', undefined, 'GET')
+    tape.head(op)
+    tape.chunk(op, 'first')
+    tape.result(tape.add({ type: 'call', kind: 'file', name: 'fs.readFileSync', sync: true }), 'x')
+    tape.answer(tape.request('https://shop.test/next', undefined, 'GET'), ['ok'])
+    tape.add({ type: 'deliver', op, part: 'end' })
+    expect(readRun(tape.end()).lanes).toHaveLength(1)
+  })
+})
+
+test('what fetch has decompressed already is left as it is', () => {
+  const tape = new EventScript()
+  const op = tape.request(CHAT, chat(user))
+  const headers = [
+    ['content-type', 'application/json'],
+    ['content-encoding', 'gzip'],
+  ] as const
+  tape.add({ type: 'response', op, status: 200, statusText: 'OK', headers })
+  tape.chunk(op, completion(says('plain')))
+  tape.add({ type: 'deliver', op, part: 'end' })
+  expect(readRun(tape.end(), { gunzip: gunzipSync }).steps[0]?.title).toContain('plain')
+})
+
 describe('answers on a socket', () => {
   const http = (status: number, body: string, headers = ''): string =>
     `HTTP/1.1 ${status} OK\r\nContent-Type: application/json\r\n${headers}Content-Length: ${new TextEncoder().encode(body).length}\r\n\r\n${body}`
@@ -513,12 +566,24 @@ describe('answers on a socket', () => {
     })
   })
 
+  test('that last until the connection ends are complete only when it ends well', () => {
+    const outcome = (part: string): unknown => {
+      const { tape, socket, send } = script()
+      send('GET')
+      tape.chunk(socket, 'HTTP/1.1 200 OK\r\n\r\nall of it')
+      const error = part === 'error' ? { error: recordError(new Error('reset')) } : {}
+      tape.add({ type: 'deliver', op: socket, part, ...error })
+      return readRun(tape.end()).steps[0]?.state
+    }
+    expect([outcome('end'), outcome('error')]).toEqual(['done', 'failed'])
+  })
+
   test('are not disturbed by what happens to the idle connection later', () => {
     const { tape, socket, send } = script()
     send('POST', chat(user))
     tape.chunk(socket, http(200, completion(says('fine'))))
-    const other = tape.request(CHAT, chat(user))
-    tape.answer(other, [completion(says('later'))])
+    tape.answer(tape.request(CHAT, chat(user)), [completion(says('later'))])
+    tape.answer(tape.request(CHAT, chat(user)), [completion(says('last'))])
     tape.add({
       type: 'deliver',
       op: socket,
@@ -570,6 +635,7 @@ describe('other steps', () => {
     expect(
       git?.call()?.output.map(({ pipe, bytes }) => [pipe, new TextDecoder().decode(bytes)]),
     ).toEqual([[2, 'fatal']])
+    expect(git?.answerSeqs.at(-1)).toBe(4)
     expect(quick).toMatchObject({ state: 'done', error: undefined })
   })
 
