@@ -12,12 +12,10 @@
 import { createHook } from 'node:async_hooks'
 import { openSync, writeSync } from 'node:fs'
 
-/** Names Node gives its handles and requests that can reach another process. */
+/** Names Node gives its handles and requests that reach another process: not an idle socket, but its connecting. */
 const waysOut = new Set([
-  'TCPWRAP',
   'TCPCONNECTWRAP',
   'TCPSERVERWRAP',
-  'TLSWRAP',
   'UDPWRAP',
   'UDPSENDWRAP',
   'PIPECONNECTWRAP',

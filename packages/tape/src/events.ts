@@ -42,6 +42,8 @@ export interface RunDetails {
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
+  /** Flags of Node that the agent can see, `process.execArgv`. */
+  readonly execArgv?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>

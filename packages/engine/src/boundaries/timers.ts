@@ -154,15 +154,11 @@ function settingFunction(kind: Kind) {
     immediate: natives.setImmediate,
   }[kind] as Function
   const set = (callback: Callback, ...rest: unknown[]): unknown => {
-    const session = currentSession()
-    // Node's own fetch keeps one shared timer for all connections: it belongs to no run.
-    if (
-      session === undefined ||
-      typeof callback !== 'function' ||
-      calledFrom('node:internal/deps/undici', 3)
-    ) {
+    if (currentSession() === undefined || typeof callback !== 'function')
       return native(callback, ...rest)
-    }
+    // Node's own fetch keeps one shared timeout for all connections: it belongs to no run.
+    if (kind === 'timeout' && calledFrom('node:internal/deps/undici', 3))
+      return native(callback, ...rest)
     if (kind === 'immediate') return new TapeTimer('immediate', 0, callback, rest)
     return new TapeTimer(kind, wholeMs(rest[0]), callback, rest.slice(1))
   }

@@ -30,6 +30,7 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
       entry: task.entry,
       args: task.args,
       cwd: process.cwd(),
+      execArgv: [...process.execArgv],
       env: maskedEnvironment(process.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,

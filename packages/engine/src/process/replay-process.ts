@@ -67,5 +67,6 @@ function restoreSurroundings(details: RunDetails): void {
       if (!(name in details.env)) delete process.env[name]
     Object.assign(process.env, details.env)
   }
+  if (details.execArgv) process.execArgv.splice(0, process.execArgv.length, ...details.execArgv)
   if (details.stdio) imitateTerminal(details.stdio as never)
 }
