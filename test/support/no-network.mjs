@@ -24,7 +24,6 @@ const waysOut = new Set([
   'GETNAMEINFOREQWRAP',
   'QUERYWRAP',
   'HTTP2SESSION',
-  'PROCESSWRAP',
 ])
 
 /** @type {Record<string, number>} */
@@ -41,12 +40,17 @@ createHook({
   trackPromises: false,
 }).enable()
 
-// spawnSync and its kin create no handle that a hook could see.
-const spawnSyncBinding = process.binding('spawn_sync')
-const { spawn } = spawnSyncBinding
-spawnSyncBinding.spawn = function countedSpawn(...args) {
-  count('SPAWNSYNC')
-  return Reflect.apply(spawn, this, args)
+// A ChildProcess has a handle before it starts anything, and spawnSync has none
+// that a hook could see: both are counted where they start a process.
+countCalls(process.binding('process_wrap').Process.prototype, 'SPAWN')
+countCalls(process.binding('spawn_sync'), 'SPAWNSYNC')
+
+function countCalls(target, kind) {
+  const { spawn } = target
+  target.spawn = function countedSpawn(...args) {
+    count(kind)
+    return Reflect.apply(spawn, this, args)
+  }
 }
 
 const report = new URL(import.meta.url).searchParams.get('report') ?? process.env.RETAKE_TEST_REPORT

@@ -59,11 +59,10 @@ test('sockets, names, datagrams and programs are each counted, also through kept
   `)
   server.close()
   expect(counts).toMatchObject({
-    TCPWRAP: 1,
     TCPCONNECTWRAP: 1,
     GETADDRINFOREQWRAP: 1,
     UDPWRAP: 1,
-    PROCESSWRAP: 1,
+    SPAWN: 1,
     SPAWNSYNC: 1,
     PIPECONNECTWRAP: 1,
   })

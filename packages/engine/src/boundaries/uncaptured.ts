@@ -81,8 +81,16 @@ export function patchUncaptured(): Undo {
   ])
 }
 
+/** Libraries use these for caches that nobody can observe: only uses in the agent's own code are reported. */
+const COMMON_IN_LIBRARIES = new Set([
+  'FinalizationRegistry',
+  'vm.createContext',
+  'vm.runInNewContext',
+])
+
 function note(name: string, text: string): void {
   const site = callSite()
+  if (site === undefined && COMMON_IN_LIBRARIES.has(name)) return
   currentSession()?.note({ kind: 'boundary', name, text, ...(site !== undefined && { site }) })
 }
 
