@@ -12,6 +12,8 @@ export interface ReplayFunctionOptions {
   readonly mode?: 'strict' | 'observe'
   /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
+  /** Told about each divergence as it is found, also when `agent` then throws. */
+  readonly onDivergence?: (divergence: Divergence) => void
 }
 
 /**
@@ -33,6 +35,7 @@ export async function replay<T>(
   const session = new ReplaySession(opened, {
     ...options,
     keepAlive: true,
+    onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(divergence)),
     onStopped: (error) => stop(error),
   })
   try {

@@ -14,6 +14,7 @@ export class DivergenceLog {
     readonly cursor: TapeCursor,
     readonly options: {
       readonly mode?: 'strict' | 'observe'
+      readonly onDivergence?: (divergence: Divergence) => void
       readonly onStopped: (error: ReplayDiverged) => void
     },
   ) {}
@@ -24,22 +25,26 @@ export class DivergenceLog {
     explanation: string,
     mismatches: readonly Mismatch[] = [],
   ): void {
-    const divergence = this.#describe(kind, summary, explanation, mismatches)
-    this.divergences.push(divergence)
+    const divergence = this.#add(kind, summary, explanation, mismatches)
     if (this.options.mode !== 'observe') this.#halt(divergence)
   }
 
   /** A divergence that even observe mode cannot pass. */
   stop(kind: DivergenceKind, summary: string, explanation: string): never {
-    const divergence = this.#describe(kind, summary, explanation, [])
-    this.divergences.push(divergence)
-    this.#halt(divergence)
+    this.#halt(this.#add(kind, summary, explanation, []))
   }
 
   /** The recording was cut off here: that is no difference, but there is nothing more to serve. */
   stopAtCut(what: string): never {
     const summary = 'the recording was cut off here'
     this.#halt(this.#describe('cut-off', summary, `The program went on with ${what}.`, []))
+  }
+
+  #add(...found: Parameters<DivergenceLog['diverge']>): Divergence {
+    const divergence = this.#describe(...found)
+    this.divergences.push(divergence)
+    this.options.onDivergence?.(divergence)
+    return divergence
   }
 
   #halt(divergence: Divergence): never {
@@ -53,7 +58,7 @@ export class DivergenceLog {
     kind: DivergenceKind,
     summary: string,
     explanation: string,
-    mismatches: readonly Mismatch[],
+    mismatches: readonly Mismatch[] = [],
   ): Divergence {
     const { seq, tape } = this.cursor
     const site = callSite()

@@ -31,6 +31,8 @@ export interface ReplayOptions {
   readonly mode?: 'strict' | 'observe'
   /** `full` delivers as fast as possible; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
+  /** Told about each divergence as it is found. */
+  readonly onDivergence?: (divergence: Divergence) => void
   /** The replay cannot go on: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
   readonly onStopped: (error: ReplayDiverged) => void
   /** Milliseconds without progress after which a silent program counts as diverged. */
