@@ -20,13 +20,14 @@ const described = (error) => ({
 })
 
 let result
+const seen = []
 try {
   result =
     task.mode === 'record'
       ? await record({ name: 'test', dir: task.dir }, run)
-      : await replay(task.tape, run, task.options)
+      : await replay(task.tape, run, { ...task.options, onDivergence: (each) => seen.push(each) })
 } catch (error) {
-  result = { error: described(error) }
+  result = { error: described(error), divergences: seen }
 }
 // Time for whatever the agent left behind to show itself.
 if (task.lingerMs) await new Promise((resolve) => setTimeout(resolve, task.lingerMs))
