@@ -22,15 +22,14 @@ export const anthropic: ProviderDecoder = {
   name: 'anthropic',
   api: 'messages',
 
-  matches: ({ method, url, headers, json }) => {
+  matches: ({ method, url, headers, mentions }) => {
     if (method !== 'POST') return false
     if (url.pathname.endsWith('/messages')) {
-      if (headers.some(([name]) => name.toLowerCase() === 'anthropic-version')) return true
-      const { model, messages } = recordOf(json())
-      return typeof model === 'string' && Array.isArray(messages)
+      const isNamed = headers.some(([name]) => name.toLowerCase() === 'anthropic-version')
+      return isNamed || mentions('model', 'messages')
     }
     const isHosted = /:(stream)?rawPredict$|\/model\/[^/]+\/invoke/i.test(url.pathname)
-    return isHosted && typeof recordOf(json())['anthropic_version'] === 'string'
+    return isHosted && mentions('anthropic_version', 'messages')
   },
 
   decodeRequest: ({ url, json }) => {

@@ -23,10 +23,10 @@ export const openaiChat: ProviderDecoder = {
   name: 'openai',
   api: 'chat completions',
 
-  matches: ({ method, url, json }) =>
+  matches: ({ method, url, mentions }) =>
     method === 'POST' &&
     url.pathname.endsWith('/chat/completions') &&
-    (url.hostname === 'api.openai.com' || Array.isArray(recordOf(json())['messages'])),
+    (url.hostname === 'api.openai.com' || mentions('messages')),
 
   decodeRequest: ({ url, json }) => {
     const body = recordOf(json())

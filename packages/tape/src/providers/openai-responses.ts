@@ -23,14 +23,10 @@ export const openaiResponses: ProviderDecoder = {
   name: 'openai',
   api: 'responses',
 
-  matches: ({ method, url, json }) => {
-    if (method !== 'POST' || !url.pathname.endsWith('/responses')) return false
-    if (url.hostname === 'api.openai.com') return true
-    const { model, input, prompt } = recordOf(json())
-    return typeof model === 'string'
-      ? input !== undefined || prompt !== undefined
-      : isRecord(prompt)
-  },
+  matches: ({ method, url, mentions }) =>
+    method === 'POST' &&
+    url.pathname.endsWith('/responses') &&
+    (url.hostname === 'api.openai.com' || mentions('model', 'input')),
 
   decodeRequest: ({ json }) => {
     const body = recordOf(json())

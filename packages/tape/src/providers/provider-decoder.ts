@@ -3,11 +3,13 @@ import type { Message } from './message.js'
 import type { SseEvent } from './sse.js'
 import type { Usage } from './usage.js'
 
-/** A request as decoders see it. `json` is read only by those who ask: bodies are large. */
+/** A request as decoders see it. Its body is read only when asked for: conversations are long. */
 export interface ProviderRequest {
   readonly method: string
   readonly url: URL
   readonly headers: readonly HeaderPair[]
+  /** Whether the body is JSON text in which these words stand as keys, without parsing it. */
+  readonly mentions: (...keys: readonly string[]) => boolean
   /** The parsed body, or `undefined` when it is no JSON. */
   readonly json: () => unknown
 }

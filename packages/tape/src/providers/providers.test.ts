@@ -11,6 +11,7 @@ const post = (url: string, json: unknown, headers: [string, string][] = []): Pro
   method: 'POST',
   url: new URL(url),
   headers,
+  mentions: (...keys) => keys.every((key) => JSON.stringify(json ?? '').includes(`"${key}":`)),
   json: () => json,
 })
 const events = (...data: readonly unknown[]): SseEvent[] =>
@@ -560,7 +561,7 @@ describe('findProvider', () => {
   test('does not read the body where the path and headers are enough', () => {
     const unread = (url: string, headers: [string, string][] = []): ProviderRequest => ({
       ...post(url, undefined, headers),
-      json: () => {
+      mentions: () => {
         throw new Error('the body was read')
       },
     })

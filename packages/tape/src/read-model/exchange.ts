@@ -19,6 +19,7 @@ import {
   type BodyDecoders,
   type HttpAnswer,
 } from './http-answer.js'
+import type { RequestCache } from './request-cache.js'
 import type { RunIndex, StepOp } from './run-index.js'
 import type { TapeLike } from './tape-like.js'
 
@@ -72,6 +73,7 @@ export class ExchangeReader {
   readonly #op: StepOp & { readonly event: RequestEvent }
   readonly #index: RunIndex
   readonly #decoders: BodyDecoders
+  readonly #cache: RequestCache
   #provider: ProviderDecoder | undefined
   #head: { readonly value: AnswerHead | undefined } | undefined
   #decoded: DecodedResponse | undefined
@@ -81,12 +83,13 @@ export class ExchangeReader {
     tape: TapeLike,
     op: StepOp & { readonly event: RequestEvent },
     index: RunIndex,
-    decoders: BodyDecoders,
+    { decoders, requests }: { readonly decoders: BodyDecoders; readonly requests: RequestCache },
   ) {
     this.#tape = tape
     this.#op = op
     this.#index = index
     this.#decoders = decoders
+    this.#cache = requests
   }
 
   get provider(): ProviderDecoder {
@@ -110,11 +113,12 @@ export class ExchangeReader {
   }
 
   requestText(): string | undefined {
-    return utf8(this.#tape.body(this.#op.event.seq))
+    const { seq } = this.#op.event
+    return this.#cache.text(seq, () => utf8(this.#tape.body(seq)))
   }
 
   requestMessages(): readonly Message[] {
-    return this.#decodeRequest().messages
+    return this.#cache.messages(this.#op.event.seq, () => this.#decodeRequest().messages)
   }
 
   read(): Exchange {
@@ -165,12 +169,12 @@ export class ExchangeReader {
 
   #providerRequest(): ProviderRequest {
     const { method, url, headers } = this.#op.event
-    let parsed: { readonly json: unknown } | undefined
-    const json = (): unknown => {
-      parsed ??= { json: parseJson(this.requestText() ?? '') }
-      return parsed.json
+    const json = (): unknown => parseJson(this.requestText() ?? '')
+    const mentions = (...keys: readonly string[]): boolean => {
+      const text = this.requestText() ?? ''
+      return text.trimStart().startsWith('{') && keys.every((key) => text.includes(`"${key}"`))
     }
-    return { method, url: parseUrl(url), headers, json }
+    return { method, url: parseUrl(url), headers, mentions, json }
   }
 }
 

@@ -22,7 +22,7 @@ export class RequestStep extends StepBase {
   constructor(context: StepContext, number: number, op: RequestOp) {
     super(context, number, op.event)
     this.#op = op
-    this.reader = new ExchangeReader(context.tape, op, context.index, context.decoders)
+    this.reader = new ExchangeReader(context.tape, op, context.index, context)
   }
 
   get kind(): StepKind {

@@ -15,6 +15,7 @@ import { continuesConversation } from './conversation.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
 import { MarkStep } from './mark-step.js'
+import { RequestCache } from './request-cache.js'
 import { RequestStep } from './request-step.js'
 import { indexRun, type RunIndex, type StepOp } from './run-index.js'
 import type { StepBase, StepContext } from './step-base.js'
@@ -73,6 +74,7 @@ export class RunView {
       tape,
       index,
       decoders,
+      requests: new RequestCache(),
       prices,
       laneOf: (seq) => this.#laneAssignment().laneOf.get(seq) ?? 0,
       wasHeard: (seq) => this.#laneAssignment().causes.has(seq),

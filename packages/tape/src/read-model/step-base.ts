@@ -1,6 +1,7 @@
 import type { RecordedError } from '../events.js'
 import type { PriceTable } from '../prices.js'
 import type { BodyDecoders } from './http-answer.js'
+import type { RequestCache } from './request-cache.js'
 import type { RunIndex } from './run-index.js'
 import { summarizeStep, type Step, type StepKind, type StepState } from './step.js'
 import type { TapeLike } from './tape-like.js'
@@ -10,6 +11,7 @@ export interface StepContext {
   readonly tape: TapeLike
   readonly index: RunIndex
   readonly decoders: BodyDecoders
+  readonly requests: RequestCache
   readonly prices: PriceTable
   readonly laneOf: (seq: number) => number
   /** Whether the agent went on because of this operation's answer. */

@@ -54,18 +54,26 @@ const findTelling = (
   later: readonly RequestStep[],
 ): RequestStep | undefined => {
   if (call.id === '') return undefined
-  const id = JSON.stringify(call.id)
   const inLane = later.filter(({ lane }) => lane === asked.lane).slice(0, LOOK_AHEAD)
   const nearby = later.slice(0, LOOK_AHEAD)
-  return [...new Set([...inLane, ...nearby])].find(
-    (step) => step.reader.requestText()?.includes(id) === true && hasResult(step, call.id),
-  )
+  return [...new Set([...inLane, ...nearby])].find((step) => hasResult(step, call.id))
 }
 
-const hasResult = (step: RequestStep, id: string): boolean =>
-  step.reader
+/**
+ * Whether a request carries the result of a call. Results stand near the end of
+ * a long text, under a key that says so; it is parsed only when in doubt.
+ */
+const hasResult = (step: RequestStep, id: string): boolean => {
+  const text = step.reader.requestText() ?? ''
+  const quoted = JSON.stringify(id)
+  const last = text.lastIndexOf(quoted)
+  if (last < 0) return false
+  const [, key] = /"(\w+)"\s*:\s*$/.exec(text.slice(Math.max(0, last - 40), last)) ?? []
+  if (key === 'tool_call_id' || key === 'tool_use_id') return true
+  return step.reader
     .requestMessages()
     .some(({ parts }) => parts.some((part) => part.type === 'tool_result' && part.id === id))
+}
 
 /** Recorded tool steps that no call has claimed yet, by name. */
 class RecordedTools {
