@@ -43,7 +43,14 @@ function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<st
       return fields
     }
     case 'call':
-      return { type: 'call', kind: event.kind, name: event.name, as: event.as }
+      return {
+        type: 'call',
+        kind: event.kind,
+        name: event.name,
+        as: event.as,
+        // Paths and host names stand nowhere else.
+        ...((event.kind === 'file' || event.kind === 'dns') && { title: event.title }),
+      }
     case 'timer':
       return { type: 'timer', kind: event.kind, ms: event.ms }
     case 'work':

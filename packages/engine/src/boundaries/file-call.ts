@@ -78,7 +78,7 @@ export function promiseFileCall(
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
     startFileCall(session, call, start, (error, value) =>
-      isError(error) ? reject(error as Error) : resolve(value),
+      isError(error) ? reject(error) : resolve(value),
     )
   })
 }

@@ -50,10 +50,13 @@ function mapped(
   }
 }
 
+/** Node 26 keeps parts of a second under symbols; they are stored by description, after an `@`. */
 function numbersOf(value: unknown): Record<string, number | bigint> {
   const numbers: Record<string, number | bigint> = {}
-  for (const [key, field] of Object.entries(value as object)) {
-    if (typeof field === 'number' || typeof field === 'bigint') numbers[key] = field
+  for (const key of Reflect.ownKeys(value as object)) {
+    const field = (value as Record<PropertyKey, unknown>)[key]
+    const name = typeof key === 'string' ? key : `@${key.description}`
+    if (typeof field === 'number' || typeof field === 'bigint') numbers[name] = field
   }
   return numbers
 }
@@ -61,7 +64,12 @@ function numbersOf(value: unknown): Record<string, number | bigint> {
 const isBig = (fields: object): boolean => typeof Object.values(fields)[0] === 'bigint'
 
 function withNumbers(prototype: object, fields: Readonly<Record<string, unknown>>): object {
-  return Object.assign(Object.create(prototype) as object, fields)
+  const result = Object.create(prototype) as Record<PropertyKey, unknown>
+  for (const [name, value] of Object.entries(fields)) {
+    const key = name.startsWith('@') ? statSymbols.get(name.slice(1)) : name
+    if (key !== undefined) result[key] = value
+  }
+  return result
 }
 
 /** Node 22 and later make the dates when they are asked for, from the prototype. */
@@ -73,6 +81,10 @@ function dated(result: object): object {
   }
   return result
 }
+
+const statSymbols = new Map(
+  Object.getOwnPropertySymbols(nativeFs['statSync']?.('/')).map((key) => [key.description, key]),
+)
 
 /** Classes that Node does not export: taken from what it makes. */
 const prototypes = {
@@ -89,15 +101,15 @@ function prototypeOf(name: string, options?: object): object {
   }
 }
 
-const { constants } = fs
+const constants = fs.constants as unknown as Readonly<Record<string, number>>
 const TYPES = [
-  ['isFile', constants.UV_DIRENT_FILE],
-  ['isDirectory', constants.UV_DIRENT_DIR],
-  ['isSymbolicLink', constants.UV_DIRENT_LINK],
-  ['isFIFO', constants.UV_DIRENT_FIFO],
-  ['isSocket', constants.UV_DIRENT_SOCKET],
-  ['isCharacterDevice', constants.UV_DIRENT_CHAR],
-  ['isBlockDevice', constants.UV_DIRENT_BLOCK],
+  ['isFile', constants['UV_DIRENT_FILE']],
+  ['isDirectory', constants['UV_DIRENT_DIR']],
+  ['isSymbolicLink', constants['UV_DIRENT_LINK']],
+  ['isFIFO', constants['UV_DIRENT_FIFO']],
+  ['isSocket', constants['UV_DIRENT_SOCKET']],
+  ['isCharacterDevice', constants['UV_DIRENT_CHAR']],
+  ['isBlockDevice', constants['UV_DIRENT_BLOCK']],
 ] as const
 
 function describeEntry(item: unknown): unknown {

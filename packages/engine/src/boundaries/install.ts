@@ -2,6 +2,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { patchChildProcess } from './child-process.js'
 import { patchClock } from './clock.js'
 import { loadFetch, patchFetch } from './fetch.js'
+import { patchFiles } from './files.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './http2.js'
 import { patchHttpAgent } from './http-agent.js'
@@ -41,6 +42,7 @@ export function install(): void {
     patchWorker(),
     patchOrderedWork(),
     patchZlibStreams(),
+    patchFiles(),
     patchOutput(),
     patchUncaptured(),
   ])

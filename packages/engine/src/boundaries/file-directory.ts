@@ -1,0 +1,167 @@
+import fs from 'node:fs'
+import { promisify } from 'node:util'
+import { currentSession } from '../scope.js'
+import type { Session } from '../sessions/session.js'
+import { describeArguments } from './file-arguments.js'
+import { checkArguments } from './file-checks.js'
+import { performFileCall, promiseFileCall, startFileCall } from './file-call.js'
+import type { Answer, FileCall } from './file-call.js'
+import { splitCallback } from './file-callbacks.js'
+import { directoryClosed } from './file-errors.js'
+import type { FileShape } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { entry, plain } from './file-values.js'
+import type { ResultForm } from './file-values.js'
+import { wrapFileFunction } from './file-wrapper.js'
+import { replace, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+/** `opendir` in its three forms. */
+export function patchDirectories(): Undo {
+  return undoAll([
+    replace(fs, 'opendirSync', wrapFileFunction(nativeFunction('opendirSync'), openSync)),
+    replace(fs, 'opendir', wrapFileFunction(nativeFunction('opendir'), openWithCallback)),
+    replace(
+      fs.promises,
+      'opendir',
+      wrapFileFunction(fs.promises.opendir as FileFunction, openPromise),
+    ),
+  ])
+}
+
+/** The real folder goes to the stand-in; the tape gets only the path it reports. */
+const opened: ResultForm = {
+  encode: (directory) => plain.encode((directory as fs.Dir).path),
+  decode: (as, body) => ({ path: plain.decode(as, body) }),
+}
+const shape: FileShape = { inputs: ['path', 'options'], form: opened }
+
+function callOf(session: Session, name: string, args: readonly unknown[]): FileCall {
+  checkArguments(shape, args, nativeFunction('opendirSync'))
+  return { name, form: opened, ...describeArguments(session, shape, args) }
+}
+
+function openSync(session: Session, args: unknown[]): TapeDirectory {
+  const call = callOf(session, 'fs.opendirSync', args)
+  const run = (): unknown => nativeFunction('opendirSync')(...args)
+  return new TapeDirectory(session, performFileCall(session, call, run) as fs.Dir)
+}
+
+function openWithCallback(session: Session, given: unknown[]): void {
+  const { args, callback } = splitCallback(given)
+  const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
+  startFileCall(session, callOf(session, 'fs.opendir', args), start, (error, value) => {
+    if (error === null) callback(null, new TapeDirectory(session, value as fs.Dir))
+    else callback(error)
+  })
+}
+
+async function openPromise(session: Session, args: unknown[]): Promise<TapeDirectory> {
+  const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
+  const call = callOf(session, 'fs.promises.opendir', args)
+  return new TapeDirectory(session, (await promiseFileCall(session, call, start)) as fs.Dir)
+}
+
+/** Open folders; Node closes one that is forgotten at a moment nobody can foresee, with a warning. */
+const kept = new Set<fs.Dir>()
+
+/** What `opendir` gives inside a run: an `fs.Dir` whose entries come through the gate. */
+class TapeDirectory {
+  readonly #session: Session
+  /** The real folder while recording; on replay only its path. */
+  readonly #directory: fs.Dir
+  #closed = false
+
+  constructor(session: Session, directory: fs.Dir) {
+    this.#session = session
+    this.#directory = directory
+    if (!session.replaying) kept.add(directory)
+  }
+
+  get path(): string {
+    return this.#directory.path
+  }
+
+  read(callback?: Answer): Promise<unknown> | void {
+    if (this.#closed) throw directoryClosed()
+    return this.#ask('read', (done) => this.#directory.read(done as never), callback)
+  }
+
+  readSync(): unknown {
+    if (this.#closed) throw directoryClosed()
+    return this.#askSync('readSync', () => this.#directory.readSync())
+  }
+
+  close(callback?: Answer): Promise<unknown> | void {
+    if (this.#closed) {
+      if (callback === undefined) return Promise.reject(directoryClosed())
+      return process.nextTick(callback, directoryClosed())
+    }
+    this.#forget()
+    return this.#ask('close', (done) => this.#directory.close(done as never), callback)
+  }
+
+  closeSync(): void {
+    if (this.#closed) throw directoryClosed()
+    this.#forget()
+    this.#askSync('closeSync', () => this.#directory.closeSync())
+  }
+
+  async *entries(): AsyncGenerator {
+    try {
+      for (;;) {
+        const found = await this.read()
+        if (found === null) return
+        yield found
+      }
+    } finally {
+      await this.close()
+    }
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator {
+    return this.entries()
+  }
+
+  [Symbol.dispose](): void {
+    if (!this.#closed) this.closeSync()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#closed) await this.close()
+  }
+
+  #ask(method: string, start: (done: Answer) => void, callback?: Answer): Promise<unknown> | void {
+    const session = this.#live()
+    if (session === undefined) return callback ? start(callback) : promisify(start)()
+    const call = this.#call(method)
+    if (callback === undefined) return promiseFileCall(session, call, start)
+    startFileCall(session, call, start, callback)
+  }
+
+  #askSync(method: string, run: () => unknown): unknown {
+    const session = this.#live()
+    return session === undefined ? run() : performFileCall(session, this.#call(method), run)
+  }
+
+  #call(method: string): FileCall {
+    const form = method.startsWith('read') ? entry : plain
+    return { name: `Dir.${method}`, title: this.path, input: {}, form }
+  }
+
+  /** The run this call belongs to; none when the recording is over and the folder is still open. */
+  #live(): Session | undefined {
+    const session = currentSession()
+    if (session === undefined && this.#session.replaying) throw directoryClosed()
+    return session
+  }
+
+  #forget(): void {
+    this.#closed = true
+    kept.delete(this.#directory)
+  }
+}
+
+Object.setPrototypeOf(TapeDirectory.prototype, fs.Dir.prototype)
+Object.defineProperty(TapeDirectory, 'name', { value: 'Dir' })

@@ -1,0 +1,37 @@
+import type { Session } from '../sessions/session.js'
+import { describeArguments } from './file-arguments.js'
+import { checkArguments } from './file-checks.js'
+import { promiseFileCall } from './file-call.js'
+import { startNative } from './file-callbacks.js'
+import { shapeOf } from './file-functions.js'
+import { nativeFs, nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { outputWrite, passOutput } from './file-output.js'
+
+/** One call of a function of the table as a promise, under the name `label`. */
+export async function callPromise(
+  session: Session,
+  label: string,
+  name: string,
+  args: readonly unknown[],
+): Promise<unknown> {
+  const shape = shapeOf(name)
+  checkArguments(shape, args, nativeFs[`${name}Sync`])
+  const output = outputWrite(session, shape, args)
+  if (output) {
+    const start = startNative(name, nativeOf(name), [output.fd, ...args.slice(1)])
+    return new Promise((resolve, reject) =>
+      passOutput(session, output, start, (error) =>
+        error === null ? resolve(undefined) : reject(error),
+      ),
+    )
+  }
+  const call = { name: label, form: shape.form, ...describeArguments(session, shape, args) }
+  return promiseFileCall(session, call, startNative(name, nativeOf(name), args))
+}
+
+function nativeOf(name: string): FileFunction {
+  const native = nativeFunction(name)
+  // `promises.realpath` asks the operating system; `fs.realpath` does not.
+  return (native as { native?: FileFunction }).native ?? native
+}
