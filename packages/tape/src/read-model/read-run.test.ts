@@ -175,7 +175,7 @@ describe('reading is lazy', () => {
     const view = readRun(tape.end())
     expect(view.recordedSteps).toHaveLength(250)
     expect(view.lanes).toHaveLength(1)
-    expect(performance.now() - started).toBeLessThan(1_500)
+    expect(performance.now() - started).toBeLessThan(5_000)
     expect(tape.count).toBeGreaterThan(100_000)
   })
 })
