@@ -1,34 +1,33 @@
 import { encodeBody } from '@retake/tape'
 import type { Session } from '../sessions/session.js'
+import type { CapturedCall } from './captured-call.js'
 import { nameDescriptor } from './file-descriptors.js'
 import type { FileShape, Input } from './file-functions.js'
 import { learnSecrets } from './file-secrets.js'
-import type { Encoded } from './file-values.js'
+import type { Encoded } from './result-form.js'
 
-/** What a call is recognised by: its paths for people, the rest as bytes. */
-export interface DescribedArguments {
-  readonly title: string
-  readonly input: Encoded
-}
-
-/** Also learns the secrets of a `.env` file that is touched, before anything about it goes on tape. */
-export function describeArguments(
+/**
+ * A call of this shape: its paths are its title, the rest is its input. Also learns
+ * the secrets of a `.env` file it touches, before anything about it goes on tape.
+ */
+export function fileCall(
   session: Session,
-  { inputs }: FileShape,
+  name: string,
+  { inputs, form }: FileShape,
   args: readonly unknown[],
-): DescribedArguments {
+): CapturedCall {
   const paths = args.filter((_, index) => isPlace(inputs[index]))
   const rest = args.filter((_, index) => !isPlace(inputs[index]))
   const names = paths.map((path) => nameOf(session, path))
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)
-    return { title, input: encodeOptions(rest) }
+    return { kind: 'file', name, title, input: encodeOptions(rest), form }
   }
   const [data, ...options] = rest
   const input = encodeData(data, encodingOf(options[0]))
   learnSecrets(session, names, input.body)
-  return { title: title + describeOptions(options), input }
+  return { kind: 'file', name, title: title + describeOptions(options), input, form }
 }
 
 /** Whether a parameter says where, rather than what or how. */

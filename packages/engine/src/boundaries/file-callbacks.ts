@@ -1,8 +1,8 @@
 import fs from 'node:fs'
-import { describeArguments } from './file-arguments.js'
+import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
-import { startFileCall } from './file-call.js'
-import type { Answer } from './file-call.js'
+import { startCall } from './captured-call.js'
+import type { Answer } from './captured-call.js'
 import { fileFunctions, shapeOf } from './file-functions.js'
 import { nativeFs, nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
@@ -33,8 +33,8 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
       const start = startNative(name, native, [output.fd, ...args.slice(1)])
       return passOutput(session, output, start, callback)
     }
-    const call = { name: label, form: shape.form, ...describeArguments(session, shape, args) }
-    startFileCall(session, call, startNative(name, native, args), (error, value) => {
+    const call = fileCall(session, label, shape, args)
+    startCall(session, call, startNative(name, native, args), (error, value) => {
       if (error !== null) return callback(error)
       trackDescriptor(session, name, args[0], value)
       if (name === 'exists') callback(value)

@@ -2,17 +2,18 @@ import fs from 'node:fs'
 import { promisify } from 'node:util'
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { describeArguments } from './file-arguments.js'
+import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
-import { performFileCall, promiseFileCall, startFileCall } from './file-call.js'
-import type { Answer, FileCall } from './file-call.js'
+import { performCall, promiseCall, startCall } from './captured-call.js'
+import type { Answer, CapturedCall } from './captured-call.js'
 import { splitCallback } from './file-callbacks.js'
 import { directoryClosed } from './file-errors.js'
 import type { FileShape } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
-import { entry, plain } from './file-values.js'
-import type { ResultForm } from './file-values.js'
+import { entry } from './file-values.js'
+import { plain } from './result-form.js'
+import type { ResultForm } from './result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -37,21 +38,21 @@ const opened: ResultForm = {
 }
 const shape: FileShape = { inputs: ['path', 'options'], form: opened }
 
-function callOf(session: Session, name: string, args: readonly unknown[]): FileCall {
+function callOf(session: Session, name: string, args: readonly unknown[]): CapturedCall {
   checkArguments(shape, args, nativeFunction('opendirSync'))
-  return { name, form: opened, ...describeArguments(session, shape, args) }
+  return fileCall(session, name, shape, args)
 }
 
 function openSync(session: Session, args: unknown[]): TapeDirectory {
   const call = callOf(session, 'fs.opendirSync', args)
   const run = (): unknown => nativeFunction('opendirSync')(...args)
-  return new TapeDirectory(session, performFileCall(session, call, run) as fs.Dir)
+  return new TapeDirectory(session, performCall(session, call, run) as fs.Dir)
 }
 
 function openWithCallback(session: Session, given: unknown[]): void {
   const { args, callback } = splitCallback(given)
   const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
-  startFileCall(session, callOf(session, 'fs.opendir', args), start, (error, value) => {
+  startCall(session, callOf(session, 'fs.opendir', args), start, (error, value) => {
     if (error === null) callback(null, new TapeDirectory(session, value as fs.Dir))
     else callback(error)
   })
@@ -60,7 +61,7 @@ function openWithCallback(session: Session, given: unknown[]): void {
 async function openPromise(session: Session, args: unknown[]): Promise<TapeDirectory> {
   const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
   const call = callOf(session, 'fs.promises.opendir', args)
-  return new TapeDirectory(session, (await promiseFileCall(session, call, start)) as fs.Dir)
+  return new TapeDirectory(session, (await promiseCall(session, call, start)) as fs.Dir)
 }
 
 /** Open folders; Node closes one that is forgotten at a moment nobody can foresee, with a warning. */
@@ -136,18 +137,18 @@ class TapeDirectory {
     const session = this.#live()
     if (session === undefined) return callback ? start(callback) : promisify(start)()
     const call = this.#call(method)
-    if (callback === undefined) return promiseFileCall(session, call, start)
-    startFileCall(session, call, start, callback)
+    if (callback === undefined) return promiseCall(session, call, start)
+    startCall(session, call, start, callback)
   }
 
   #askSync(method: string, run: () => unknown): unknown {
     const session = this.#live()
-    return session === undefined ? run() : performFileCall(session, this.#call(method), run)
+    return session === undefined ? run() : performCall(session, this.#call(method), run)
   }
 
-  #call(method: string): FileCall {
+  #call(method: string): CapturedCall {
     const form = method.startsWith('read') ? entry : plain
-    return { name: `Dir.${method}`, title: this.path, input: {}, form }
+    return { kind: 'file', name: `Dir.${method}`, title: this.path, input: {}, form }
   }
 
   /** The run this call belongs to; none when the recording is over and the folder is still open. */

@@ -1,11 +1,11 @@
 import process from 'node:process'
 import { parseEnv } from 'node:util'
-import { performFileCall } from './file-call.js'
+import { performCall } from './captured-call.js'
 import { pathText } from './file-arguments.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { learnSecrets } from './file-secrets.js'
-import { plain } from './file-values.js'
+import { plain } from './result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace } from './patch.js'
 import type { Undo } from './patch.js'
@@ -16,8 +16,14 @@ export function patchLoadEnvFile(): Undo {
   const patched = wrapFileFunction(native, (session, [path = '.env']) => {
     const title = pathText(path)
     learnSecrets(session, [title])
-    const call = { name: 'process.loadEnvFile', title, input: {}, form: plain }
-    const variables = performFileCall(session, call, () => {
+    const call = {
+      kind: 'file' as const,
+      name: 'process.loadEnvFile',
+      title,
+      input: {},
+      form: plain,
+    }
+    const variables = performCall(session, call, () => {
       const text = nativeFunction('readFileSync')(path, 'utf8') as string
       return { ...parseEnv(text) }
     }) as Record<string, string>

@@ -1,5 +1,6 @@
-import { entries, plain, statFs, stats } from './file-values.js'
-import type { ResultForm } from './file-values.js'
+import { entries, statFs, stats } from './file-values.js'
+import { plain } from './result-form.js'
+import type { ResultForm } from './result-form.js'
 
 /**
  * What a parameter is:

@@ -1,16 +1,16 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { Session } from '../sessions/session.js'
-import { describeArguments } from './file-arguments.js'
+import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
-import { performFileCall, promiseFileCall } from './file-call.js'
-import type { Answer } from './file-call.js'
+import { performCall, promiseCall } from './captured-call.js'
+import type { Answer } from './captured-call.js'
 import type { FileShape } from './file-functions.js'
 import { TapeFileHandle } from './file-handle.js'
 import { nativeFs, nativeFunction, nativePromises } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { callPromise } from './file-promise-call.js'
-import { plain } from './file-values.js'
+import { plain } from './result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -73,11 +73,7 @@ const blobShape: FileShape = { inputs: ['path', 'options'], form: plain }
 /** The blob holds the content from the start, where Node's own would read the file later. */
 async function openAsBlob(session: Session, args: unknown[], native: FileFunction): Promise<Blob> {
   checkArguments(blobShape, args.slice(0, 1), nativeFs['readFileSync'])
-  const call = {
-    name: 'fs.openAsBlob',
-    form: plain,
-    ...describeArguments(session, blobShape, args),
-  }
+  const call = fileCall(session, 'fs.openAsBlob', blobShape, args)
   const start = (done: Answer): void => {
     const read = async (): Promise<Buffer> => {
       const blob = (await native(...args)) as Blob
@@ -85,18 +81,14 @@ async function openAsBlob(session: Session, args: unknown[], native: FileFunctio
     }
     read().then((bytes) => done(null, bytes), done)
   }
-  return blobOf(await promiseFileCall(session, call, start), args[1])
+  return blobOf(await promiseCall(session, call, start), args[1])
 }
 
 function openAsBlobSync(session: Session, args: unknown[]): Blob {
   checkArguments(blobShape, args.slice(0, 1), nativeFs['readFileSync'])
-  const call = {
-    name: 'fs.openAsBlobSync',
-    form: plain,
-    ...describeArguments(session, blobShape, args),
-  }
+  const call = fileCall(session, 'fs.openAsBlobSync', blobShape, args)
   const run = (): unknown => nativeFunction('readFileSync')(args[0])
-  return blobOf(performFileCall(session, call, run), args[1])
+  return blobOf(performCall(session, call, run), args[1])
 }
 
 const blobOf = (bytes: unknown, options: unknown): Blob =>

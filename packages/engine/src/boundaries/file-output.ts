@@ -1,5 +1,5 @@
 import type { Session } from '../sessions/session.js'
-import type { Answer } from './file-call.js'
+import type { Answer } from './captured-call.js'
 import { encodeData, encodingOf } from './file-arguments.js'
 import { outputDescriptor } from './file-descriptors.js'
 import type { FileShape } from './file-functions.js'

@@ -1,7 +1,7 @@
 import type { Session } from '../sessions/session.js'
-import { describeArguments } from './file-arguments.js'
+import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
-import { promiseFileCall } from './file-call.js'
+import { promiseCall } from './captured-call.js'
 import { startNative } from './file-callbacks.js'
 import { shapeOf } from './file-functions.js'
 import { nativeFs, nativeFunction } from './file-natives.js'
@@ -26,8 +26,8 @@ export async function callPromise(
       ),
     )
   }
-  const call = { name: label, form: shape.form, ...describeArguments(session, shape, args) }
-  return promiseFileCall(session, call, startNative(name, nativeOf(name), args))
+  const call = fileCall(session, label, shape, args)
+  return promiseCall(session, call, startNative(name, nativeOf(name), args))
 }
 
 function nativeOf(name: string): FileFunction {

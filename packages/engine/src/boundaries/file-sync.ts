@@ -1,9 +1,9 @@
 import fs from 'node:fs'
 import { outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { describeArguments, pathText } from './file-arguments.js'
+import { fileCall, pathText } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
-import { performFileCall } from './file-call.js'
+import { performCall } from './captured-call.js'
 import { forgetDescriptor, rememberDescriptor } from './file-descriptors.js'
 import { fileFunctions, shapeOf } from './file-functions.js'
 import { nativeFs } from './file-natives.js'
@@ -33,8 +33,8 @@ function syncFunction(name: string, native: FileFunction, suffix = ''): FileFunc
       noteOutput(session, output)
       return outsideRuns(() => native(output.fd, ...args.slice(1)))
     }
-    const call = { name: label, form: shape.form, ...describeArguments(session, shape, args) }
-    const value = performFileCall(session, call, () => native(...args))
+    const call = fileCall(session, label, shape, args)
+    const value = performCall(session, call, () => native(...args))
     trackDescriptor(session, name, args[0], value)
     return value
   })

@@ -1,15 +1,15 @@
 import type { Session } from '../sessions/session.js'
 import { describeOptions, encodeOptions } from './file-arguments.js'
-import type { Answer, FileCall } from './file-call.js'
+import type { Answer, CapturedCall } from './captured-call.js'
 import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
 import { nativeFunction } from './file-natives.js'
 import type { OutputWrite } from './file-output.js'
-import { plain } from './file-values.js'
+import { plain } from './result-form.js'
 
 /** A read or write on a descriptor, ready to be performed; the forms of its arguments are sorted out. */
 export interface Transfer {
   readonly fd: number
-  readonly call: Omit<FileCall, 'name'>
+  readonly call: Omit<CapturedCall, 'name'>
   /** Nothing to do: answered without asking the system. */
   readonly empty: boolean
   /** Does the real thing and gives what goes on tape: bytes read, or a count of bytes written. */
@@ -40,6 +40,7 @@ export function reading(session: Session, fd: number, { views, position, passed 
     passed,
     empty: length === 0,
     call: {
+      kind: 'file',
       title: nameDescriptor(session, fd),
       input: encodeOptions([length, position ?? undefined]),
       form: plain,
@@ -71,7 +72,7 @@ function scatter(bytes: Uint8Array, targets: readonly Uint8Array[]): number {
 interface Write {
   readonly name: 'write' | 'writev'
   readonly args: readonly unknown[]
-  readonly input: FileCall['input']
+  readonly input: CapturedCall['input']
   readonly position: unknown
 }
 
@@ -87,7 +88,12 @@ export function writing(
     fd,
     passed: args[0],
     empty: false,
-    call: { title: nameDescriptor(session, fd) + describeOptions(where), input, form: plain },
+    call: {
+      kind: 'file',
+      title: nameDescriptor(session, fd) + describeOptions(where),
+      input,
+      form: plain,
+    },
     runSync: () => nativeFunction(`${name}Sync`)(at, ...args),
     start: (done) => void nativeFunction(name)(at, ...args, done),
     settle: (value) => value as number,

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import { outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { performFileCall, promiseFileCall, startFileCall } from './file-call.js'
-import type { Answer } from './file-call.js'
+import { performCall, promiseCall, startCall } from './captured-call.js'
+import type { Answer } from './captured-call.js'
 import { splitCallback } from './file-callbacks.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
@@ -43,7 +43,7 @@ function syncTransfer(name: string, parse: ParseTransfer): FileFunction {
       return outsideRuns(() => transfer.runSync())
     }
     const call = { name: `fs.${name}`, ...transfer.call }
-    return transfer.settle(performFileCall(session, call, () => transfer.runSync()))
+    return transfer.settle(performCall(session, call, () => transfer.runSync()))
   })
 }
 
@@ -62,7 +62,7 @@ function callbackTransfer(name: string, parse: ParseTransfer): FileFunction {
 function begin(session: Session, name: string, transfer: Transfer, answer: Answer): void {
   if (transfer.empty) process.nextTick(answer, null, new Uint8Array(0))
   else if (transfer.output) passOutput(session, transfer.output, transfer.start, answer)
-  else startFileCall(session, { name, ...transfer.call }, transfer.start, answer)
+  else startCall(session, { name, ...transfer.call }, transfer.start, answer)
 }
 
 /** One read or write of a `FileHandle`: the number of bytes and what was passed. */
@@ -77,5 +77,5 @@ export async function promiseTransfer(
   const { passed } = transfer
   if (transfer.empty) return { count: 0, passed }
   const call = { name: `FileHandle.${name}`, ...transfer.call }
-  return { count: transfer.settle(await promiseFileCall(session, call, transfer.start)), passed }
+  return { count: transfer.settle(await promiseCall(session, call, transfer.start)), passed }
 }

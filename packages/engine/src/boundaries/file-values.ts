@@ -1,25 +1,8 @@
 import fs from 'node:fs'
 import { decodeBody, encodeBody } from '@retake/tape'
-import type { BodyForm } from '@retake/tape'
 import { natives } from '../natives.js'
 import { nativeFs } from './file-natives.js'
-
-export interface Encoded {
-  readonly as?: BodyForm
-  readonly body?: Uint8Array
-}
-
-/** How one kind of result goes on tape and comes back. */
-export interface ResultForm {
-  encode(value: unknown): Encoded
-  decode(as: BodyForm | undefined, body: Uint8Array): unknown
-}
-
-/** Text, bytes, numbers, plain data or nothing. */
-export const plain: ResultForm = {
-  encode: (value) => (value === undefined ? {} : encodeBody(value)),
-  decode: (as, body) => (as === undefined ? undefined : decodeBody(as, body)),
-}
+import type { ResultForm } from './result-form.js'
 
 /** What `stat` and its kin give: the numbers are stored, dates and methods follow from them. */
 export const stats = mapped(numbersOf, (fields) =>

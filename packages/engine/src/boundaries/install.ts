@@ -1,6 +1,7 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { patchChildProcess } from './child-process.js'
 import { patchClock } from './clock.js'
+import { patchDns } from './dns.js'
 import { loadFetch, patchFetch } from './fetch.js'
 import { patchFiles } from './files.js'
 import { patchHostFacts } from './host-facts.js'
@@ -43,6 +44,7 @@ export function install(): void {
     patchOrderedWork(),
     patchZlibStreams(),
     patchFiles(),
+    patchDns(),
     patchOutput(),
     patchUncaptured(),
   ])

@@ -1,16 +1,17 @@
 import { rebuildError, recordError } from '@retake/tape'
-import type { CallEvent, NewEvent } from '@retake/tape'
+import type { CallEvent, CallKind, NewEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
-import type { Encoded, ResultForm } from './file-values.js'
+import type { Encoded, ResultForm } from './result-form.js'
 
-/** A call as it stands on the tape: what is asked, and how the answer is kept. */
-export interface FileCall {
+/** A call whose answer is stored: what is asked, and how the answer is kept. */
+export interface CapturedCall {
+  readonly kind: CallKind
   /** For example `fs.readFile`. */
   readonly name: string
-  /** The paths as the agent gave them. */
+  /** The paths or host names as the agent gave them. */
   readonly title: string
-  /** What was passed beside the paths: the bytes of a write, else the options. */
+  /** What was passed beside them: the bytes of a write, else the options. */
   readonly input: Encoded
   readonly form: ResultForm
 }
@@ -22,7 +23,7 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown }
 export type Answer = (error: unknown, value?: unknown) => void
 
 /** A call that answers in the same breath. On replay `run` is not called. */
-export function performFileCall(session: Session, call: FileCall, run: () => unknown): unknown {
+export function performCall(session: Session, call: CapturedCall, run: () => unknown): unknown {
   const { body } = call.input
   const delivery = session.performSync({
     event: { ...eventOf(session, call, callSite()), sync: true },
@@ -38,9 +39,9 @@ export function performFileCall(session: Session, call: FileCall, run: () => unk
 }
 
 /** A call that answers later, through the gate. On replay `start` is not called. */
-export function startFileCall(
+export function startCall(
   session: Session,
-  call: FileCall,
+  call: CapturedCall,
   start: (done: Answer) => void,
   answer: Answer,
 ): void {
@@ -71,13 +72,13 @@ export function startFileCall(
 }
 
 /** The same as a promise. */
-export function promiseFileCall(
+export function promiseCall(
   session: Session,
-  call: FileCall,
+  call: CapturedCall,
   start: (done: Answer) => void,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    startFileCall(session, call, start, (error, value) =>
+    startCall(session, call, start, (error, value) =>
       isError(error) ? reject(error) : resolve(value),
     )
   })
@@ -85,10 +86,14 @@ export function promiseFileCall(
 
 const isError = (error: unknown): boolean => error !== null && error !== undefined
 
-function eventOf(session: Session, call: FileCall, site: string | undefined): NewEvent<CallEvent> {
+function eventOf(
+  session: Session,
+  call: CapturedCall,
+  site: string | undefined,
+): NewEvent<CallEvent> {
   return {
     type: 'call',
-    kind: 'file',
+    kind: call.kind,
     name: call.name,
     title: session.maskText(call.title),
     ...(call.input.as && { as: call.input.as }),
@@ -104,14 +109,17 @@ function attempt(run: () => unknown): Outcome {
   }
 }
 
-function answerEvent(call: FileCall, outcome: Outcome): { event: NewDelivery; body?: Uint8Array } {
+function answerEvent(
+  call: CapturedCall,
+  outcome: Outcome,
+): { event: NewDelivery; body?: Uint8Array } {
   if ('error' in outcome) return { event: { type: 'result', error: recordError(outcome.error) } }
   const { as, body } = call.form.encode(outcome.value)
   return { event: { type: 'result', ...(as && { as }) }, ...(body && { body }) }
 }
 
 function outcomeOf(
-  call: FileCall,
+  call: CapturedCall,
   delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
 ): Outcome {
   if (delivery.native !== undefined) return delivery.native as Outcome
