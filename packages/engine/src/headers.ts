@@ -23,7 +23,11 @@ const SECRET_HEADERS = new Set([
 const VOLATILE =
   /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
-const HIDDEN = 'retake-hidden'
+/** What stands for the value of a secret header. */
+export const HIDDEN = 'retake-hidden'
+
+/** Whether a header, or a property named like one, carries credentials. */
+export const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name.toLowerCase())
 
 /** Header values as they may stand on the tape of `session`. */
 export function maskHeaders(

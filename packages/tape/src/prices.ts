@@ -14,7 +14,7 @@ export interface Price {
 
 export type PriceTable = Readonly<Record<string, Price>>
 
-/** When the table below was last compared with the providers' price lists. */
+/** How old the table below is. Providers change prices without notice: override what must be right. */
 export const PRICES_AS_OF = '2026-02'
 
 const openai = (input: number, cachedInput: number, output: number): Price => ({

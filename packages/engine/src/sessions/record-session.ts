@@ -1,6 +1,7 @@
 import type { NewEvent, NoteEvent, OutputEvent, RecordedError, BodyForm } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
+import { HIDDEN, isSecretHeader } from '../headers.js'
 import { SecretMask } from '../secrets.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
@@ -62,7 +63,7 @@ export class RecordSession implements Session {
   performSync(call: SyncCall): Delivery {
     const op = this.#begin(call)
     const { event, body = EMPTY, native } = outsideRuns(() => call.run())
-    this.writer.append({ ...event, op }, this.mask(body))
+    this.writer.append({ ...this.#masked(event), op }, this.mask(body))
     return { event, body, native }
   }
 
@@ -115,7 +116,7 @@ export class RecordSession implements Session {
   finish(end: RunEnd): void {
     if (this.closed) return
     const { body, ...fields } = end
-    this.writer.append({ type: 'end', ...fields }, body && this.mask(body))
+    this.writer.append({ type: 'end', ...this.#masked(fields) }, body && this.mask(body))
     this.close()
     this.writer.seal()
   }
@@ -133,13 +134,25 @@ export class RecordSession implements Session {
     return seq
   }
 
+  /** Errors may carry the request that failed, with its headers. */
+  #masked<E extends { readonly error?: RecordedError }>(event: E): E {
+    return event.error === undefined ? event : { ...event, error: this.#maskedError(event.error) }
+  }
+
+  #maskedError(error: RecordedError): RecordedError {
+    const json = JSON.stringify(error, (key, value: unknown) =>
+      isSecretHeader(key) && typeof value === 'string' ? HIDDEN : value,
+    )
+    return JSON.parse(this.maskText(json)) as RecordedError
+  }
+
   #takeTurn(): Turn | undefined {
     let next = this.#queue.shift()
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
     const { operation, event, body, native } = next
     if (!this.closed) {
-      this.writer.append({ ...event, op: operation.id }, this.mask(body))
+      this.writer.append({ ...this.#masked(event), op: operation.id }, this.mask(body))
       if (event.type === 'result' && operation.action.durable === true) this.writer.barrier()
     }
     return { operation, delivery: { event, body, native } }
