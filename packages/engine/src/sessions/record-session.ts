@@ -135,8 +135,9 @@ export class RecordSession implements Session {
   }
 
   /** Errors may carry the request that failed, with its headers. */
-  #masked<E extends { readonly error?: RecordedError }>(event: E): E {
-    return event.error === undefined ? event : { ...event, error: this.#maskedError(event.error) }
+  #masked<E extends object>(event: E): E {
+    if (!('error' in event)) return event
+    return { ...event, error: this.#maskedError(event.error as RecordedError) }
   }
 
   #maskedError(error: RecordedError): RecordedError {
