@@ -1,0 +1,19 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+/** @returns {Promise<{ url: string, stop: () => Promise<void> }>} */
+export async function startLoopbackServer() {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'loopback-server.mjs')], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const [line] = await once(child.stdout, 'data')
+  return {
+    url: String(line).trim(),
+    stop: async () => {
+      const closed = once(child, 'close')
+      child.stdin.end()
+      await closed
+    },
+  }
+}

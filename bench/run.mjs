@@ -1,0 +1,93 @@
+/**
+ * `npm run bench`: ratios against floors and peers measured in the same run.
+ *
+ *     npm run bench                 everything
+ *     npm run bench -- fetch tape   groups whose name contains one of these words
+ *     npm run bench -- --check      exit code 1 when a gate is missed or could not be measured
+ *     npm run bench -- --json       machine-readable
+ *     npm run bench -- --quick      few rounds: shows that everything runs, decides nothing
+ *
+ * A missed gate is measured again, up to three times in all, and the best
+ * result counts: other work on the machine can only make a ratio worse. The
+ * table says so. Gates that do not depend on time are measured once.
+ */
+import { fork } from 'node:child_process'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { groups } from './groups.mjs'
+import { better, isFine, verdictOf } from './measure/row.mjs'
+import { formatTable } from './measure/table.mjs'
+
+const ATTEMPTS_MAX = 3
+
+const { values: options, positionals: filters } = parseArgs({
+  allowPositionals: true,
+  options: {
+    check: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
+  },
+})
+
+/** @returns {Promise<import('./measure/row.mjs').Row[]>} */
+function measureOnce(group) {
+  const child = fork(
+    join(import.meta.dirname, 'measure/run-group.mjs'),
+    [group.file, ...(options.quick ? ['--quick'] : [])],
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: group.nodeArgs ?? [] },
+  )
+  return new Promise((resolve, reject) => {
+    let rows
+    child.on('message', (message) => (rows = message))
+    child.on('error', reject)
+    child.on('exit', (code, signal) => {
+      if (rows !== undefined) resolve(rows)
+      else reject(new Error(`bench/${group.file} ended with ${signal ?? code} and no result`))
+    })
+  })
+}
+
+/** @returns {Promise<import('./measure/row.mjs').Row[]>} */
+async function measureGroup(group) {
+  let rows = await measureOnce(group)
+  const attemptsMax = group.timed && !options.quick ? ATTEMPTS_MAX : 1
+  for (let attempt = 2; attempt <= attemptsMax && !rows.every(isFine); attempt++) {
+    const again = await measureOnce(group)
+    rows = rows.map((row, index) =>
+      isFine(row) ? row : { ...better(row, again[index]), attempts: attempt },
+    )
+  }
+  return rows
+}
+
+const chosen = groups.filter(
+  ({ name }) => filters.length === 0 || filters.some((word) => name.includes(word)),
+)
+if (chosen.length === 0) {
+  const names = groups.map(({ name }) => name).join(', ')
+  console.error(`No group is called ${filters.join(' or ')}. There are: ${names}.`)
+  process.exit(2)
+}
+
+const rows = []
+for (const group of chosen) {
+  console.error(`measuring ${group.name} …`)
+  const started = performance.now()
+  rows.push(...(await measureGroup(group)).map((row) => ({ group: group.name, ...row })))
+  console.error(`measured ${group.name} in ${((performance.now() - started) / 1000).toFixed(0)} s`)
+}
+
+const failed = rows.filter((row) => !isFine(row))
+if (options.json) {
+  const results = rows.map((row) => ({ ...row, verdict: verdictOf(row) }))
+  const { node } = process.versions
+  console.log(JSON.stringify({ node, quick: options.quick, rows: results }, undefined, 2))
+} else {
+  console.log(formatTable(rows))
+  console.log(
+    failed.length === 0
+      ? 'Every gate is met.'
+      : `Missed or not measured: ${failed.map(({ name }) => name).join('; ')}`,
+  )
+}
+if (options.check && failed.length > 0) process.exitCode = 1

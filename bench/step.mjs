@@ -1,0 +1,94 @@
+import { closeSync, fdatasyncSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { TapeWriter } from '@retake/tape/node'
+import { benchRun, EVENTS_PER_STEP, stepMaker } from './measure/recorded-step.mjs'
+import { median } from './measure/statistics.mjs'
+import { withTemporaryFolder } from './measure/temporary-folder.mjs'
+
+/**
+ * What recording one agent step costs against the least that could make the
+ * same bytes durable at the same three points.
+ *
+ * @param {{ quick: boolean }} options
+ * @returns {Promise<import('./measure/row.mjs').Row[]>}
+ */
+export function measure({ quick }) {
+  const rounds = quick ? 30 : 600
+  return withTemporaryFolder((folder) => {
+    const tapePath = join(folder, 'step.tape')
+    const writer = TapeWriter.create(tapePath, benchRun, {})
+    writer.barrier()
+    const floor = openSync(join(folder, 'floor'), 'w')
+    const tape = openSync(tapePath, 'r')
+    const nextStep = stepMaker()
+    const times = { recorded: [], floor: [], unsynced: [] }
+    const syncsBefore = writer.syncs
+    let bytes = 0
+    for (let round = -20; round < rounds; round++) {
+      const parts = nextStep(1 + (round + 20) * EVENTS_PER_STEP)
+      const start = statSync(tapePath).size
+      const recorded = recordStep(writer, parts, tapePath)
+      const pieces = readPieces(tape, start, recorded.ends)
+      const floorMs = writeFloor(floor, pieces)
+      if (round < 0) continue
+      times.recorded.push(recorded.ms)
+      times.floor.push(floorMs)
+      bytes += recorded.ends.at(-1) - start
+    }
+    const syncs = (writer.syncs - syncsBefore) / (rounds + 20)
+    writer.close()
+    closeSync(floor)
+    closeSync(tape)
+    const recordedMs = median(times.recorded)
+    const floorMs = median(times.floor)
+    return [
+      {
+        name: 'one recorded step / three write+fdatasync of the same bytes',
+        ratio: recordedMs / floorMs,
+        gate: { max: 1.6 },
+        method: `p50 of ${rounds} steps each, taken in turns; ${EVENTS_PER_STEP} events, ${(bytes / rounds / 1000).toFixed(0)} KB; ${recordedMs.toFixed(2)} ms against ${floorMs.toFixed(2)} ms`,
+      },
+      {
+        name: 'fdatasync per written step',
+        ratio: syncs,
+        gate: { max: 3 },
+        method: 'counted by the tape writer over the same steps',
+      },
+    ]
+  })
+}
+
+/** Only the time spent in the writer counts; looking up where the file ends does not. */
+function recordStep(writer, parts, path) {
+  const ends = []
+  let ms = 0
+  let started = performance.now()
+  for (const { event, body, barrier } of parts) {
+    writer.append(event, body)
+    if (barrier !== true) continue
+    writer.barrier()
+    ms += performance.now() - started
+    ends.push(statSync(path).size)
+    started = performance.now()
+  }
+  return { ms, ends }
+}
+
+function readPieces(file, start, ends) {
+  let from = start
+  return ends.map((end) => {
+    const piece = Buffer.alloc(end - from)
+    readSync(file, piece, 0, piece.length, from)
+    from = end
+    return piece
+  })
+}
+
+function writeFloor(file, pieces) {
+  const started = performance.now()
+  for (const piece of pieces) {
+    writeSync(file, piece)
+    fdatasyncSync(file)
+  }
+  return performance.now() - started
+}
