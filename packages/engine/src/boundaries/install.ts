@@ -7,6 +7,7 @@ import { patchFiles } from './files.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchHttp2 } from './http2.js'
 import { patchHttpAgent } from './http-agent.js'
+import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
@@ -45,6 +46,7 @@ export function install(): void {
     patchZlibStreams(),
     patchFiles(),
     patchDns(),
+    patchInput(),
     patchOutput(),
     patchUncaptured(),
   ])

@@ -1,4 +1,7 @@
 import type { WriteStream } from 'node:tty'
+import { imitateInput } from '../boundaries/input.js'
+import { describeInput } from '../boundaries/input-stream.js'
+import type { InputFacts } from '../boundaries/input-stream.js'
 
 /** What programs ask about their terminal before they decide how to print. */
 interface StreamFacts {
@@ -8,11 +11,15 @@ interface StreamFacts {
   readonly colorDepth?: number
 }
 
-type TerminalFacts = Readonly<Record<string, StreamFacts>>
+interface TerminalFacts {
+  readonly stdin?: InputFacts
+  readonly stdout?: StreamFacts
+  readonly stderr?: StreamFacts
+}
 
-export function describeTerminal(): Record<string, StreamFacts> {
+export function describeTerminal(): Record<string, InputFacts | StreamFacts> {
   return {
-    stdin: factsOf(process.stdin as never),
+    stdin: describeInput(process.stdin),
     stdout: factsOf(process.stdout),
     stderr: factsOf(process.stderr),
   }
@@ -29,6 +36,7 @@ function factsOf(stream: Partial<WriteStream>): StreamFacts {
 
 /** Makes the streams of this process look like those of the recorded one. */
 export function imitateTerminal(facts: TerminalFacts): void {
+  imitateInput(facts.stdin ?? {})
   for (const name of ['stdout', 'stderr'] as const) {
     const recorded = facts[name] ?? {}
     const stream = process[name]

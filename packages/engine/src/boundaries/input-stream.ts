@@ -1,0 +1,125 @@
+import { ReadStream } from 'node:fs'
+import { Readable } from 'node:stream'
+import { rebuildError, recordError } from '@retake/tape'
+import { callSite } from '../call-site.js'
+import { outsideRuns } from '../scope.js'
+import type { Delivery, Operation, Session } from '../sessions/session.js'
+
+/** What programs ask about their stdin. */
+export interface InputFacts {
+  readonly isTTY?: boolean
+  /** Redirected from a file: the stream is never closed. */
+  readonly isFile?: boolean
+}
+
+export function describeInput(stream: NodeJS.ReadStream): InputFacts {
+  return {
+    ...(stream.isTTY && { isTTY: true }),
+    ...((stream as unknown) instanceof ReadStream && { isFile: true }),
+  }
+}
+
+/** `process.stdin` inside a run. Not a socket or terminal by class, but with their methods. */
+export class TapeInput extends Readable {
+  readonly fd = 0
+  // Only a terminal has these.
+  declare readonly isTTY?: true
+  declare isRaw?: boolean
+  declare readonly setRawMode?: (raw: boolean) => this
+  readonly #session: Session
+  readonly #open: () => NodeJS.ReadStream
+  #operation: Operation | undefined
+  /** The real stdin, while recording. */
+  #native: NodeJS.ReadStream | undefined
+
+  constructor(session: Session, facts: InputFacts, open: () => NodeJS.ReadStream) {
+    super({ autoDestroy: facts.isFile !== true })
+    this.#session = session
+    this.#open = open
+    if (facts.isTTY === true) {
+      Object.assign(this, {
+        isTTY: true,
+        isRaw: false,
+        setRawMode: (raw: boolean) => this.#setRawMode(raw),
+      })
+    }
+    // A paused stdin does not keep the process alive, and is asked again when it goes on.
+    this.on('pause', () => process.nextTick(() => this.#rest()))
+  }
+
+  ref(): this {
+    this.#live()?.ref()
+    return this
+  }
+
+  unref(): this {
+    this.#live()?.unref()
+    return this
+  }
+
+  override _read(): void {
+    if (this.#operation === undefined) this.#begin()
+    else this.#withNative((native) => native.resume())
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#operation?.close()
+    this.#withNative((native) => native.destroy())
+    done(error)
+  }
+
+  #begin(): void {
+    const site = callSite()
+    this.#operation = this.#session.perform({
+      event: { type: 'call', kind: 'input', name: 'stdin', ...(site !== undefined && { site }) },
+      start: (operation) => this.#listen(operation),
+      deliver: (delivery) => this.#receive(delivery),
+    })
+  }
+
+  #listen(operation: Operation): void {
+    this.#native = this.#open()
+    this.#native
+      .on('data', (chunk: Buffer | string) =>
+        operation.complete({ type: 'deliver', part: 'chunk' }, Buffer.from(chunk as string)),
+      )
+      .on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
+      .on('error', (error) =>
+        operation.complete(
+          { type: 'deliver', part: 'error', error: recordError(error) },
+          undefined,
+          error,
+        ),
+      )
+  }
+
+  #receive({ event, body, native }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.part === 'chunk') {
+      if (!this.push(Buffer.from(body))) this.#withNative((stream) => stream.pause())
+    } else if (event.part === 'end') this.push(null)
+    else if (event.error) this.destroy((native ?? rebuildError(event.error)) as Error)
+  }
+
+  #rest(): void {
+    if (this.readableFlowing === true) return
+    ;(this as unknown as { _readableState: { reading: boolean } })._readableState.reading = false
+    this.#withNative((native) => native.pause())
+  }
+
+  #setRawMode(raw: boolean): this {
+    this.isRaw = raw
+    this.#live()?.setRawMode(raw)
+    return this
+  }
+
+  /** The real stream even before anything was read from it; none on replay. */
+  #live(): NodeJS.ReadStream | undefined {
+    return this.#session.replaying ? undefined : (this.#native ?? this.#open())
+  }
+
+  #withNative(work: (native: NodeJS.ReadStream) => void): void {
+    const native = this.#native
+    if (native !== undefined) outsideRuns(() => work(native))
+  }
+}

@@ -1,0 +1,36 @@
+import process from 'node:process'
+import { currentSession } from '../scope.js'
+import type { Session } from '../sessions/session.js'
+import { describeInput, TapeInput } from './input-stream.js'
+import type { InputFacts } from './input-stream.js'
+import { replaceGetter } from './patch.js'
+import type { Undo } from './patch.js'
+
+/**
+ * `process.stdin`: inside a run, a stream whose chunks come through the gate, from
+ * the real one while recording and from the tape on replay. Nothing happens, and
+ * nothing goes on tape, until the agent reads.
+ */
+export function patchInput(): Undo {
+  const streams = new WeakMap<Session, TapeInput>()
+  return replaceGetter(process, 'stdin', () => {
+    const session = currentSession()
+    if (session === undefined) return nativeInput()
+    let stream = streams.get(session)
+    if (stream === undefined) {
+      stream = new TapeInput(session, recordedFacts ?? describeInput(nativeInput()), nativeInput)
+      streams.set(session, stream)
+    }
+    return stream
+  })
+}
+
+const getter = Object.getOwnPropertyDescriptor(process, 'stdin')?.get
+const nativeInput = (): NodeJS.ReadStream => getter?.call(process) as NodeJS.ReadStream
+
+let recordedFacts: InputFacts | undefined
+
+/** Makes the stdin of this process look like that of the recorded one. */
+export function imitateInput(facts: InputFacts): void {
+  recordedFacts = facts
+}
