@@ -5,8 +5,9 @@ import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { natives } from './natives.js'
+import { runAgent } from './run-agent.js'
 import { newRunId } from './run-id.js'
-import { currentSession, insideRun, outsideRuns } from './scope.js'
+import { currentSession, outsideRuns } from './scope.js'
 import { RecordSession } from './sessions/record-session.js'
 
 export interface RecordOptions {
@@ -36,17 +37,15 @@ export async function record<T>(
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const { session, run } = outsideRuns(() => openRecording(options))
-  return insideRun(session, async () => {
-    try {
-      const output = await agent()
-      const { as, body } = encodeBody(output)
-      outsideRuns(() => session.finish({ as, body }))
-      return { output, run }
-    } catch (error) {
-      outsideRuns(() => session.finish({ error: recordError(error) }))
-      throw error
-    }
-  })
+  try {
+    const output = await runAgent(session, agent)
+    const { as, body } = encodeBody(output)
+    session.finish({ as, body })
+    return { output, run }
+  } catch (error) {
+    session.finish({ error: recordError(error) })
+    throw error
+  }
 }
 
 function openRecording(options: RecordOptions): { session: RecordSession; run: RecordedRun } {
