@@ -1,9 +1,10 @@
 import { encodeBody, recordError } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import type { ReplayDiverged } from './errors.js'
-import { currentSession, insideRun, outsideRuns } from './scope.js'
+import { openForReplay } from './open-for-replay.js'
+import { runAgent } from './run-agent.js'
+import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
 import { ReplaySession } from './sessions/replay-session.js'
 
@@ -28,7 +29,7 @@ export async function replay<T>(
 ): Promise<{ output: T; divergences: readonly Divergence[] }> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
-  const opened = outsideRuns(() => openTape(tape))
+  const opened = outsideRuns(() => openForReplay(tape))
   let stop: (error: ReplayDiverged) => void = () => {}
   const stopped = new Promise<never>((_, reject) => (stop = reject))
   stopped.catch(() => {})
@@ -39,7 +40,7 @@ export async function replay<T>(
     onStopped: (error) => stop(error),
   })
   try {
-    const output = await Promise.race([stopped, insideRun(session, () => runToEnd(session, agent))])
+    const output = await Promise.race([stopped, runToEnd(session, agent)])
     return { output, divergences: session.divergences }
   } finally {
     session.close()
@@ -49,12 +50,12 @@ export async function replay<T>(
 async function runToEnd<T>(session: ReplaySession, agent: () => T | Promise<T>): Promise<T> {
   let output: T
   try {
-    output = await agent()
+    output = await runAgent(session, agent)
   } catch (error) {
-    outsideRuns(() => session.finish({ error: recordError(error) }))
+    session.finish({ error: recordError(error) })
     throw error
   }
   const { as, body } = encodeBody(output)
-  outsideRuns(() => session.finish({ as, body }))
+  session.finish({ as, body })
   return output
 }

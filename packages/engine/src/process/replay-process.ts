@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import type { RunDetails } from '@retake/tape'
 import { recordError } from '@retake/tape'
 import type { RecordedError } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
 import { natives } from '../natives.js'
+import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
@@ -19,7 +19,7 @@ export const DIVERGED = 3
 
 /** Serves this whole process from the tape and writes a report when it ends. */
 export function replayProcess(task: ReplayTask): void {
-  const tape = openTape(task.tape)
+  const tape = openForReplay(task.tape)
   restoreSurroundings(tape.details)
   forbidContact()
   const start = natives.performanceNow()
