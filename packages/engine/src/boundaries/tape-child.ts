@@ -118,10 +118,15 @@ export class TapeChild {
   // ── what reaches the agent ────────────────────────────────────────────────
 
   #deliver({ event, body, native }: Delivery): void {
-    if (event.type !== 'deliver') return
+    if (event.type === 'response') return
     const { child } = this
-    const value = fromWire(event.value)
     const error = (native ?? (event.error && rebuildError(event.error))) as Error
+    // Only a replay whose tape does not have this process answers so.
+    if (event.type === 'result') {
+      child.emit('error', error)
+      return
+    }
+    const value = fromWire(event.value)
     switch (event.part) {
       case 'chunk':
         return this.#chunk(event.pipe as 1 | 2, Buffer.from(body))
