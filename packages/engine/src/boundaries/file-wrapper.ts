@@ -33,7 +33,7 @@ function isNodesOwn(wrapper: Function): boolean {
   const { stackTraceLimit, prepareStackTrace } = Error
   const holder: { stack?: unknown } = {}
   try {
-    Error.stackTraceLimit = 1
+    Error.stackTraceLimit = 6
     Error.prepareStackTrace = callingFile
     Error.captureStackTrace(holder, wrapper)
     return NODES_OWN.test(String(holder.stack))
@@ -44,4 +44,11 @@ function isNodesOwn(wrapper: Function): boolean {
   }
 }
 
-const callingFile = (_: Error, sites: NodeJS.CallSite[]): string => sites[0]?.getFileName() ?? ''
+/** The file that called, beyond `fs` itself: the loader holds unpatched functions, which call patched ones. */
+function callingFile(_: Error, sites: NodeJS.CallSite[]): string {
+  for (const site of sites) {
+    const file = site.getFileName() ?? ''
+    if (file !== 'node:fs') return file
+  }
+  return ''
+}
