@@ -110,6 +110,14 @@ export const agentNotStarted = (cause: unknown): RetakeError =>
     { cause },
   )
 
+export const nothingRecorded = (how: string): RetakeError =>
+  new RetakeError(
+    'NOTHING_RECORDED',
+    'Nothing was recorded.',
+    `Node ${how} before the agent started.`,
+    'See above what Node said, and check the flags given with --node-arg.',
+  )
+
 export const replayWithoutReport = (how: string): RetakeError =>
   new RetakeError(
     'REPLAY_WITHOUT_REPORT',

@@ -2,7 +2,8 @@ import { RetakeError } from '@retake/engine'
 import { TapeError } from '@retake/tape'
 import { UsageError } from './errors.js'
 import { WRONG_USAGE } from './exit-codes.js'
-import { painter } from './terminal.js'
+import { painter, widthOf } from './terminal.js'
+import { wrap } from './wrap.js'
 
 /** The four things every error of Retake can say. */
 export interface Explained {
@@ -22,14 +23,19 @@ export function explain(error: unknown): Explained | undefined {
 export const exitCodeOf = (error: unknown): number =>
   error instanceof UsageError ? WRONG_USAGE : 1
 
-/** Four short lines, no stack trace. */
+/** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
 export function errorLines({ code, what, why, fix }: Explained): string {
   const paint = painter(process.stderr)
+  const width = process.stderr.isTTY ? widthOf(process.stderr) - LABEL : Infinity
+  const labelled = (label: string, text: string): string[] =>
+    wrap(text, width).map((line, index) => (index === 0 ? label : ' '.repeat(LABEL)) + line)
   return [
-    `${paint('red', 'error')} ${what}`,
-    `  why  ${why}`,
-    `  fix  ${fix}`,
+    ...labelled(`${paint('red', 'error')}  `, what),
+    ...labelled('  why  ', why),
+    ...labelled('  fix  ', fix),
     paint('dim', `  code ${code}`),
     '',
   ].join('\n')
 }
+
+const LABEL = 'error  '.length

@@ -8,21 +8,26 @@ import { viewRun } from './view-run.js'
 /** What came of a recording, in one or two lines. */
 export function recordingLine(recording: Recording, paint: Paint): string {
   const { steps, ms, cutOff } = factsOf(recording)
-  const exit = recording.code === 0 || recording.signal ? [] : [`exit code ${recording.code}`]
-  const facts = [...exit, plural(steps, 'step'), duration(ms), 'retake show last'].join(' · ')
+  const facts = [
+    ...exitOf(recording),
+    plural(steps, 'step'),
+    duration(ms),
+    'retake show last',
+  ].join(' · ')
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${facts}`
   if (!cutOff) return line
-  return `${line}\n${paint('yellow', 'cut off')} ${how(recording)}; the tape holds everything up to there`
+  return `${line}
+${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`
 }
 
 export function recordingJson(recording: Recording): string {
   return JSON.stringify({ ...recording, ...factsOf(recording) })
 }
 
-const how = ({ signal }: Recording): string =>
-  signal
-    ? `the agent was killed by ${signal}`
-    : 'the agent ended without a chance to finish its tape'
+const exitOf = ({ code, signal }: Recording): string[] => {
+  if (signal !== undefined) return [`killed by ${signal}`]
+  return code === 0 ? [] : [`exit code ${code}`]
+}
 
 function factsOf({ tape: file }: Recording): { steps: number; ms: number; cutOff: boolean } {
   const view = viewRun(openTape(file))

@@ -1,21 +1,32 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import type { RunEvent } from '@retake/tape'
+import { runsFolderNotWritable } from './errors.js'
 
-/** A run that has no mark of its own counts as going on while its tape grows. */
+/** A run inside a program has no mark: it counts as going on while its tape grows. */
 const FRESH_MS = 5000
 
 const markOf = (tape: string): string => `${tape}.pid`
 
-/** Leaves a note beside the tape that this process is recording it; the answer removes it. */
+/**
+ * Leaves a note beside the tape that this process is recording it; the answer
+ * removes it. Throws where the folder cannot be written to, before anything ran.
+ */
 export function markRecording(tape: string): () => void {
-  writeFileSync(markOf(tape), String(process.pid))
+  try {
+    writeFileSync(markOf(tape), String(process.pid))
+  } catch (error) {
+    throw runsFolderNotWritable(path.dirname(tape), error)
+  }
   return () => rmSync(markOf(tape), { force: true })
 }
 
 /** Whether an unfinished tape is still being written, as far as one can tell. */
-export function isRecording(tape: string): boolean {
+export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
   try {
     return isAlive(Number(readFileSync(markOf(tape), 'utf8')))
   } catch {
+    if (scope === 'process') return false
     const found = statSync(tape, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
   }

@@ -2,6 +2,7 @@ import type { Tape } from '@retake/tape'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
+import { printable } from './printable.js'
 import type { Replayed } from './replay-agent.js'
 import type { Look } from './terminal.js'
 import { stepAt, viewRun } from './view-run.js'
@@ -22,13 +23,10 @@ export function replayReceipt(tape: Tape, replayed: Replayed, look: Look): strin
 }
 
 /** How much was compared, and what it took. */
-export function receiptFacts(
-  tape: Tape,
-  { events, position, cutOff, served, contacts, wallMs }: Replayed,
-): string[] {
+export function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
   const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
   return [
-    `${cutOff ? position : events} of ${events} events`,
+    `${events} of ${events} events`,
     `${served} served`,
     plural(sockets, 'socket'),
     `${duration(wallMs)} (recorded ${duration(tape.event(tape.count - 1).at)})`,
@@ -55,9 +53,12 @@ function report(
 
 /** The run was killed: what it had begun by then may or may not have had its effect. */
 function cutOffLines(tape: Tape, { paint }: Look): string[] {
-  const inDoubt = viewRun(tape).recordedSteps.filter(({ state }) => state === 'in doubt')
+  const { exit, recordedSteps } = viewRun(tape)
+  const inDoubt = recordedSteps.filter(({ state }) => state === 'in doubt')
+  const how =
+    exit?.signal === undefined ? 'the run was killed' : `the run was killed by ${exit.signal}`
   return [
-    `${paint('yellow', 'cut off')} the recording ends there: the run was killed`,
-    ...inDoubt.map((step) => `  in doubt: step ${step.label} ${step.title}`),
+    `${paint('yellow', 'cut off')} · the recording ends there: ${how}`,
+    ...inDoubt.map((step) => `  in doubt: step ${step.label} ${printable(step.title)}`),
   ]
 }

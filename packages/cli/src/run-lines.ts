@@ -1,4 +1,4 @@
-import type { BoundaryNote, RunView, Step } from '@retake/tape'
+import type { BoundaryNote, RunView, Step, Tape } from '@retake/tape'
 import { duration } from './duration.js'
 import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
@@ -9,27 +9,27 @@ import type { Look, Paint } from './terminal.js'
 import { wrap } from './wrap.js'
 
 /** A run for a person: what it was, its steps, and what was not captured. */
-export function runLines(view: RunView, path: string, { paint, width }: Look): string[] {
+export function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const lanes = view.lanes.length > 1
   const rows = view.steps.map((step) => stepRow(step, lanes, paint))
   const header = ['step', 'at', 'took', ...(lanes ? ['lane'] : []), 'kind', ''].map((cell) =>
     paint('dim', cell),
   )
   return [
-    ...headLines(view, path, paint),
+    ...headLines(view, tape, paint),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width)),
     ...noteLines(view.boundaryNotes, { paint, width }),
   ]
 }
 
-function headLines(view: RunView, path: string, paint: Paint): string[] {
+function headLines(view: RunView, tape: Tape, paint: Paint): string[] {
   const { totals } = view
   const tokens = totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite
   return [
     `${paint('bold', view.id)}  ${printable(view.name)}`,
     [
-      endOf(view, path),
+      endOf(view, tape),
       localTime(view.startedAt),
       duration(view.durationMs),
       `Node ${view.node.slice(1)}`,
@@ -51,8 +51,8 @@ function headLines(view: RunView, path: string, paint: Paint): string[] {
 const costOf = ({ totals }: RunView): string =>
   totals.costUsd === undefined ? 'cost unknown' : cost(totals.costUsd)
 
-function endOf(view: RunView, path: string): string {
-  const status = statusOf(view, path)
+function endOf(view: RunView, tape: Tape): string {
+  const status = statusOf(view, tape)
   const { exit } = view
   if (exit?.error !== undefined)
     return `${status}: ${printable(`${exit.error.name}: ${exit.error.message.split('\n')[0]}`)}`

@@ -23,7 +23,7 @@ export class RunStore {
   /** Makes the folder, kept out of version control: tapes hold whole conversations. */
   prepare(): void {
     try {
-      mkdirSync(this.folder, { recursive: true })
+      makeFolder(this.folder)
       if (!this.#isDefault) return
       const ignore = path.join(path.dirname(this.folder), '.gitignore')
       if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
@@ -72,6 +72,20 @@ export class RunStore {
     const [id] = this.ids()
     if (id === undefined) throw noRuns(this.folder)
     return this.pathOf(id)
+  }
+}
+
+/** Not `recursive`: where a folder cannot be made, in /proc for example, Node would try for ever. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  const parent = path.dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Somebody else was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory())
+      throw error
   }
 }
 

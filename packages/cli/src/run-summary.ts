@@ -1,5 +1,5 @@
 import { openTape } from '@retake/tape/node'
-import type { RunView } from '@retake/tape'
+import type { RunView, Tape } from '@retake/tape'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
 import { isRecording } from './recording-mark.js'
@@ -28,13 +28,14 @@ interface ReadableRun {
 /** Reads what a list shows of a run; a tape that cannot be read says why. */
 export function summarizeRun(id: string, path: string): RunSummary {
   try {
-    const view = viewRun(openTape(path))
+    const tape = openTape(path)
+    const view = viewRun(tape)
     return {
       id: view.id,
       path,
       name: view.name,
       startedAt: view.startedAt,
-      status: statusOf(view, path),
+      status: statusOf(view, tape),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
@@ -46,9 +47,9 @@ export function summarizeRun(id: string, path: string): RunSummary {
   }
 }
 
-export function statusOf(view: RunView, path: string): RunStatus {
+export function statusOf(view: RunView, tape: Tape): RunStatus {
   const { exit } = view
-  if (exit === undefined) return isRecording(path) ? 'recording' : 'killed'
+  if (exit === undefined) return isRecording(tape.path, tape.run.scope) ? 'recording' : 'killed'
   if (exit.signal !== undefined) return 'killed'
   return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
 }

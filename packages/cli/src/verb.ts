@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { ParseArgsConfig } from 'node:util'
+import { closestName } from './closest-name.js'
 import { wrongUsage } from './errors.js'
 
 type Options = NonNullable<ParseArgsConfig['options']>
@@ -40,11 +41,20 @@ export function parseVerb(
     })
     return { values, positionals: [...positionals, ...args.slice(cut)] }
   } catch (error) {
-    const [what = 'The arguments are wrong.', ...rest] = (error as Error).message.split(
-      /(?<=\.)\s+/,
-    )
-    throw wrongUsage(verb.name, what, rest.join(' ') || 'The command does not take it.')
+    throw usageOf(verb, options, error as NodeJS.ErrnoException)
   }
+}
+
+function usageOf(verb: Verb, options: Options, { code, message }: NodeJS.ErrnoException): Error {
+  const [what = message] = message.split(/(?<=\.) |\n/)
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
+    return wrongUsage(verb.name, what, 'The option is used in another way.')
+  const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''
+  const close = closestName(typed, Object.keys(options))
+  const why = verb.agentFollows
+    ? 'Options of the agent go after its file.'
+    : 'The command has no such option.'
+  return wrongUsage(verb.name, what, close === undefined ? why : `Did you mean --${close}?`)
 }
 
 function firstPositional(args: readonly string[], options: Options): number {

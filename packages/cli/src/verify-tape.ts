@@ -9,7 +9,7 @@ export interface Verified {
   readonly tape: string
   readonly run?: string
   readonly name?: string
-  readonly integrity: 'whole' | 'cut off' | 'damaged'
+  readonly integrity: 'whole' | 'cut off' | 'damaged' | 'unreadable'
   /** `not tried`: the tape is damaged, or holds a function call, which only its own program can replay. */
   readonly replay: 'identical' | 'diverged' | 'failed' | 'not tried'
   /** One line: what was found, or how much was checked. */
@@ -21,6 +21,9 @@ export interface Verified {
   readonly replayed?: Replayed
 }
 
+/** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
+const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
+
 /** Checks every byte of a tape, then runs its program again and compares. */
 export async function verifyTape(file: string, options: { replay: boolean }): Promise<Verified> {
   let checked: Verified
@@ -28,11 +31,12 @@ export async function verifyTape(file: string, options: { replay: boolean }): Pr
     checked = checkIntegrity(file)
   } catch (error) {
     const explained = explain(error)
-    if (explained === undefined) throw error
+    if (explained === undefined || explained.code === 'TAPE_MISSING') throw error
+    const integrity = UNREADABLE.has(explained.code) ? 'unreadable' : 'damaged'
     const detail = `${explained.what} ${explained.why}`
     return {
       tape: file,
-      integrity: 'damaged',
+      integrity,
       replay: 'not tried',
       detail,
       ok: false,

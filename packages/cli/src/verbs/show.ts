@@ -1,5 +1,5 @@
 import { summarizeStep } from '@retake/tape'
-import type { RunView, Step } from '@retake/tape'
+import type { RunView, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { noSuchStep, wrongUsage } from '../errors.js'
 import { RunStore } from '../run-store.js'
@@ -28,15 +28,15 @@ Examples:
   run(values, [name, ...rest]) {
     if (name === undefined || rest.length > 0)
       throw wrongUsage('show', 'Name one run to show.', 'For example: retake show last.')
-    const path = new RunStore(text(values, 'dir')).find(name)
-    const view = viewRun(openTape(path))
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const view = viewRun(tape)
     const label = text(values, 'step')
     const step = label === undefined ? undefined : findStep(view, label)
     if (flag(values, 'json'))
-      console.log(JSON.stringify(step ? stepJson(step) : runJson(view, path), undefined, 2))
+      console.log(JSON.stringify(step ? stepJson(step) : runJson(view, tape), undefined, 2))
     else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-      console.log((step ? stepLines(step, look) : runLines(view, path, look)).join('\n'))
+      console.log((step ? stepLines(step, look) : runLines(view, tape, look)).join('\n'))
     }
     return Promise.resolve(0)
   },
@@ -48,13 +48,13 @@ function findStep(view: RunView, label: string): Step {
   return step
 }
 
-function runJson(view: RunView, path: string): unknown {
+function runJson(view: RunView, tape: Tape): unknown {
   const { id, name, startedAt, durationMs, exit, node, counts, totals, boundaryNotes } = view
-  const status = statusOf(view, path)
+  const status = statusOf(view, tape)
   const steps = view.steps.map(summarizeStep)
   return {
     id,
-    path,
+    path: tape.path,
     name,
     startedAt,
     durationMs,

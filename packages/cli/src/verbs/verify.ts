@@ -76,6 +76,6 @@ function print(results: readonly Verified[]): void {
 }
 
 const GOOD = new Set(['whole', 'identical'])
-const BAD = new Set(['damaged', 'diverged', 'failed'])
+const BAD = new Set(['damaged', 'unreadable', 'diverged', 'failed'])
 const painted = (word: string, paint: Paint): string =>
   GOOD.has(word) ? paint('green', word) : BAD.has(word) ? paint('red', word) : word
