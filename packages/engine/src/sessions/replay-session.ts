@@ -98,7 +98,7 @@ export class ReplaySession implements Session {
 
   /** Every event of the tape was consumed, and the tape was cut off there. */
   get cutOff(): boolean {
-    return this.tape.status === 'truncated' && this.#cursor.seq >= this.tape.count
+    return this.#cursor.isCut && this.#cursor.peek() === undefined
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -331,8 +331,7 @@ export class ReplaySession implements Session {
    */
   #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
     const event = this.#next()
-    if (event === undefined && this.tape.status === 'truncated')
-      this.#log.stopAtCut(describe(current))
+    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(current))
     if (event === undefined) {
       this.#log.diverge(
         'unexpected',
@@ -406,7 +405,7 @@ export class ReplaySession implements Session {
 
   #stalled(stallMs: number): void {
     const event = this.#cursor.peek()
-    if (event === undefined && this.tape.status !== 'truncated') return
+    if (event === undefined && !this.#cursor.isCut) return
     try {
       if (event === undefined) this.#log.stopAtCut('waiting for an answer')
       this.#log.stop(

@@ -4,8 +4,12 @@ import type { Tape, TapeEvent } from '@retake/tape'
 /** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
 export class TapeCursor {
   #seq = 1
+  /** The run did not come to its own end: a signal killed it, or nothing is known about its end. */
+  readonly isCut: boolean
 
-  constructor(readonly tape: Tape) {}
+  constructor(readonly tape: Tape) {
+    this.isCut = tape.status === 'truncated' || endsBySignal(tape)
+  }
 
   get seq(): number {
     return this.#seq
@@ -15,7 +19,7 @@ export class TapeCursor {
   peek(): TapeEvent | undefined {
     for (; this.#seq < this.tape.count; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
-      if (event.type !== 'note') return event.type === 'seal' ? undefined : event
+      if (event.type !== 'note') return isOver(event) ? undefined : event
     }
     return undefined
   }
@@ -35,4 +39,13 @@ export class TapeCursor {
     }
     return undefined
   }
+}
+
+/** Nothing that a program does can be compared with these. */
+const isOver = (event: TapeEvent): boolean =>
+  event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
+
+function endsBySignal(tape: Tape): boolean {
+  const end = tape.event(Math.max(0, tape.count - (tape.status === 'sealed' ? 2 : 1)))
+  return end.type === 'end' && end.signal !== undefined
 }
