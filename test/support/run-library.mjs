@@ -23,7 +23,7 @@ export async function copyAgents(folder, names) {
 }
 
 /**
- * What the last line of a library fixture says: of `record`, of `replay`, or an error.
+ * What came of one task: of `record`, of `replay`, or an error.
  *
  * @typedef {object} LibraryResult
  * @property {unknown} [output]
@@ -34,15 +34,30 @@ export async function copyAgents(folder, names) {
  */
 
 /**
+ * An agent function to record or replay: `agent` is the path of a module,
+ * `name` the function it exports, `agent` unless said.
+ *
+ * @typedef {object} LibraryTask
+ * @property {'record' | 'replay'} mode
+ * @property {string} agent
+ * @property {string} [name]
+ * @property {string} base The provider's address, handed to the agent.
+ * @property {string} [dir] Where a recording goes.
+ * @property {string} [tape] What to replay.
+ * @property {{ mode?: 'strict' | 'observe', pace?: 'full' | 'recorded' }} [options]
+ * @property {number} [lingerMs] Waits this long after the run.
+ */
+
+/** @typedef {import('./run-retake.mjs').RunOptions & { cwd: string, node?: string, nodeArgs?: readonly string[] }} LibraryOptions */
+
+/**
  * Runs a program that uses the library and prints its result as the last line
- * of stdout, in JSON.
+ * of stdout, in JSON. Rejects when it ends without one.
  *
  * @param {string} program Path of the program.
  * @param {unknown} task Handed to it as JSON.
- * @param {import('./run-retake.mjs').RunOptions & { cwd: string, node?: string,
- *   nodeArgs?: readonly string[] }} options
- * @returns {Promise<import('./run-retake.mjs').Finished & { result: LibraryResult }>}
- *   Rejects when the program ended without a result.
+ * @param {LibraryOptions} options
+ * @returns {Promise<import('./run-retake.mjs').Finished & { result: unknown }>}
  */
 export async function runLibrary(program, task, { cwd, node, nodeArgs = [], ...options }) {
   const args = [...nodeArgs, program, JSON.stringify(task)]
@@ -57,23 +72,27 @@ export async function runLibrary(program, task, { cwd, node, nodeArgs = [], ...o
   }
 }
 
-const runner = agentPath('library/run-agent.mjs')
+/**
+ * Does tasks one after another in one process.
+ *
+ * @param {readonly LibraryTask[]} tasks
+ * @param {LibraryOptions} options
+ * @returns {Promise<import('./run-retake.mjs').Finished & { results: LibraryResult[] }>}
+ */
+export async function runTasks(tasks, options) {
+  const runner = agentPath('library/run-agent.mjs')
+  const { result, ...finished } = await runLibrary(runner, tasks, options)
+  return { ...finished, results: /** @type {LibraryResult[]} */ (result) }
+}
 
 /**
- * Records an agent function: `agent` names a module that exports `agent(base)`.
+ * Does one task in a process of its own.
  *
- * @param {{ agent: string, base: string, dir: string, lingerMs?: number }} task
- * @param {Parameters<typeof runLibrary>[2]} options
+ * @param {LibraryTask} task
+ * @param {LibraryOptions} options
+ * @returns {Promise<import('./run-retake.mjs').Finished & { result: LibraryResult }>}
  */
-export const recordFunction = (task, options) =>
-  runLibrary(runner, { mode: 'record', ...task }, options)
-
-/**
- * Replays an agent function.
- *
- * @param {{ agent: string, base: string, tape: string, lingerMs?: number,
- *   options?: { mode?: 'strict' | 'observe', pace?: 'full' | 'recorded' } }} task
- * @param {Parameters<typeof runLibrary>[2]} options
- */
-export const replayFunction = (task, options) =>
-  runLibrary(runner, { mode: 'replay', ...task }, options)
+export async function runTask(task, options) {
+  const { results, ...finished } = await runTasks([task], options)
+  return { ...finished, result: results[0] }
+}

@@ -67,12 +67,22 @@ export async function makeWorkspace() {
     replay: async ({ run: name = 'last', ...options } = {}) => {
       const report = join(outer, `ways-out-${replays++}.json`)
       const preload = `${pathToFileURL(noNetwork).href}?report=${encodeURIComponent(report)}`
-      const finished = await retake(['replay', name, `--node-arg=--import=${preload}`], options)
+      const nodeArgs = [
+        `--import=${preload}`,
+        ...(hasPermissions ? [`--allow-fs-write=${outer}`] : []),
+      ]
+      const finished = await retake(
+        ['replay', name, ...nodeArgs.map((flag) => `--node-arg=${flag}`)],
+        options,
+      )
       return { ...finished, waysOut: await readReport(report) }
     },
     remove: () => rm(outer, { recursive: true, force: true, maxRetries: 3 }),
   }
 }
+
+/** Replay runs under Node's permission model where there is one; the counts need a way to disk. */
+const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
 
 /**
  * Runs a program to its end and collects what it says.
