@@ -31,7 +31,7 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
 
 /** Runs the recorded program again, served from its tape. */
 export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Promise<Replayed> {
-  const { entry, args, cwd, env } = startOf(tape)
+  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   try {
@@ -49,7 +49,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
     }
     const end = await runAgent({
       retakeFlags,
-      nodeArgs: options.nodeArgs ?? [],
+      nodeArgs: [...nodeArgs, ...(options.nodeArgs ?? [])],
       entry,
       args,
       cwd,
@@ -69,16 +69,17 @@ interface Start {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>> | undefined
+  readonly nodeArgs: readonly string[]
 }
 
 /** How the recorded program was started, if it can be started so again. */
 function startOf(tape: Tape): Start {
-  const { entry, args = [], cwd, env } = tape.details
+  const { entry, args = [], cwd, env, execArgv = [] } = tape.details
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
     throw recordedAgentMissing(entry, cwd)
-  return { entry, args, cwd, env }
+  return { entry, args, cwd, env, nodeArgs: execArgv }
 }
 
 /**
