@@ -75,7 +75,21 @@ export const recordErrorFields = (walk: WireWalk, error: object): RecordedError 
     else if (isHeldByField(fields, key, value)) setOwn(props, key, FIELD)
     else setOwn(props, key, walk.at(key, value))
   }
+  const symbols = registeredSymbols(walk, error)
+  if (symbols !== undefined) fields.symbols = symbols
   return keys.length === 0 ? fields : { ...fields, props }
+}
+
+/** Node's fetch marks its errors with registered symbols, which `util.inspect` prints. */
+const registeredSymbols = (walk: WireWalk, error: object): Record<string, unknown> | undefined => {
+  const found: Record<string, unknown> = {}
+  for (const symbol of Object.getOwnPropertySymbols(error)) {
+    const key = Symbol.keyFor(symbol)
+    const property = Object.getOwnPropertyDescriptor(error, symbol)
+    if (key === undefined || property?.enumerable !== true || !('value' in property)) continue
+    setOwn(found, key, walk.at(key, property.value))
+  }
+  return Object.keys(found).length === 0 ? undefined : found
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }

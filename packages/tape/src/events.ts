@@ -228,6 +228,8 @@ export interface RecordedError {
   readonly code?: string | number
   /** Other own enumerable properties, as wire values. */
   readonly props?: Readonly<Record<string, unknown>>
+  /** Own enumerable properties under registered symbols, by `Symbol.keyFor`. */
+  readonly symbols?: Readonly<Record<string, unknown>>
   readonly cause?: RecordedError
   /** Members of an AggregateError. */
   readonly errors?: readonly RecordedError[]
@@ -237,7 +239,14 @@ export interface RecordedError {
 
 /** Heavy events carry a sha256 and a link of the chain; light ones a CRC that the next heavy event seals. */
 const HEAVY: ReadonlySet<TapeEvent['type']> = new Set([
-  'run', 'note', 'end', 'seal', 'request', 'call', 'response', 'result',
+  'run',
+  'note',
+  'end',
+  'seal',
+  'request',
+  'call',
+  'response',
+  'result',
 ])
 export const isHeavy = (type: TapeEvent['type']): boolean => HEAVY.has(type)
 
@@ -245,5 +254,8 @@ export const isDelivery = (event: TapeEvent): event is DeliveryEvent =>
   event.type === 'deliver' || event.type === 'response' || event.type === 'result'
 
 export const isInitiation = (event: TapeEvent): event is InitiationEvent =>
-  event.type === 'request' || event.type === 'call' || event.type === 'timer' ||
-  event.type === 'work' || event.type === 'socket'
+  event.type === 'request' ||
+  event.type === 'call' ||
+  event.type === 'timer' ||
+  event.type === 'work' ||
+  event.type === 'socket'

@@ -30,6 +30,14 @@ export const rebuildErrorWith = (
     })
     delete held[key]
   }
+  for (const [key, value] of Object.entries(recorded.symbols ?? {})) {
+    Object.defineProperty(error, Symbol.for(key), {
+      value: restore(value),
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    })
+  }
   const current = error as unknown as Record<string, unknown>
   for (const [key, value] of Object.entries(held)) {
     if (key === 'cause' || key === 'errors' || current[key] !== value) hide(error, key, value)

@@ -27,6 +27,15 @@ class Unusual extends TypeError {
 
 const withCode = (error: Error, code: string | number): Error => Object.assign(error, { code })
 
+test('properties under registered symbols look the same', () => {
+  const error = Object.assign(new Error('other side closed'), {
+    [Symbol.for('undici.error.UND_ERR')]: true,
+  })
+  const rebuilt = rebuildError(recordError(error))
+  expect(inspect(rebuilt)).toBe(inspect(error))
+  expect((rebuilt as Record<symbol, unknown>)[Symbol.for('undici.error.UND_ERR')]).toBe(true)
+})
+
 describe('a recorded error comes back indistinguishable', () => {
   const kinds: readonly [string, () => unknown][] = [
     ['a plain error', () => new Error('plain')],
