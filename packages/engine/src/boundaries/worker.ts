@@ -40,7 +40,7 @@ class TapeWorker extends EventEmitter {
   readonly #operation: Operation
   readonly #written: WrittenBytes
   #real: worker.Worker | undefined
-  #terminating: ((exitCode: number) => void)[] = []
+  readonly #terminating: ((exitCode: number) => void)[] = []
 
   constructor(
     session: Session,

@@ -68,5 +68,5 @@ function restoreSurroundings(details: RunDetails): void {
     Object.assign(process.env, details.env)
   }
   if (details.execArgv) process.execArgv.splice(0, process.execArgv.length, ...details.execArgv)
-  if (details.stdio) imitateTerminal(details.stdio as never)
+  if (details.stdio) imitateTerminal(details.stdio)
 }
