@@ -5,7 +5,7 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { rewriteTape } from '../support/rewrite-tape.js'
-import { copyAgents, linkModules, recordFunction, replayFunction } from '../support/run-library.mjs'
+import { copyAgents, linkModules, runTask } from '../support/run-library.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 
 type Tape = ReturnType<typeof openTape>
@@ -284,8 +284,8 @@ describe.concurrent('a function that was changed after it was recorded', () => {
   ) => {
     const agent = join(workspace.folder, `edited-${copies++}.mjs`)
     await writeFile(agent, edits.reduce(edited, source))
-    return replayFunction(
-      { agent, base: provider.url, tape: path, options },
+    return runTask(
+      { mode: 'replay', agent, base: provider.url, tape: path, options },
       { cwd: workspace.folder },
     )
   }
@@ -296,8 +296,8 @@ describe.concurrent('a function that was changed after it was recorded', () => {
     await copyAgents(workspace.folder, ['library/refund-agent.mjs'])
     const agent = join(workspace.folder, 'refund-agent.mjs')
     source = await readFile(agent, 'utf8')
-    const { result } = await recordFunction(
-      { agent, base: provider.url, dir: workspace.folder },
+    const { result } = await runTask(
+      { mode: 'record', agent, base: provider.url, dir: workspace.folder },
       { cwd: workspace.folder },
     )
     tape = openTape(result.run?.path ?? '')

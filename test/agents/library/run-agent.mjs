@@ -1,14 +1,12 @@
-// Records or replays one agent function with the library, in a process of its
-// own. Its last line on stdout is JSON: what came of it.
+// Records or replays agent functions with the library, in a process of its own,
+// one after another. Its last line on stdout is JSON: what came of each.
 //
-//     node run-agent.mjs '{"mode":"record","agent":"agent.mjs","base":"http://…","dir":"…"}'
+//     node run-agent.mjs '[{"mode":"record","agent":"agent.mjs","base":"http://…","dir":"…"}]'
+//
+// `name` chooses another function of the module than `agent`.
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { record, replay } from '@retake/engine'
-
-const task = JSON.parse(process.argv[2])
-const { agent } = await import(pathToFileURL(path.resolve(task.agent)).href)
-const run = () => agent(task.base)
 
 /** What a caller can tell about an error. */
 const described = (error) => ({
@@ -19,16 +17,23 @@ const described = (error) => ({
   divergence: error?.divergence,
 })
 
-let result
-const seen = []
-try {
-  result =
-    task.mode === 'record'
-      ? await record({ name: 'test', dir: task.dir }, run)
-      : await replay(task.tape, run, { ...task.options, onDivergence: (each) => seen.push(each) })
-} catch (error) {
-  result = { error: described(error), divergences: seen }
+async function runTask({ mode, agent, name = 'agent', base, dir, tape, options, lingerMs }) {
+  const module = await import(pathToFileURL(path.resolve(agent)).href)
+  const run = () => module[name](base)
+  const divergences = []
+  const onDivergence = (each) => divergences.push(each)
+  try {
+    return mode === 'record'
+      ? await record({ name, dir }, run)
+      : await replay(tape, run, { ...options, onDivergence })
+  } catch (error) {
+    return { error: described(error), divergences }
+  } finally {
+    // Time for whatever the agent left behind to show itself.
+    if (lingerMs) await new Promise((resolve) => setTimeout(resolve, lingerMs))
+  }
 }
-// Time for whatever the agent left behind to show itself.
-if (task.lingerMs) await new Promise((resolve) => setTimeout(resolve, task.lingerMs))
-console.log(`\n${JSON.stringify(result)}`)
+
+const results = []
+for (const task of JSON.parse(process.argv[2])) results.push(await runTask(task))
+console.log(`\n${JSON.stringify(results)}`)
