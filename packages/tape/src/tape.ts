@@ -89,6 +89,7 @@ export class Tape {
 
   /** Chain hash of event `seq`, or of the last heavy event before it: it names the run up to there. */
   chainAt(seq: number): string {
+    this.#check(seq)
     for (let at = seq; at > 0; at--) {
       const { chain } = this.#envelope(at)
       if (chain !== undefined) return chain

@@ -84,6 +84,11 @@ export class TapeWriter {
     this.#file.sync()
   }
 
+  /** Number of events on the tape, and so the number of the next one. */
+  get count(): number {
+    return this.#encoder.seq
+  }
+
   /** How often a barrier had to wait for the disk. */
   get syncs(): number {
     return this.#file.syncs

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, test } from 'vitest'
+import { TapeError } from '../../packages/tape/src/index.js'
+import { openTape } from '../../packages/tape/src/node/index.js'
+import { crashEvent } from './crash-events.mjs'
+
+/**
+ * A child appends events and promises them; the parent kills it at a random
+ * moment and looks at what is left. SIGKILL does not prove that a tape
+ * survives a power cut: that part rests on fdatasync.
+ */
+const child = fileURLToPath(new URL('writer-child.mjs', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'retake-crash-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Starting 400 processes takes half a minute on two idle cores, and much longer on busy ones. */
+const timeoutMs = 400_000
+
+type Mode = 'append' | 'barrier' | 'reopen' | 'unsafe'
+
+/** Runs a child until it is killed; answers with the last event it promised, -1 for none. */
+function runAndKill(mode: Mode, path: string, seed: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const running = spawn(process.execPath, [child, mode, path, seed], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    running.stdout.on('data', (data: Buffer) => {
+      if (output === '') setTimeout(() => running.kill('SIGKILL'), Math.random() * 40)
+      output += data.toString()
+    })
+    running.on('error', reject)
+    running.on('close', (code, signal) => {
+      if (signal !== 'SIGKILL') return reject(new Error(`the child ended by itself: ${code}`))
+      const promised = output
+        .slice(0, output.lastIndexOf('\n') + 1)
+        .trimEnd()
+        .split('\n')
+      resolve(output === '' ? -1 : Number(promised.at(-1)))
+    })
+  })
+}
+
+/** What a kill did to a tape. */
+interface Damage {
+  events: number
+  torn: number
+  lost: number
+  wrong: number
+  corrupt: number
+}
+
+function inspect(path: string, seed: string, promised: number, damage: Damage): void {
+  try {
+    const tape = openTape(path)
+    damage.events += tape.count
+    if (tape.tornBytes > 0) damage.torn++
+    if (promised >= tape.count) damage.lost++
+    if (!tape.verify().ok) damage.corrupt++
+    for (let seq = 1; seq < tape.count; seq++) {
+      const { event, body } = crashEvent(seed, seq)
+      const { seq: number, at: _, ...found } = tape.event(seq)
+      const same = JSON.stringify(found) === JSON.stringify(event) && number === seq
+      if (!same || !Buffer.from(body ?? []).equals(tape.body(seq))) damage.wrong++
+    }
+  } catch (error) {
+    if (!(error instanceof TapeError)) throw error
+    if (error.code === 'TAPE_CORRUPT') damage.corrupt++
+    if (promised > 0) damage.lost++
+  }
+}
+
+async function killMany(mode: Mode, kills: number): Promise<Damage> {
+  const damage: Damage = { events: 0, torn: 0, lost: 0, wrong: 0, corrupt: 0 }
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < kills) {
+      const seed = `${mode} ${next++}`
+      const path = join(folder, `${seed}.tape`)
+      const promised = await runAndKill(mode, path, seed)
+      inspect(path, seed, promised, damage)
+      rmSync(path, { force: true })
+    }
+  }
+  await Promise.all([lane(), lane(), lane()])
+  return damage
+}
+
+describe('300 kills at random moments', () => {
+  test.each([
+    ['append', 200],
+    ['barrier', 100],
+  ] as const)(
+    'lose nothing that %s promised (%i of them)',
+    async (mode, kills) => {
+      const { events, ...damage } = await killMany(mode, kills)
+      expect(damage).toMatchObject({ lost: 0, wrong: 0, corrupt: 0 })
+      expect(events).toBeGreaterThan(kills * 10)
+    },
+    timeoutMs,
+  )
+
+  test(
+    'lose events of a writer that promises too early, so the test can see it',
+    async () => {
+      const { lost } = await killMany('unsafe', 30)
+      expect(lost).toBeGreaterThan(10)
+    },
+    timeoutMs,
+  )
+})
+
+test(
+  '50 kills on one tape, each followed by recovery, leave one whole run',
+  async () => {
+    const path = join(folder, 'reopened.tape')
+    let promised = 0
+    for (let kill = 0; kill < 50; kill++) {
+      promised = Math.max(promised, await runAndKill('reopen', path, 'again'))
+    }
+    const damage: Damage = { events: 0, torn: 0, lost: 0, wrong: 0, corrupt: 0 }
+    inspect(path, 'again', promised, damage)
+    expect(damage).toMatchObject({ lost: 0, wrong: 0, corrupt: 0 })
+    expect(damage.events).toBeGreaterThan(500)
+  },
+  timeoutMs,
+)
