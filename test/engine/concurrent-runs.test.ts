@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openTape } from '@retake/tape/node'
+import { expect, test } from 'vitest'
+import { runLibrary } from '../support/run-library.mjs'
+import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { startProviderProcess } from '../support/start-provider-process.mjs'
+
+/**
+ * Many runs in one process, as in a server: what one does must never be on the
+ * tape of another. Swapped answers show in some rounds only, so a soak repeats.
+ */
+const rounds = Number(process.env['RETAKE_ROUNDS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 20 : 1))
+const runsAtOnce = 30
+
+interface Outcome {
+  readonly marker: string
+  readonly tape: string
+  readonly output?: unknown
+  readonly error?: string
+}
+
+const program = agentPath('library/run-many.mjs')
+
+async function runMany(workspace: Workspace, task: object): Promise<Outcome[]> {
+  const { result } = await runLibrary(program, task, { cwd: workspace.folder })
+  return result as Outcome[]
+}
+
+/** Markers of other runs that stand anywhere on this tape, decoded. */
+function foreignMarkers(path: string, own: string, all: readonly string[]): string[] {
+  const tape = openTape(path)
+  const texts = [...tape.events()].map(
+    (event) => JSON.stringify(event) + Buffer.from(tape.body(event.seq)).toString(),
+  )
+  const everything = texts.join('\n')
+  expect(everything).toContain(own)
+  return all.filter((marker) => marker !== own && everything.includes(marker))
+}
+
+test(
+  `${runsAtOnce} runs recorded at once replay alone and at once, ${rounds} times`,
+  { timeout: 60_000 + rounds * 60_000 },
+  async () => {
+    for (let round = 1; round <= rounds; round++) {
+      const workspace = await makeWorkspace()
+      const provider = await startProviderProcess({ maxLatencyMs: 12 })
+      const markers = Array.from({ length: runsAtOnce }, (_, index) => `run-${round}-${index}-end`)
+      const base = provider.url
+      const dir = join(workspace.folder, 'tapes')
+      const recorded = await runMany(workspace, { base, record: { dir, markers } })
+      await provider.stop()
+      expect(recorded.map(({ marker }) => marker)).toEqual(markers)
+      expect(readdirSync(dir)).toHaveLength(runsAtOnce)
+
+      for (const { marker, tape } of recorded) {
+        expect(foreignMarkers(tape, marker, markers), `on the tape of ${marker}`).toEqual([])
+        expect(openTape(tape).verify()).toMatchObject({ ok: true })
+        expect(readFileSync(tape, 'latin1')).not.toContain('shared connection')
+      }
+
+      const together = await runMany(workspace, { base, replay: recorded })
+      expect(together, `round ${round}, all at once`).toEqual(recorded)
+
+      // Two at a time: each in its own process all the same.
+      for (let index = 0; index < recorded.length; index += 2) {
+        const pair = recorded.slice(index, index + 2)
+        const alone = await Promise.all(
+          pair.map((outcome) => runMany(workspace, { base, replay: [outcome] })),
+        )
+        expect(alone.flat(), `round ${round}, alone`).toEqual(pair)
+      }
+      await workspace.remove()
+    }
+  },
+)
