@@ -2,7 +2,8 @@ import { encodeBody } from '@retake/tape'
 import type { Session } from '../sessions/session.js'
 import type { CapturedCall } from './captured-call.js'
 import { nameDescriptor } from './file-descriptors.js'
-import type { FileShape, Input } from './file-functions.js'
+import { isPlace } from './file-functions.js'
+import type { FileShape } from './file-functions.js'
 import { learnSecrets } from './file-secrets.js'
 import type { Encoded } from './result-form.js'
 
@@ -29,10 +30,6 @@ export function fileCall(
   learnSecrets(session, names, input.body)
   return { kind: 'file', name, title: title + describeOptions(options), input, form }
 }
-
-/** Whether a parameter says where, rather than what or how. */
-export const isPlace = (input: Input | undefined): boolean =>
-  input === 'path' || input === 'fd' || input === 'file'
 
 function nameOf(session: Session, place: unknown): string {
   if (typeof place === 'number') return nameDescriptor(session, place)

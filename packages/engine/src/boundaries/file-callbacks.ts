@@ -26,7 +26,11 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
   const label = `fs.${name}${suffix}`
   const shape = shapeOf(name)
   const patched = wrapFileFunction(native, (session, given) => {
-    const { args, callback } = splitCallback(given, name === 'close' ? throwError : undefined)
+    const { args, callback } = splitCallback(
+      given,
+      shape.required,
+      name === 'close' ? throwError : undefined,
+    )
     checkArguments(shape, args, nativeFs[`${name}Sync`])
     const output = outputWrite(session, shape, args)
     if (output) {
@@ -58,11 +62,12 @@ export function startNative(name: string, native: FileFunction, args: readonly u
 /** The callback is the last function given; without one Node throws, and so do we. */
 export function splitCallback(
   given: readonly unknown[],
+  required: number,
   fallback?: Answer,
 ): { args: unknown[]; callback: Answer } {
   const last = given.findLastIndex((arg) => typeof arg === 'function')
   if (last >= 0) return { args: given.slice(0, last), callback: given[last] as Answer }
-  if (fallback === undefined) nativeFunction('exists')('', given.at(-1))
+  if (fallback === undefined) nativeFunction('exists')('', given.slice(required).at(-1))
   return { args: [...given], callback: fallback ?? throwError }
 }
 

@@ -1,5 +1,5 @@
 import { outsideRuns } from '../scope.js'
-import { isPlace } from './file-arguments.js'
+import { isPlace } from './file-functions.js'
 import type { FileShape, Input } from './file-functions.js'
 import type { FileFunction } from './file-natives.js'
 
@@ -13,7 +13,8 @@ export function checkArguments(
   args: readonly unknown[],
   sync: FileFunction | undefined,
 ): void {
-  if (args.every((arg, index) => isUsual(inputs[index] ?? 'number', arg))) return
+  const isUsualCall = inputs.every((input, index) => isUsual(input, args[index]))
+  if (isUsualCall && args.length <= inputs.length) return
   const harmless = args.map((arg, index) => nowhere(inputs[index] ?? 'number', arg))
   tryOut(() => sync?.(...harmless))
 }

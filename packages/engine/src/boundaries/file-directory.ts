@@ -8,7 +8,7 @@ import { performCall, promiseCall, startCall } from './captured-call.js'
 import type { Answer, CapturedCall } from './captured-call.js'
 import { splitCallback } from './file-callbacks.js'
 import { directoryClosed } from './file-errors.js'
-import type { FileShape } from './file-functions.js'
+import { takes } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { entry } from './file-values.js'
@@ -36,7 +36,7 @@ const opened: ResultForm = {
   encode: (directory) => plain.encode((directory as fs.Dir).path),
   decode: (as, body) => ({ path: plain.decode(as, body) }),
 }
-const shape: FileShape = { inputs: ['path', 'options'], form: opened }
+const shape = takes('path options', opened)
 
 function callOf(session: Session, name: string, args: readonly unknown[]): CapturedCall {
   checkArguments(shape, args, nativeFunction('opendirSync'))
@@ -50,7 +50,7 @@ function openSync(session: Session, args: unknown[]): TapeDirectory {
 }
 
 function openWithCallback(session: Session, given: unknown[]): void {
-  const { args, callback } = splitCallback(given)
+  const { args, callback } = splitCallback(given, shape.required)
   const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
   startCall(session, callOf(session, 'fs.opendir', args), start, (error, value) => {
     if (error === null) callback(null, new TapeDirectory(session, value as fs.Dir))

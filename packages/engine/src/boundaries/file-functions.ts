@@ -14,13 +14,20 @@ export type Input = 'path' | 'fd' | 'file' | 'data' | 'flags' | 'options' | 'num
 
 export interface FileShape {
   readonly inputs: readonly Input[]
+  /** How many of them must be given. */
+  readonly required: number
   readonly form: ResultForm
 }
 
-const takes = (inputs: string, form: ResultForm = plain): FileShape => ({
-  inputs: inputs.split(' ') as Input[],
-  form,
-})
+export function takes(list: string, form: ResultForm = plain): FileShape {
+  const inputs = list.split(' ') as Input[]
+  const required = inputs.filter((input) => isPlace(input) || input === 'data').length
+  return { inputs, required, form }
+}
+
+/** Whether a parameter says where, rather than what or how. */
+export const isPlace = (input: Input | undefined): boolean =>
+  input === 'path' || input === 'fd' || input === 'file'
 
 /**
  * Functions of `node:fs` that differ only in what they take and give. Each exists

@@ -5,12 +5,11 @@ import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
 import { performCall, promiseCall } from './captured-call.js'
 import type { Answer } from './captured-call.js'
-import type { FileShape } from './file-functions.js'
+import { takes } from './file-functions.js'
 import { TapeFileHandle } from './file-handle.js'
 import { nativeFs, nativeFunction, nativePromises } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { callPromise } from './file-promise-call.js'
-import { plain } from './result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -68,7 +67,7 @@ function makeDisposableSync(_: Session, args: unknown[]): object {
   return { path: made, remove, [Symbol.dispose]: remove }
 }
 
-const blobShape: FileShape = { inputs: ['path', 'options'], form: plain }
+const blobShape = takes('path options')
 
 /** The blob holds the content from the start, where Node's own would read the file later. */
 async function openAsBlob(session: Session, args: unknown[], native: FileFunction): Promise<Blob> {

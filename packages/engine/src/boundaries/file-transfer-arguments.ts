@@ -10,6 +10,7 @@ export type ParseTransfer = (session: Session, fd: unknown, rest: readonly unkno
 
 /** The arguments of `read`, `readSync` and `FileHandle.read`, after the descriptor. */
 export function parseRead(session: Session, fd: unknown, rest: readonly unknown[]): Transfer {
+  if (!isView(rest[0]) && !isOptions(rest[0])) refuse('readSync', fd, rest)
   const options = readOptions(rest)
   const { buffer = Buffer.alloc(16_384), position = null } = options
   const { offset = 0, length = buffer.byteLength - offset } = options
@@ -92,6 +93,8 @@ export function parseWritev(session: Session, fd: unknown, rest: readonly unknow
 function refuse(name: string, fd: unknown, rest: readonly unknown[]): void {
   tryOut(() => nativeFunction(name)(isDescriptor(fd) ? NO_DESCRIPTOR : fd, ...rest))
 }
+
+const isOptions = (value: unknown): boolean => value === undefined || typeof value === 'object'
 
 const isView = (value: unknown): boolean => ArrayBuffer.isView(value)
 

@@ -49,7 +49,7 @@ function syncTransfer(name: string, parse: ParseTransfer): FileFunction {
 
 function callbackTransfer(name: string, parse: ParseTransfer): FileFunction {
   return wrapFileFunction(nativeFunction(name), (session, [fd, ...given]) => {
-    const { args, callback } = splitCallback(given)
+    const { args, callback } = splitCallback(given, 1)
     const transfer = parse(session, fd, args)
     const answer = callback as (error: unknown, count: number, passed: unknown) => void
     begin(session, `fs.${name}`, transfer, (error, value) => {
