@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { readTape } from '../../packages/tape/src/browser/index.js'
+import { openTape } from '../../packages/tape/src/node/index.js'
+import { contentsOf, writeGolden } from './make-golden.mjs'
+
+const here = (name: string): string => join(import.meta.dirname, name)
+const read = (name: string): unknown => JSON.parse(readFileSync(here(name), 'utf8'))
+const folder = mkdtempSync(join(tmpdir(), 'retake-golden-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Compressed bytes depend on the zlib that made them; content never does. */
+const madeWithZlib = '1.3.1-e00f703'
+
+describe.each([
+  ['format-1-sealed', 'format-1-sealed'],
+  ['format-1-packed', 'format-1-sealed'],
+  ['format-1-killed', 'format-1-killed'],
+])('the golden tape %s', (name, contents) => {
+  test('reads as it was recorded', () => {
+    expect(contentsOf(here(`${name}.tape`))).toEqual(read(`${contents}.json`))
+  })
+
+  test('reads the same without Node', () => {
+    const node = openTape(here(`${name}.tape`))
+    const browser = readTape(readFileSync(here(`${name}.tape`)))
+    expect([...browser.events()]).toEqual([...node.events()])
+    for (let seq = 0; seq < node.count; seq++) expect(browser.body(seq)).toEqual(node.body(seq))
+  })
+
+  test('is what the writer of this format writes today', () => {
+    writeGolden(folder)
+    expect(contentsOf(join(folder, `${name}.tape`))).toEqual(read(`${contents}.json`))
+  })
+
+  test.runIf(process.versions.zlib === madeWithZlib)('is written byte for byte the same', () => {
+    writeGolden(folder)
+    const bytes = readFileSync(join(folder, `${name}.tape`))
+    expect(bytes.equals(readFileSync(here(`${name}.tape`)))).toBe(true)
+  })
+})
+
+test('the golden tapes hold every type of event', () => {
+  const types = new Set(
+    Array.from(openTape(here('format-1-sealed.tape')).events(), ({ type }) => type),
+  )
+  expect([...types].toSorted()).toEqual([
+    'call',
+    'deliver',
+    'draw',
+    'end',
+    'note',
+    'output',
+    'request',
+    'response',
+    'result',
+    'run',
+    'seal',
+    'socket',
+    'timer',
+    'work',
+  ])
+})
+
+test('the golden seal is signed by the key that everybody knows', () => {
+  expect(openTape(here('format-1-sealed.tape')).verify()).toMatchObject({
+    ok: true,
+    signature: 'valid',
+    key: '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=',
+  })
+})
+
+test('a tape from the future is refused, and says that Retake must be updated', () => {
+  expect(() => openTape(here('from-the-future.tape'))).toThrow(
+    /written by a newer Retake\. It has format 9999.*Update Retake/,
+  )
+})

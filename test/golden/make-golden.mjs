@@ -1,0 +1,127 @@
+/**
+ * Writes the golden tapes of the present format: `node test/golden/make-golden.mjs`.
+ * Run it once, when a format is new; tapes of older formats are never written
+ * again, because their writers are gone.
+ */
+import { createPrivateKey } from 'node:crypto'
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openTape, packTape, TapeWriter } from '@retake/tape/node'
+
+/** A key that everybody knows. */
+const privateKey = createPrivateKey({
+  key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
+  format: 'der',
+  type: 'pkcs8',
+})
+
+const run = {
+  type: 'run',
+  id: '01HF0000000000000000000000',
+  name: 'golden',
+  startedAt: 1_763_180_000_000,
+  scope: 'process',
+  node: 'v20.20.2',
+  flags: ['one-gate'],
+  parent: { run: '01HE0000000000000000000000', seq: 7, chain: 'ab'.repeat(32) },
+}
+const details = {
+  entry: 'agent.mjs',
+  args: ['--city', 'Zürich'],
+  cwd: '/agent',
+  env: { LANG: 'C' },
+}
+
+const system = 'You are a weather agent. Answer in one sentence. '.repeat(12)
+const ask = (...messages) => JSON.stringify({ model: 'm-1', system, messages, stream: true })
+const post = {
+  type: 'request',
+  seam: 'fetch',
+  method: 'POST',
+  url: 'https://model.example/v1/messages',
+  headers: [['content-type', 'application/json']],
+  site: 'agent.mjs:10:3',
+}
+const failure = { class: 'TypeError', name: 'TypeError', message: 'no wind', code: 'E_WIND' }
+
+/** Every type of event, and every way to store a body. */
+const events = [
+  [{ type: 'draw', kind: 'Date.now', value: 1_763_180_000_001 }],
+  [{ type: 'draw', kind: 'Math.random', value: 0.123456789 }],
+  [{ type: 'note', kind: 'mark', name: 'start', text: 'tab\tquote"newline\nsnow ☃ 😀' }],
+  [{ type: 'timer', kind: 'timeout', ms: 30_000 }],
+  [post, ask('Weather in Zürich?')],
+  [{ type: 'response', op: 5, status: 200, statusText: 'OK', headers: [['x-id', 'r1']] }],
+  [{ type: 'deliver', op: 5, part: 'chunk' }, 'data: {"text":"Let me "}\n\n'],
+  [{ type: 'deliver', op: 5, part: 'chunk' }, 'data: {"text":"look."}\n\n'],
+  [{ type: 'deliver', op: 5, part: 'end' }],
+  [
+    { type: 'call', kind: 'tool', name: 'weather', as: 'json', site: 'agent.mjs:20:5' },
+    '["Zürich"]',
+  ],
+  [{ type: 'result', op: 10, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
+  [post, ask('Weather in Zürich?', 'Let me look.', 'sunny')],
+  [post, ask('Weather in Zürich?', 'Let me look.', 'sunny')],
+  [{ type: 'call', kind: 'tool', name: 'weather', as: 'json' }, '["Zürich"]'],
+  [{ type: 'result', op: 14, as: 'json' }, JSON.stringify({ days: Array(60).fill('sunny, 20°') })],
+  [{ type: 'call', kind: 'tool', name: 'wind', as: 'json', sync: true }],
+  [{ type: 'result', op: 16, error: failure }],
+  [{ type: 'work', name: 'zlib.gzip' }],
+  [{ type: 'deliver', op: 18, part: 'end' }],
+  [{ type: 'socket', kind: 'tls', host: 'db.example', port: 5432 }],
+  [
+    { type: 'deliver', op: 20, part: 'chunk', written: 8, digest: 'cd'.repeat(32) },
+    Buffer.from([0, 255, 10, 9]),
+  ],
+  [{ type: 'deliver', op: 4, part: 'fire' }],
+  [{ type: 'output', stream: 'stdout' }, 'It is sunny in Zürich.\n'],
+  ...Array.from({ length: 40 }, (_, i) => [{ type: 'draw', kind: 'Math.random', value: i / 64 }]),
+  [{ type: 'end', exitCode: 0 }],
+]
+
+function fill(path) {
+  let clock = 0
+  const writer = TapeWriter.create(path, run, details, { now: () => clock++ * 1.25 })
+  for (const [event, body] of events) writer.append(event, body && Buffer.from(body))
+  return writer
+}
+
+/** Writes all golden tapes of the present format into a folder. @param {string} folder */
+export function writeGolden(folder) {
+  const at = (name) => join(folder, name)
+  const [sealed, packed, killed] = ['sealed', 'packed', 'killed'].map((state) =>
+    at(`format-1-${state}.tape`),
+  )
+  for (const path of [sealed, packed, killed]) rmSync(path, { force: true })
+  fill(sealed).seal({ privateKey })
+  packTape(sealed, packed)
+  fill(killed).close()
+  appendFileSync(killed, '{"seq":65,"at":81.25,"type":"dra')
+  const text = readFileSync(sealed, 'latin1')
+  writeFileSync(at('from-the-future.tape'), text.replace('"format":1', '"format":9999'), 'latin1')
+}
+
+/** What a reader must see on a tape. @param {string} path */
+export function contentsOf(path) {
+  const tape = openTape(path)
+  return {
+    run: tape.run,
+    details: tape.details,
+    status: tape.status,
+    tornBytes: tape.tornBytes,
+    verify: tape.verify(),
+    events: Array.from(tape.events(), (event) => ({
+      event,
+      body: Buffer.from(tape.body(event.seq)).toString('latin1'),
+    })),
+  }
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const folder = import.meta.dirname
+  writeGolden(folder)
+  for (const name of ['format-1-sealed', 'format-1-killed']) {
+    const contents = JSON.stringify(contentsOf(join(folder, `${name}.tape`)), undefined, 1)
+    writeFileSync(join(folder, `${name}.json`), `${contents}\n`)
+  }
+}
