@@ -133,6 +133,7 @@ export class ReplaySession implements Session {
     const initiation = this.#isOver() ? undefined : this.#match(call.event, call.body)
     if (initiation === undefined) throw errors.notOnTape(describe(call.event))
     const event = this.#next()
+    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(call.event))
     if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
       this.#log.stop(
         'missing',

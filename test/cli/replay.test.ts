@@ -1,0 +1,110 @@
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { run } from '../support/run-retake.mjs'
+import { startProvider } from '../support/loopback-provider.mjs'
+import { folderWith, smallAgent } from './workspace.js'
+
+test('an identical replay prints the same, ends the same and leaves a receipt on stderr', async () => {
+  const { retake } = await folderWith({ 'agent.mjs': `${smallAgent}process.exitCode = 6` })
+  const recorded = await retake(['record', 'agent.mjs', 'x'])
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed).toMatchObject({ stdout: recorded.stdout, code: 6 })
+  expect(replayed.stderr).toMatch(
+    /^identical · (\d+) of \1 events · 1 served · 0 sockets · .* \(recorded .*\)\n$/,
+  )
+})
+
+test('a changed prompt stops the replay with the difference, its place and what to do', async () => {
+  const provider = await startProvider()
+  const agent = (prompt: string): string => `
+const response = await fetch('${provider.url}/v1/chat/completions', {
+  method: 'POST',
+  body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: ${JSON.stringify(prompt)} }] }),
+})
+console.log((await response.json()).id)
+`
+  const { retake, folder } = await folderWith({
+    'agent.mjs': agent('Refund the order, but be careful with the money.'),
+  })
+  await retake(['record', 'agent.mjs'])
+  await provider.close()
+  const changed = agent('Refund the order, but be generous with the money.')
+  await writeFile(join(folder, 'agent.mjs'), changed)
+  const { code, stdout, stderr } = await retake(['replay', 'last'])
+  expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+  const report = stderr.replaceAll(provider.url, 'URL').replace(/event \d+ of \d+/, 'event N of M')
+  expect(report).toBe(`diverged at event N of M · step 1
+  POST URL/v1/chat/completions differs in
+  body.messages[0].content
+
+  body.messages[0].content
+  - Refund the order, but be careful with the money.
+  + Refund the order, but be generous with the money.
+
+  at   agent.mjs:2:24
+  fix  Undo the change, or record again:
+       retake record agent.mjs
+`)
+})
+
+test('--observe goes on and reports every difference', async () => {
+  const { retake, folder } = await folderWith({ 'agent.mjs': `console.log('a'); console.log('b')` })
+  await retake(['record', 'agent.mjs'])
+  await writeFile(join(folder, 'agent.mjs'), `console.log('x'); console.log('y')`)
+  const { code, stdout, stderr } = await retake(['replay', 'last', '--observe'])
+  expect({ code, stdout }).toEqual({ code: 3, stdout: 'x\ny\n' })
+  expect(stderr.match(/^diverged at/gm)).toHaveLength(2)
+})
+
+test('--pace keeps the recorded pauses', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `await new Promise((resolve) => setTimeout(resolve, 700)); console.log('late')`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const wallMs = async (...flags: string[]): Promise<number> => {
+    const { stdout } = await retake(['replay', 'last', '--json', ...flags])
+    return (JSON.parse(stdout) as { wallMs: number }).wallMs
+  }
+  expect(await wallMs('--pace')).toBeGreaterThan(600)
+  expect(await wallMs()).toBeLessThan(600)
+})
+
+test('--json leaves stdout to the receipt and moves the output of the agent to stderr', async () => {
+  const { retake } = await folderWith({ 'agent.mjs': smallAgent })
+  const recorded = await retake(['record', 'agent.mjs'])
+  const { stdout, stderr } = await retake(['replay', 'last', '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ identical: true, contacts: {}, divergences: [] })
+  expect(stderr).toBe(recorded.stdout)
+})
+
+test('a program or folder that is gone is named', async () => {
+  const inner = `import { mkdirSync } from 'node:fs'\nconsole.log('here')`
+  const { retake, folder } = await folderWith({ 'agent.mjs': inner })
+  await retake(['record', 'agent.mjs'])
+  await rename(join(folder, 'agent.mjs'), join(folder, 'moved.mjs'))
+  const withoutFile = await retake(['replay', 'last'])
+  expect(withoutFile.code).toBe(1)
+  expect(withoutFile.stderr).toContain('The recorded program agent.mjs is gone.')
+  expect(withoutFile.stderr).toContain('code RECORDED_AGENT_MISSING')
+
+  const other = await folderWith({ 'agent.mjs': inner })
+  await other.retake(['record', '--dir', join(folder, 'tapes'), 'agent.mjs'])
+  await rm(other.folder, { recursive: true })
+  const withoutFolder = await retake(['replay', 'last', '--dir', 'tapes'])
+  expect(withoutFolder.code).toBe(1)
+  expect(withoutFolder.stderr).toContain(`The folder ${other.folder} is gone.`)
+})
+
+test('a function recorded by the library cannot be started as a program', async () => {
+  const { retake, folder } = await folderWith({})
+  const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
+  await writeFile(
+    join(folder, 'agent.mjs'),
+    `import { record } from '${library}'; await record({ name: 'inner' }, () => Date.now())`,
+  )
+  expect((await run(process.execPath, ['agent.mjs'], folder)).code).toBe(0)
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(1)
+  expect(stderr).toContain('code NOT_A_PROCESS_RUN')
+})
