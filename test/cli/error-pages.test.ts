@@ -1,0 +1,45 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { expect, test } from 'vitest'
+
+const page = (code: string): URL => new URL(`../../docs/errors/${code}.md`, import.meta.url)
+
+/** Every error code that a package's errors.ts mentions. */
+function codesOf(name: string): string[] {
+  const url = new URL(`../../packages/${name}/src/errors.ts`, import.meta.url)
+  const text = existsSync(url) ? readFileSync(url, 'utf8') : ''
+  return [...new Set([...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? ''))]
+}
+
+const packages = readdirSync(new URL('../../packages', import.meta.url))
+const codes = packages.flatMap(codesOf)
+
+test('every error code has a page that says what, why and what to do', () => {
+  expect(codes.length).toBeGreaterThan(30)
+  const missing = codes.filter((code) => !existsSync(page(code)))
+  expect(missing, `write docs/errors/<CODE>.md for ${missing.join(', ')}`).toEqual([])
+  for (const code of codes) {
+    const text = readFileSync(page(code), 'utf8')
+    expect(text, code).toMatch(
+      new RegExp(`^# ${code}\n\n[^]+\n## Why it happens\n\n[^]+\n## What to do\n\n[^]+\n$`),
+    )
+  }
+})
+
+test('every page is about an error that exists', () => {
+  const pages = readdirSync(new URL('../../docs/errors', import.meta.url))
+  const known = new Set([...codes, 'README'])
+  expect(pages.map((file) => basename(file, '.md')).filter((code) => !known.has(code))).toEqual([])
+})
+
+test('the commands that pages tell to run exist', async () => {
+  const { verbs } = await import('../../packages/cli/src/verbs/index.js')
+  const names = new Set([...verbs.map(({ name }) => name), '<command>'])
+  const unknown = codes.flatMap((code) =>
+    [...readFileSync(page(code), 'utf8').matchAll(/`retake ([a-z]+|<command>)[ `]/g)]
+      .map(([, name]) => name ?? '')
+      .filter((name) => !names.has(name))
+      .map((name) => `${code}: retake ${name}`),
+  )
+  expect(unknown).toEqual([])
+})
