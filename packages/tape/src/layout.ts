@@ -1,4 +1,5 @@
 import { ByteWindow } from './byte-window.js'
+import { closingType } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { type Frames, readFrame } from './frames.js'
 import { INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
@@ -45,9 +46,13 @@ export function openLayout(door: TapeDoor, source: ByteSource, path: string): La
   }
 }
 
+/** An index is believed only if it leads to a seal with the right number. */
 function sealIsThere(door: TapeDoor, source: ByteSource, seed: number, index: TapeIndex): boolean {
   const window = new ByteWindow(source, 1 << 12)
-  return typeof readFrame(door, window, seed, index.seal, index.count - 1) !== 'string'
+  const frame = readFrame(door, window, seed, index.seal, index.count - 1)
+  return (
+    typeof frame !== 'string' && closingType(window.bytes, index.seal - window.start) === 'seal'
+  )
 }
 
 function sparseOffsets(index: TapeIndex): Float64Array {
