@@ -1,6 +1,7 @@
+import buffer from 'node:buffer'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
-import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
+import { dressLike, replace, replaceClass, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /** Every way to ask what time it is. */
@@ -77,7 +78,10 @@ function patchHrtime(): Undo {
     if (session === undefined) return natives.hrtimeBigint()
     return BigInt(session.draw('process.hrtime', () => natives.hrtimeBigint().toString()))
   }
+  const native = process.hrtime.bind(process)
   const hrtime = (previous?: [number, number]): [number, number] => {
+    // Node itself says what is wrong with a wrong argument.
+    if (previous !== undefined && previous?.length !== 2) return native(previous)
     const time = bigint()
     let seconds = Number(time / 1_000_000_000n)
     let nanoseconds = Number(time % 1_000_000_000n)
@@ -146,7 +150,7 @@ function patchFileLastModified(): Undo {
       return Reflect.construct(target, dated, newTarget)
     },
   })
-  return replace(globalThis, 'File', PatchedFile)
+  return replaceClass([globalThis, buffer], 'File', PatchedFile)
 }
 
 /** Node 26 has `Temporal`; all of `Temporal.Now` follows from the instant. */

@@ -2,11 +2,13 @@
 export type Undo = () => void
 
 /**
- * Replaces one property and says how to put it back. Keeps the property's
- * flags, so that the patched object looks like the original.
+ * Replaces one property and says how to put it back. Keeps the property's flags
+ * and the function's name and length, so that it looks like the original.
  */
 export function replace(target: object, key: PropertyKey, value: unknown): Undo {
   const original = Object.getOwnPropertyDescriptor(target, key)
+  const native: unknown = original ? original.value : Reflect.get(target, key)
+  if (typeof value === 'function' && typeof native === 'function') nameLike(value, native)
   Object.defineProperty(target, key, {
     value,
     writable: true,
@@ -14,6 +16,14 @@ export function replace(target: object, key: PropertyKey, value: unknown): Undo 
     enumerable: original?.enumerable ?? false,
   })
   return () => restore(target, key, original)
+}
+
+/** Replaces a class wherever it is found, also where its instances name their maker. */
+export function replaceClass(places: readonly object[], name: string, Patched: Function): Undo {
+  return undoAll([
+    replace(Patched.prototype as object, 'constructor', Patched),
+    ...places.map((place) => replace(place, name, Patched)),
+  ])
 }
 
 /** Replaces a getter. */
@@ -31,6 +41,13 @@ export function replaceGetter(target: object, key: PropertyKey, get: (this: any)
 function restore(target: object, key: PropertyKey, original: PropertyDescriptor | undefined): void {
   if (original === undefined) Reflect.deleteProperty(target, key)
   else Object.defineProperty(target, key, original)
+}
+
+function nameLike(wrapper: Function, original: Function): void {
+  for (const key of ['name', 'length'] as const) {
+    if (wrapper[key] !== original[key])
+      Object.defineProperty(wrapper, key, { value: original[key], configurable: true })
+  }
 }
 
 /** Gives `wrapper` the name, length and own properties of `original`. */

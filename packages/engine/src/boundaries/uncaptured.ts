@@ -8,7 +8,7 @@ import { callSite } from '../call-site.js'
 import { errors } from '../errors.js'
 import { messagePortsInUse } from '../module-loads.js'
 import { currentSession } from '../scope.js'
-import { dressLike, replace, undoAll } from './patch.js'
+import { dressLike, replace, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /**
@@ -48,24 +48,18 @@ export function patchUncaptured(): Undo {
     ),
     report(Atomics, 'waitAsync', 'Atomics.waitAsync', 'when it settles is not captured'),
     reportClass(
-      globalThis,
+      [globalThis],
       'FinalizationRegistry',
       'when its callbacks run depends on garbage collection',
     ),
     reportClass(
-      globalThis,
+      [globalThis, worker],
       'MessageChannel',
       'when its messages arrive is not captured',
       messagePortsInUse,
     ),
     reportClass(
-      worker,
-      'MessageChannel',
-      'when its messages arrive is not captured',
-      messagePortsInUse,
-    ),
-    reportClass(
-      globalThis,
+      [globalThis, worker],
       'BroadcastChannel',
       'messages between threads are not captured',
       messagePortsInUse,
@@ -127,12 +121,12 @@ function refuse(target: object, method: string, name: string, text: string): Und
 type Constructor = new (...args: unknown[]) => object
 
 function reportClass(
-  target: object,
+  places: readonly object[],
   name: string,
   text: string,
   onUse: () => void = () => {},
 ): Undo {
-  const Native = (target as Record<string, unknown>)[name] as Constructor | undefined
+  const Native = (places[0] as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
@@ -143,5 +137,5 @@ function reportClass(
       return Reflect.construct(native, args, newTarget) as object
     },
   })
-  return replace(target, name, Reported)
+  return replaceClass(places, name, Reported)
 }
