@@ -37,14 +37,14 @@ function headLines(view: RunView, tape: Tape, paint: Paint): string[] {
     [
       plural(totals.modelCalls, 'model call'),
       plural(totals.toolCalls, 'tool call'),
-      ...(totals.modelCalls > 0
-        ? [`${tokens} tokens in, ${totals.usage.output} out`, costOf(view)]
-        : []),
       plural(
         Object.values(view.counts).reduce((sum, count) => sum + count, 0),
         'event',
       ),
     ].join(' · '),
+    ...(totals.modelCalls > 0
+      ? [`${tokens} tokens in, ${totals.usage.output} out · ${costOf(view)}`]
+      : []),
   ]
 }
 

@@ -1,0 +1,123 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { type Provider, startProvider } from '../support/loopback-provider.mjs'
+import { folderWith, smallAgent } from './workspace.js'
+
+test('list shows runs newest first, with how they ended', async () => {
+  const { retake } = await folderWith({
+    'fine.mjs': smallAgent,
+    'fails.mjs': 'process.exit(4)',
+    'dies.mjs': `process.kill(process.pid, 'SIGKILL')`,
+  })
+  for (const file of ['fine.mjs', 'fails.mjs', 'dies.mjs']) await retake(['record', file])
+  const { stdout } = await retake(['list'])
+  const rows = stdout.trimEnd().split('\n')
+  expect(rows[0]).toMatch(/^run +when +status +steps +took +cost +name$/)
+  expect(rows.slice(1).map((row) => row.split(/ {2,}/)[2])).toEqual(['killed', 'failed', 'done'])
+  expect(rows.every((row) => row.length <= 80)).toBe(true)
+  const asJson = (await retake(['list', '--json'])).stdout.trimEnd().split('\n')
+  expect(asJson.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual([
+    'dies',
+    'fails',
+    'fine',
+  ])
+})
+
+test('list of nothing says how to begin, on stderr', async () => {
+  const { retake } = await folderWith({})
+  const { stdout, stderr, code } = await retake(['list'])
+  expect({ stdout, code }).toEqual({ stdout: '', code: 0 })
+  expect(stderr).toContain('retake record <file>')
+})
+
+test('a damaged tape does not hide the others', async () => {
+  const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
+  await retake(['record', 'agent.mjs'])
+  await writeFile(join(folder, '.retake', 'runs', '20990101-000000-abcd.tape'), 'no tape')
+  const { stdout } = await retake(['list'])
+  expect(stdout).toMatch(/^20990101-000000-abcd +damaged +TAPE_NOT_A_TAPE$/m)
+  expect(stdout).toMatch(/ done .* agent$/m)
+})
+
+describe('a run with steps', () => {
+  let provider: Provider
+  let workspace: Workspace
+  beforeAll(async () => {
+    provider = await startProvider({ seed: 7 })
+    workspace = await makeWorkspace()
+    await workspace.record('openai-chat.mjs', { provider })
+  })
+  afterAll(async () => {
+    await provider.close()
+    await workspace.remove()
+  })
+
+  test('show lists the steps with kind, time and title, in 80 columns', async () => {
+    const { stdout } = await workspace.retake(['show', 'last'])
+    expect(stdout).toMatch(/^\d{8}-\d{6}-[a-z]{4} {2}openai-chat\n/)
+    expect(stdout).toMatch(/^done · .* · Node \d+\.\d+\.\d+$/m)
+    expect(stdout).toMatch(
+      /^\d+ model calls · \d+ tool calls? · \d+ events\n\d+ tokens in, \d+ out · /m,
+    )
+    expect(stdout).toMatch(/^1 +\d+(\.\d+)? m?s +.* model .*/m)
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  })
+
+  test('show --step shows the conversation', async () => {
+    const { stdout } = await workspace.retake(['show', 'last', '--step', '1'])
+    expect(stdout).toMatch(/^step 1 {2}.+\n/)
+    expect(stdout).toMatch(/^(user|system)\n {2}\S/m)
+    expect(stdout).toMatch(/^assistant\n {2}\S/m)
+    expect(stdout).toContain('openai-chat.mjs:')
+  })
+
+  test('show --json carries what the table shows', async () => {
+    const { stdout } = await workspace.retake(['show', 'last', '--json'])
+    const run = JSON.parse(stdout) as { status: string; steps: { kind: string }[] }
+    expect(run.status).toBe('done')
+    expect(run.steps[0]).toMatchObject({ number: 1, kind: 'model', provider: 'openai' })
+    const step = await workspace.retake(['show', 'last', '--step', '1', '--json'])
+    expect(JSON.parse(step.stdout)).toMatchObject({
+      exchange: { request: { method: 'POST', body: { messages: expect.any(Array) } } },
+    })
+  })
+
+  test('export --jsonl writes one event a line, bodies readable', async () => {
+    const { stdout } = await workspace.retake(['export', 'last', '--jsonl'])
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(events[0]).toMatchObject({ seq: 0, type: 'run', name: 'openai-chat' })
+    expect(events.at(-1)).toMatchObject({ type: 'seal', count: events.length - 1 })
+    expect(events.find(({ type }) => type === 'request')).toMatchObject({
+      body: { messages: expect.any(Array) },
+    })
+  })
+
+  test('a run is named by id, by the start of it, and by path', async () => {
+    const { stdout } = await workspace.retake(['list', '--json'])
+    const { id, path } = JSON.parse(stdout) as { id: string; path: string }
+    for (const name of [id, id.slice(0, 12), path]) {
+      expect((await workspace.retake(['show', name])).stdout).toContain(id)
+    }
+  })
+})
+
+test('text that would steer a terminal is shown, not obeyed', async () => {
+  const { retake, folder } = await folderWith({})
+  const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
+  await writeFile(
+    join(folder, 'agent.mjs'),
+    `import { tool } from '${library}'
+const shout = tool('shout', async () => 'clear \\u001B[2J the screen')
+await shout({ name: '\\u001B]0;title\\u0007' })`,
+  )
+  await retake(['record', 'agent.mjs'])
+  const list = await retake(['show', 'last'])
+  const step = await retake(['show', 'last', '--step', '1'])
+  expect(step.stdout).toContain('clear \\x1b[2J the screen')
+  expect(list.stdout + step.stdout).not.toContain('\u001B')
+})
