@@ -1,5 +1,12 @@
 import type { ByteWindow } from './byte-window.js'
-import { type Envelope, type Line, parseEnvelope, parseEvent, readLine } from './codec.js'
+import {
+  type Envelope,
+  type Line,
+  type LineSeed,
+  parseEnvelope,
+  parseEvent,
+  readLine,
+} from './codec.js'
 import type { TapeDoor } from './door.js'
 import type { TapeEvent } from './events.js'
 
@@ -74,7 +81,7 @@ export type FrameFault = 'end' | 'no-line' | 'bad-line' | 'wrong-seq' | 'short-b
 export function readFrame(
   door: TapeDoor,
   window: ByteWindow,
-  seed: number,
+  seed: LineSeed,
   offset: number,
   seq: number,
 ): Frame | FrameFault {

@@ -38,7 +38,7 @@ export function openLayout(door: TapeDoor, source: ByteSource, path: string): La
   const found = recover(door, source, path)
   const offsets = Float64Array.from(found.offsets)
   return {
-    frames: new PlainFrames(door, source, { seed, offsets, path }),
+    frames: new PlainFrames(door, source, { seed, offsets, path, checked: true }),
     status: found.hasSeal ? 'sealed' : found.hasEnd ? 'ended' : 'truncated',
     seed,
     end: found.end,

@@ -1,4 +1,5 @@
 import { ByteWindow } from './byte-window.js'
+import type { LineSeed } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { tapeCorrupt } from './errors.js'
 import { type Frame, type Frames, readFrame } from './frames.js'
@@ -12,6 +13,7 @@ export class PlainFrames implements Frames {
   readonly #door: TapeDoor
   readonly #window: ByteWindow
   readonly #seed: number
+  readonly #lineSeed: LineSeed
   readonly #path: string
   /** Offset of each record; -1 where it is not known yet. */
   readonly #offsets: Float64Array
@@ -19,11 +21,18 @@ export class PlainFrames implements Frames {
   constructor(
     door: TapeDoor,
     source: ByteSource,
-    layout: { readonly seed: number; readonly offsets: Float64Array; readonly path: string },
+    layout: {
+      readonly seed: number
+      readonly offsets: Float64Array
+      readonly path: string
+      /** Every line was found right when the tape was opened, and is not checked again. */
+      readonly checked?: boolean
+    },
   ) {
     this.#door = door
     this.#window = new ByteWindow(source)
     this.#seed = layout.seed
+    this.#lineSeed = layout.checked === true ? 'checked' : layout.seed
     this.#offsets = layout.offsets
     this.#path = layout.path
     this.count = layout.offsets.length
@@ -34,7 +43,7 @@ export class PlainFrames implements Frames {
     while ((this.#offsets[at] ?? -1) < 0) at--
     for (;;) {
       const offset = this.#offsets[at] ?? 0
-      const frame = readFrame(this.#door, this.#window, at === 0 ? 0 : this.#seed, offset, at)
+      const frame = readFrame(this.#door, this.#window, at === 0 ? 0 : this.#lineSeed, offset, at)
       if (typeof frame === 'string') {
         throw tapeCorrupt(
           this.#path,
