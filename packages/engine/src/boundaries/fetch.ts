@@ -152,7 +152,7 @@ class FetchAnswer {
         this.request.headers.set('content-type', body.contentType)
       }
       const response = await natives.fetch(this.request.url, init)
-      operation.complete(responseHead(operation.session, response))
+      operation.complete(responseHead(operation.session, response), undefined, response)
       if (response.body === null) return
       const reader = response.body.getReader()
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -169,7 +169,7 @@ class FetchAnswer {
   }
 
   deliver({ event, body, native }: Delivery): void {
-    if (event.type === 'response') return this.#head(event)
+    if (event.type === 'response') return this.#head(event, native as Response | undefined)
     if (event.type !== 'deliver') return
     if (event.part === 'chunk') this.#chunk(body)
     else if (event.part === 'end') {
@@ -181,7 +181,8 @@ class FetchAnswer {
     }
   }
 
-  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>): void {
+  /** `native` is there while recording: the agent gets its cookies, the tape does not. */
+  #head(event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>, native: Response | undefined): void {
     const bodiless = event.empty === true || NULL_BODY.has(event.status)
     const stream = bodiless
       ? null
@@ -197,7 +198,8 @@ class FetchAnswer {
           { highWaterMark: 0 },
         )
     if (event.empty === true) this.#finish()
-    this.resolve(buildResponse(stream, event))
+    const shown = native ? { ...event, headers: [...native.headers], url: native.url } : event
+    this.resolve(buildResponse(stream, shown))
   }
 
   /** A byte stream takes the memory of what it is given: it gets a copy. */

@@ -129,7 +129,10 @@ export class Http2TapeStream extends Duplex {
   #goLive(operation: Operation, body: Uint8Array): void {
     const real = (this.#real = this.open())
     if (real === undefined) return
-    real.on('response', (headers) => operation.complete(responseHead(operation, headers)))
+    real.on('response', (headers) => {
+      const pairs = pairsOf(headers)
+      operation.complete(responseHead(operation, headers, pairs), undefined, pairs)
+    })
     real.on('trailers', (headers) =>
       operation.complete({ type: 'deliver', part: 'trailers', value: toWire({ ...headers }) }),
     )
@@ -152,7 +155,8 @@ export class Http2TapeStream extends Duplex {
 
   #deliver({ event, body, native }: Delivery): void {
     if (event.type === 'response') {
-      this.emit('response', headersOf(event.status, event.headers), 0)
+      const pairs = (native as HeaderPair[] | undefined) ?? event.headers
+      this.emit('response', headersOf(event.status, pairs), 0)
       return
     }
     if (event.type !== 'deliver') return
@@ -176,12 +180,16 @@ export class Http2TapeStream extends Duplex {
   }
 }
 
-function responseHead(operation: Operation, headers: Headers) {
+function pairsOf(headers: Headers): HeaderPair[] {
   const pairs: HeaderPair[] = []
   for (const [name, value] of Object.entries(headers)) {
     if (name === ':status' || value === undefined) continue
     for (const one of [value].flat()) pairs.push([name, String(one)])
   }
+  return pairs
+}
+
+function responseHead(operation: Operation, headers: Headers, pairs: readonly HeaderPair[]) {
   return {
     type: 'response' as const,
     status: Number(headers[':status']),
