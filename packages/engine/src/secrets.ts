@@ -54,30 +54,51 @@ const SHORTEST_SECRET = 8
 /**
  * What stands on the tape, and in a replayed environment, for a secret variable.
  * It keeps the shape that programs check: a URL stays a URL, JSON stays JSON, a
- * short prefix like `sk-` stays.
+ * short prefix like `sk-` stays. It also keeps the length, so that what counts
+ * the bytes around it, like HTTP, still comes out right.
  */
 export function placeholderFor(name: string, value: string): string {
   const hidden = `retake-hidden-${name}`
-  if (value.includes(hidden)) return value
+  const whole = fit(hidden, value)
+  if (value === whole) return value
   const url = urlOf(value)
-  if (url?.password) return value.replace(url.password, hidden)
-  if (url) return `${url.protocol}//${url.host}/${hidden}`
-  if (value.startsWith('{')) return hideLeaves(value, hidden)
-  return (/^[a-z]{2,6}[-_]/i.exec(value)?.[0] ?? '') + hidden
+  if (url?.password) return hidePart(value, url.password, hidden) ?? whole
+  if (url) return hidePart(value, /:\/\/[^/?#]*[/?#](.*)/s.exec(value)?.[1] ?? '', hidden) ?? whole
+  if (value.startsWith('{')) return hideLeaves(value, hidden) ?? whole
+  const prefix = /^[a-z]{2,6}[-_]/i.exec(value)?.[0] ?? ''
+  return prefix + fit(hidden, value.slice(prefix.length))
+}
+
+/** `hidden`, as long as the secret in bytes. */
+function fit(hidden: string, secret: string): string {
+  const length = Buffer.byteLength(secret)
+  return hidden.slice(0, length).padEnd(length, 'x')
+}
+
+/** Undefined when the part does not stand in the text as it is. */
+function hidePart(text: string, part: string, hidden: string): string | undefined {
+  if (part === '') return text
+  return text.includes(part) ? text.replaceAll(part, fit(hidden, part)) : undefined
 }
 
 function urlOf(value: string): URL | undefined {
   return value.includes('://') && URL.canParse(value) ? new URL(value) : undefined
 }
 
-function hideLeaves(json: string, hidden: string): string {
+function hideLeaves(json: string, hidden: string): string | undefined {
+  const leaves = new Set<string>()
   try {
-    return JSON.stringify(JSON.parse(json), (_, leaf: unknown) =>
-      typeof leaf === 'string' && leaf.length >= SHORTEST_SECRET ? hidden : leaf,
-    )
+    JSON.parse(json, (_, leaf: unknown) => {
+      if (typeof leaf === 'string' && leaf.length >= SHORTEST_SECRET)
+        leaves.add(JSON.stringify(leaf).slice(1, -1))
+      return leaf
+    })
   } catch {
-    return hidden
+    return undefined
   }
+  let masked: string | undefined = json
+  for (const leaf of leaves) masked &&= hidePart(masked, leaf, hidden)
+  return masked
 }
 
 const SECRET_NAME =

@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { placeholderFor, SecretMask } from './secrets.js'
+
+const name = 'MODEL_API_KEY'
+const letters = fc.stringMatching(/^[a-zA-Z0-9]{8,40}$/)
+const secrets = fc.oneof(
+  letters,
+  letters.map((text) => `sk-${text}`),
+  letters.map((text) => `postgres://user:${text}@db.example:5432/main`),
+  letters.map((text) => `https://hooks.example/services/${text}`),
+  letters.map((text) => JSON.stringify({ type: 'account', private_key: `${text}\n` }, null, 2)),
+  fc.string({ minLength: 8, unit: 'grapheme' }),
+)
+
+test('a placeholder is as long as the secret, hides it, and stays as it is', () => {
+  fc.assert(
+    fc.property(secrets, (secret) => {
+      const placeholder = placeholderFor(name, secret)
+      expect(Buffer.byteLength(placeholder)).toBe(Buffer.byteLength(secret))
+      expect(placeholderFor(name, placeholder)).toBe(placeholder)
+    }),
+  )
+})
+
+const value = 'notasecret'.repeat(2)
+test.each([
+  [value, 'retake-hidden-MODEL_'],
+  [`sk-${value}`, 'sk-retake-hidden-MODEL_'],
+  [`db://user:${value}@db.example/x`, 'db://user:retake-hidden-MODEL_@db.example/x'],
+  [`https://hooks.example/${value}`, 'https://hooks.example/retake-hidden-MODEL_'],
+  [`https://müller.example/${value}`, 'https://müller.example/retake-hidden-MODEL_'],
+  [`{"id": "a", "key": "${value}"}`, '{"id": "a", "key": "retake-hidden-MODEL_"}'],
+])('%s keeps its shape', (secret, placeholder) => {
+  expect(placeholderFor(name, secret)).toBe(placeholder)
+})
+
+test('masked bytes are as many as before', () => {
+  const mask = new SecretMask()
+  mask.add(name, value)
+  const text = `b\r\nkey=${value};${value}\r\n`
+  const masked = Buffer.from(mask.bytes(Buffer.from(text)))
+  expect(masked.length).toBe(text.length)
+  expect(masked.toString()).toBe(mask.text(text))
+  expect(masked.toString()).not.toContain(value)
+})
