@@ -3,7 +3,7 @@ export function duration(ms: number): string {
   if (ms < 1) return '0 ms'
   if (ms < 100) return `${Math.round(ms)} ms`
   if (ms < 9950) return `${trim(ms / 1000, ms < 995 ? 2 : 1)} s`
-  if (ms < 60_000) return `${Math.round(ms / 1000)} s`
+  if (ms < 59_500) return `${Math.round(ms / 1000)} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }

@@ -1,23 +1,6 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-
-interface Swc {
-  transformSync(
-    source: string,
-    options: SwcOptions,
-  ): { readonly code: string; readonly map?: string }
-}
-
-interface SwcOptions {
-  readonly mode: 'strip-only' | 'transform'
-  readonly filename: string
-  readonly sourceMap: boolean
-  readonly transform: {
-    readonly verbatimModuleSyntax: boolean
-    readonly nativeClassProperties: true
-    readonly noEmptyExport: true
-  }
-}
+import type * as Swc from '@swc/wasm-typescript'
 
 /** What swc throws: a plain object, not an Error. */
 interface SwcProblem {
@@ -29,9 +12,9 @@ interface SwcProblem {
 }
 
 // A CommonJS package of 4 MB: loaded on first use, or early by `loadStripper`.
-let swc: Swc | undefined
-export const loadStripper = (): Swc =>
-  (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as Swc)
+let swc: typeof Swc | undefined
+export const loadStripper = (): typeof Swc =>
+  (swc ??= createRequire(import.meta.url)('@swc/wasm-typescript') as typeof Swc)
 
 export interface JavaScript {
   readonly code: string
@@ -60,11 +43,7 @@ export function stripTypes(source: string, path: string): JavaScript {
   }
 }
 
-function run(
-  source: string,
-  path: string,
-  mode: SwcOptions['mode'],
-): { code: string; map?: string } {
+function run(source: string, path: string, mode: 'strip-only' | 'transform'): Swc.TransformOutput {
   return loadStripper().transformSync(source, {
     mode,
     filename: path,

@@ -3,6 +3,7 @@ import type { LoadFnOutput } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { moduleFormat } from './module-format.js'
 import { stripTypes } from './strip-types.js'
+import { aliasTargets } from './tsconfig-paths.js'
 
 // Taken before the engine replaces them: on Node 22.15 and later these hooks
 // run inside the recorded process, and loading modules is not the agent's reading.
@@ -12,13 +13,23 @@ const TYPESCRIPT = /\.[cm]?ts$/
 
 export const isTypeScript = (file: string): boolean => TYPESCRIPT.test(file)
 
-/** The file a TypeScript author means with a relative import, if it is not the literal one. */
+/** The file a TypeScript author means with an import, if it is not the literal one. */
 export function findSource(specifier: string, parentUrl: string | undefined): string | undefined {
-  if (parentUrl === undefined || !/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return undefined
+  if (parentUrl === undefined || !parentUrl.startsWith('file:')) return undefined
+  const parent = filePath(parentUrl)
+  if (parent === undefined || !isTypeScript(parent)) return undefined
+  if (!/^(\.{1,2}(\/|$)|\/|file:)/.test(specifier)) return findAlias(specifier, parent)
   const url = new URL(specifier, parentUrl)
-  if (url.protocol !== 'file:' || !isTypeScript(new URL(parentUrl).pathname)) return undefined
+  if (url.protocol !== 'file:') return undefined
   const found = candidates(fileURLToPath(url)).find(isFile)
   return found && pathToFileURL(found).href + url.search
+}
+
+function findAlias(specifier: string, importer: string): string | undefined {
+  if (/^(node:|#|data:)/.test(specifier) || importer.includes('/node_modules/')) return undefined
+  const targets = aliasTargets(specifier, importer)
+  const found = targets.flatMap((target) => [...candidates(target), target]).find(isFile)
+  return found && pathToFileURL(found).href
 }
 
 /** `./x.js` stands for `./x.ts`; `./x` for `./x.ts` or `./x/index.ts`. */

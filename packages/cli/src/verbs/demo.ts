@@ -23,7 +23,10 @@ stops the model, replays the run, and shows what a changed prompt looks like.
 The agent is copied to .retake/demo; the run stays in .retake/runs.
 
 Options:
-  --json  only the results, as JSON`,
+  --json  only the results, as JSON
+
+Examples:
+  retake demo`,
   options: {},
   async run(values, rest) {
     if (rest.length > 0)

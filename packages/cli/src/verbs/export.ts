@@ -13,8 +13,8 @@ export const exportRun: Verb = {
   summary: 'Write a run in another format',
   usage: '<run> --jsonl',
   help: `Options:
-  --jsonl         one event a line, for grep and jq. \`body\` is an object when the
-                  body is JSON, a string when it is text, else { "base64": … }
+  --jsonl         one event a line, for grep and jq; \`body\` is JSON where the
+                  body is JSON, a string where it is text, else { "base64": … }
   --dir <folder>  where the tapes are (default: .retake/runs)
 
 Examples:

@@ -21,7 +21,7 @@ A run is named by its id, the start of it, the path of its tape, or \`last\`.
 
 Options:
   --observe          do not stop at a difference; report all of them
-  --pace             keep the recorded pauses (default: as fast as the code runs)
+  --pace             keep the recorded pauses (default: full speed)
   --node-arg=<flag>  a flag for Node itself; may be repeated
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the receipt as JSON on stdout; the agent's output on stderr

@@ -16,7 +16,7 @@ export const show: Verb = {
   summary: 'Show the steps of a run, or one step in full',
   usage: '<run> [--step N] [options]',
   help: `Options:
-  --step <N>      one step: messages, request and answer, or arguments and result
+  --step <N>      one step in full: messages, request and answer, result
   --dir <folder>  where the tapes are (default: .retake/runs)
   --json          everything as JSON
 

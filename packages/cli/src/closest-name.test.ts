@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { closestName } from './closest-name.js'
+
+const names = ['record', 'replay', 'list', 'show', 'verify']
+
+test.each([
+  ['recrod', 'record'],
+  ['reply', 'replay'],
+  ['verfiy', 'verify'],
+  ['lst', 'list'],
+  ['ver', 'verify'],
+])('%s is probably %s', (typed, meant) => {
+  expect(closestName(typed, names)).toBe(meant)
+})
+
+test('something else entirely is not guessed', () => {
+  expect(closestName('publish', names)).toBeUndefined()
+  expect(closestName('--help', names)).toBeUndefined()
+})

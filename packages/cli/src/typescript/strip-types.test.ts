@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { stripTypes } from './strip-types.js'
+
+const strip = (source: string) => stripTypes(source, '/agent.ts')
+
+test('types become blanks, so that every position stays', () => {
+  const source = `interface A { a: string }\nconst a = { a: 'x' } as A satisfies A; export function f<T>(x: T): T { return x }`
+  const { code, mapped } = strip(source)
+  expect(mapped).toBe(false)
+  expect(code).toHaveLength(source.length)
+  expect(code.indexOf('function f')).toBe(source.indexOf('function f'))
+})
+
+test.each([
+  ['an enum', 'enum Mood { Calm }\nexport const mood = Mood.Calm'],
+  ['a namespace', 'namespace N { export const x = 1 }\nexport const y = N.x'],
+  ['a parameter property', 'export class A { constructor(private readonly x: number) {} }'],
+])('%s is rewritten, with a source map', (_, source) => {
+  const { code, mapped } = strip(source)
+  expect(mapped).toBe(true)
+  expect(code).toContain('sourceMappingURL=data:application/json;base64,')
+})
+
+test('an import of a type that does not say so is dropped, one that is used stays', () => {
+  const { code } = strip(
+    `import { Shape, area } from './shape.js'\nexport const f = (s: Shape) => area(s)`,
+  )
+  expect(code).toMatch(/import \{ area \} from/)
+  expect(code).not.toContain('Shape')
+})
+
+test('a prompt that contains TypeScript is left alone', () => {
+  const source = `import { ask } from './ask.js'\nawait ask(\`Explain:\nimport { Thing } from 'things'\nlet a: Thing\`)`
+  expect(strip(source).code).toContain(`import { Thing } from 'things'\nlet a: Thing`)
+})
+
+test('a syntax error names file, line and column', () => {
+  expect(() => strip('const a: number = 1\nconst b = a +\n;')).toThrow(
+    expect.objectContaining({
+      name: 'SyntaxError',
+      stack: expect.stringContaining('/agent.ts:3:1'),
+    }),
+  )
+})

@@ -1,0 +1,53 @@
+import { readdir } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+test('doctor names every captured source with file and line and proves the replay', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `import { randomUUID } from 'node:crypto'
+console.log(Date.now())
+console.log(Math.random(), Math.random())
+console.log(randomUUID())
+setTimeout(() => {}, 3)
+`,
+  })
+  const { stdout, code } = await retake(['doctor', 'agent.mjs'])
+  expect(stdout).toMatch(/^ {2}Date\.now +1 +yes +agent\.mjs:2:18$/m)
+  expect(stdout).toMatch(/^ {2}Math\.random +2 +yes +agent\.mjs:3:\d+ and 1 more$/m)
+  expect(stdout).toMatch(/^ {2}crypto\.randomUUID +1 +yes +agent\.mjs:4:13$/m)
+  expect(stdout).toMatch(/^ {2}timeout +1 +no +agent\.mjs:5:1$/m)
+  expect(stdout).toContain('not captured: nothing found')
+  expect(stdout).toMatch(/^ {2}identical · /m)
+  expect(code).toBe(0)
+  expect(await readdir(folder)).toEqual(['agent.mjs'])
+})
+
+test('doctor finds what is not captured and says what to do', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { generateKeyPairSync } from 'node:crypto'
+generateKeyPairSync('ed25519')
+`,
+  })
+  const { stdout, code } = await retake(['doctor', 'agent.mjs'])
+  expect(code).toBe(3)
+  expect(stdout).toContain('not captured: 1 finding')
+  expect(stdout).toMatch(/^ {2}crypto\.generateKeyPairSync {2}agent\.mjs:2:1$/m)
+  expect(stdout).toMatch(/^ {4}its result is random/m)
+  const json = await retake(['doctor', '--json', 'agent.mjs'])
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    identical: true,
+    findings: [{ name: 'crypto.generateKeyPairSync' }],
+  })
+})
+
+test('doctor proves it when an uncaptured source changes what the agent does', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { generateKeyPairSync } from 'node:crypto'
+const { publicKey } = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })
+console.log(publicKey)
+`,
+  })
+  const { stdout, code } = await retake(['doctor', 'agent.mjs'])
+  expect(code).toBe(3)
+  expect(stdout).toMatch(/^ {2}diverged at event \d+/m)
+})

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+const verbs = ['demo', 'record', 'list', 'show', 'replay', 'verify', 'doctor', 'export']
+
+test('--help lists every command and fits 80 columns', async () => {
+  const { retake } = await folderWith({})
+  const { stdout, code } = await retake(['--help'])
+  expect(code).toBe(0)
+  for (const verb of verbs) expect(stdout).toMatch(new RegExp(`^ {2}${verb} `, 'm'))
+  expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+})
+
+test('every command explains itself with usage and examples', { timeout: 60_000 }, async () => {
+  const { retake } = await folderWith({})
+  for (const verb of verbs) {
+    const { stdout, code } = await retake([verb, '--help'])
+    expect(code).toBe(0)
+    expect(stdout).toContain(`usage: retake ${verb}`)
+    expect(stdout).toContain('Examples:')
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  }
+})
+
+test('--version prints the version of the package', async () => {
+  const { retake } = await folderWith({})
+  const manifest = new URL('../../packages/cli/package.json', import.meta.url)
+  const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
+  expect((await retake(['--version'])).stdout).toBe(`${version}\n`)
+})
+
+test('a mistyped command or option is a wrong usage, with a suggestion', async () => {
+  const { retake } = await folderWith({})
+  const command = await retake(['reply', 'last'])
+  expect(command.code).toBe(2)
+  expect(command.stderr).toContain('Did you mean `retake replay`?')
+  const option = await retake(['replay', 'last', '--obsrve'])
+  expect(option.code).toBe(2)
+  expect(option.stderr).toContain('Did you mean --observe?')
+  const missing = await retake(['show'])
+  expect(missing.code).toBe(2)
+  expect((await retake([])).code).toBe(2)
+})

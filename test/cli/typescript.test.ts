@@ -1,0 +1,97 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+/** A folder with files in subfolders. */
+async function project(files: Readonly<Record<string, string>>) {
+  const workspace = await folderWith({})
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(workspace.folder, name)
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text)
+  }
+  return workspace
+}
+
+test('imports resolve the way TypeScript authors write them', async () => {
+  const { retake } = await project({
+    'package.json': '{ "type": "commonjs" }',
+    'main.ts': `import { Shape, area } from './lib/shape'
+import deep, { Level } from './lib/deep'
+import { fromCts } from './cjs/plain.cjs'
+import { fromMts } from './lib/em.mjs'
+import { Only } from './lib/only.js'
+const shape: Shape = { width: 2, height: 3 }
+const only = { a: 1 } satisfies Only
+console.log(area(shape), deep, Level.Two, fromCts(), fromMts, only.a)
+console.log((await import('./lib/lazy.js')).default)`,
+    'lib/shape.ts': `export interface Shape { width: number; height: number }
+export const area = ({ width, height }: Shape): number => width * height`,
+    'lib/deep/index.ts': `export enum Level { One = 1, Two }
+export default 'deep' as string`,
+    'lib/em.mts': `export const fromMts: string = 'mts'`,
+    'lib/only.ts': `export interface Only { a: number }`,
+    'lib/lazy.ts': `export default 'lazy' as string`,
+    'cjs/plain.cts': `const { other } = require('./other') as { other: () => string }
+exports.fromCts = (): string => [__filename.split('/').at(-1), other()].join()`,
+    'cjs/other.ts': `enum Word { Hello = 'hello' }
+module.exports = { other: (): string => Word.Hello }`,
+  })
+  const expected = '6 deep 2 plain.cts,hello mts 1\nlazy\n'
+  expect(await retake(['record', 'main.ts'])).toMatchObject({ stdout: expected, code: 0 })
+  expect(await retake(['replay', 'last'])).toMatchObject({ stdout: expected, code: 0 })
+})
+
+test('paths of tsconfig.json resolve, also through extends and with comments', async () => {
+  const { retake } = await project({
+    'package.json': '{ "type": "module" }',
+    'tsconfig.base.json': `{ "compilerOptions": { "baseUrl": ".", "paths": { "@lib/*": ["src/lib/*"], "config": ["src/config.ts"] } } }`,
+    'tsconfig.json': `{
+  // Comments and trailing commas are common here.
+  "extends": "./tsconfig.base.json",
+}`,
+    'src/main.ts': `import { word } from '@lib/word.js'
+import { config } from 'config'
+console.log(word, config)`,
+    'src/lib/word.ts': `export const word: string = 'aliased'`,
+    'src/config.ts': `export const config: number = 1`,
+  })
+  expect(await retake(['record', 'src/main.ts'])).toMatchObject({ stdout: 'aliased 1\n', code: 0 })
+  expect(await retake(['replay', 'last'])).toMatchObject({ stdout: 'aliased 1\n', code: 0 })
+})
+
+test('errors point at the line of the source, whether types were blanked or rewritten', async () => {
+  const { retake, folder } = await project({
+    'blanked.ts': `interface Order { id: string }
+
+const order: Order = { id: 'x' }
+throw new Error(order.id satisfies string)
+`,
+    'rewritten.ts': `enum Mood {
+  Calm,
+}
+namespace Space {
+  export const mood: Mood = Mood.Calm
+}
+throw new Error(String(Space.mood))
+`,
+  })
+  const blanked = await retake(['record', 'blanked.ts'])
+  expect(blanked.stderr).toContain(`${join(folder, 'blanked.ts')}:4:7`)
+  const rewritten = await retake(['record', 'rewritten.ts'])
+  expect(rewritten.stderr).toContain(`${join(folder, 'rewritten.ts')}:7:7`)
+  expect((await retake(['replay', 'last'])).code).toBe(1)
+})
+
+test('a syntax error in an imported file names that file once', async () => {
+  const { retake, folder } = await project({
+    'main.ts': `import { broken } from './broken.ts'\nconsole.log(broken)`,
+    'broken.ts': `export const broken: string = 'a' 'b'`,
+  })
+  const { stderr, code } = await retake(['record', 'main.ts'])
+  expect(code).toBe(1)
+  expect(stderr.match(/^SyntaxError: /gm)).toHaveLength(1)
+  expect(stderr).toContain(`${join(folder, 'broken.ts')}:1:35`)
+  expect(stderr).not.toMatch(/packages\/(cli|engine|tape)\//)
+})
