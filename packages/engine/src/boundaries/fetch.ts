@@ -235,7 +235,7 @@ function responseHead(
     status: response.status,
     statusText: response.statusText,
     headers: maskHeaders(session, response.headers),
-    url: maskUrl(response.url),
+    url: session.maskText(maskUrl(response.url)),
     ...(response.redirected && { redirected: true }),
     ...(response.type !== 'basic' && { responseType: response.type }),
     ...(response.body === null && { empty: true }),

@@ -134,10 +134,14 @@ export class RecordSession implements Session {
     return seq
   }
 
-  /** Errors may carry the request that failed, with its headers. */
+  /** Errors may carry the request that failed, with its headers; messages anything. */
   #masked<E extends object>(event: E): E {
-    if (!('error' in event)) return event
-    return { ...event, error: this.#maskedError(event.error as RecordedError) }
+    if ('error' in event)
+      return { ...event, error: this.#maskedError(event.error as RecordedError) }
+    if (!('value' in event) || event.value === undefined) return event
+    const json = JSON.stringify(event.value)
+    const masked = this.maskText(json)
+    return masked === json ? event : { ...event, value: JSON.parse(masked) as unknown }
   }
 
   #maskedError(error: RecordedError): RecordedError {

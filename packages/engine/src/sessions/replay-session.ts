@@ -240,7 +240,9 @@ export class ReplaySession implements Session {
       if (before !== now) mismatches.push({ field, recorded: before, current: now })
     }
     compare('exit code', recorded.exitCode, end.exitCode)
-    compare('error', recorded.error?.message, end.error?.message)
+    compare('error', recorded.error?.message, end.error && this.maskText(end.error.message))
+    compare('error class', recorded.error?.class, end.error?.class)
+    compare('error code', recorded.error?.code, end.error?.code)
     const before = this.tape.body(recorded.seq)
     const now = end.body ? this.mask(end.body) : EMPTY
     if (!sameBytes(before, now)) mismatches.push(...bodyMismatches(before, now))
