@@ -1,0 +1,216 @@
+// Uses the library as a program would and reports what it saw, as JSON in its
+// last line on stdout. Each function is one story; the task names it.
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openTape } from '@retake/tape/node'
+import { record, replay, ReplayDiverged, RetakeError, tool } from '@retake/engine'
+
+const { story, base } = JSON.parse(process.argv[2])
+const options = { name: 'story', dir: 'runs' }
+const text = async (path) => (await fetch(base + path)).text()
+
+/** What `run` throws. */
+async function thrownBy(run) {
+  try {
+    await run()
+  } catch (error) {
+    return error
+  }
+  throw new Error('nothing was thrown')
+}
+
+const eventsOf = (path) => [...openTape(path).events()]
+
+const stories = {
+  async output() {
+    const agent = async () => ({ at: Date.now(), answer: await text('/echo') })
+    const { output, run } = await record(options, agent)
+    const replayed = await replay(run.path, agent)
+    const synchronous = await record(options, () => Math.random())
+    const again = await replay(synchronous.run.path, () => Math.random())
+    const nothing = await record(options, () => undefined)
+    return {
+      output,
+      run,
+      replayed,
+      synchronous: [synchronous.output, again.output],
+      nothing: [
+        nothing.output === undefined,
+        (await replay(nothing.run.path, () => undefined)).output === undefined,
+      ],
+      status: openTape(run.path).status,
+      scope: openTape(run.path).run.scope,
+    }
+  },
+
+  async error() {
+    class Refused extends Error {
+      name = 'Refused'
+      code = 'E_REFUSED'
+    }
+    const original = new Refused('no', { cause: new TypeError('inner') })
+    const agent = async () => {
+      await sleep(1)
+      throw original
+    }
+    const recorded = await thrownBy(() => record(options, agent))
+    const [tape] = readdirSync('runs')
+    const end = eventsOf(`runs/${tape}`).find(({ type }) => type === 'end')
+    const replayed = await thrownBy(() => replay(`runs/${tape}`, agent))
+    const other = await thrownBy(() =>
+      replay(`runs/${tape}`, async () => {
+        await sleep(1)
+        throw new Refused('never')
+      }),
+    )
+    const otherClass = await thrownBy(() =>
+      replay(`runs/${tape}`, async () => {
+        await sleep(1)
+        throw new TypeError('no')
+      }),
+    )
+    return {
+      isSame: recorded === original && replayed === original,
+      end: end.error,
+      other: [other instanceof ReplayDiverged, other.divergence.mismatches],
+      otherClass: otherClass.divergence.mismatches,
+    }
+  },
+
+  /** A key in an error message stays off the tape, and does not keep it from matching. */
+  async secretInError() {
+    const key = process.env.MODEL_API_KEY
+    const failing = tool('failing', () => {
+      throw Object.assign(new Error(`bad key ${key}`), {
+        config: { headers: { 'x-api-key': key } },
+      })
+    })
+    const agent = async () => {
+      await failing().catch(({ message }) => console.log(message))
+      throw new Error(`gave up on ${key}`)
+    }
+    const recorded = await thrownBy(() => record(options, agent))
+    const [tape] = readdirSync('runs')
+    const replayed = await thrownBy(() => replay(`runs/${tape}`, agent))
+    return {
+      messages: [recorded.message, replayed.message],
+      isOnTape: readFileSync(`runs/${tape}`, 'latin1').includes(key),
+    }
+  },
+
+  async divergence() {
+    const { run } = await record(options, () => text('/echo?a'))
+    const error = await thrownBy(() => replay(run.path, () => text('/echo?b')))
+    return {
+      isDiverged: error instanceof ReplayDiverged && error instanceof RetakeError,
+      isError: error instanceof Error,
+      name: error.name,
+      code: error.code,
+      hasFix: error.fix.length > 0,
+      divergence: error.divergence,
+    }
+  },
+
+  async tools() {
+    let executed = 0
+    const add = tool('add', (a, b) => {
+      executed += 1
+      return a + b + Math.random()
+    })
+    const outside = await add(1, 2)
+    const executedOutside = executed
+    const agent = async () => [await add(1, 2), await add(1, 2), await add(3, 4)]
+    const { output, run } = await record(options, agent)
+    const executedInRecording = executed - executedOutside
+    const replayed = await replay(run.path, agent)
+    const observed = await replay(run.path, agent, { mode: 'observe' })
+    const calls = eventsOf(run.path).filter(({ type }) => type === 'call')
+    return {
+      outside,
+      executedOutside,
+      executedInRecording,
+      executedInReplay: executed - executedOutside - executedInRecording,
+      isSame: [replayed, observed].every(
+        (each) => JSON.stringify(each.output) === JSON.stringify(output),
+      ),
+      results: output,
+      names: calls.map(({ kind, name }) => `${kind} ${name}`),
+      // What a tool draws inside is its own business.
+      draws: eventsOf(run.path).filter(({ type }) => type === 'draw').length,
+    }
+  },
+
+  async nested() {
+    const inner = () => record(options, () => 1)
+    const codes = {}
+    codes.recordInRecord = (await thrownBy(() => record(options, inner))).code
+    const { run } = await record(options, () => 1)
+    codes.replayInRecord = (
+      await thrownBy(() => record(options, () => replay(run.path, () => 1)))
+    ).code
+    const caught = await record(options, () => inner().catch(({ code }) => code))
+    codes.replayed = (await replay(caught.run.path, () => inner().catch(({ code }) => code))).output
+    codes.afterwards = (await record(options, () => 2)).output
+    return codes
+  },
+
+  async pending() {
+    const later = []
+    let ticks = 0
+    let interval
+    const started = performance.now()
+    const { output, run } = await record(options, () => {
+      later.push(
+        text('/chunks?count=3&gapMs=30'),
+        sleep(40, 'slept'),
+        tool('slow', () => sleep(30, 'done'))(),
+        new Promise((resolve) => setTimeout(() => resolve(Date.now() > 1e12), 20)),
+      )
+      interval = setInterval(() => ticks++, 10)
+      return 'early'
+    })
+    const ended = eventsOf(run.path).length
+    const values = await Promise.all(later)
+    await sleep(50)
+    clearInterval(interval)
+    const ticksAtClear = ticks
+    await sleep(30)
+    return {
+      output,
+      values,
+      tookMs: performance.now() - started,
+      isTapeClosed: ended === eventsOf(run.path).length,
+      status: openTape(run.path).status,
+      ticked: ticksAtClear > 2,
+      isCleared: ticks === ticksAtClear,
+    }
+  },
+
+  /** Runs of one process hold the same events, whether they are its first or a later one. */
+  async firstAndLater() {
+    const agent = async () => {
+      const data = await (await fetch(`${base}/echo`, { method: 'POST', body: 'x' })).json()
+      const form = new FormData()
+      form.append('a', 'b')
+      await (await fetch(`${base}/upload`, { method: 'POST', body: form })).text()
+      structuredClone({ a: 1 })
+      await new Blob(['x']).text()
+      await crypto.subtle.digest('SHA-256', new Uint8Array(1))
+      return data.number > 0
+    }
+    const shapes = []
+    for (let index = 0; index < 3; index++) {
+      const { run } = await record(options, agent)
+      shapes.push(
+        eventsOf(run.path).map(({ type, kind, name, part }) =>
+          [type, kind, name, part].filter(Boolean).join(' '),
+        ),
+      )
+      await replay(run.path, agent)
+    }
+    return shapes
+  },
+}
+
+console.log(`\n${JSON.stringify(await stories[story]())}`)
+process.exit()
