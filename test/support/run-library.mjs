@@ -29,6 +29,7 @@ export async function copyAgents(folder, names) {
  * @property {unknown} [output]
  * @property {{ id: string, name: string, path: string }} [run]
  * @property {readonly import('@retake/engine').Divergence[]} [divergences]
+ * @property {number} [ms] How long it took.
  * @property {{ class: string, name: string, message: string, code?: string,
  *   divergence?: import('@retake/engine').Divergence }} [error]
  */

@@ -20,12 +20,15 @@ const described = (error) => ({
 async function runTask({ mode, agent, name = 'agent', base, dir, tape, options, lingerMs }) {
   const module = await import(pathToFileURL(path.resolve(agent)).href)
   const run = () => module[name](base)
+  const started = performance.now()
   const divergences = []
   const onDivergence = (each) => divergences.push(each)
   try {
-    return mode === 'record'
-      ? await record({ name, dir }, run)
-      : await replay(tape, run, { ...options, onDivergence })
+    const result =
+      mode === 'record'
+        ? await record({ name, dir }, run)
+        : await replay(tape, run, { ...options, onDivergence })
+    return { ...result, ms: performance.now() - started }
   } catch (error) {
     return { error: described(error), divergences }
   } finally {
