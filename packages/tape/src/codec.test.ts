@@ -24,6 +24,19 @@ test('an event reads back as it was written, whatever text it holds', () => {
   )
 })
 
+test('a time stands as JavaScript writes it', () => {
+  const anyTime = fc.oneof(
+    fc.nat().map((microseconds) => microseconds / 1000),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  )
+  fc.assert(
+    fc.property(anyTime, (at) => {
+      expect(eventText({ type: 'work', name: 'x' }, 1, at)).toContain(`"at":${at},`)
+    }),
+    { numRuns: 2000, examples: [[0], [-0], [1.5], [0.05], [0.005], [12.34], [1e21], [2 ** 53]] },
+  )
+})
+
 test('number, time and type stand first, whatever order the caller used', () => {
   const event = { kind: 'x', value: 1, type: 'draw' } as const
   expect(eventText(event, 3, 0.5)).toBe('{"seq":3,"at":0.5,"type":"draw","kind":"x","value":1}')

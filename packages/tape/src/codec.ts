@@ -59,7 +59,19 @@ export function eventText(event: NewEvent, seq: number, at: number): string {
     const { type, ...rest } = event
     fields = JSON.stringify({ type, ...rest })
   }
-  return `{"seq":${seq},"at":${at},${fields.slice(1)}`
+  return `{"seq":${seq},"at":${millisecondsText(at)},${fields.slice(1)}`
+}
+
+/** Same as `String(at)` for a time to the microsecond, but several times faster: it is needed once a record. */
+function millisecondsText(at: number): string {
+  const microseconds = Math.round(at * 1000)
+  if (microseconds / 1000 !== at || microseconds < 0 || microseconds > 2 ** 50) return String(at)
+  const whole = Math.floor(microseconds / 1000)
+  const part = microseconds - whole * 1000
+  if (part === 0) return `${whole}`
+  if (part % 100 === 0) return `${whole}.${part / 100}`
+  if (part % 10 === 0) return `${whole}.${part < 100 ? '0' : ''}${part / 10}`
+  return `${whole}.${part < 10 ? '00' : part < 100 ? '0' : ''}${part}`
 }
 
 const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))

@@ -8,6 +8,7 @@ export class MerkleTree {
   readonly #door: TapeDoor
   /** Roots of the complete subtrees, largest first. */
   readonly #roots: string[] = []
+  readonly #scratch = new Uint8Array(1 + 2 * 32)
   #count = 0
 
   constructor(door: TapeDoor) {
@@ -34,8 +35,9 @@ export class MerkleTree {
     return root
   }
 
+  /** sha256 of the prefix and one or two hashes. */
   #hash(prefix: 0 | 1, hex: string): string {
-    const bytes = new Uint8Array(1 + hex.length / 2)
+    const bytes = this.#scratch.subarray(0, 1 + hex.length / 2)
     bytes[0] = prefix
     for (let i = 1; i < bytes.length; i++) {
       bytes[i] = 16 * hexDigit(hex.charCodeAt(2 * i - 2)) + hexDigit(hex.charCodeAt(2 * i - 1))

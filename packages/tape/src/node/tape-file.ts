@@ -55,10 +55,13 @@ export class TapeFile {
       throw code === 'ENOENT' ? tapeMissing(path, error) : tapeWriteFailed(path, error)
     }
     const file = new TapeFile(path, fd, end)
-    file.#guard(() => {
+    file.#dirty = true
+    try {
       ftruncateSync(fd, end)
-      file.#dirty = true
-    })
+    } catch (error) {
+      file.close()
+      throw tapeWriteFailed(path, error)
+    }
     return file
   }
 
@@ -73,20 +76,26 @@ export class TapeFile {
 
   /** The pieces are in the file when this returns, though maybe not on disk. */
   append(pieces: readonly Uint8Array[]): void {
-    this.#guard(() => {
-      this.#dirty = true
+    if (this.#dead !== undefined) throw this.#dead
+    this.#dirty = true
+    try {
       this.#end += this.#writeAll(pieces)
-    })
+    } catch (error) {
+      throw this.#poison(error)
+    }
   }
 
   /** Everything appended is on disk when this returns. */
   sync(): void {
-    this.#guard(() => {
-      if (!this.#dirty) return
+    if (this.#dead !== undefined) throw this.#dead
+    if (!this.#dirty) return
+    try {
       fdatasyncSync(this.#fd)
-      this.#dirty = false
-      this.#syncs++
-    })
+    } catch (error) {
+      throw this.#poison(error)
+    }
+    this.#dirty = false
+    this.#syncs++
   }
 
   close(): void {
@@ -97,7 +106,7 @@ export class TapeFile {
 
   #writeAll(pieces: readonly Uint8Array[]): number {
     let written = 0
-    for (let rest = pieces; rest.length > 0;) {
+    for (let rest = pieces; rest.length > 0; rest = withoutFirst(pieces, written)) {
       const [first] = rest
       const count =
         rest.length === 1 && first !== undefined
@@ -106,24 +115,19 @@ export class TapeFile {
       // A full disk shows as a short count first; the next write says why.
       if (count === 0) throw new Error('nothing could be written')
       written += count
-      rest = withoutFirst(rest, count)
+      if (rest.length === 1 && count === first?.length) break
     }
     return written
   }
 
-  #guard(action: () => void): void {
-    if (this.#dead !== undefined) throw this.#dead
+  #poison(cause: unknown): TapeError {
+    this.#dead = tapeWriteFailed(this.path, cause)
     try {
-      action()
-    } catch (error) {
-      this.#dead = tapeWriteFailed(this.path, error)
-      try {
-        ftruncateSync(this.#fd, this.#end)
-      } catch {
-        // The torn bytes stay; recovery ignores them.
-      }
-      throw this.#dead
+      ftruncateSync(this.#fd, this.#end)
+    } catch {
+      // The torn bytes stay; recovery ignores them.
     }
+    return this.#dead
   }
 }
 
