@@ -15,15 +15,17 @@ import {
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Works on any Uint8Array; making a Buffer for each call would cost more than comparing. */
-const compare: (
+type Compare = (
   this: Uint8Array,
   target: Uint8Array,
   targetStart: number,
   targetEnd: number,
   start: number,
   end: number,
-) => number = Buffer.prototype.compare
+) => number
+
+/** Works on any Uint8Array; making a Buffer for each call would cost more than comparing. */
+const { compare } = Buffer.prototype as { readonly compare: Compare }
 
 /** What Node hands to the tape. */
 export const nodeDoor: WriterDoor = {
