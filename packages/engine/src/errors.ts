@@ -65,8 +65,3 @@ export const errors = {
       { cause },
     ),
 }
-
-/** For mistakes in Retake's own code: stays on in production. */
-export function invariant(condition: unknown, message: string): asserts condition {
-  if (!condition) throw new Error(`Retake invariant broken: ${message}`)
-}

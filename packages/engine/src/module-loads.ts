@@ -6,16 +6,7 @@
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
-let ownFileRequests = 0
 let portsAreInUse = false
-
-/** Retake's own asynchronous file requests look the same: they are counted and left out. */
-export function fileRequestStarted(): void {
-  ownFileRequests += 1
-}
-export function fileRequestFinished(): void {
-  ownFileRequests -= 1
-}
 
 /** The agent uses message ports itself: they no longer tell anything about module loading. */
 export function messagePortsInUse(): void {
@@ -24,10 +15,8 @@ export function messagePortsInUse(): void {
 
 export function moduleLoadInFlight(): boolean {
   if (!NEEDED) return false
-  let fileRequests = 0
-  for (const resource of process.getActiveResourcesInfo()) {
-    if (resource === 'FSReqPromise') fileRequests += 1
-    else if (resource === 'MessagePort' && !portsAreInUse) return true
-  }
-  return fileRequests > ownFileRequests
+  // The file boundary works with callbacks: requests with promises are the module loader's.
+  return process
+    .getActiveResourcesInfo()
+    .some((kind) => kind === 'FSReqPromise' || (kind === 'MessagePort' && !portsAreInUse))
 }

@@ -39,7 +39,3 @@ function patchDescriptorWrites(): Undo {
     return nativeWriteSync(fd, data, ...rest)
   })
 }
-
-export function isOutputDescriptor(fd: unknown): boolean {
-  return fd === 1 || fd === 2
-}
