@@ -1,6 +1,7 @@
 import crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
+import { calledFrom } from '../call-site.js'
 import { currentSession, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { dressLike, replace, undoAll } from './patch.js'
@@ -57,7 +58,7 @@ export function patchOrderedWork(): Undo {
     ...CRYPTO.map((name) => orderCallback(crypto, name, `crypto.${name}`)),
     ...SUBTLE.map((name) => orderPromise(subtle, name, `subtle.${name}`)),
     ...WASM.map((name) =>
-      orderPromise((globalThis as any).WebAssembly, name, `WebAssembly.${name}`),
+      orderPromise((globalThis as any).WebAssembly, name, `WebAssembly.${name}`, calledByNode),
     ),
     orderPromise(Blob.prototype, 'arrayBuffer', 'Blob.arrayBuffer'),
     orderPromise(Blob.prototype, 'text', 'Blob.text'),
@@ -86,12 +87,20 @@ function inTurn(
   })
 }
 
-function orderPromise(target: object, method: string, name: string): Undo {
+/** Node 22 compiles the parser of its own fetch beside whatever the agent does. */
+const calledByNode = (): boolean => calledFrom('node:internal/', 3)
+
+function orderPromise(
+  target: object,
+  method: string,
+  name: string,
+  isNodesOwn: () => boolean = () => false,
+): Undo {
   const native = (target as Record<string, any>)[method]
   if (typeof native !== 'function') return () => {}
   function ordered(this: unknown, ...args: unknown[]): Promise<unknown> {
     const session = currentSession()
-    if (session === undefined) return native.apply(this, args)
+    if (session === undefined || isNodesOwn()) return native.apply(this, args)
     return new Promise((resolve, reject) => {
       inTurn(
         session,
