@@ -86,9 +86,12 @@ export class BodyReader {
     let at = 0
     let literalAt = 0
     for (const { source, offset, length } of recipe) {
-      const fits = source === undefined || (source < seq && offset + length <= this.#size(source))
-      if (!fits || length < 0)
+      const isThere =
+        source === undefined ||
+        (source < seq && offset >= 0 && offset + length <= this.#size(source))
+      if (!isThere || length < 0) {
         throw this.#corrupt(seq, 'Its recipe names bytes that are not there.')
+      }
       starts.push(at)
       literalStarts.push(literalAt)
       at += length

@@ -102,15 +102,16 @@ describe('a seal', () => {
   const light: Draft = { event: { type: 'draw', kind: 'Date.now', value: 5 } }
 
   test.each([
-    ['its count', { count: 3 }],
-    ['its root', { root: 'ab'.repeat(32) }],
-  ])('with %s changed is refused', (_, change) => {
-    const { bytes, ends } = tapeBytes([...rest, light], { sealed: true })
-    const sealed = takeApart(bytes, ends)
-    const last = sealed.at(-1) as Parts
-    const changed = { ...last, event: { ...last.event, ...change } as TapeEvent }
-    const result = verify(putTogether([...sealed.slice(0, -1), changed]))
-    expect(result).toMatchObject({ ok: false, problem: { seq: sealed.length - 1 } })
+    ['another count', { count: 3 }, 'counts 3 events'],
+    ['another root', { root: 'ab'.repeat(32) }, 'another Merkle root'],
+  ])('that links to the chain but has %s is refused', (_, change, message) => {
+    const sealed = tapeBytes([...rest, light], { sealed: true })
+    const last = takeApart(sealed.bytes, sealed.ends).at(-1) as Parts
+    const { count, root } = last.event as SealEvent
+    const forged: Draft = { event: { type: 'seal', count, root, ...change } }
+    const result = verify(tapeBytes([...rest, light, forged]).bytes)
+    expect(result).toMatchObject({ ok: false, problem: { seq: rest.length + 2 } })
+    expect(result.problem?.message).toContain(message)
   })
 
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
