@@ -1,14 +1,9 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { chmod, chown, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { openTape } from '@retake/tape/node'
 import { describe, expect, test } from 'vitest'
 import { run, type Finished } from '../support/run-retake.mjs'
-import { folderWith, smallAgent, tapesOf } from './workspace.js'
-
-const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
+import { cli, folderWith, interrupt, smallAgent, tapesOf } from './workspace.js'
 
 /**
  * The code of the one error a command ended with, and its exit code. Anything
@@ -229,28 +224,6 @@ describe('a signal', () => {
   const waiting = `console.log('ready', Math.random())
 setInterval(() => console.log('tick', Date.now()), 20)`
 
-  /** Records an agent in a process group of its own and acts once it has printed something. */
-  async function interrupt(folder: string, act: (pid: number) => unknown): Promise<Finished> {
-    const child = spawn(process.execPath, [cli, 'record', 'agent.mjs'], {
-      cwd: folder,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NO_COLOR: '1' },
-    })
-    let stdout = ''
-    let stderr = ''
-    let acted = false
-    child.stdout.on('data', (chunk: Buffer) => {
-      stdout += chunk.toString()
-      if (acted) return
-      acted = true
-      act(child.pid ?? 0)
-    })
-    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-    const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
-    return { stdout, stderr, code, signal, ms: 0 }
-  }
-
   test.each([
     ['Ctrl-C', 'SIGINT', 130, (pid: number): boolean => process.kill(-pid, 'SIGINT')],
     [
@@ -261,7 +234,7 @@ setInterval(() => console.log('tick', Date.now()), 20)`
     ],
   ] as const)('%s ends the tape with it', async (_, signal, exitCode, act) => {
     const workspace = await folderWith({ 'agent.mjs': waiting })
-    const finished = await interrupt(workspace.folder, act)
+    const finished = await interrupt(workspace.folder, ['record', 'agent.mjs'], act)
     expect(finished.code).toBe(exitCode)
     expect(finished.stderr).toMatch(new RegExp(`^recorded .* · killed by ${signal} · `))
     const [path = ''] = await tapesOf(workspace)
@@ -280,7 +253,9 @@ setInterval(() => console.log('tick', Date.now()), 20)`
       'agent.mjs': `process.on('SIGINT', () => { console.log('saved'); process.exit(5) })
 console.log('ready'); setInterval(() => {}, 1000)`,
     })
-    const finished = await interrupt(workspace.folder, (pid) => process.kill(-pid, 'SIGINT'))
+    const finished = await interrupt(workspace.folder, ['record', 'agent.mjs'], (pid) =>
+      process.kill(-pid, 'SIGINT'),
+    )
     expect(finished).toMatchObject({ code: 5, stdout: 'ready\nsaved\n' })
     expect(await workspace.retake(['replay', 'last'])).toMatchObject({
       code: 5,

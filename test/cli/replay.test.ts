@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
 import { startProvider } from '../support/loopback-provider.mjs'
-import { folderWith, smallAgent } from './workspace.js'
+import { folderWith, interrupt, smallAgent } from './workspace.js'
 
 test('an identical replay prints the same, ends the same and leaves a receipt on stderr', async () => {
   const { retake } = await folderWith({ 'agent.mjs': `${smallAgent}process.exitCode = 6` })
@@ -107,4 +107,30 @@ test('a function recorded by the library cannot be started as a program', async 
   const { code, stderr } = await retake(['replay', 'last'])
   expect(code).toBe(1)
   expect(stderr).toContain('code NOT_A_PROCESS_RUN')
+})
+
+test.skipIf(!process.allowedNodeEnvironmentFlags.has('--permission'))(
+  'where Node has permissions, a replayed process has none to write, start or connect',
+  async () => {
+    const { retake } = await folderWith({
+      'agent.mjs': `const may = (what) => process.permission?.has(what)
+console.log(may('fs.write'), may('child'), may('fs.read'), may('worker'))`,
+    })
+    const recorded = await retake(['record', 'agent.mjs'])
+    expect(recorded.stdout).toBe('undefined undefined undefined undefined\n')
+    const { stdout, stderr } = await retake(['replay', 'last', '--observe'])
+    expect(stdout).toBe('false false true true\n')
+    expect(stderr).not.toContain('Warning')
+  },
+)
+
+test('Ctrl-C during a replay ends it quietly with 130', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `console.log('ready'); await new Promise((resolve) => setTimeout(resolve, 2000))`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const finished = await interrupt(folder, ['replay', 'last', '--pace'], (pid) =>
+    process.kill(-pid, 'SIGINT'),
+  )
+  expect(finished).toMatchObject({ code: 130, stdout: 'ready\n', stderr: '' })
 })

@@ -21,6 +21,16 @@ export interface AgentEnd {
   readonly code: number
   /** The signal that killed it, if one did. */
   readonly signal?: NodeJS.Signals
+  /** The signal that reached this process meanwhile: the user wants to stop. */
+  readonly interruptedBy?: NodeJS.Signals
+}
+
+/** The user stopped a command that has nothing to show yet. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`interrupted by ${signal}`)
+  }
 }
 
 /** How long an agent may take to react to a signal it may have got itself. */
@@ -51,7 +61,11 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     { cwd: agent.cwd, env: agent.env, stdio: agent.stdio },
   )
   if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
-  const stopForwarding = forwardSignals((signal) => child.kill(signal))
+  let interruptedBy: NodeJS.Signals | undefined
+  const stopForwarding = forwardSignals(
+    (signal) => (interruptedBy = signal),
+    (signal) => child.kill(signal),
+  )
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
@@ -59,7 +73,11 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     })
     child.on('close', (code, signal) => {
       stopForwarding()
-      resolve({ code: code ?? 1, ...(signal && { signal }) })
+      resolve({
+        code: code ?? 1,
+        ...(signal && { signal }),
+        ...(interruptedBy && { interruptedBy }),
+      })
     })
   })
 }
@@ -69,11 +87,15 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
  * sent to this process alone does not. Passed on only where the agent has not
  * ended by then, and never for a Ctrl-C typed in a terminal.
  */
-function forwardSignals(forward: (signal: NodeJS.Signals) => void): () => void {
+function forwardSignals(
+  onSignal: (signal: NodeJS.Signals) => void,
+  forward: (signal: NodeJS.Signals) => void,
+): () => void {
   const timers: NodeJS.Timeout[] = []
   const typed = process.stdin.isTTY || process.stderr.isTTY
   const listeners = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const listener = (): void => {
+      onSignal(signal)
       if (signal === 'SIGINT' && typed) return
       timers.push(setTimeout(() => forward(signal), GRACE_MS))
     }

@@ -15,8 +15,8 @@ export type {
   ReplayFunctionOptions,
   ToolOptions,
 } from '@retake/engine'
-export { TapeError } from '@retake/tape'
-export type { Tape, TapeEvent } from '@retake/tape'
+export { readRun, TapeError } from '@retake/tape'
+export type { Exchange, Message, RunTotals, RunView, Step, Tape, TapeEvent } from '@retake/tape'
 export { openTape } from '@retake/tape/node'
 
 install()

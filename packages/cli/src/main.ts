@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { Interrupted } from './agent-process.js'
 import { unknownVerb } from './errors.js'
 import { WRONG_USAGE } from './exit-codes.js'
 import { generalHelp, verbHelp } from './help.js'
 import { closestName } from './closest-name.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
+import { signalExitCode } from './signal-exit-code.js'
 import { parseVerb } from './verb.js'
 import type { Verb } from './verb.js'
 import { verbs } from './verbs/index.js'
@@ -24,19 +26,36 @@ async function run(args: readonly string[]): Promise<number> {
     if (first === '--version' || first === '-v' || first === '-V') return print(version())
     if (first === undefined) return print(generalHelp(), WRONG_USAGE)
     if (first === '--help' || first === '-h') return print(generalHelp())
-    if (first === 'help')
+    if (first === 'help') {
       return print(rest[0] === undefined ? generalHelp() : verbHelp(find(rest[0])))
-    const verb = find(first)
-    const { values, positionals } = parseVerb(verb, rest)
+    }
+    return await runVerb(find(first), rest)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+async function runVerb(verb: Verb, args: readonly string[]): Promise<number> {
+  // Until the arguments are understood, any --json counts that cannot be the agent's.
+  let json = verb.agentFollows !== true && args.includes('--json')
+  try {
+    const { values, positionals } = parseVerb(verb, args)
+    json = values['json'] === true
     if (values['help'] === true) return print(verbHelp(verb))
     return await verb.run(values, positionals)
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
-    if (asksForJson(args)) console.log(JSON.stringify({ error: explained }))
-    else process.stderr.write(errorLines(explained))
-    return exitCodeOf(error)
+    return fail(error, json ? (verb.stdoutIsAgents ? process.stderr : process.stdout) : undefined)
   }
+}
+
+/** Says what went wrong, as JSON where that was asked for. A mistake in Retake itself keeps its stack. */
+function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
+  if (error instanceof Interrupted) return signalExitCode(error.signal)
+  const explained = explain(error)
+  if (explained === undefined) throw error
+  if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
+  else process.stderr.write(errorLines(explained))
+  return exitCodeOf(error)
 }
 
 function print(text: string, code = 0): number {
@@ -47,20 +66,9 @@ function print(text: string, code = 0): number {
 
 function find(name: string): Verb {
   const verb = verbs.find((each) => each.name === name)
-  if (verb === undefined)
-    throw unknownVerb(
-      name,
-      closestName(
-        name,
-        verbs.map((each) => each.name),
-      ),
-    )
-  return verb
-}
-
-/** Whether errors should be JSON too. Of `record`, everything after the file is the agent's. */
-function asksForJson(args: readonly string[]): boolean {
-  return args[0] !== 'record' && args.includes('--json')
+  if (verb !== undefined) return verb
+  const names = verbs.map((each) => each.name)
+  throw unknownVerb(name, closestName(name, names))
 }
 
 function version(): string {

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
 import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
 import type { CallSites, ProcessTask } from '@retake/engine'
-import { preloadFlags, runAgent } from './agent-process.js'
+import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
-import { agentMissing, agentNotAFile } from './errors.js'
+import { agentMissing, agentNotAFile, nothingRecorded } from './errors.js'
 import type { Explained } from './print-error.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
@@ -65,6 +65,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       ...(options.onOutput && { onOutput: options.onOutput }),
     })
     throwFailure(failure)
+    if (!existsSync(tape)) throw notStarted(end)
     return { ...end, id, tape, ...(sites !== undefined && { sites: readSites(sites) }) }
   } finally {
     unmark()
@@ -79,6 +80,12 @@ function readSites(file: string): CallSites {
     // The agent was killed before it could tell.
     return []
   }
+}
+
+/** The process ended before the agent began: interrupted, or refused by Node itself. */
+function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
+  if (interruptedBy) return new Interrupted(interruptedBy)
+  return nothingRecorded(signal ? `was killed by ${signal}` : `ended with exit code ${code}`)
 }
 
 function checkEntry(entry: string): void {

@@ -5,7 +5,7 @@ import type { StdioOptions } from 'node:child_process'
 import { TASK_VARIABLE } from '@retake/engine'
 import type { Divergence, ProcessTask, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { preloadFlags, runAgent } from './agent-process.js'
+import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import {
   notAProcessRun,
@@ -106,6 +106,7 @@ function readReport(file: string, end: AgentEnd): Replayed {
   try {
     text = readFileSync(file, 'utf8')
   } catch {
+    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
     throw replayWithoutReport(
       end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
     )

@@ -20,6 +20,8 @@ export interface Verb {
   readonly options: Options
   /** Everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
+  /** stdout belongs to the agent: `--json` goes to stderr. */
+  readonly stdoutIsAgents?: boolean
   /** Answers with the exit code. */
   run(values: OptionValues, positionals: readonly string[]): Promise<number>
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import type { Tape } from '@retake/tape'
+import { Interrupted } from '../agent-process.js'
 import { wrongUsage } from '../errors.js'
 import { makeDemoFolder } from '../demo/demo-folder.js'
 import type { DemoFolder } from '../demo/demo-folder.js'
@@ -75,6 +76,7 @@ async function recordIt(folder: DemoFolder, say: Say): Promise<Recorded> {
       onOutput: output.take,
     }),
   )
+  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
   say(indented([recordingLine(recording, look().paint)]))
   say('')
   say(

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { BoundaryNote, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { Interrupted } from '../agent-process.js'
 import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { plural } from '../facts.js'
@@ -48,8 +49,8 @@ Examples:
     const progress = new Progress('')
     try {
       const store = new RunStore(folder)
-      const run = (): Promise<Recording> =>
-        recordAgent({
+      const run = async (): Promise<Recording> => {
+        const recording = await recordAgent({
           store,
           entry,
           args,
@@ -57,6 +58,9 @@ Examples:
           stdio: 'ignore',
           withSites: true,
         })
+        if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+        return recording
+      }
       progress.say('first run')
       const first = await run()
       progress.say('second run')

@@ -2,6 +2,7 @@ import { RunStore } from '../run-store.js'
 import { duration } from '../duration.js'
 import { cost, localTime } from '../facts.js'
 import { wrongUsage } from '../errors.js'
+import { Progress } from '../progress.js'
 import { summarizeRun } from '../run-summary.js'
 import type { RunStatus, RunSummary } from '../run-summary.js'
 import { table } from '../table.js'
@@ -28,7 +29,12 @@ Examples:
     if (rest.length > 0)
       throw wrongUsage('list', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
     const store = new RunStore(text(values, 'dir'))
-    const runs = store.ids().map((id) => summarizeRun(id, store.pathOf(id)))
+    const progress = new Progress('reading tapes')
+    const runs = store.ids().map((id, index, all) => {
+      progress.say(`reading tape ${index + 1} of ${all.length}`)
+      return summarizeRun(id, store.pathOf(id))
+    })
+    progress.stop()
     if (flag(values, 'json')) for (const run of runs) console.log(JSON.stringify(run))
     else if (runs.length === 0)
       process.stderr.write('No runs yet. Record one with: retake record <file>\n')

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordAgent } from '../record-agent.js'
 import type { Recording } from '../record-agent.js'
-import { nothingRecorded, wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors.js'
 import { recordingJson, recordingLine } from '../recording-line.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
@@ -33,6 +32,7 @@ Examples:
     'node-arg': { type: 'string', multiple: true },
   },
   agentFollows: true,
+  stdoutIsAgents: true,
   async run(values, [entry, ...args]) {
     if (entry === '--') {
       throw wrongUsage(
@@ -51,7 +51,6 @@ Examples:
       ...(name !== undefined && { name }),
       nodeArgs: texts(values, 'node-arg'),
     })
-    if (!existsSync(recording.tape)) return nothing(recording)
     if (recording.signal && recording.signal !== 'SIGKILL') endTape(recording)
     const said = flag(values, 'json')
       ? recordingJson(recording)
@@ -60,13 +59,6 @@ Examples:
 `)
     return recording.signal ? signalExitCode(recording.signal) : recording.code
   },
-}
-
-/** The process ended before the agent began: interrupted, or refused by Node itself. */
-function nothing({ code, signal }: Recording): number {
-  if (signal === undefined) throw nothingRecorded(`ended with exit code ${code}`)
-  process.stderr.write(`nothing was recorded: ${signal} came before the agent started\n`)
-  return signalExitCode(signal)
 }
 
 /** The agent was stopped before it could finish its tape. Everything it did is there: this adds how it ended. */
