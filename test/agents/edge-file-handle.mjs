@@ -18,7 +18,11 @@ const target = Buffer.alloc(5)
 const got = await handle.read(target, 0, 5, 0)
 log('read', got.bytesRead, got.buffer === target, target)
 log('read', (await handle.read({ buffer: Buffer.alloc(4), position: 4 })).buffer)
-log('read', (await handle.read({ position: 0 })).bytesRead, (await handle.read(target, { length: 2, position: 1 })).bytesRead)
+log(
+  'read',
+  (await handle.read({ position: 0 })).bytesRead,
+  (await handle.read(target, { length: 2, position: 1 })).bytesRead,
+)
 log('read', (await handle.read(target, 0, 0)).bytesRead)
 log('readv', (await handle.readv([Buffer.alloc(2), Buffer.alloc(3)], 0)).buffers.join())
 log('stat', (await handle.stat()).size, (await handle.stat({ bigint: true })).size)
@@ -66,10 +70,17 @@ for await (const text of input.readLines()) log('line', text)
 log('closed by its stream', input.fd)
 const partly = await fsp.open('lines.txt')
 const chunks = []
-for await (const chunk of partly.createReadStream({ start: 5, end: 20, highWaterMark: 6, autoClose: false })) chunks.push(chunk)
+for await (const chunk of partly.createReadStream({
+  start: 5,
+  end: 20,
+  highWaterMark: 6,
+  autoClose: false,
+}))
+  chunks.push(chunk)
 log('chunks', chunks.join('|'), partly.fd >= 0)
 let bytes = 0
-for await (const chunk of partly.readableWebStream({ type: 'bytes' })) bytes += chunk.byteLength ?? chunk.length
+for await (const chunk of partly.readableWebStream({ type: 'bytes' }))
+  bytes += chunk.byteLength ?? chunk.length
 log('web', bytes)
 await partly.close()
 const given = await fsp.open('lines.txt')
@@ -86,7 +97,10 @@ await new Promise((resolve) => flags.end(' at the end', resolve))
 await finished(flags).catch(explain)
 log('appended', fs.readFileSync('lines.txt', 'utf8').slice(-20))
 const fd = fs.openSync('lines.txt', 'r')
-log('fd', (await fs.createReadStream('', { fd, start: 0, end: 3, encoding: 'utf8' }).toArray()).join())
+log(
+  'fd',
+  (await fs.createReadStream('', { fd, start: 0, end: 3, encoding: 'utf8' }).toArray()).join(),
+)
 const broken = fs.createReadStream('none.txt')
 log('broken', await finished(broken).catch(explain))
 const early = fs.createReadStream('lines.txt', { highWaterMark: 4 })
@@ -103,18 +117,33 @@ await new Promise((resolve) => setTimeout(resolve, 30))
 // What writes can be fed with.
 await fsp.writeFile('fed.txt', ['one ', 'two '])
 await fsp.appendFile('fed.txt', Readable.from(['three ', Buffer.from('four ')]))
-await fsp.writeFile('fed.txt', (async function* () {
-  yield 'five '
-  await new Promise((resolve) => setTimeout(resolve, 2))
-  yield new Uint8Array([0x36])
-})(), { flag: 'a' })
+await fsp.writeFile(
+  'fed.txt',
+  (async function* () {
+    yield 'five '
+    await new Promise((resolve) => setTimeout(resolve, 2))
+    yield new Uint8Array([0x36])
+  })(),
+  { flag: 'a' },
+)
 log('fed', fs.readFileSync('fed.txt', 'utf8'))
 
 // Aborted.
 const controller = new AbortController()
 controller.abort()
 const { signal } = controller
-log('aborted', await fsp.readFile('fed.txt', { signal }).catch((error) => `${error.name} ${error.code}`))
-log('aborted', await fsp.writeFile('fed.txt', 'x', { signal }).catch((error) => `${error.name} ${error.code}`))
-log('aborted', await new Promise((resolve) => fs.readFile('fed.txt', { signal }, (error) => resolve(error.name))))
+log(
+  'aborted',
+  await fsp.readFile('fed.txt', { signal }).catch((error) => `${error.name} ${error.code}`),
+)
+log(
+  'aborted',
+  await fsp.writeFile('fed.txt', 'x', { signal }).catch((error) => `${error.name} ${error.code}`),
+)
+log(
+  'aborted',
+  await new Promise((resolve) =>
+    fs.readFile('fed.txt', { signal }, (error) => resolve(error.name)),
+  ),
+)
 log('kept', fs.readFileSync('fed.txt', 'utf8'))

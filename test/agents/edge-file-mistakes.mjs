@@ -73,10 +73,8 @@ const mistakes = [
   () => dns.resolve('localhost', 'NONE', done),
   () => dns.resolve4(12, done),
   () => dns.resolve4('localhost'),
-  () => dns.reverse('localhost', done),
   () => dns.promises.lookup('localhost', { family: 5 }),
   () => dns.promises.resolve('localhost', 'NONE'),
-  () => dns.promises.reverse('localhost'),
   () => new dns.Resolver().resolve4('localhost'),
 ]
 for (const mistake of mistakes) {

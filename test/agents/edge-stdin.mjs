@@ -47,7 +47,10 @@ const ways = {
     clearInterval(timer)
   },
   async questions() {
-    const prompt = readlinePromises.createInterface({ input: process.stdin, output: process.stdout })
+    const prompt = readlinePromises.createInterface({
+      input: process.stdin,
+      output: process.stdout,
+    })
     log('answer', await prompt.question('What? '))
     log('answer', await prompt.question('And? '))
     prompt.close()

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import module from 'node:module'
 import type { StdioOptions } from 'node:child_process'
+import { isatty } from 'node:tty'
 import { agentNotStarted } from './errors.js'
 
 export interface AgentProcess {
@@ -92,7 +93,8 @@ function forwardSignals(
   forward: (signal: NodeJS.Signals) => void,
 ): () => void {
   const timers: NodeJS.Timeout[] = []
-  const typed = process.stdin.isTTY || process.stderr.isTTY
+  // Not process.stdin: opening it here would make the agent's pipe non-blocking.
+  const typed = isatty(0) || process.stderr.isTTY
   const listeners = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
     const listener = (): void => {
       onSignal(signal)

@@ -20,8 +20,6 @@ export function asksNobody(name: string, args: readonly unknown[]): boolean {
       return isIP(host) > 0 || !isLookupOption(option)
     case 'lookupService':
       return isIP(host) === 0 || !isPort(second)
-    case 'reverse':
-      return isIP(host) === 0
     case 'resolve':
       return option !== undefined && !RECORD_TYPES.has(option as string)
     default:

@@ -1,7 +1,9 @@
 import dns from 'node:dns'
+import { isIP } from 'node:net'
+import { beforeContact } from '../outside-contact.js'
 import { currentSession, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { promiseCall, startCall } from './captured-call.js'
+import { performCall, promiseCall, startCall } from './captured-call.js'
 import type { CapturedCall } from './captured-call.js'
 import { asksNobody } from './dns-arguments.js'
 import { encodeOptions } from './file-arguments.js'
@@ -43,11 +45,13 @@ function patchQuestions(target: object, prefix: string, ask: Ask): Undo[] {
 function question(label: string, name: string, native: DnsFunction, ask: Ask): DnsFunction {
   const patched = function (this: unknown, ...args: unknown[]): unknown {
     const session = currentSession()
-    const isIncomplete = ask === withCallback && typeof args.at(-1) !== 'function'
-    if (session === undefined || isIncomplete || asksNobody(name, args)) {
+    if (session === undefined) {
+      beforeContact('dns')
       return native.apply(this, args)
     }
-    return ask(session, label, native.bind(this), args)
+    const isIncomplete = ask === withCallback && typeof args.at(-1) !== 'function'
+    if (isIncomplete || asksNobody(name, args)) return native.apply(this, args)
+    return ask(session, label, patched.bind(this), args)
   }
   return dressLike(patched, native)
 }
@@ -59,6 +63,10 @@ function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall
 /** The answer is what the callback gets after the error: an address and a family, or a list. */
 function withCallback(session: Session, name: string, native: DnsFunction, given: unknown[]) {
   const args = given.slice(0, -1)
+  // Thrown at once, but only after a question was prepared.
+  if (name.endsWith('.reverse') && isIP(args[0] as string) === 0) {
+    return performCall(session, callOf(name, args), () => native(...given))
+  }
   const callback = given.at(-1) as (error: unknown, ...answer: unknown[]) => void
   startCall(
     session,

@@ -33,10 +33,7 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
     )
     checkArguments(shape, args, nativeFs[`${name}Sync`])
     const output = outputWrite(session, shape, args)
-    if (output) {
-      const start = startNative(name, native, [output.fd, ...args.slice(1)])
-      return passOutput(session, output, start, callback)
-    }
+    if (output) return passOutput(session, output, () => callback(null))
     const call = fileCall(session, label, shape, args)
     startCall(session, call, startNative(name, native, args), (error, value) => {
       if (error !== null) return callback(error)

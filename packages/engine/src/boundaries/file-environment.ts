@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { parseEnv } from 'node:util'
 import { performCall } from './captured-call.js'
 import { pathText } from './file-arguments.js'

@@ -1,5 +1,5 @@
+import { natives } from '../natives.js'
 import type { Session } from '../sessions/session.js'
-import type { Answer } from './captured-call.js'
 import { encodeData, encodingOf } from './file-arguments.js'
 import { outputDescriptor } from './file-descriptors.js'
 import type { FileShape } from './file-functions.js'
@@ -25,25 +25,21 @@ export function noteOutput(session: Session, { fd, bytes }: OutputWrite): void {
   session.output(fd === 1 ? 'stdout' : 'stderr', bytes)
 }
 
-/** The same for a write that answers later: it really runs, its answer waits for its turn. */
-export function passOutput(
-  session: Session,
-  write: OutputWrite,
-  start: (done: Answer) => void,
-  answer: Answer,
-): void {
+/**
+ * The same for a write that answers later. The bytes go out at once, in line with
+ * everything else that is printed; only the answer waits for its turn.
+ */
+export function passOutput(session: Session, write: OutputWrite, answer: () => void): void {
   noteOutput(session, write)
+  if (write.fd === 1) natives.stdoutWrite(write.bytes)
+  else natives.stderrWrite(write.bytes)
   const operation = session.perform({
     event: { type: 'work', name: 'output' },
     reexecuted: true,
-    start: (live) =>
-      start((error, value) =>
-        live.complete({ type: 'deliver', part: 'fire' }, undefined, { error, value }),
-      ),
-    deliver: ({ native }) => {
+    start: (live) => live.complete({ type: 'deliver', part: 'fire' }),
+    deliver: () => {
       operation.close()
-      const { error, value } = native as { error: unknown; value: unknown }
-      answer(error ?? null, value)
+      answer()
     },
   })
 }

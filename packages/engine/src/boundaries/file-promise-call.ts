@@ -18,14 +18,7 @@ export async function callPromise(
   const shape = shapeOf(name)
   checkArguments(shape, args, nativeFs[`${name}Sync`])
   const output = outputWrite(session, shape, args)
-  if (output) {
-    const start = startNative(name, nativeOf(name), [output.fd, ...args.slice(1)])
-    return new Promise((resolve, reject) =>
-      passOutput(session, output, start, (error) =>
-        error === null ? resolve(undefined) : reject(error),
-      ),
-    )
-  }
+  if (output) return new Promise<void>((resolve) => passOutput(session, output, resolve))
   const call = fileCall(session, label, shape, args)
   return promiseCall(session, call, startNative(name, nativeOf(name), args))
 }

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { performCall, promiseCall, startCall } from './captured-call.js'
+import { performCall, startCall } from './captured-call.js'
 import type { Answer } from './captured-call.js'
 import { splitCallback } from './file-callbacks.js'
 import { nativeFunction } from './file-natives.js'
@@ -60,8 +60,9 @@ function callbackTransfer(name: string, parse: ParseTransfer): FileFunction {
 }
 
 function begin(session: Session, name: string, transfer: Transfer, answer: Answer): void {
+  const { output } = transfer
   if (transfer.empty) process.nextTick(answer, null, new Uint8Array(0))
-  else if (transfer.output) passOutput(session, transfer.output, transfer.start, answer)
+  else if (output) passOutput(session, output, () => answer(null, output.bytes.length))
   else startCall(session, { name, ...transfer.call }, transfer.start, answer)
 }
 
@@ -74,8 +75,10 @@ export async function promiseTransfer(
 ): Promise<{ count: number; passed: unknown }> {
   const parse = transfers[name] ?? parseRead
   const transfer = parse(session, fd, rest)
-  const { passed } = transfer
-  if (transfer.empty) return { count: 0, passed }
-  const call = { name: `FileHandle.${name}`, ...transfer.call }
-  return { count: transfer.settle(await promiseCall(session, call, transfer.start)), passed }
+  return new Promise((resolve, reject) => {
+    begin(session, `FileHandle.${name}`, transfer, (error, value) => {
+      if (error === null) resolve({ count: transfer.settle(value), passed: transfer.passed })
+      else reject(error)
+    })
+  })
 }

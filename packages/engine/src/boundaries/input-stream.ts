@@ -1,5 +1,6 @@
-import { ReadStream } from 'node:fs'
+import fs from 'node:fs'
 import { Readable } from 'node:stream'
+import tty from 'node:tty'
 import { rebuildError, recordError } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { outsideRuns } from '../scope.js'
@@ -12,10 +13,21 @@ export interface InputFacts {
   readonly isFile?: boolean
 }
 
-export function describeInput(stream: NodeJS.ReadStream): InputFacts {
-  return {
-    ...(stream.isTTY && { isTTY: true }),
-    ...((stream as unknown) instanceof ReadStream && { isFile: true }),
+/** Native, and copied before they are patched. */
+const { fstatSync } = fs
+const { isatty } = tty
+
+/**
+ * Looks at the descriptor, never at `process.stdin`: making that stream turns a
+ * pipe non-blocking, and `readFileSync(0)` would then fail where it used to wait.
+ */
+export function describeInput(): InputFacts {
+  if (isatty(0)) return { isTTY: true }
+  try {
+    const stat = fstatSync(0)
+    return stat.isFile() || stat.isCharacterDevice() ? { isFile: true } : {}
+  } catch {
+    return {}
   }
 }
 
@@ -33,7 +45,8 @@ export class TapeInput extends Readable {
   #native: NodeJS.ReadStream | undefined
 
   constructor(session: Session, facts: InputFacts, open: () => NodeJS.ReadStream) {
-    super({ autoDestroy: facts.isFile !== true })
+    // Node reads ahead from pipes and files, but not from a terminal.
+    super({ autoDestroy: facts.isFile !== true, ...(facts.isTTY === true && { highWaterMark: 0 }) })
     this.#session = session
     this.#open = open
     if (facts.isTTY === true) {

@@ -1,9 +1,9 @@
-import process from 'node:process'
+import tty from 'node:tty'
 import { currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { describeInput, TapeInput } from './input-stream.js'
 import type { InputFacts } from './input-stream.js'
-import { replaceGetter } from './patch.js'
+import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /**
@@ -12,17 +12,29 @@ import type { Undo } from './patch.js'
  * nothing goes on tape, until the agent reads.
  */
 export function patchInput(): Undo {
+  return undoAll([patchStream(), patchIsatty()])
+}
+
+function patchStream(): Undo {
   const streams = new WeakMap<Session, TapeInput>()
   return replaceGetter(process, 'stdin', () => {
     const session = currentSession()
     if (session === undefined) return nativeInput()
     let stream = streams.get(session)
     if (stream === undefined) {
-      stream = new TapeInput(session, recordedFacts ?? describeInput(nativeInput()), nativeInput)
+      stream = new TapeInput(session, recordedFacts ?? describeInput(), nativeInput)
       streams.set(session, stream)
     }
     return stream
   })
+}
+
+/** Whether a descriptor is a terminal is a fact about the recorded run. */
+function patchIsatty(): Undo {
+  const { isatty } = tty
+  const patched = (fd: number): boolean =>
+    currentSession()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
+  return replace(tty, 'isatty', dressLike(patched, isatty))
 }
 
 const getter = Object.getOwnPropertyDescriptor(process, 'stdin')?.get

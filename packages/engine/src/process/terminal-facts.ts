@@ -19,7 +19,7 @@ interface TerminalFacts {
 
 export function describeTerminal(): Record<string, InputFacts | StreamFacts> {
   return {
-    stdin: describeInput(process.stdin),
+    stdin: describeInput(),
     stdout: factsOf(process.stdout),
     stderr: factsOf(process.stderr),
   }

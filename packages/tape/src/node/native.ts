@@ -1,6 +1,5 @@
 import crypto from 'node:crypto'
 import fs from 'node:fs'
-import process from 'node:process'
 import zlib from 'node:zlib'
 
 /**

@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { packFailed, tapeCorrupt, tapeExists, tapeNotSealed } from '../errors.js'
 import { openLayout } from '../layout.js'
 import { packFrames } from '../pack.js'

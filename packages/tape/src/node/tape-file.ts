@@ -1,5 +1,4 @@
 import { dirname } from 'node:path'
-import process from 'node:process'
 import { type TapeError, tapeClosed, tapeExists, tapeMissing, tapeWriteFailed } from '../errors.js'
 import {
   closeSync,

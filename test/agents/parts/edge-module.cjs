@@ -1,0 +1,2 @@
+exports.value = 'from a module'
+exports.data = require('./edge-data.json')

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process'
+import { open, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openTape } from '@retake/tape/node'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { feed } from '../support/feed.mjs'
+import { firstDifference } from '../support/first-difference.mjs'
+import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+
+const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
+const agent = agentPath('edge-stdin.mjs')
+
+let workspace: Workspace
+beforeEach(async () => {
+  workspace = await makeWorkspace()
+})
+afterEach(() => workspace.remove())
+
+const recordFed = (way: string, pieces: readonly (string | Buffer)[], end = true) =>
+  feed([process.execPath, cli, 'record', agent, way], { cwd: workspace.folder, pieces, end })
+
+/** Replays without stdin and with another one: neither has a part in it. */
+async function expectSame(stdout: string): Promise<void> {
+  for (const options of [{}, { input: 'something else\n' }]) {
+    const replayed = await workspace.replay(options)
+    const difference = firstDifference(stdout, replayed.stdout)
+    expect(difference, `${difference}\n${replayed.stderr}`).toBeUndefined()
+    expect(replayed.code, replayed.stderr).toBe(0)
+  }
+}
+
+async function lastTape() {
+  const folder = join(workspace.folder, '.retake', 'runs')
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.tape'))
+  return openTape(join(folder, names.toSorted().at(-1) ?? ''))
+}
+
+describe('what is typed while recording comes again on replay', () => {
+  test.each([
+    ['iterate', 'chunk'],
+    ['data', 'text'],
+    ['readable', 'three'],
+    ['lines', 'line three'],
+    ['questions', 'third three'],
+    ['pipe', 'piped'],
+    ['pause', 'seen'],
+    ['descriptor', 'all one'],
+    ['bytes', 'four'],
+  ])('read by %s', async (way, words) => {
+    const recorded = await recordFed(way, ['one\n', 'two ☃\n', 'three\n'])
+    expect(recorded.code, recorded.stderr).toBe(0)
+    expect(recorded.stdout).toContain(words)
+    await expectSame(recorded.stdout)
+  })
+})
+
+test('a character split over two chunks stays whole', async () => {
+  const snowman = Buffer.from('☃ and more\n')
+  const recorded = await recordFed('data', [snowman.subarray(0, 2), snowman.subarray(2)])
+  expect(recorded.stdout).toContain('☃ and more')
+  await expectSame(recorded.stdout)
+})
+
+test('more than the pipe holds arrives whole', async () => {
+  const recorded = await recordFed('pipe', [Buffer.alloc(1_000_000, 'x')])
+  expect(recorded.stdout).toContain('piped 1000000')
+  await expectSame(recorded.stdout)
+})
+
+test.each(['leave', 'questions'])(
+  'the agent ends when it has enough, though stdin stays open (%s)',
+  async (way) => {
+    const recorded = await recordFed(way, ['one\n', 'two\n', 'three\n'], false)
+    expect(recorded.code, recorded.stderr).toBe(0)
+    await expectSame(recorded.stdout)
+  },
+)
+
+test('stdin that is not read keeps nothing alive and leaves no event', async () => {
+  const recorded = await recordFed('unread', [], false)
+  expect(recorded.code, recorded.stderr).toBe(0)
+  expect(recorded.stdout).toContain('not read')
+  const kinds = [...(await lastTape()).events()].filter(
+    (event) => event.type === 'call' || event.type === 'deliver',
+  )
+  expect(kinds).toEqual([])
+  await expectSame(recorded.stdout)
+})
+
+test.each(['iterate', 'lines', 'descriptor', 'device', 'bytes'])(
+  'a file as stdin, read by %s',
+  async (way) => {
+    const path = join(workspace.folder, 'input.txt')
+    await writeFile(path, 'one\ntwo\nthree\n')
+    const input = await open(path)
+    const child = spawn(process.execPath, [cli, 'record', agent, way], {
+      cwd: workspace.folder,
+      stdio: [input.fd, 'pipe', 'ignore'],
+    })
+    const chunks: Buffer[] = []
+    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    await input.close()
+    expect(code).toBe(0)
+    await writeFile(path, 'other words\n')
+    const stdout = Buffer.concat(chunks).toString()
+    expect(stdout).toMatch(/thre/)
+    await expectSame(stdout)
+  },
+)
+
+test('an agent that was changed to read differently stops at its first read', async () => {
+  const source = join(workspace.folder, 'agent.mjs')
+  await writeFile(source, `for await (const chunk of process.stdin) console.log(chunk.length)`)
+  await feed([process.execPath, cli, 'record', source], {
+    cwd: workspace.folder,
+    pieces: ['one\n'],
+    gapMs: 300,
+  })
+  await writeFile(source, `console.log('deaf')`)
+  const { code, stdout } = await workspace.retake(['replay', 'last', '--json'])
+  expect(code).toBe(3)
+  const { divergences } = JSON.parse(stdout) as { divergences: { summary: string }[] }
+  expect(divergences[0]?.summary).toBe('the tape has stdin, the program did a write to stdout')
+})

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/**
+ * Runs a program and types into its stdin, piece by piece, each after the program
+ * has said something or a moment has passed. Without `end`, stdin stays open.
+ *
+ * @param {readonly string[]} command Program and arguments.
+ * @param {{ cwd: string, pieces: readonly (string | Buffer)[], gapMs?: number, end?: boolean }} options
+ * @returns {Promise<{ stdout: string, stderr: string, code: number | null, ms: number }>}
+ */
+export async function feed([file = '', ...args], { cwd, pieces, gapMs = 60, end = true }) {
+  const started = performance.now()
+  const child = spawn(file, args, {
+    cwd,
+    env: { ...process.env, NO_COLOR: '1', VITEST: undefined },
+    stdio: 'pipe',
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  const stdout = []
+  const stderr = []
+  child.stdout.on('data', (chunk) => stdout.push(chunk))
+  child.stderr.on('data', (chunk) => stderr.push(chunk))
+  child.stdin.on('error', () => {})
+  const closed = new Promise((resolve) => child.on('close', (code) => resolve(code)))
+  // The first words come when the agent is ready to listen.
+  await Promise.race([new Promise((resolve) => child.stdout.once('data', resolve)), closed])
+  for (const piece of pieces) {
+    child.stdin.write(piece)
+    await sleep(gapMs)
+  }
+  if (end) child.stdin.end()
+  const code = await closed
+  child.stdin.destroy()
+  return {
+    stdout: Buffer.concat(stdout).toString(),
+    stderr: Buffer.concat(stderr).toString(),
+    code,
+    ms: performance.now() - started,
+  }
+}
