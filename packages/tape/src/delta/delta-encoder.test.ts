@@ -71,6 +71,16 @@ const shapes: Record<string, (random: () => number) => Conversation> = {
     const agents = Array.from({ length: 5 }, () => shapes['plain']?.(random))
     return (step) => agents[Math.floor(random() * agents.length)]?.(step) ?? ''
   },
+  // Neither end of a body tells whose conversation it is.
+  'of twins with a clock': (random) => {
+    const system = prose(random, 4000)
+    const agents = Array.from({ length: 5 }, (): string[] => [])
+    return (step) => {
+      const messages = agents[Math.floor(random() * agents.length)] ?? []
+      messages.push(prose(random, 300 + random() * 2000))
+      return JSON.stringify({ system, now: step * 7919, messages: messages.slice(-20), tools: 8 })
+    }
+  },
 }
 
 const conversation = (shape: string, steps: number, seed = 1): Uint8Array[] => {

@@ -2,6 +2,7 @@ import type { WriterDoor } from '../door.js'
 import { commonPrefix, commonSuffix } from './common-ends.js'
 import { matchBlocks, MATCH_MAX_BYTES } from './match-blocks.js'
 import { literal, type Piece, type Recipe } from './recipe.js'
+import { lazySketch, sharedHashes } from './sketch.js'
 
 /** Conversations that go on at the same time, and so the bodies kept for comparison. */
 const HEADS_MAX = 16
@@ -9,15 +10,24 @@ const HEADS_MAX = 16
 const DEPTH_MAX = 64
 /** Smaller middles are not worth a block match. */
 const MATCH_MIN_BYTES = 1024
-const CANDIDATES_MAX = 3
+const CANDIDATES_MAX = 2
 
 /** The last body of one conversation. */
 interface Head {
-  seq: number
-  body: Uint8Array
+  readonly seq: number
+  readonly body: Uint8Array
+  /** Made when it is needed for the first time. */
+  readonly sketch: () => ReadonlySet<number>
   /** The body in terms of the bytes stored with each event. */
-  rope: Recipe
-  depth: number
+  readonly rope: Recipe
+  readonly depth: number
+}
+
+/** What a body and a head have in common at both ends. */
+interface Ends {
+  readonly head: Head
+  readonly prefix: number
+  readonly suffix: number
 }
 
 interface Match {
@@ -54,12 +64,15 @@ export class DeltaEncoder {
   /** Remembers a body that is stored whole, to compare later ones with it. */
   addWhole(seq: number, body: Uint8Array): void {
     const rope = [{ source: seq, offset: 0, length: body.length }]
-    this.#addHead({ seq, body: new Uint8Array(body), rope, depth: 0 })
+    const copy = new Uint8Array(body)
+    this.#addHead({ seq, body: copy, sketch: lazySketch(copy), rope, depth: 0 })
   }
 
   /** The body as a delta; `undefined` when too little of it is known, then it should be stored whole. */
   encode(seq: number, body: Uint8Array): Delta | undefined {
-    const match = this.#bestMatch(body)
+    const copy = new Uint8Array(body)
+    const sketch = lazySketch(copy)
+    const match = this.#bestMatch(body, sketch)
     if (match === undefined || match.copied < body.length * 0.1) return undefined
     const { head, pieces } = match
     const rope = composeRope(seq, pieces, head.rope)
@@ -68,11 +81,10 @@ export class DeltaEncoder {
     const delta: Delta = flat
       ? { recipe: withoutOwn(seq, rope), literals }
       : { base: head.seq, recipe: pieces, literals }
-    const next: Head = { seq, body: new Uint8Array(body), rope, depth: flat ? 0 : head.depth + 1 }
     if (match.copied >= head.body.length * 0.7) {
       this.#heads.splice(this.#heads.indexOf(head), 1)
     }
-    this.#addHead(next)
+    this.#addHead({ seq, body: copy, sketch, rope, depth: flat ? 0 : head.depth + 1 })
     return delta
   }
 
@@ -81,22 +93,14 @@ export class DeltaEncoder {
     if (this.#heads.length > HEADS_MAX) this.#heads.pop()
   }
 
-  #bestMatch(body: Uint8Array): Match | undefined {
-    const ends = this.#heads.map((head) => {
+  #bestMatch(body: Uint8Array, sketch: Head['sketch']): Match | undefined {
+    const ends = this.#heads.map((head): Ends => {
       const prefix = commonPrefix(this.#equal, body, head.body)
       const most = Math.min(body.length, head.body.length) - prefix
       return { head, prefix, suffix: commonSuffix(this.#equal, body, head.body, most) }
     })
-    const [first] = ends
-    if (first === undefined) return undefined
-    let top = first
-    for (const end of ends) if (end.prefix + end.suffix > top.prefix + top.suffix) top = end
-    const candidates = [top]
-    if (top.prefix + top.suffix < body.length * 0.5) {
-      candidates.push(...ends.filter((end) => end !== top).slice(0, CANDIDATES_MAX - 1))
-    }
     let best: Match | undefined
-    for (const { head, prefix, suffix } of candidates) {
+    for (const { head, prefix, suffix } of candidatesOf(body, sketch, ends)) {
       const match = this.#match(body, head, prefix, suffix)
       if (best === undefined || match.copied > best.copied) best = match
       if (best.copied > body.length * 0.8) break
@@ -134,6 +138,28 @@ export class DeltaEncoder {
     if (suffix > 0) pieces.push({ source, offset: baseTo, length: suffix })
     return { head, pieces, copied }
   }
+}
+
+/**
+ * The heads worth a closer look. When no head shares half of the body at its
+ * ends, the ends say little: sub-agents begin with the same prompt, and what
+ * they go on with may have moved. Then the heads that share most text come first.
+ */
+function candidatesOf(
+  body: Uint8Array,
+  sketch: Head['sketch'],
+  ends: readonly Ends[],
+): readonly Ends[] {
+  const [first] = ends
+  if (first === undefined) return []
+  let top = first
+  for (const end of ends) if (end.prefix + end.suffix > top.prefix + top.suffix) top = end
+  if (ends.length === 1 || top.prefix + top.suffix >= body.length * 0.5) return [top]
+  return ends
+    .map((end) => ({ end, shared: sharedHashes(sketch(), end.head.sketch()) }))
+    .toSorted((a, b) => b.shared - a.shared)
+    .slice(0, CANDIDATES_MAX)
+    .map(({ end }) => end)
 }
 
 /** Rewrites a recipe over a base in terms of the base's own rope; literals become pieces of `seq`. */

@@ -1,4 +1,5 @@
 import type { WriterDoor } from '../door.js'
+import { GEAR } from './gear.js'
 
 /** A stretch of the target that also stands in the base. */
 export interface BlockMatch {
@@ -29,9 +30,6 @@ const GOLDEN = 0x9e3779b1
 /** Slot of a block's hash: its base offset plus one, 0 when empty; and the hash itself, so that most false hits cost no comparison. */
 const slotOffset = new Int32Array(SLOTS_MAX)
 const slotHash = new Int32Array(SLOTS_MAX)
-
-/** A random 32-bit number for each byte value. Shifting the sum left once a byte forgets a byte after 32: the hash rolls by itself. */
-const GEAR = gearTable()
 
 /**
  * Finds, in order of the target, stretches of 32 bytes or more that also stand
@@ -111,16 +109,4 @@ function findBlock(hash: number, bits: number): number {
     if (slotOffset[slot] === 0 || slotHash[slot] !== hash) return -1
   }
   return (slotOffset[slot] ?? 0) - 1
-}
-
-function gearTable(): Int32Array {
-  const table = new Int32Array(256)
-  let x = 0x9e3779b9
-  for (let i = 0; i < table.length; i++) {
-    x ^= x << 13
-    x ^= x >>> 17
-    x ^= x << 5
-    table[i] = x
-  }
-  return table
 }
