@@ -6,6 +6,8 @@ import type { TapeEvent } from './events.js'
 
 /** Smaller bodies are stored as they are: a reference would not be shorter by much. */
 const ENCODE_MIN_BYTES = 512
+/** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
+const DEFLATE_MIN_BYTES = 256
 /** Larger bodies are not compressed while recording, because the agent would wait; packing does it later. */
 const DEFLATE_MAX_BYTES = 8 << 20
 const DEFLATE_LEVEL = 6
@@ -64,7 +66,7 @@ export class BodyEncoder {
 
   #compress(bytes: Uint8Array, fields: Envelope, size: number): StoredBody {
     const deflated =
-      bytes.length > 0 && bytes.length <= DEFLATE_MAX_BYTES
+      bytes.length >= DEFLATE_MIN_BYTES && bytes.length <= DEFLATE_MAX_BYTES
         ? this.#door.deflateRaw(bytes, DEFLATE_LEVEL)
         : bytes
     const smaller = deflated.length < bytes.length
