@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { calledFrom } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
-import type { Operation } from '../sessions/session.js'
+import type { Operation, Session } from '../sessions/session.js'
 import { replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -41,12 +41,17 @@ export function patchTimers(): Undo {
   ])
 }
 
-/** What `setTimeout` returns inside a run; has every method of Node's own. */
+/**
+ * What `setTimeout` returns inside a run; has every method of Node's own. Made
+ * when the run is over, by a connection it left behind, it is a native timer.
+ */
 export class TapeTimer {
-  static readonly #byId = new Map<number, TapeTimer>()
+  static readonly #byId = new WeakMap<Session, Map<number, TapeTimer>>()
   readonly #operation: Operation | undefined
+  #onTime: () => void
   #native: NodeJS.Timeout | NodeJS.Immediate | undefined
   #referenced = true
+  #stopped = false
   /** Starts of the native wait; a `refresh()` makes an older one void. */
   #armings = 0
 
@@ -56,33 +61,42 @@ export class TapeTimer {
     callback: Callback,
     args: unknown[],
   ) {
+    const fire = (): void => {
+      if (kind !== 'interval') this.#forget()
+      Reflect.apply(callback, this, args)
+    }
+    this.#onTime = fire
     const session = currentSession()
-    this.#operation = session?.perform({
-      event: { type: 'timer', kind, ms },
-      start: (operation) => this.#arm(operation),
-      deliver: () => {
-        if (kind !== 'interval') this.#forget()
-        Reflect.apply(callback, this, args)
-      },
-    })
-    TapeTimer.#byId.set(this[Symbol.toPrimitive](), this)
+    if (session === undefined) this.#arm()
+    else {
+      this.#operation = session.perform({
+        event: { type: 'timer', kind, ms },
+        start: (operation) => {
+          this.#onTime = () => operation.complete({ type: 'deliver', part: 'fire' })
+          this.#arm()
+        },
+        deliver: fire,
+      })
+      this.#remember()
+    }
   }
 
+  /** The timer of this handle; a number means one of the current run. */
   static find(handle: unknown): TapeTimer | undefined {
     if (handle instanceof TapeTimer) return handle
-    return typeof handle === 'number' || typeof handle === 'string'
-      ? TapeTimer.#byId.get(Number(handle))
-      : undefined
+    if (typeof handle !== 'number' && typeof handle !== 'string') return undefined
+    const session = currentSession()
+    return session && TapeTimer.#byId.get(session)?.get(Number(handle))
   }
 
-  #arm(operation: Operation): void {
+  #arm(): void {
     const arming = ++this.#armings
-    const fire = (): void => {
-      if (arming === this.#armings) operation.complete({ type: 'deliver', part: 'fire' })
+    const onTime = (): void => {
+      if (arming === this.#armings) this.#onTime()
     }
-    if (this.kind === 'immediate') this.#native = natives.setImmediate(fire)
-    else if (this.kind === 'interval') this.#native = natives.setInterval(fire, this.ms)
-    else this.#native = natives.setTimeout(fire, this.ms)
+    if (this.kind === 'immediate') this.#native = natives.setImmediate(onTime)
+    else if (this.kind === 'interval') this.#native = natives.setInterval(onTime, this.ms)
+    else this.#native = natives.setTimeout(onTime, this.ms)
     if (!this.#referenced) this.#native.unref()
   }
 
@@ -93,12 +107,22 @@ export class TapeTimer {
     this.#native = undefined
   }
 
+  #remember(): void {
+    if (this.#operation === undefined) return
+    const { id, session } = this.#operation
+    const timers = TapeTimer.#byId.get(session) ?? new Map<number, TapeTimer>()
+    TapeTimer.#byId.set(session, timers.set(id, this))
+  }
+
   #forget(): void {
-    if (this.#operation) this.#operation.session.forget(this.#operation)
-    TapeTimer.#byId.delete(this[Symbol.toPrimitive]())
+    if (this.#operation === undefined) return
+    const { id, session } = this.#operation
+    session.forget(this.#operation)
+    TapeTimer.#byId.get(session)?.delete(id)
   }
 
   stop(): void {
+    this.#stopped = true
     if (this.#native !== undefined) this.#disarm()
     this.#operation?.close()
     this.#forget()
@@ -111,14 +135,14 @@ export class TapeTimer {
 
   /** Starts the wait again from now; a fired timeout comes back to life. */
   refresh(): this {
+    if (this.#stopped || this.kind === 'immediate') return this
     const operation = this.#operation
-    if (operation === undefined || operation.closed || this.kind === 'immediate') return this
-    if (!operation.session.replaying) {
+    if (operation?.session.replaying !== true) {
       if (this.#native !== undefined) this.#disarm()
-      this.#arm(operation)
+      this.#arm()
     }
-    operation.session.expect(operation)
-    TapeTimer.#byId.set(this[Symbol.toPrimitive](), this)
+    operation?.session.expect(operation)
+    this.#remember()
     return this
   }
 

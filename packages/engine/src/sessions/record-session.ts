@@ -49,7 +49,7 @@ export class RecordSession implements Session {
 
   draw<T>(kind: string, native: () => T): T {
     const value = native()
-    this.writer.append({ type: 'draw', kind, value })
+    this.#append({ type: 'draw', kind, value })
     return value
   }
 
@@ -63,19 +63,19 @@ export class RecordSession implements Session {
   performSync(call: SyncCall): Delivery {
     const op = this.#begin(call)
     const { event, body = EMPTY, native } = outsideRuns(() => call.run())
-    this.writer.append({ ...this.#masked(event), op }, this.mask(body))
+    this.#append({ ...this.#masked(event), op }, body)
     return { event, body, native }
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    this.writer.append({ type: 'output', stream }, this.mask(bytes))
+    this.#append({ type: 'output', stream }, bytes)
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
     const key = `${note.kind} ${note.name} ${note.site}`
     if (note.kind === 'boundary' && this.#notes.has(key)) return
     this.#notes.add(key)
-    this.writer.append({ type: 'note', ...note })
+    this.#append({ type: 'note', ...note })
   }
 
   mask(bytes: Uint8Array): Uint8Array {
@@ -116,7 +116,7 @@ export class RecordSession implements Session {
   finish(end: RunEnd): void {
     if (this.closed) return
     const { body, ...fields } = end
-    this.writer.append({ type: 'end', ...this.#masked(fields) }, body && this.mask(body))
+    this.#append({ type: 'end', ...this.#masked(fields) }, body)
     this.close()
     this.writer.seal()
   }
@@ -129,9 +129,18 @@ export class RecordSession implements Session {
   }
 
   #begin(call: SyncCall | Action): number {
-    const seq = this.writer.append(call.event, call.body && this.mask(call.body))
-    if (call.durable === true) this.writer.barrier()
+    const seq = this.#append(call.event, call.body)
+    if (call.durable === true) this.#barrier()
     return seq
+  }
+
+  /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
+  #append(event: NewEvent, body?: Uint8Array): number {
+    return this.closed ? -1 : this.writer.append(event, body && this.mask(body))
+  }
+
+  #barrier(): void {
+    if (!this.closed) this.writer.barrier()
   }
 
   /** Errors may carry the request that failed, with its headers; messages anything. */
@@ -156,10 +165,8 @@ export class RecordSession implements Session {
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
     const { operation, event, body, native } = next
-    if (!this.closed) {
-      this.writer.append({ ...this.#masked(event), op: operation.id }, this.mask(body))
-      if (event.type === 'result' && operation.action.durable === true) this.writer.barrier()
-    }
+    this.#append({ ...this.#masked(event), op: operation.id }, body)
+    if (event.type === 'result' && operation.action.durable === true) this.#barrier()
     return { operation, delivery: { event, body, native } }
   }
 }
