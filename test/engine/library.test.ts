@@ -26,7 +26,7 @@ async function inWorkspace<T>(work: (workspace: Workspace) => Promise<T>): Promi
 const tell = (story: string, env: Readonly<Record<string, string>> = {}) =>
   inWorkspace(async ({ folder }) => {
     const program = agentPath('library/api.mjs')
-    const task = { story, base: provider.url }
+    const task = { story, base: provider.url, h2Base: provider.h2Url }
     const { result } = await runLibrary(program, task, { cwd: folder, env })
     return result as Readonly<Record<string, unknown>>
   })
@@ -95,6 +95,16 @@ describe('record and replay', () => {
       ticked: true,
       isCleared: true,
     })
+  })
+})
+
+test('what a run has opened works on when it is over, and is reported when another run uses it', async () => {
+  expect(await tell('outliving')).toMatchObject({
+    in: ['?x=in', '?h2', 'in'],
+    after: ['?x=after', '?h2', 'after', 'written after'],
+    second: '?x=second',
+    notes: expect.arrayContaining(['shared connection']) as string[],
+    status: ['sealed', 'sealed'],
   })
 })
 

@@ -1,11 +1,16 @@
 // Uses the library as a program would and reports what it saw, as JSON in its
 // last line on stdout. Each function is one story; the task names it.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import http2 from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openTape } from '@retake/tape/node'
 import { record, replay, ReplayDiverged, RetakeError, tool } from '@retake/engine'
+import { request } from 'undici'
+import { WebSocket } from 'ws'
 
-const { story, base } = JSON.parse(process.argv[2])
+const { story, base, h2Base } = JSON.parse(process.argv[2])
 const options = { name: 'story', dir: 'runs' }
 const text = async (path) => (await fetch(base + path)).text()
 
@@ -183,6 +188,50 @@ const stories = {
       status: openTape(run.path).status,
       ticked: ticksAtClear > 2,
       isCleared: ticks === ticksAtClear,
+    }
+  },
+
+  /** Connections and processes that were made in a run and are used when it is over. */
+  async outliving() {
+    const get = async (x) => {
+      const { body } = await request(`${base}/echo?x=${x}`)
+      return (await body.json()).query
+    }
+    const askH2 = async (session) => {
+      const stream = session.request({ ':path': '/echo?h2' })
+      return JSON.parse((await stream.toArray()).join('')).query
+    }
+    const say = async (socket, text) => {
+      socket.send(text)
+      for (;;) {
+        const [data] = await once(socket, 'message')
+        if (JSON.parse(data).echo === text) return text
+      }
+    }
+    let left
+    const first = await record(options, async () => {
+      const session = http2.connect(h2Base)
+      const socket = new WebSocket(`${base.replace('http', 'ws')}/ws?pushes=0`)
+      await once(socket, 'open')
+      const child = spawn(process.execPath, ['-e', 'process.stdin.pipe(process.stdout)'])
+      left = { session, socket, child }
+      return [await get('in'), await askH2(session), await say(socket, 'in')]
+    })
+    const { session, socket, child } = left
+    const after = [await get('after'), await askH2(session), await say(socket, 'after')]
+    child.stdin.end('written after')
+    after.push((await child.stdout.toArray()).join(''))
+    session.close()
+    socket.close()
+    const second = await record(options, () => get('second'))
+    return {
+      in: first.output,
+      after,
+      second: second.output,
+      notes: eventsOf(second.run.path)
+        .filter(({ type }) => type === 'note')
+        .map(({ name }) => name),
+      status: [first, second].map(({ run }) => openTape(run.path).status),
     }
   },
 
