@@ -214,10 +214,12 @@ for (let line = 0; ; line++) {
   const written = [...tape.events()].flatMap((event) =>
     event.type === 'output' ? [Buffer.from(tape.body(event.seq)).toString()] : [],
   )
-  // What the agent printed is on the tape, but for the line that did not fit.
+  // Whatever anybody saw is on the tape. The last lines may be on the tape only:
+  // they were still on their way out when the process was stopped.
   expect(written.length).toBeGreaterThan(20)
-  expect(written.join('')).toBe(finished.stdout)
-  expect((await workspace.retake(['replay', 'last'])).stdout).toBe(finished.stdout)
+  expect(written.join('').startsWith(finished.stdout)).toBe(true)
+  const replayed = await workspace.retake(['replay', 'last'])
+  expect(replayed).toMatchObject({ code: 0, stderr: expect.stringContaining('identical') })
 })
 
 describe('a signal', () => {
@@ -243,7 +245,8 @@ setInterval(() => console.log('tick', Date.now()), 20)`
     expect(tape.verify().ok).toBe(true)
     expect(tape.event(tape.count - 2)).toMatchObject({ type: 'end', signal })
     const replayed = await workspace.retake(['replay', 'last'])
-    expect(replayed).toMatchObject({ stdout: finished.stdout, code: 0 })
+    expect(replayed.stdout.startsWith(finished.stdout)).toBe(true)
+    expect(replayed.code).toBe(0)
     expect(replayed.stderr).toContain(`the run was killed by ${signal}`)
     expect((await workspace.retake(['list'])).stdout).toContain('killed')
   })
