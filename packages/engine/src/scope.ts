@@ -21,6 +21,12 @@ export function currentSession(): Session | undefined {
   return session?.closed === true && !session.replaying ? undefined : session
 }
 
+/** The run of the whole process, if the call belongs to it and to no nearer run. */
+export function currentProcessRun(): Session | undefined {
+  const session = currentSession()
+  return session === processSession ? session : undefined
+}
+
 /** Runs Retake's own work: nothing it touches is recorded. */
 export function outsideRuns<T>(work: () => T): T {
   return storage.run(null, work)

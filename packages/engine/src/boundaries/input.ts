@@ -1,5 +1,5 @@
 import tty from 'node:tty'
-import { currentSession } from '../scope.js'
+import { currentProcessRun, currentSession } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { describeInput, TapeInput } from './input-stream.js'
 import type { InputFacts } from './input-stream.js'
@@ -29,11 +29,15 @@ function patchStream(): Undo {
   })
 }
 
-/** Whether a descriptor is a terminal is a fact about the recorded run. */
+/**
+ * Whether a descriptor is a terminal is a fact about a recorded process. In the
+ * run of a function it is not: libraries ask once per process, in whichever run
+ * happens to use them first.
+ */
 function patchIsatty(): Undo {
   const { isatty } = tty
   const patched = (fd: number): boolean =>
-    currentSession()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
+    currentProcessRun()?.draw('tty.isatty', () => isatty(fd)) ?? isatty(fd)
   return replace(tty, 'isatty', dressLike(patched, isatty))
 }
 
