@@ -27,6 +27,9 @@ async function runMany(workspace: Workspace, task: object): Promise<Outcome[]> {
   return result as Outcome[]
 }
 
+const errorsOf = (outcomes: readonly Outcome[]): string[] =>
+  outcomes.flatMap(({ marker, error }) => (error === undefined ? [] : [`${marker}: ${error}`]))
+
 /** Markers of other runs that stand anywhere on this tape, decoded. */
 function foreignMarkers(path: string, own: string, all: readonly string[]): string[] {
   const tape = openTape(path)
@@ -60,7 +63,8 @@ test(
       }
 
       const together = await runMany(workspace, { base, replay: recorded })
-      expect(together, `round ${round}, all at once`).toEqual(recorded)
+      expect(errorsOf(together), `round ${round}, all at once`).toEqual([])
+      expect(together).toEqual(recorded)
 
       // Two at a time: each in its own process all the same.
       for (let index = 0; index < recorded.length; index += 2) {
@@ -68,7 +72,8 @@ test(
         const alone = await Promise.all(
           pair.map((outcome) => runMany(workspace, { base, replay: [outcome] })),
         )
-        expect(alone.flat(), `round ${round}, alone`).toEqual(pair)
+        expect(errorsOf(alone.flat()), `round ${round}, alone`).toEqual([])
+        expect(alone.flat()).toEqual(pair)
       }
       await workspace.remove()
     }

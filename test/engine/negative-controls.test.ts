@@ -88,6 +88,13 @@ const controls: readonly Control[] = [
     summary: new RegExp(`^the tape has a read of Math.random, the program did ${posts}$`),
   },
   {
+    title: 'a draw from another source',
+    edit: ['const ticket = Math.random()', 'const ticket = Date.now()'],
+    at: firstRandom,
+    kind: 'unexpected',
+    summary: /^the tape has a read of Math.random, the program did a read of Date.now$/,
+  },
+  {
     title: 'a changed header that matters',
     edit: ['assistants=v2', 'assistants=v3'],
     at: first('request'),

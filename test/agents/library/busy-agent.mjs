@@ -68,6 +68,14 @@ export async function busyAgent(base, marker) {
     say('waited', waits.join(','))
     return waits
   }
+  // Handles as numbers: those of other runs may be the same.
+  const numbered = async () => {
+    const never = Number(setTimeout(() => say('never'), 40))
+    await new Promise((resolve) => setTimeout(resolve, 4))
+    clearTimeout(never)
+    await sleep(60)
+    return 'fired'
+  }
   const looked = async () => {
     const { stock } = await lookUp({ marker })
     say('stock', stock)
@@ -84,6 +92,7 @@ export async function busyAgent(base, marker) {
     overHttp(2),
     withAxios(),
     waiting(),
+    numbered(),
     looked(),
   ])
   // On connections that the others kept open.
