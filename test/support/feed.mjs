@@ -2,11 +2,18 @@ import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Runs a program and types into its stdin, piece by piece, each after the program
- * has said something or a moment has passed. Without `end`, stdin stays open.
+ * What to type: at once after the piece before it, or when the program has said
+ * some words.
+ *
+ * @typedef {string | Buffer | { after: string, text: string }} Piece
+ */
+
+/**
+ * Runs a program and types into its stdin, piece by piece. Without `end`, stdin
+ * stays open.
  *
  * @param {readonly string[]} command Program and arguments.
- * @param {{ cwd: string, pieces: readonly (string | Buffer)[], gapMs?: number, end?: boolean }} options
+ * @param {{ cwd: string, pieces: readonly Piece[], gapMs?: number, end?: boolean }} options
  * @returns {Promise<{ stdout: string, stderr: string, code: number | null, ms: number }>}
  */
 export async function feed([file = '', ...args], { cwd, pieces, gapMs = 60, end = true }) {
@@ -26,15 +33,20 @@ export async function feed([file = '', ...args], { cwd, pieces, gapMs = 60, end 
   const closed = new Promise((resolve) => child.on('close', (code) => resolve(code)))
   // The first words come when the agent is ready to listen.
   await Promise.race([new Promise((resolve) => child.stdout.once('data', resolve)), closed])
+  const said = () => Buffer.concat(stdout).toString()
   for (const piece of pieces) {
-    child.stdin.write(piece)
+    if (typeof piece === 'string' || Buffer.isBuffer(piece)) child.stdin.write(piece)
+    else {
+      while (child.exitCode === null && !said().includes(piece.after)) await sleep(5)
+      child.stdin.write(piece.text)
+    }
     await sleep(gapMs)
   }
   if (end) child.stdin.end()
   const code = await closed
   child.stdin.destroy()
   return {
-    stdout: Buffer.concat(stdout).toString(),
+    stdout: said(),
     stderr: Buffer.concat(stderr).toString(),
     code,
     ms: performance.now() - started,
