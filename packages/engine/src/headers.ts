@@ -38,7 +38,7 @@ export function maskHeaders(
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
-    else masked.push([lower, SECRET_HEADERS.has(lower) ? HIDDEN : session.maskText(value)])
+    else masked.push([lower, SECRET_HEADERS.has(lower) ? HIDDEN : session.secrets.text(value)])
   }
   return masked
 }
@@ -46,7 +46,7 @@ export function maskHeaders(
 /** Cookies keep their names and attributes, so that a replayed agent can still parse them. */
 function maskCookie(session: Session, header: string): string {
   return header.replace(/=([^;]*)/, (_, value: string) => {
-    session.hide(value)
+    session.secrets.hide(value)
     return `=${'x'.repeat(value.length)}`
   })
 }

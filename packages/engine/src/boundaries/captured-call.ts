@@ -95,7 +95,7 @@ function eventOf(
     type: 'call',
     kind: call.kind,
     name: call.name,
-    title: session.maskText(call.title),
+    title: session.secrets.text(call.title),
     ...(call.input.as && { as: call.input.as }),
     ...(site !== undefined && { site }),
   }

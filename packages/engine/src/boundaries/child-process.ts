@@ -140,7 +140,7 @@ function capturedSpawnSync(
       type: 'call',
       kind: 'process',
       name: 'spawnSync',
-      title: session.maskText(commandLine(file, args)),
+      title: session.secrets.text(commandLine(file, args)),
       as: 'json',
       sync: true,
       ...(site !== undefined && { site }),

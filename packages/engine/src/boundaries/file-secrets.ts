@@ -16,7 +16,7 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
     if (!ENV_FILE.test(basename(path))) continue
     const texts = [data && Buffer.from(data).toString(), session.replaying ? '' : contentOf(path)]
     for (const text of texts) {
-      for (const { name, value } of secretsOfEnvFile(text ?? '')) session.addSecret(name, value)
+      for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
     }
   }
 }

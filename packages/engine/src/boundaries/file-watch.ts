@@ -43,7 +43,7 @@ function note(session: Session, name: string, path: unknown): void {
   session.note({
     kind: 'boundary',
     name,
-    text: `changes of ${session.maskText(pathText(path))} reach the agent uncaptured and do not come again on replay`,
+    text: `changes of ${session.secrets.text(pathText(path))} reach the agent uncaptured and do not come again on replay`,
     ...(site !== undefined && { site }),
   })
 }

@@ -98,7 +98,7 @@ export class Http2TapeStream extends Duplex {
         type: 'request',
         seam: 'http2',
         method,
-        url: session.maskText(maskUrl(url)),
+        url: session.secrets.text(maskUrl(url)),
         headers: maskHeaders(session, headers),
         ...(site !== undefined && { site }),
       },

@@ -46,7 +46,7 @@ export class TapeChild {
         type: 'call',
         kind: 'process',
         name: 'spawn',
-        title: session.maskText(commandLine(options.file, args.slice(1))),
+        title: session.secrets.text(commandLine(options.file, args.slice(1))),
         as: 'json',
         ...(site !== undefined && { site }),
       },

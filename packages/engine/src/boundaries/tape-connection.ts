@@ -38,7 +38,7 @@ export class TapeConnection {
   readonly #requests: Http1Scanner<'request'>
   readonly #responses = new Http1Scanner('response', {
     maskValuesOf: ['set-cookie'],
-    onMasked: (value) => this.session.hide(value),
+    onMasked: (value) => this.session.secrets.hide(value),
     dropBodies: true,
   })
   readonly #opaque: WrittenBytes
@@ -165,7 +165,7 @@ export class TapeConnection {
         type: 'request',
         seam: 'http',
         method: message.method,
-        url: this.session.maskText(maskUrl(this.#urlOf(message))),
+        url: this.session.secrets.text(maskUrl(this.#urlOf(message))),
         headers: maskHeaders(this.session, message.headers),
         socket: this.#operation.id,
         ...(site !== undefined && { site }),

@@ -14,7 +14,7 @@ export class WrittenBytes {
 
   add(bytes: Uint8Array): void {
     this.#count += bytes.length
-    this.#digest.update(this.session.mask(bytes))
+    this.#digest.update(this.session.secrets.bytes(bytes))
   }
 
   get count(): number {

@@ -34,7 +34,7 @@ export interface RunEnd {
 export class RecordSession implements Session {
   closed = false
   readonly replaying = false
-  readonly #secrets = new SecretMask()
+  readonly secrets = new SecretMask()
   readonly #queue: Completed[] = []
   readonly #notes = new Set<string>()
   readonly #gate = new Gate(
@@ -43,7 +43,7 @@ export class RecordSession implements Session {
   )
 
   constructor(readonly writer: TapeWriter) {
-    this.#secrets.addEnvironment(process.env)
+    this.secrets.addEnvironment(process.env)
     sessionOpened()
   }
 
@@ -76,22 +76,6 @@ export class RecordSession implements Session {
     if (note.kind === 'boundary' && this.#notes.has(key)) return
     this.#notes.add(key)
     this.#append({ type: 'note', ...note })
-  }
-
-  mask(bytes: Uint8Array): Uint8Array {
-    return this.#secrets.bytes(bytes)
-  }
-
-  maskText(text: string): string {
-    return this.#secrets.text(text)
-  }
-
-  addSecret(name: string, value: string): void {
-    this.#secrets.add(name, value)
-  }
-
-  hide(value: string): void {
-    this.#secrets.hide(value)
   }
 
   proceed(): void {
@@ -136,7 +120,7 @@ export class RecordSession implements Session {
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
   #append(event: NewEvent, body?: Uint8Array): number {
-    return this.closed ? -1 : this.writer.append(event, body && this.mask(body))
+    return this.closed ? -1 : this.writer.append(event, body && this.secrets.bytes(body))
   }
 
   #barrier(): void {
@@ -149,7 +133,7 @@ export class RecordSession implements Session {
       return { ...event, error: this.#maskedError(event.error as RecordedError) }
     if (!('value' in event) || event.value === undefined) return event
     const json = JSON.stringify(event.value)
-    const masked = this.maskText(json)
+    const masked = this.secrets.text(json)
     return masked === json ? event : { ...event, value: JSON.parse(masked) as unknown }
   }
 
@@ -157,7 +141,7 @@ export class RecordSession implements Session {
     const json = JSON.stringify(error, (key, value: unknown) =>
       isSecretHeader(key) && typeof value === 'string' ? HIDDEN : value,
     )
-    return JSON.parse(this.maskText(json)) as RecordedError
+    return JSON.parse(this.secrets.text(json)) as RecordedError
   }
 
   #takeTurn(): Turn | undefined {

@@ -51,7 +51,7 @@ export class ReplaySession implements Session {
   readonly replaying = true
   /** What was served and what was done again, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
-  readonly #secrets = new SecretMask()
+  readonly secrets = new SecretMask()
   readonly #operations = new Map<number, Operation>()
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
@@ -72,7 +72,7 @@ export class ReplaySession implements Session {
   ) {
     this.#cursor = new TapeCursor(tape)
     this.#log = new DivergenceLog(this.#cursor, options)
-    this.#secrets.addEnvironment(process.env)
+    this.secrets.addEnvironment(process.env)
     sessionOpened()
     const stallMs = options.stallMs ?? 4000
     this.#stallWatch = watchForStall({
@@ -148,7 +148,7 @@ export class ReplaySession implements Session {
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
     if (this.#isOver()) return
-    const written = this.mask(bytes)
+    const written = this.secrets.bytes(bytes)
     const event = this.#next()
     if (event?.type !== 'output' || event.stream !== stream) {
       this.#unexpected(
@@ -171,22 +171,6 @@ export class ReplaySession implements Session {
 
   note(): void {
     // Notes were written by the recording; they are not part of what is compared.
-  }
-
-  mask(bytes: Uint8Array): Uint8Array {
-    return this.#secrets.bytes(bytes)
-  }
-
-  maskText(text: string): string {
-    return this.#secrets.text(text)
-  }
-
-  addSecret(name: string, value: string): void {
-    this.#secrets.add(name, value)
-  }
-
-  hide(value: string): void {
-    this.#secrets.hide(value)
   }
 
   proceed(): void {
@@ -240,11 +224,11 @@ export class ReplaySession implements Session {
       if (before !== now) mismatches.push({ field, recorded: before, current: now })
     }
     compare('exit code', recorded.exitCode, end.exitCode)
-    compare('error', recorded.error?.message, end.error && this.maskText(end.error.message))
+    compare('error', recorded.error?.message, end.error && this.secrets.text(end.error.message))
     compare('error class', recorded.error?.class, end.error?.class)
     compare('error code', recorded.error?.code, end.error?.code)
     const before = this.tape.body(recorded.seq)
-    const now = end.body ? this.mask(end.body) : EMPTY
+    const now = end.body ? this.secrets.bytes(end.body) : EMPTY
     if (!sameBytes(before, now)) mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
       this.#log.diverge(
@@ -269,7 +253,9 @@ export class ReplaySession implements Session {
     }
     const mismatches = compareInitiation(event, current)
     if (!this.#hasBody(event, body)) {
-      mismatches.push(...bodyMismatches(this.tape.body(event.seq), body ? this.mask(body) : EMPTY))
+      mismatches.push(
+        ...bodyMismatches(this.tape.body(event.seq), body ? this.secrets.bytes(body) : EMPTY),
+      )
     }
     if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
     this.#advance()
@@ -294,7 +280,7 @@ export class ReplaySession implements Session {
   }
 
   #hasBody(event: InitiationEvent, body: Uint8Array | undefined): boolean {
-    const current = body && body.length > 0 ? sha256(this.mask(body)) : EMPTY_SHA
+    const current = body && body.length > 0 ? sha256(this.secrets.bytes(body)) : EMPTY_SHA
     return (this.tape.bodySha(event.seq) ?? EMPTY_SHA) === current
   }
 

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent } from '@retake/tape'
+import type { SecretMask } from '../secrets.js'
 
 /** What reaches the agent: the event as it stands on the tape, with its body. */
 export interface Delivery {
@@ -80,13 +81,8 @@ export interface Session {
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
-  /** Hides secret values in what is about to be compared or stored. */
-  mask(bytes: Uint8Array): Uint8Array
-  maskText(text: string): string
-  /** Learns one more secret value, for example from a `.env` file. */
-  addSecret(name: string, value: string): void
-  /** Learns a nameless secret value, for example a cookie's. */
-  hide(value: string): void
+  /** What must not stand on the tape. */
+  readonly secrets: SecretMask
   /** The agent wrote to something: a held-back answer may be due now. */
   proceed(): void
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
