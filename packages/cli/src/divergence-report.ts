@@ -11,8 +11,8 @@ export interface DivergencePlace {
   readonly events: number
   /** The step it happened in, in words. */
   readonly step?: string
-  /** How to record the program again. */
-  readonly again: string
+  /** What to do about it, a line each. */
+  readonly fix: readonly string[]
 }
 
 /** Everything a person needs about one divergence: where, what, the difference, the code, what to do. */
@@ -33,8 +33,7 @@ export function divergenceReport(
     ...mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
     ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
-    `  fix  Undo the change, or record again:`,
-    `       ${place.again}`,
+    ...place.fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),
   ]
 }
 

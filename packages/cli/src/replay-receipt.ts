@@ -7,23 +7,47 @@ import type { Replayed } from './replay-agent.js'
 import type { Look } from './terminal.js'
 import { stepAt, viewRun } from './view-run.js'
 
-/** What a replay came to, for a person: each divergence in full, or one line that nothing differs. */
-export function replayReceipt(tape: Tape, replayed: Replayed, look: Look): string[] {
-  const { divergences, cutOff } = replayed
-  if (divergences.length > 0)
-    return divergences.flatMap((divergence, index) => [
-      ...(index > 0 ? [''] : []),
-      ...report(tape, replayed, divergence, look),
-    ])
-  const facts = receiptFacts(tape, replayed).join(' · ')
+/** More differences than this are only counted; `--json` has all of them. */
+const SHOWN_MAX = 20
+
+/**
+ * What a replay came to, for a person: each divergence in full, or one line that
+ * nothing differs. `fix` says what to do where the code was not changed.
+ */
+export function replayReceipt(
+  tape: Tape,
+  replayed: Replayed,
+  look: Look,
+  fix: readonly string[] = undoOrRecord(tape),
+): string[] {
+  const { divergences, cutOff, events } = replayed
+  const { paint } = look
+  if (divergences.length === 0) {
+    const facts = receiptFacts(tape, replayed).join(' · ')
+    return [`${paint('green', 'identical')} · ${facts}`, ...(cutOff ? cutOffLines(tape, look) : [])]
+  }
+  const view = viewRun(tape)
+  const reports = divergences.slice(0, SHOWN_MAX).flatMap((divergence, index) => {
+    const step = stepAt(view, divergence.seq)
+    const place = { events, fix, ...(step && { step: `step ${step.label}` }) }
+    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
+  })
+  const more = divergences.length - SHOWN_MAX
   return [
-    `${look.paint('green', 'identical')} · ${facts}`,
-    ...(cutOff ? cutOffLines(tape, look) : []),
+    ...reports,
+    ...(more > 0 ? ['', `and ${plural(more, 'more difference')}; --json has all of them`] : []),
+    ...(tape.run.node === process.version
+      ? []
+      : [`  note recorded with Node ${tape.run.node}, replayed with ${process.version}`]),
   ]
 }
 
+function undoOrRecord({ details: { entry = '', args = [] } }: Tape): string[] {
+  return ['Undo the change, or record again:', ['retake record', entry, ...args].join(' ')]
+}
+
 /** How much was compared, and what it took. */
-export function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
+function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: Replayed): string[] {
   const sockets = Object.values(contacts).reduce((sum, count) => sum + count, 0)
   return [
     `${events} of ${events} events`,
@@ -31,24 +55,6 @@ export function receiptFacts(tape: Tape, { events, served, contacts, wallMs }: R
     plural(sockets, 'socket'),
     `${duration(wallMs)} (recorded ${duration(tape.event(tape.count - 1).at)})`,
   ]
-}
-
-function report(
-  tape: Tape,
-  { events }: Replayed,
-  divergence: Replayed['divergences'][number],
-  look: Look,
-): string[] {
-  const step = stepAt(viewRun(tape), divergence.seq)
-  const { entry = '', args = [] } = tape.details
-  const place = {
-    events,
-    again: ['retake record', entry, ...args].join(' '),
-    ...(step && { step: `step ${step.label}` }),
-  }
-  const lines = divergenceReport(divergence, place, look)
-  if (tape.run.node === process.version) return lines
-  return [...lines, `  note recorded with Node ${tape.run.node}, replayed with ${process.version}`]
 }
 
 /** The run was killed: what it had begun by then may or may not have had its effect. */

@@ -1,0 +1,84 @@
+import type { BoundaryNote, Tape } from '@retake/tape'
+import { plural } from './facts.js'
+import { fromHere } from './from-here.js'
+import type { Source } from './nondeterminism.js'
+import type { Recording } from './record-agent.js'
+import type { Replayed } from './replay-agent.js'
+import { replayReceipt } from './replay-receipt.js'
+import { table } from './table.js'
+import type { Look } from './terminal.js'
+import { wrap } from './wrap.js'
+
+const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
+
+/** What `retake doctor` found out about an agent. */
+export interface Diagnosis {
+  readonly first: Recording
+  readonly tape: Tape
+  readonly sources: readonly Source[]
+  readonly findings: readonly BoundaryNote[]
+  readonly replayed: Replayed
+}
+
+export function diagnosisJson({ sources, findings, replayed }: Diagnosis): string {
+  const identical = replayed.divergences.length === 0
+  return JSON.stringify({ captured: sources, findings, identical, replayed }, undefined, 2)
+}
+
+export function diagnosisLines(
+  { first, tape, sources, findings, replayed }: Diagnosis,
+  look: Look,
+): string[] {
+  const { paint, width } = look
+  const rows = sources.map(({ name, count, changed, sites }) => [
+    short(name, 28),
+    String(count),
+    changed ? 'yes' : 'no',
+    where(sites),
+  ])
+  const header = ['source', 'times', 'changes', 'where'].map((cell) => paint('dim', cell))
+  return [
+    ...(first.code === 0
+      ? []
+      : [`${paint('yellow', 'note')} the agent ended with exit code ${first.code}`, '']),
+    `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
+    ...(rows.length === 0
+      ? ['  nothing: the agent touches nothing outside']
+      : table([header, ...rows], width - 2).map((line) => `  ${line}`)),
+    '',
+    ...(findings.length === 0
+      ? [`${paint('green', 'not captured')}: nothing found`]
+      : [
+          `${paint('red', 'not captured')}: ${plural(findings.length, 'finding')}`,
+          ...findings.flatMap((note) => noteLines(note, width)),
+        ]),
+    '',
+    'replay of the first run',
+    ...replayReceipt(tape, replayed, { paint, width: width - 2 }, NOTHING_CHANGED).map((line) =>
+      line === '' ? '' : `  ${line}`,
+    ),
+  ]
+}
+
+function noteLines({ name, site, text }: BoundaryNote, width: number): string[] {
+  return [
+    `  ${name}  ${site === undefined ? '(in a library)' : fromHere(site)}`,
+    ...wrap(text ?? 'wrap the call in tool() to make it replayable', width - 4).map(
+      (line) => `    ${line}`,
+    ),
+  ]
+}
+
+/** The most frequent place, as `file:line`, and how many others there are. */
+function where(sites: readonly string[]): string {
+  const places = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
+  const [first, ...others] = places
+  if (first === undefined) return ''
+  // The line is what matters: long paths lose their start.
+  const shown = first.length > PLACE_MAX ? `…${first.slice(1 - PLACE_MAX)}` : first
+  return shown + (others.length > 0 ? ` +${others.length}` : '')
+}
+
+const PLACE_MAX = 26
+const short = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length - 1)}…` : text
