@@ -91,16 +91,16 @@ async function compare(dir, exchange, { rounds, perRound }) {
 const describe = ({ recordedMs, plainMs, rounds, perRound }, what) =>
   `${what}; p50 of ${rounds} rounds of ${perRound} in turns; ${recordedMs.toFixed(2)} ms against ${plainMs.toFixed(2)} ms`
 
-const question = JSON.stringify({
-  model: 'gpt-example',
-  messages: [{ role: 'user', content: 'What does the refund policy say? '.repeat(30) }],
-})
+const history = 'What does the refund policy say? '.repeat(30)
+let questions = 0
 
+/** Every question differs from the one before, as in a conversation. */
 async function askForJson(fetch, url) {
+  const content = `${history} And for order ${questions++}?`
   const response = await fetch(`${url}/json`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: 'Bearer none' },
-    body: question,
+    body: JSON.stringify({ model: 'gpt-example', messages: [{ role: 'user', content }] }),
   })
   return response.json()
 }

@@ -2,9 +2,16 @@
  * What is measured, in the order of the table. `timed`: the ratio is one of
  * times, so a busy machine can spoil it.
  *
- * @type {readonly { name: string, file: string, timed: boolean, nodeArgs?: readonly string[] }[]}
+ * @type {readonly { name: string, file: string, timed: boolean }[]}
  */
 export const groups = [
   { name: 'step', file: 'step.mjs', timed: true },
   { name: 'fetch', file: 'fetch.mjs', timed: true },
+  { name: 'idle', file: 'idle.mjs', timed: true },
+  { name: 'size', file: 'size.mjs', timed: false },
+  { name: 'reading', file: 'reading.mjs', timed: true },
+  { name: 'replay', file: 'replay.mjs', timed: true },
+  { name: 'crash', file: 'crash.mjs', timed: false },
+  { name: 'cycles', file: 'cycles.mjs', timed: false },
+  { name: 'peers', file: 'peer-comparison.mjs', timed: true },
 ]

@@ -6,7 +6,7 @@ import http from 'node:http'
  * with the conversation so far, as an agent sends them.
  *
  * @param {object} options
- * @param {string} options.url Base URL of the loopback provider.
+ * @param {string} options.url Base URL of the loopback server.
  * @param {'fetch' | 'http'} options.client
  * @param {number} options.count How many posts.
  * @returns {Promise<{ ms: number, digest: string }>} The time it took, and a
@@ -20,7 +20,7 @@ export async function runHttpWork({ url, client, count }) {
   for (let index = 0; index < count; index++) {
     messages.push({ role: 'user', content: `question ${index}: ${'context '.repeat(20)}` })
     const body = JSON.stringify({ model: 'gpt-example', messages })
-    const text = await post(`${url}/v1/chat/completions`, body)
+    const text = await post(`${url}/json`, body)
     digest.update(text)
     // Answers stay out of the next question: bodies must be equal in every run.
     JSON.parse(text)

@@ -1,6 +1,7 @@
 /**
- * Record and replay of the same HTTP work with the recorders people use today.
- * They patch globals, so each measurement belongs in a process of its own:
+ * Record and replay of the same HTTP work with Retake and with the recorders
+ * people use today. They patch globals, some when they are imported, so each
+ * is imported only when it is used, and measured in a process of its own:
  *
  *     node bench/peers.mjs <peer> <record|replay> --url=… --folder=… [--client=fetch|http] [--count=50]
  *
@@ -11,14 +12,9 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import FetchAdapter from '@pollyjs/adapter-fetch'
-import NodeHttpAdapter from '@pollyjs/adapter-node-http'
-import { Polly } from '@pollyjs/core'
-import FsPersister from '@pollyjs/persister-fs'
-import nock from 'nock'
 import { runHttpWork } from './http-work.mjs'
 
-const nockVersion = createRequire(import.meta.url)('nock/package.json').version
+const versionOf = (name) => createRequire(import.meta.url)(`${name}/package.json`).version
 
 /**
  * @typedef {object} Peer
@@ -29,14 +25,14 @@ const nockVersion = createRequire(import.meta.url)('nock/package.json').version
 
 /**
  * @typedef {object} PeerOptions
- * @property {string} url Base URL of the loopback provider. It may be stopped before replay.
+ * @property {string} url Base URL of the loopback server. It may be stopped before replay.
  * @property {string} folder Where the recording is kept.
  * @property {'fetch' | 'http'} [client]
  * @property {number} [count] How many posts.
  */
 
-/** Every peer by its short name. @type {Record<string, (options: PeerOptions) => Peer>} */
-export const peers = { plain: makePlain, polly: makePolly, nock: makeNock }
+/** Every peer by its short name. @type {Record<string, (options: PeerOptions) => Peer | Promise<Peer>>} */
+const peers = { plain: makePlain, retake: makeRetake, polly: makePolly, nock: makeNock }
 
 /** No recorder at all: the floor. Its replay is the same work live again. @param {PeerOptions} options @returns {Peer} */
 function makePlain({ url, client = 'fetch', count = 50 }) {
@@ -44,9 +40,39 @@ function makePlain({ url, client = 'fetch', count = 50 }) {
   return { name: 'no recorder', record: work, replay: work }
 }
 
-/** @param {PeerOptions} options @returns {Peer} */
-function makePolly({ url, folder, client = 'fetch', count = 50 }) {
-  const adapter = client === 'fetch' ? FetchAdapter : NodeHttpAdapter
+/** @param {PeerOptions} options @returns {Promise<Peer>} */
+async function makeRetake({ url, folder, client = 'fetch', count = 50 }) {
+  const { record, replay } = await import('@retake/engine')
+  const path = join(folder, 'run.txt')
+  const work = () => runHttpWork({ url, client, count })
+  return {
+    name: 'Retake',
+    record: async () => {
+      const started = performance.now()
+      const { output, run } = await record({ name: 'peers', dir: folder }, work)
+      const ms = performance.now() - started
+      await writeFile(path, run.path)
+      await checkDigest(folder, 'record', output.digest)
+      return ms
+    },
+    replay: async () => {
+      const tape = await readFile(path, 'utf8')
+      const started = performance.now()
+      const { output } = await replay(tape, work)
+      const ms = performance.now() - started
+      await checkDigest(folder, 'replay', output.digest)
+      return ms
+    },
+  }
+}
+
+/** @param {PeerOptions} options @returns {Promise<Peer>} */
+async function makePolly({ url, folder, client = 'fetch', count = 50 }) {
+  const { Polly } = await import('@pollyjs/core')
+  const { default: FsPersister } = await import('@pollyjs/persister-fs')
+  const { default: adapter } = await (client === 'fetch'
+    ? import('@pollyjs/adapter-fetch')
+    : import('@pollyjs/adapter-node-http'))
   const run = async (mode) => {
     const started = performance.now()
     const polly = new Polly('peers', {
@@ -71,11 +97,12 @@ function makePolly({ url, folder, client = 'fetch', count = 50 }) {
   }
 }
 
-/** @param {PeerOptions} options @returns {Peer} */
-function makeNock({ url, folder, client = 'fetch', count = 50 }) {
+/** @param {PeerOptions} options @returns {Promise<Peer>} */
+async function makeNock({ url, folder, client = 'fetch', count = 50 }) {
+  const { default: nock } = await import('nock')
   const path = join(folder, 'nock.json')
   return {
-    name: `nock ${nockVersion}`,
+    name: `nock ${versionOf('nock')}`,
     record: async () => {
       const started = performance.now()
       nock.recorder.rec({ output_objects: true, dont_print: true })
@@ -120,7 +147,7 @@ if (import.meta.filename === process.argv[1]) {
     },
   })
   const [name, action] = positionals
-  const peer = peers[name]({ ...values, count: Number(values.count) })
+  const peer = await peers[name]({ ...values, count: Number(values.count) })
   console.log(JSON.stringify({ name: peer.name, ms: await peer[action]() }))
   process.exit()
 }

@@ -29,20 +29,19 @@ const { values: options, positionals: filters } = parseArgs({
   },
 })
 
-/** @returns {Promise<import('./measure/row.mjs').Row[]>} */
+/** A group that fails is a line of the table too. @returns {Promise<import('./measure/row.mjs').Row[]>} */
 function measureOnce(group) {
   const child = fork(
     join(import.meta.dirname, 'measure/run-group.mjs'),
     [group.file, ...(options.quick ? ['--quick'] : [])],
-    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: group.nodeArgs ?? [] },
+    { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], execArgv: [] },
   )
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     let rows
     child.on('message', (message) => (rows = message))
-    child.on('error', reject)
     child.on('exit', (code, signal) => {
-      if (rows !== undefined) resolve(rows)
-      else reject(new Error(`bench/${group.file} ended with ${signal ?? code} and no result`))
+      const method = `bench/${group.file} ended with ${signal ?? code} and no result`
+      resolve(rows ?? [{ name: group.name, gate: { max: 0 }, method }])
     })
   })
 }
@@ -53,6 +52,10 @@ async function measureGroup(group) {
   const attemptsMax = group.timed && !options.quick ? ATTEMPTS_MAX : 1
   for (let attempt = 2; attempt <= attemptsMax && !rows.every(isFine); attempt++) {
     const again = await measureOnce(group)
+    if (again.length !== rows.length) {
+      rows = again
+      continue
+    }
     rows = rows.map((row, index) =>
       isFine(row) ? row : { ...better(row, again[index]), attempts: attempt },
     )
