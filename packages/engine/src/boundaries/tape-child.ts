@@ -118,15 +118,10 @@ export class TapeChild {
   // ── what reaches the agent ────────────────────────────────────────────────
 
   #deliver({ event, body, native }: Delivery): void {
-    if (event.type === 'response') return
+    if (event.type !== 'deliver') return
     const { child } = this
-    const error = (native ?? (event.error && rebuildError(event.error))) as Error
-    // Only a replay whose tape does not have this process answers so.
-    if (event.type === 'result') {
-      child.emit('error', error)
-      return
-    }
     const value = fromWire(event.value)
+    const error = (native ?? (event.error && rebuildError(event.error))) as Error
     switch (event.part) {
       case 'chunk':
         return this.#chunk(event.pipe as 1 | 2, Buffer.from(body))

@@ -291,11 +291,11 @@ export class ReplaySession implements Session {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const failure = errors.notOnTape(describe(event))
-    const error = recordError(failure)
-    const answer: NewDelivery =
-      event.type === 'call' ? { type: 'result', error } : { type: 'deliver', part: 'error', error }
-    this.completed(operation, answer, EMPTY, failure)
+    const error = recordError(errors.notOnTape(describe(event)))
+    const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
+      ? { type: 'result', error }
+      : { type: 'deliver', part: 'error', error }
+    this.completed(operation, answer, EMPTY, undefined)
   }
 
   #next(): TapeEvent | undefined {
@@ -407,6 +407,9 @@ export class ReplaySession implements Session {
     }
   }
 }
+
+/** Calls with one answer; processes, threads and streams have parts. */
+const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns'])
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 const EMPTY_SHA = sha256(EMPTY)
