@@ -3,7 +3,7 @@
  * the failure, its tests say what happens here instead.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRun } from '@retake/tape'
 import type { TapeEvent } from '@retake/tape'
@@ -46,6 +46,9 @@ interface Replay {
   readonly lingerMs?: number
 }
 
+const noNetwork = new URL('../support/no-network.mjs', import.meta.url).href
+let reports = 0
+
 /** Replays agents in one process, each from its tape. The provider goes on and must not notice. */
 async function replayAll(...replays: readonly Replay[]) {
   const before = provider.counts().requests
@@ -56,8 +59,13 @@ async function replayAll(...replays: readonly Replay[]) {
     options: { mode },
     ...task,
   }))
-  const { results, stderr } = await runTasks(tasks, { cwd: workspace.folder })
-  return { results, stderr, requests: provider.counts().requests - before }
+  const report = join(workspace.folder, `ways-out-${reports++}.json`)
+  const { results, stderr } = await runTasks(tasks, {
+    cwd: workspace.folder,
+    nodeArgs: [`--import=${noNetwork}?report=${encodeURIComponent(report)}`],
+  })
+  const waysOut = JSON.parse(readFileSync(report, 'utf8')) as Record<string, number>
+  return { results, stderr, waysOut, requests: provider.counts().requests - before }
 }
 
 async function replayAgent(replay: Replay) {
@@ -220,26 +228,34 @@ describe('repeated identical calls that all get the first answer', () => {
 })
 
 describe('a miss that executes live', () => {
-  test.each(['strict', 'observe'] as const)(
-    'nothing new that the program tries reaches the outside: %s',
-    async (mode) => {
-      const { tape } = await recordAgent('quiet')
-      const { divergences, stderr, requests } = await replayAgent({ name: 'loud', tape, mode })
-      const end = firstSeq(tape, (event) => event.type === 'end')
-      expect(divergences?.[0]).toMatchObject({ seq: end, kind: 'unexpected' })
-      expect(divergences?.[0]?.summary).toMatch(/the program did GET .*\/echo$/)
-      expect(stderr).toBe('')
-      expect(requests).toBe(0)
-    },
-  )
+  test.each([
+    ['strict', /the program did GET .*\/echo$/],
+    // It goes on to the last attempt: none of those before has hung.
+    ['observe', /the program did tool call charge$/],
+  ] as const)('nothing new that the program tries reaches the outside: %s', async (mode, last) => {
+    const { tape } = await recordAgent('quiet')
+    const kept = join(workspace.folder, 'kept.txt')
+    writeFileSync(kept, 'kept')
+    const replayed = await replayAgent({ name: 'loud', tape, mode })
+    const { divergences = [], stderr, waysOut, requests } = replayed
+    const end = firstSeq(tape, (event) => event.type === 'end')
+    expect(divergences[0]).toMatchObject({ seq: end, kind: 'unexpected' })
+    expect(divergences[0]?.summary).toMatch(/the program did GET .*\/echo$/)
+    expect(divergences.at(-1)?.summary).toMatch(last)
+    expect(stderr).toBe('')
+    expect(waysOut).toEqual({})
+    expect(requests).toBe(0)
+    expect(existsSync(join(workspace.folder, 'written.txt'))).toBe(false)
+    expect(existsSync(kept)).toBe(true)
+  })
 
   test.each(['strict', 'observe'] as const)(
     'a client that tries again after a divergence does not get through: %s',
     async (mode) => {
       const { tape } = await recordAgent('asks', withSdk)
       const name = 'asksSomethingElse'
-      // Longer than the client's first two waits.
-      const replayed = await replayAgent({ agent: withSdk, name, tape, mode, lingerMs: 2500 })
+      // Longer than the client waits the first time.
+      const replayed = await replayAgent({ agent: withSdk, name, tape, mode, lingerMs: 1200 })
       expect(replayed.divergences).toHaveLength(1)
       expect(replayed.requests).toBe(0)
     },

@@ -1,8 +1,13 @@
 // One small agent for each way in which recorders of this kind are known to fail.
+import { execFileSync, spawn } from 'node:child_process'
+import dgram from 'node:dgram'
+import dns from 'node:dns'
+import fs from 'node:fs'
 import http from 'node:http'
+import http2 from 'node:http2'
 import net from 'node:net'
-import { spawn } from 'node:child_process'
 import { inspect } from 'node:util'
+import { Worker } from 'node:worker_threads'
 import { tool } from '@retake/engine'
 
 const ask = async (base, content, model = 'gpt-example') => {
@@ -81,21 +86,22 @@ export const quiet = (base) => ask(base, 'hello')
 export async function loud(base) {
   const answer = await ask(base, 'hello')
   const { hostname, port } = new URL(base)
+  const settled = (start, good, bad = 'error') =>
+    new Promise((resolve, reject) => start().once(good, resolve).once(bad, reject))
   const attempts = {
     fetch: () => fetch(`${base}/echo`),
-    sdk: () => ask(base, 'one more'),
+    model: () => ask(base, 'one more'),
     http: () => echoOverHttp(base, { agent: new http.Agent() }),
-    socket: () =>
-      new Promise((resolve, reject) => {
-        const socket = net.connect(Number(port), hostname, () => resolve('connected'))
-        socket.on('error', reject)
-      }),
-    process: () =>
-      new Promise((resolve, reject) => {
-        const child = spawn(process.execPath, ['-e', ''])
-        child.on('error', reject)
-        child.on('exit', resolve)
-      }),
+    http2: () => settled(() => http2.connect(base), 'connect'),
+    socket: () => settled(() => net.connect(Number(port), hostname), 'connect'),
+    datagram: async () => dgram.createSocket('udp4').send('x', Number(port), hostname),
+    name: () => dns.promises.lookup('localhost'),
+    process: () => settled(() => spawn(process.execPath, ['-e', '']), 'exit'),
+    'process at once': async () => execFileSync(process.execPath, ['-e', '']),
+    file: () => fs.promises.writeFile('written.txt', 'x'),
+    'file at once': async () => fs.writeFileSync('written.txt', 'x'),
+    'file of an earlier time': () => fs.promises.rm('kept.txt'),
+    thread: () => settled(() => new Worker('', { eval: true }), 'exit'),
     tool: () => charge(),
   }
   for (const [name, attempt] of Object.entries(attempts)) {
