@@ -40,13 +40,16 @@ Examples:
     const files = names.flatMap((name) => tapesOf(name, store))
     const results: Verified[] = []
     const progress = new Progress('')
-    for (const [index, file] of files.entries()) {
-      progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
-      const result = await verifyTape(file, { replay: !flag(values, 'integrity-only') })
-      results.push(result)
-      if (flag(values, 'json')) console.log(JSON.stringify(result))
+    try {
+      for (const [index, file] of files.entries()) {
+        progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
+        const result = await verifyTape(file, { replay: !flag(values, 'integrity-only') })
+        results.push(result)
+        if (flag(values, 'json')) console.log(JSON.stringify(result))
+      }
+    } finally {
+      progress.stop()
     }
-    progress.stop()
     if (!flag(values, 'json')) print(results)
     return results.every(({ ok }) => ok) ? 0 : FOUND
   },
