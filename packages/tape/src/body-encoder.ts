@@ -8,9 +8,16 @@ import type { TapeEvent } from './events.js'
 const ENCODE_MIN_BYTES = 512
 /** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
 const DEFLATE_MIN_BYTES = 256
-/** Larger bodies are not compressed while recording, because the agent would wait; packing does it later. */
+/**
+ * Bodies that are not requests are compressed while recording only between
+ * these sizes. Below, the agent would wait longer than the bytes are worth;
+ * above, it would wait for too long. Packing does it later.
+ */
+const WHOLE_MIN_BYTES = 8 << 10
 const DEFLATE_MAX_BYTES = 8 << 20
-const DEFLATE_LEVEL = 6
+/** New text of requests, which a tape is mostly made of, is worth more time than what is packed later anyway. */
+const LITERALS_LEVEL = 6
+const WHOLE_LEVEL = 3
 /** Bodies remembered to be stored once. */
 const SHAS_MAX = 1 << 16
 
@@ -52,22 +59,24 @@ export class BodyEncoder {
     const same = this.#seqBySha.get(sha)
     if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
     this.#remember(sha, seq)
-    if (type !== 'request') return this.#compress(body, {}, size)
+    if (type !== 'request') {
+      return size < WHOLE_MIN_BYTES ? whole(body) : this.#compress(body, WHOLE_LEVEL, size)
+    }
     const delta = this.#deltas.encode(seq, body)
     if (delta !== undefined) return this.#storeDelta(delta, size)
     this.#deltas.addWhole(seq, body)
-    return this.#compress(body, {}, size)
+    return this.#compress(body, LITERALS_LEVEL, size)
   }
 
   #storeDelta({ base, recipe, literals }: Delta, size: number): StoredBody {
     const fields = base === undefined ? { parts: toParts(recipe) } : { base, ops: toOps(recipe) }
-    return this.#compress(concat(literals), fields, size)
+    return this.#compress(concat(literals), LITERALS_LEVEL, size, fields)
   }
 
-  #compress(bytes: Uint8Array, fields: Envelope, size: number): StoredBody {
+  #compress(bytes: Uint8Array, level: number, size: number, fields: Envelope = {}): StoredBody {
     const deflated =
       bytes.length >= DEFLATE_MIN_BYTES && bytes.length <= DEFLATE_MAX_BYTES
-        ? this.#door.deflateRaw(bytes, DEFLATE_LEVEL)
+        ? this.#door.deflateRaw(bytes, level)
         : bytes
     const smaller = deflated.length < bytes.length
     const stored = smaller ? deflated : bytes
