@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
@@ -133,4 +136,25 @@ test('Ctrl-C during a replay ends it quietly with 130', async () => {
     process.kill(-pid, 'SIGINT'),
   )
   expect(finished).toMatchObject({ code: 130, stdout: 'ready\n', stderr: '' })
+})
+
+test('a recording that was cut off names the steps that are in doubt', async () => {
+  const silent = createServer(() => {})
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const { retake } = await folderWith({
+    'agent.mjs': `console.log('asking')
+void fetch('http://127.0.0.1:${port}/pay', { method: 'POST', body: '{}' })
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), 200)`,
+  })
+  expect((await retake(['record', 'agent.mjs'])).code).toBe(137)
+  silent.closeAllConnections()
+  silent.close()
+  const { code, stdout, stderr } = await retake(['replay', 'last'])
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'asking\n' })
+  expect(stderr).toMatch(
+    /^identical · .*\ncut off · the recording ends there: the run was killed\n/,
+  )
+  expect(stderr).toMatch(/^ {2}in doubt: step 1 POST http:\/\/127\.0\.0\.1:\d+\/pay /m)
 })
