@@ -140,13 +140,17 @@ function withoutFirst(pieces: readonly Uint8Array[], count: number): readonly Ui
   return rest
 }
 
-/** Makes the new name itself durable. Windows has no such call and needs none. */
+/** Makes the new name itself durable, where the system lets us. Windows has no such call and needs none. */
 function syncFolder(path: string): void {
   if (process.platform === 'win32') return
-  const fd = openSync(path, 'r')
   try {
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
+    const fd = openSync(path, 'r')
+    try {
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+  } catch {
+    // A folder that may be written but not read, or a file system without this call: record anyway.
   }
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, statSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { generateKeyPairSync } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,4 +90,49 @@ test('barriers sync only what was appended since the last one', () => {
   expect(writer.syncs).toBe(2)
   writer.close()
   expect(() => writer.append({ type: 'note', kind: 'mark', name: 'a' })).toThrow(/closed/)
+})
+
+test('a recording never overwrites a file, and says when its folder is missing', () => {
+  const path = freshPath()
+  writeFileSync(path, 'precious')
+  expect(() => TapeWriter.create(path, run, {})).toThrow(
+    expect.objectContaining({ code: 'TAPE_EXISTS' }),
+  )
+  expect(readFileSync(path, 'utf8')).toBe('precious')
+  expect(() => TapeWriter.create(join(folder, 'no', 'where.tape'), run, {})).toThrow(
+    expect.objectContaining({ code: 'TAPE_WRITE_FAILED' }),
+  )
+})
+
+test('what cannot be written as JSON is refused before anything is written', () => {
+  const path = freshPath()
+  const writer = TapeWriter.create(path, run, {})
+  expect(() => writer.append({ type: 'draw', kind: 'x', value: 1n })).toThrow(TypeError)
+  expect(writer.append({ type: 'draw', kind: 'x', value: 1 })).toBe(1)
+  writer.seal()
+  expect(openTape(path).verify()).toMatchObject({ ok: true, count: 3 })
+})
+
+test('a continued conversation is still stored as what is new in it', () => {
+  const path = freshPath()
+  const request = {
+    type: 'request',
+    seam: 'fetch',
+    method: 'POST',
+    url: 'https://m/',
+    headers: [],
+  } as const
+  const history = Array.from({ length: 400 }, (_, i) => `${i * 7919} `.repeat(5)).join()
+  const first = TapeWriter.create(path, run, {})
+  first.append(request, bytes(history))
+  first.close()
+  const before = statSync(path).size
+  const second = TapeWriter.reopen(path)
+  expect(second.count).toBe(2)
+  second.append(request, bytes(`${history} and one more`))
+  second.append(request, bytes(history))
+  second.close()
+  expect(statSync(path).size - before).toBeLessThan(1000)
+  expect(text(openTape(path).body(2))).toBe(`${history} and one more`)
+  expect(text(openTape(path).body(3))).toBe(history)
 })
