@@ -168,7 +168,7 @@ export const tapeNotSealed = (path: string): TapeError =>
     code: 'TAPE_NOT_SEALED',
     what: `The tape ${path} cannot be packed.`,
     why: 'It has no seal, so the run may still be recorded, or was killed.',
-    fix: 'Wait until the run ends, or `retake resume` it to its end first.',
+    fix: 'Wait until the run ends; a run that was killed has no seal and can only be read.',
   })
 
 export const packFailed = (path: string, why: string): TapeError =>
@@ -192,7 +192,7 @@ export const tapeWriteFailed = (path: string, cause: unknown): TapeError =>
     code: 'TAPE_WRITE_FAILED',
     what: `The tape ${path} could not be written.`,
     why: `The system said: ${reason(cause)}. Everything recorded before is kept; nothing was recorded after.`,
-    fix: 'Free disk space or check the disk, then `retake resume` the run.',
+    fix: 'Free disk space or check the disk, then run again; what was recorded so far can be read and replayed.',
     cause,
   })
 

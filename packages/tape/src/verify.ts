@@ -1,6 +1,7 @@
 import { Chain } from './chain.js'
 import { bodySize, parseEvent } from './codec.js'
 import type { TapeDoor } from './door.js'
+import { TapeError } from './errors.js'
 import { isHeavy, type SealEvent } from './events.js'
 import type { Frames } from './frames.js'
 import { MerkleTree } from './merkle.js'
@@ -75,7 +76,7 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
       tree.add(chain.head)
     } catch (error) {
       // Whatever a forged record makes the reader trip over, it is the record that is wrong.
-      return bad(error instanceof Error ? error.message : String(error))
+      return bad(error instanceof TapeError ? error.why : String(error))
     }
   }
   return {
