@@ -88,6 +88,40 @@ test('what the module loader reads is not on the tape', async () => {
   expect(titles.filter((title) => title?.endsWith('edge-module.cjs'))).toHaveLength(1)
 })
 
+describe('code that a compiler in the same thread loads', () => {
+  const read = `fs.readFileSync('data.txt', 'utf8')`
+  const hooks = {
+    'Module._extensions': `const fs = require('node:fs')
+      require('node:module')._extensions['.part'] = (module, file) =>
+        module._compile(fs.readFileSync(file, 'utf8').replace('VALUE', ${read}), file)
+      require('./code.part')`,
+    'module.registerHooks': `const fs = require('node:fs')
+      const { registerHooks } = require('node:module')
+      const load = (url, context, next) => url.endsWith('.part')
+        ? { format: 'commonjs', shortCircuit: true, source: fs.readFileSync(new URL(url), 'utf8').replace('VALUE', ${read}) }
+        : next(url, context)
+      if (registerHooks) registerHooks({ load })
+      else require.extensions['.part'] = (m, file) => m._compile(fs.readFileSync(file, 'utf8').replace('VALUE', ${read}), file)
+      require('./code.part')`,
+  }
+  const code = `const fs = require('node:fs')\nconsole.log(\`VALUE \${${read}}\`)`
+
+  test.each(Object.entries(hooks))(
+    'by %s is read anew on replay, its data is not',
+    async (_, agent) => {
+      await put({ 'agent.cjs': agent, 'code.part': code, 'data.txt': 'then' })
+      const recorded = await record(join(workspace.folder, 'agent.cjs'))
+      expect(recorded.stdout).toBe('then then\n')
+      const calls = [...(await lastTape()).events()].filter(({ type }) => type === 'call')
+      expect(calls).toHaveLength(1)
+      await put({ 'code.part': code.replace('VALUE', 'changed') })
+      const replayed = await workspace.replay()
+      expect(replayed.code).toBe(3)
+      expect(replayed.stderr).toContain('changed then')
+    },
+  )
+})
+
 test(
   `${cycles} recordings of concurrent file work replay in their order`,
   { timeout: 60_000 + cycles * 20_000 },

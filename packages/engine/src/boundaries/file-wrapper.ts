@@ -23,6 +23,10 @@ export function wrapFileFunction(
 /** Parts of Node that call `fs` for themselves. Others, like streams and `promisify`, do it for the agent. */
 const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
+const LOADER = 'node:internal/modules/'
+
+/** As far as a compiler may be from the loader that called it. */
+const FRAMES = 30
 
 let looking = false
 
@@ -33,10 +37,10 @@ function isNodesOwn(wrapper: Function): boolean {
   const { stackTraceLimit, prepareStackTrace } = Error
   const holder: { stack?: unknown } = {}
   try {
-    Error.stackTraceLimit = 6
-    Error.prepareStackTrace = callingFile
+    Error.stackTraceLimit = FRAMES
+    Error.prepareStackTrace = (_, sites) => isLoading(sites)
     Error.captureStackTrace(holder, wrapper)
-    return NODES_OWN.test(String(holder.stack))
+    return holder.stack === true
   } finally {
     Error.stackTraceLimit = stackTraceLimit
     Error.prepareStackTrace = prepareStackTrace
@@ -44,11 +48,27 @@ function isNodesOwn(wrapper: Function): boolean {
   }
 }
 
-/** The file that called, beyond `fs` itself: the loader holds unpatched functions, which call patched ones. */
-function callingFile(_: Error, sites: NodeJS.CallSite[]): string {
+/**
+ * Whether Node called, or a hook that Node called to load a module: what tsx,
+ * ts-node or Babel read is the agent's code, not its data. Served from the tape
+ * it would hide every change of that code.
+ */
+function isLoading(sites: readonly NodeJS.CallSite[]): boolean {
+  let nearest = true
   for (const site of sites) {
     const file = site.getFileName() ?? ''
-    if (file !== 'node:fs') return file
+    // The loader holds unpatched functions of fs, which call patched ones.
+    if (file === 'node:fs') continue
+    if (nearest && NODES_OWN.test(file)) return true
+    if (file.startsWith(LOADER)) return isHookCaller(file, site)
+    nearest = false
   }
-  return ''
+  return false
+}
+
+/** The loader calls hooks from these places; from `_compile` and elsewhere it runs the agent's modules. */
+function isHookCaller(file: string, site: NodeJS.CallSite): boolean {
+  if (file === `${LOADER}customization_hooks`) return true
+  const name = `${site.getFunctionName()} ${site.getMethodName()}`
+  return file === `${LOADER}cjs/loader` && !name.includes('_compile')
 }
