@@ -74,6 +74,28 @@ describe('an agent that prints nothing that varies', () => {
   )
 })
 
+test('files print the same when they are rebuilt, errors with their stacks', async () => {
+  const recorded = await record(agentPath('edge-file-inspect.mjs'))
+  // The stack shows the agent, not what stands between it and Node.
+  expect(recorded.stdout).toMatch(
+    /ENOENT.*\n    at openSync.*\n.*\n    at file:.*edge-file-inspect/,
+  )
+  expect(recorded.stdout).not.toContain('captured-call')
+  await emptyTree(workspace.folder)
+  await expectSame(recorded.stdout)
+})
+
+test('a function among the options is noted', async () => {
+  await put({
+    'agent.mjs': `import fs from 'node:fs'
+      fs.mkdirSync('from')
+      fs.cpSync('from', 'to', { recursive: true, filter: () => true })`,
+  })
+  await record(join(workspace.folder, 'agent.mjs'))
+  const notes = [...(await lastTape()).events()].filter((event) => event.type === 'note')
+  expect(notes).toEqual([expect.objectContaining({ name: 'fs.cpSync' })])
+})
+
 test('arguments that Node refuses leave no event', async () => {
   await record(agentPath('edge-file-mistakes.mjs'))
   const tape = await lastTape()

@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
-const ENGINE = new URL('.', import.meta.url).href
+/** This package, as stacks name it: by URL, or by path when source maps are on. */
+const HOME = new URL('..', import.meta.url)
+export const HOMES = [HOME.href, fileURLToPath(HOME)]
 const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 
 /**
@@ -18,7 +20,8 @@ export function callSite(): string | undefined {
   for (const line of stack.split('\n').slice(1)) {
     const match = FRAME.exec(line)
     const file = match?.[1]
-    if (file === undefined || file.startsWith('node:') || file.startsWith(ENGINE)) continue
+    if (file === undefined || file.startsWith('node:')) continue
+    if (HOMES.some((home) => file.startsWith(home))) continue
     if (file.includes('/node_modules/') || file.includes('\\node_modules\\')) continue
     const path = file.startsWith('file://') ? fileURLToPath(file.split('?')[0] ?? file) : file
     return `${path}:${match?.[2]}:${match?.[3]}`

@@ -2,6 +2,7 @@ import { rebuildError, recordError } from '@retake/tape'
 import type { CallEvent, CallKind, NewEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
+import { OWN_FRAMES, repeatable, withoutOwnFrames, withSite } from './repeatable-error.js'
 import type { Encoded, ResultForm } from './result-form.js'
 
 /** A call whose answer is stored: what is asked, and how the answer is kept. */
@@ -52,14 +53,15 @@ export function startCall(
     ...(body && { body }),
     start: (live) => {
       const done = (outcome: Outcome): void => {
-        if ('error' in outcome) locate(outcome.error, site)
         const { event, body } = answerEvent(call, outcome)
         live.complete(event, body, outcome)
       }
+      const fail = (error: unknown): void =>
+        done({ error: repeatable(error, (stack) => withSite(stack, site)) })
       try {
-        start((error, value) => done(isError(error) ? { error } : { value }))
+        start((error, value) => (isError(error) ? fail(error) : done({ value })))
       } catch (error) {
-        done({ error })
+        fail(error)
       }
     },
     deliver: (delivery) => {
@@ -101,11 +103,16 @@ function eventOf(
   }
 }
 
+/** Our own frames take room in a stack: it gets more, and they are taken out again. */
 function attempt(run: () => unknown): Outcome {
+  const { stackTraceLimit } = Error
   try {
+    Error.stackTraceLimit = stackTraceLimit + OWN_FRAMES
     return { value: run() }
   } catch (error) {
-    return { error }
+    return { error: repeatable(error, (stack) => withoutOwnFrames(stack, stackTraceLimit)) }
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
 
@@ -127,14 +134,4 @@ function outcomeOf(
   if (event.type !== 'result') return { value: undefined }
   if (event.error) return { error: rebuildError(event.error) }
   return { value: call.form.decode(event.as, body) }
-}
-
-/** An error that comes from the thread pool has no stack: it gets the line that asked. */
-function locate(error: unknown, site: string | undefined): void {
-  if (!(error instanceof Error) || site === undefined || error.stack?.includes('\n    at ')) return
-  Object.defineProperty(error, 'stack', {
-    value: `${error.stack}\n    at async ${site}`,
-    writable: true,
-    configurable: true,
-  })
 }

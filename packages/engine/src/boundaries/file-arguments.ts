@@ -1,4 +1,5 @@
 import { encodeBody } from '@retake/tape'
+import { callSite } from '../call-site.js'
 import type { Session } from '../sessions/session.js'
 import type { CapturedCall } from './captured-call.js'
 import { nameDescriptor } from './file-descriptors.js'
@@ -20,6 +21,7 @@ export function fileCall(
   const paths = args.filter((_, index) => isPlace(inputs[index]))
   const rest = args.filter((_, index) => !isPlace(inputs[index]))
   const names = paths.map((path) => nameOf(session, path))
+  if (rest.some(hasFunction)) noteFunction(session, name)
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)
@@ -29,6 +31,21 @@ export function fileCall(
   const input = encodeData(data, encodingOf(options[0]))
   learnSecrets(session, names, input.body)
   return { kind: 'file', name, title: title + describeOptions(options), input, form }
+}
+
+/** The filter of `cp`, the exclusion of `glob`. */
+const hasFunction = (option: unknown): boolean =>
+  typeof option === 'object' && option !== null && Object.values(option).some(isFunction)
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+function noteFunction(session: Session, name: string): void {
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name,
+    text: 'what a function in its options does is not captured; on replay it is not called',
+    ...(site !== undefined && { site }),
+  })
 }
 
 function nameOf(session: Session, place: unknown): string {
