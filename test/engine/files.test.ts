@@ -6,6 +6,7 @@ import { openTape } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { digestTree, emptyTree } from '../support/file-tree.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
+import { runTask } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
 
 type Tape = ReturnType<typeof openTape>
@@ -243,6 +244,22 @@ test('watching is noted while recording and silent on replay', async () => {
     'fs.promises.watch',
   ])
   await expectSame(recorded.stdout)
+})
+
+test('a function is served from its tape while its process works with real files', async () => {
+  const agent = agentPath('edge-file-function.mjs')
+  const at = { cwd: workspace.folder }
+  const dir = join(workspace.folder, '.retake')
+  const recorded = await runTask({ mode: 'record', agent, base: '', dir, lingerMs: 150 }, at)
+  expect(recorded.result.error).toBeUndefined()
+  const left = join(workspace.folder, 'made', 'left-open.txt')
+  expect(await readFile(left, 'utf8')).toBe('first last')
+  await emptyTree(workspace.folder)
+  const tape = recorded.result.run?.path ?? ''
+  const replayed = await runTask({ mode: 'replay', agent, base: '', tape, lingerMs: 150 }, at)
+  expect(replayed.result.error).toBeUndefined()
+  expect(replayed.result.output).toEqual(recorded.result.output)
+  expect(await readdir(workspace.folder)).toEqual(['.retake', 'host.txt'])
 })
 
 describe('an agent that was changed after it was recorded', () => {
