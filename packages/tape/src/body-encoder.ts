@@ -3,6 +3,7 @@ import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
 import { toOps, toParts } from './delta/recipe.js'
 import type { WriterDoor } from './door.js'
 import type { TapeEvent } from './events.js'
+import { joinBytes } from './join-bytes.js'
 
 /** Smaller bodies are stored as they are: a reference would not be shorter by much. */
 const ENCODE_MIN_BYTES = 512
@@ -70,7 +71,7 @@ export class BodyEncoder {
 
   #storeDelta({ base, recipe, literals }: Delta, size: number): StoredBody {
     const fields = base === undefined ? { parts: toParts(recipe) } : { base, ops: toOps(recipe) }
-    return this.#compress(concat(literals), LITERALS_LEVEL, size, fields)
+    return this.#compress(joinBytes(literals), LITERALS_LEVEL, size, fields)
   }
 
   #compress(bytes: Uint8Array, level: number, size: number, fields: Envelope = {}): StoredBody {
@@ -106,16 +107,3 @@ const whole = (body: Uint8Array): StoredBody => ({
   stored: body,
   envelope: body.length > 0 ? { stored: body.length } : {},
 })
-
-function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first, second] = pieces
-  if (first === undefined) return EMPTY
-  if (second === undefined) return first
-  const out = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    out.set(piece, at)
-    at += piece.length
-  }
-  return out
-}

@@ -10,6 +10,7 @@ import {
   type Http1ResponseHead,
   type Http1Side,
 } from './http1-head.js'
+import { joinBytes } from './join-bytes.js'
 
 interface MessageTail {
   /** The content, without the framing of chunks; empty when bodies are dropped. */
@@ -173,15 +174,4 @@ export class Http1Scanner<S extends Http1Side = Http1Side> {
     if (this.#messages === 0) this.#notHttp = true
     else this.#failure = what
   }
-}
-
-/** One array of all the bytes, in memory of its own. */
-const joinBytes = (parts: readonly Uint8Array[]): Uint8Array => {
-  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    joined.set(part, at)
-    at += part.length
-  }
-  return joined
 }

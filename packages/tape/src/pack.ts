@@ -2,6 +2,7 @@ import { encodeRecord, type Envelope } from './codec.js'
 import type { WriterDoor } from './door.js'
 import type { Frame, Frames } from './frames.js'
 import { encodeIndex } from './index-footer.js'
+import { joinBytes } from './join-bytes.js'
 
 /**
  * A packed tape keeps its run record, its seal and its index as they are. All
@@ -96,14 +97,4 @@ function encodeBlock(
   const pack: Pack = { from, count: records.length, lines: lineBytes.length }
   const envelope = { stored: stored.length, size: content.length }
   return encodeRecord(door, seed, { text: JSON.stringify({ pack }), envelope, stored })
-}
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    joined.set(piece, at)
-    at += piece.length
-  }
-  return joined
 }

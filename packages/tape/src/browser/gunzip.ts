@@ -1,5 +1,6 @@
 import { crc32 } from './crc32.js'
 import { inflateAt } from './inflate.js'
+import { joinBytes } from '../join-bytes.js'
 
 /** Unpacks gzip data (RFC 1952), all of its members, and checks their CRCs. */
 export function gunzip(bytes: Uint8Array): Uint8Array {
@@ -15,13 +16,7 @@ export function gunzip(bytes: Uint8Array): Uint8Array {
     members.push(output)
     at = end + 8
   }
-  const output = new Uint8Array(members.reduce((sum, member) => sum + member.length, 0))
-  let size = 0
-  for (const member of members) {
-    output.set(member, size)
-    size += member.length
-  }
-  return output
+  return joinBytes(members)
 }
 
 const isMember = (bytes: Uint8Array, at: number): boolean =>
