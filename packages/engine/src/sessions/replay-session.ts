@@ -114,7 +114,15 @@ export class ReplaySession implements Session {
   }
 
   perform(action: Action): Operation {
-    const event = this.#isOver() ? undefined : this.#match(action.event, action.body)
+    let event: InitiationEvent | undefined
+    try {
+      event = this.#isOver() ? undefined : this.#match(action.event, action.body)
+    } catch (error) {
+      if (!(error instanceof ReplayDiverged)) throw error
+      // Reported through onStopped. The program gets no answer any more, and no error
+      // either: nobody may be there to catch it, and it is no fault of the program's.
+      return new Operation(-++this.#unknown, action, this)
+    }
     const operation = new Operation(event?.seq ?? -++this.#unknown, action, this)
     if (event === undefined) this.#performUnknown(operation)
     else if (action.reexecuted === true) {
