@@ -69,6 +69,10 @@ describe('record and replay', () => {
     })
   })
 
+  test('tell about a divergence once: nothing is left behind that could end the process', async () => {
+    expect(await tell('divergenceInBackground')).toEqual({ seq: 2, unhandled: 0 })
+  })
+
   test('are refused inside a run', async () => {
     expect(await tell('nested')).toEqual({
       recordInRecord: 'RUN_INSIDE_RUN',

@@ -117,6 +117,21 @@ const stories = {
     }
   },
 
+  /** Two lanes at once, of which the one that is not awaited yet does something else. */
+  async divergenceInBackground() {
+    let unhandled = 0
+    process.on('unhandledRejection', () => unhandled++)
+    const lanes = (path) => async () => {
+      const first = text('/echo?a')
+      const second = text(path)
+      return [await first, await second]
+    }
+    const { run } = await record(options, lanes('/echo?b'))
+    const error = await thrownBy(() => replay(run.path, lanes('/echo?c')))
+    await sleep(50)
+    return { seq: error.divergence.seq, unhandled }
+  },
+
   async tools() {
     let executed = 0
     const add = tool('add', (a, b) => {
