@@ -22,6 +22,7 @@ interface Outcome {
 
 const program = agentPath('library/run-many.mjs')
 
+/** Outcomes of the recorded ones first, then of the replayed ones. */
 async function runMany(workspace: Workspace, task: object): Promise<Outcome[]> {
   const { result } = await runLibrary(program, task, { cwd: workspace.folder })
   return result as Outcome[]
@@ -52,7 +53,17 @@ test(
       const base = provider.url
       const dir = join(workspace.folder, 'tapes')
       const recorded = await runMany(workspace, { base, record: { dir, markers } })
+
+      // New runs are recorded beside some that are replayed.
+      const more = { dir: join(workspace.folder, 'more'), markers: ['one-more', 'and-another'] }
+      const some = recorded.slice(0, 5)
+      const mixed = await runMany(workspace, { base, record: more, replay: some })
+      expect(errorsOf(mixed), `round ${round}, mixed`).toEqual([])
+      expect(mixed.slice(2)).toEqual(some)
       await provider.stop()
+      const again = await runMany(workspace, { base, replay: mixed.slice(0, 2) })
+      expect(again, `round ${round}, recorded among replays`).toEqual(mixed.slice(0, 2))
+
       expect(recorded.map(({ marker }) => marker)).toEqual(markers)
       expect(readdirSync(dir)).toHaveLength(runsAtOnce)
 
