@@ -5,29 +5,81 @@ const HOME = new URL('..', import.meta.url)
 export const HOMES = [HOME.href, fileURLToPath(HOME)]
 const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 
+/** Most calls come straight from the agent; only those inside a library look further. */
+const NEAR_FRAMES = 6
+const ALL_FRAMES = 40
+
+/** How this Node prints a stack, unless a program or a loader with source maps prints its own. */
+const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
+
 /**
  * Where in the agent's code we are, as `path:line:column`; the nearest frame
  * outside Retake, Node and node_modules, following awaits. Undefined when the
  * whole stack is library code.
  */
 export function callSite(): string | undefined {
+  if (Error.prepareStackTrace !== nativePrepare || process.sourceMapsEnabled) return printedSite()
+  return nearestSite(NEAR_FRAMES) ?? nearestSite(ALL_FRAMES)
+}
+
+/** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */
+function nearestSite(depth: number): string | undefined {
   const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = 40
+  Error.stackTraceLimit = depth
+  Error.prepareStackTrace = agentFrame
   const holder: { stack?: string } = {}
-  Error.captureStackTrace(holder, callSite)
-  const stack = holder.stack ?? ''
-  Error.stackTraceLimit = limit
-  for (const line of stack.split('\n').slice(1)) {
-    const match = FRAME.exec(line)
-    const file = match?.[1]
-    if (file === undefined || file.startsWith('node:')) continue
-    if (HOMES.some((home) => file.startsWith(home))) continue
-    if (file.includes('/node_modules/') || file.includes('\\node_modules\\')) continue
-    const path = file.startsWith('file://') ? fileURLToPath(file.split('?')[0] ?? file) : file
-    return `${path}:${match?.[2]}:${match?.[3]}`
+  try {
+    Error.captureStackTrace(holder, callSite)
+    return holder.stack
+  } finally {
+    Error.prepareStackTrace = nativePrepare
+    Error.stackTraceLimit = limit
+  }
+}
+
+function agentFrame(_error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined {
+  for (const frame of frames) {
+    const file = frame.getFileName()
+    const path = file ? agentPath(file) : undefined
+    if (path !== undefined) return `${path}:${frame.getLineNumber()}:${frame.getColumnNumber()}`
   }
   return undefined
 }
+
+/** The same from the stack as it is printed, where source maps have been applied. */
+function printedSite(): string | undefined {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = ALL_FRAMES
+  const holder: { stack?: string } = {}
+  Error.captureStackTrace(holder, callSite)
+  const stack = String(holder.stack)
+  Error.stackTraceLimit = limit
+  for (const line of stack.split('\n').slice(1)) {
+    const match = FRAME.exec(line)
+    const path = match?.[1] && agentPath(match[1])
+    if (path) return `${path}:${match?.[2]}:${match?.[3]}`
+  }
+  return undefined
+}
+
+const paths = new Map<string, string | undefined>()
+
+/** Path of a file of the agent; undefined for Node's, Retake's and installed packages' files. */
+function agentPath(file: string): string | undefined {
+  if (paths.has(file)) return paths.get(file)
+  const isLibrary =
+    file.startsWith('node:') ||
+    HOMES.some((home) => file.startsWith(home)) ||
+    file.includes('/node_modules/') ||
+    file.includes('\\node_modules\\')
+  const url = file.split('?')[0] ?? file
+  const path = isLibrary ? undefined : file.startsWith('file://') ? fileURLToPath(url) : file
+  if (paths.size < PATHS_MAX) paths.set(file, path)
+  return path
+}
+
+/** Files with ever new names, like modules loaded with a query, must not fill the memory. */
+const PATHS_MAX = 10_000
 
 /** Whether one of the nearest `depth` callers is part of `module`, for example `node:internal/modules`. */
 export function calledFrom(module: string, depth: number): boolean {
