@@ -4,6 +4,8 @@ import type { Tape, TapeEvent } from '@retake/tape'
 /** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
 export class TapeCursor {
   #seq = 1
+  /** The event at `#seq`, once it was read: it is looked at several times before it happens. */
+  #peeked: TapeEvent | undefined
   /** The run did not come to its own end: a signal killed it, or nothing is known about its end. */
   readonly isCut: boolean
 
@@ -17,15 +19,19 @@ export class TapeCursor {
 
   /** The event that must happen next; undefined at the end of the tape. */
   peek(): TapeEvent | undefined {
+    if (this.#peeked !== undefined) return this.#peeked
     for (; this.#seq < this.tape.count; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
-      if (event.type !== 'note') return isOver(event) ? undefined : event
+      if (event.type === 'note') continue
+      if (!isOver(event)) this.#peeked = event
+      return this.#peeked
     }
     return undefined
   }
 
   advance(): void {
     this.#seq += 1
+    this.#peeked = undefined
   }
 
   /** Goes past the first event that fits, if it comes before the next delivery. */
@@ -35,6 +41,7 @@ export class TapeCursor {
       if (isDelivery(event)) return undefined
       if (!fits(event)) continue
       this.#seq = seq + 1
+      this.#peeked = undefined
       return event
     }
     return undefined
