@@ -7,6 +7,7 @@ import { currentSession, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { collectBody } from './fetch-body.js'
 import type { CollectedBody, FetchInput } from './fetch-body.js'
+import { asFromNetwork } from './network-response.js'
 import { replace } from './patch.js'
 import type { Undo } from './patch.js'
 
@@ -95,7 +96,7 @@ function exchange(
 ): Promise<Response> {
   if (request.signal?.aborted === true) return Promise.reject(request.signal.reason)
   const site = callSite()
-  const headers = new Headers(request.headers)
+  const { headers } = request
   if (body.contentType !== undefined && !headers.has('content-type'))
     headers.set('content-type', body.contentType)
   return new Promise((resolve, reject) => {
@@ -125,6 +126,7 @@ class FetchAnswer {
   operation: Operation | undefined
   #stream: ReadableByteStreamController | undefined
   #native: AbortController | undefined
+  #reader: ReadableStreamDefaultReader | undefined
   readonly #onAbort = (): void => this.#abort()
 
   constructor(
@@ -136,25 +138,24 @@ class FetchAnswer {
   }
 
   async goLive(operation: Operation, body: CollectedBody): Promise<void> {
-    this.#native = new AbortController()
+    // A signal makes native fetch a good deal slower; without one only the body can be given up.
+    this.#native = this.request.signal && new AbortController()
     try {
       const init: RequestInit = {
         ...this.request.init,
         method: this.request.method,
         headers: this.request.headers,
-        signal: this.#native.signal,
+        signal: this.#native?.signal ?? null,
         ...privateDispatcher(),
       }
       delete init.body
       if (body.bytes !== undefined)
         init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
-      if (body.contentType !== undefined && !this.request.headers.has('content-type')) {
-        this.request.headers.set('content-type', body.contentType)
-      }
       const response = await natives.fetch(this.request.url, init)
       operation.complete(responseHead(operation.session, response), undefined, response)
       if (response.body === null) return
       const reader = response.body.getReader()
+      this.#reader = reader
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         operation.complete({ type: 'deliver', part: 'chunk' }, part.value)
       }
@@ -192,7 +193,7 @@ class FetchAnswer {
             start: (controller) => void (this.#stream = controller),
             cancel: () => {
               this.#finish()
-              this.#native?.abort()
+              outsideRuns(() => this.#giveUp())
             },
           },
           { highWaterMark: 0 },
@@ -221,8 +222,13 @@ class FetchAnswer {
     const reason: unknown = this.request.signal?.reason
     this.#finish()
     // Not the agent's reason: native fetch would overwrite its stack.
-    outsideRuns(() => this.#native?.abort())
+    outsideRuns(() => this.#giveUp())
     this.#fail(reason)
+  }
+
+  #giveUp(): void {
+    if (this.#native) this.#native.abort()
+    else this.#reader?.cancel().catch(() => {})
   }
 }
 
@@ -242,7 +248,6 @@ function responseHead(
   }
 }
 
-/** A response that looks like one from the network: its URL is set and its headers cannot be changed. */
 function buildResponse(
   stream: ReadableStream | null,
   event: Omit<ResponseEvent, 'seq' | 'at' | 'op'>,
@@ -252,32 +257,11 @@ function buildResponse(
     statusText: event.statusText,
     headers: event.headers as [string, string][],
   })
-  return dress(response, {
+  return asFromNetwork(response, {
     url: event.url ?? '',
     redirected: event.redirected ?? false,
     type: event.responseType ?? 'basic',
   })
-}
-
-const immutable = (): never => {
-  throw new TypeError('immutable')
-}
-
-function dress(
-  response: Response,
-  facts: { url: string; redirected: boolean; type: string },
-): Response {
-  for (const [name, value] of Object.entries(facts)) {
-    Object.defineProperty(response, name, { get: () => value, configurable: true })
-  }
-  for (const name of ['append', 'delete', 'set']) {
-    Object.defineProperty(response.headers, name, { value: immutable, configurable: true })
-  }
-  Object.defineProperty(response, 'clone', {
-    value: () => dress(Response.prototype.clone.call(response), facts),
-    configurable: true,
-  })
-  return response
 }
 
 let dispatcher: Pick<RequestInit, 'dispatcher'> | undefined
