@@ -30,6 +30,11 @@ function patchDate(): Undo {
   // A function, not a class: `Date()` without `new` must work, and subclasses construct through it.
   function PatchedDate(this: unknown, ...args: unknown[]): unknown {
     if (new.target === undefined) return new Native(now()).toString()
+    // The usual cases on their own: Reflect.construct is several times slower.
+    if (new.target === (PatchedDate as unknown)) {
+      if (args.length === 0) return new Native(now())
+      if (args.length === 1) return new Native(args[0] as number)
+    }
     return Reflect.construct(Native, args.length === 0 ? [now()] : args, new.target)
   }
   dressLike(PatchedDate, Native)
