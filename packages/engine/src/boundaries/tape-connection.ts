@@ -1,4 +1,4 @@
-import type net from 'node:net'
+import net from 'node:net'
 import type tls from 'node:tls'
 import { fromWire, Http1Scanner, rebuildError, recordError, toWire } from '@retake/tape'
 import type { Http1Request } from '@retake/tape'
@@ -16,6 +16,9 @@ export interface Target {
   readonly port?: number
   readonly path?: string
 }
+
+const { setTimeout: setNativeTimeout } = net.Socket.prototype
+const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.call(socket, 0)
 
 type WriteDone = (error?: Error | null) => void
 
@@ -255,6 +258,9 @@ export class TapeConnection {
       if (socket.connecting) this.#waitingForConnect.push(run)
       else run()
     }
+    // Set before the connection was taken over: Node's own timer would run beside the tape.
+    const early = (socket as { timeout?: number }).timeout
+    if (early) clearNativeTimeout(socket)
     define(socket, 'connecting', true)
     const isTls = this.target.kind === 'tls'
     const methods: Record<string, unknown> = {
@@ -281,7 +287,6 @@ export class TapeConnection {
     for (const [name, value] of Object.entries(methods)) define(socket, name, value)
     defineGetter(socket, 'pending', () => socket.connecting)
     defineGetter(socket, 'bytesWritten', () => this.#requestCount + this.#opaque.count)
-    const early = (socket as { timeout?: number }).timeout
     if (early) this.#setIdleTimeout(early)
   }
 
