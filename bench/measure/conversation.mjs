@@ -18,10 +18,10 @@ const RESULTS_KEPT = 6
 const LONG_OUTPUT_LENGTH = 20_000
 
 /**
- * The steps of a made-up run as in notes on the tape format: a system prompt of
- * 4 KB, tools of 6 KB, messages of 0.3 to 3 KB, 7 % tool results of 20 KB of
- * which 30 % are an earlier one read again with an edit, compaction at 400 KB,
- * and two to four sub-agents whose steps are interleaved.
+ * The steps of a made-up run: a system prompt of 4 KB, tools of 6 KB, messages
+ * of 0.3 to 3 KB, 7 % tool results of 20 KB of which 30 % are an earlier one
+ * read again with an edit, compaction at 400 KB, and two to four sub-agents
+ * with the same prompt and tools, whose steps are interleaved.
  *
  * @param {object} options
  * @param {{ prose: string, source: string }} options.corpus
@@ -35,9 +35,9 @@ export function* conversation({ corpus, variant, seed, steps }) {
   const between = (low, high) => Math.floor(low + random() * (high - low))
   const prose = sliceWithoutRepeating(corpus.prose, random)
   const source = sliceWithoutRepeating(corpus.source, random)
+  const shared = { system: prose(4000), tools: makeTools(prose) }
   const lanes = Array.from({ length: between(2, 5) }, () => ({
-    system: prose(4000),
-    tools: makeTools(prose),
+    ...shared,
     messages: [{ role: 'user', content: prose(between(300, 3000)) }],
     longOutputs: [],
     calls: 0,
