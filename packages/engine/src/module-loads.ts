@@ -6,6 +6,12 @@
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
+/**
+ * File requests with promises, and the closing of their handles. The file boundary
+ * works with callbacks, so these are the module loader's.
+ */
+const LOADS = new Set(['FSReqPromise', 'CloseReq'])
+
 let portsAreInUse = false
 
 /** The agent uses message ports itself: they no longer tell anything about module loading. */
@@ -15,8 +21,7 @@ export function messagePortsInUse(): void {
 
 export function moduleLoadInFlight(): boolean {
   if (!NEEDED) return false
-  // The file boundary works with callbacks: requests with promises are the module loader's.
   return process
     .getActiveResourcesInfo()
-    .some((kind) => kind === 'FSReqPromise' || (kind === 'MessagePort' && !portsAreInUse))
+    .some((kind) => LOADS.has(kind) || (kind === 'MessagePort' && !portsAreInUse))
 }
