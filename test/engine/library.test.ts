@@ -102,6 +102,11 @@ describe('record and replay', () => {
   })
 })
 
+test('a connection times out in a run when it would without one', async () => {
+  const expected = ['/chunks?count=20&gapMs=60 ended', '/hang-mid-body timed out']
+  expect(await tell('idle')).toEqual({ native: expected, recorded: expected, replayed: expected })
+})
+
 test('what a run has opened works on when it is over, and is reported when another run uses it', async () => {
   expect(await tell('outliving')).toMatchObject({
     in: ['?x=in', '?h2', 'in'],

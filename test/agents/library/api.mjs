@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import http from 'node:http'
 import http2 from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openTape } from '@retake/tape/node'
@@ -205,6 +206,34 @@ const stories = {
       ticked: ticksAtClear > 2,
       isCleared: ticks === ticksAtClear,
     }
+  },
+
+  /** A connection is idle when nothing moves on it, however old it is. */
+  async idle() {
+    const agent = async () => {
+      const pool = new http.Agent({ keepAlive: true, timeout: 600 })
+      const seen = []
+      const get = (path) =>
+        new Promise((resolve) => {
+          const sent = http.get(base + path, { agent: pool }, (response) => {
+            response.on('data', () => undefined)
+            response.on('end', () => resolve(seen.push(`${path} ended`)))
+          })
+          sent.on('timeout', () => {
+            resolve(seen.push(`${path} timed out`))
+            sent.destroy()
+          })
+          sent.on('error', () => undefined)
+        })
+      // Lasts longer than the limit, but is never silent for so long.
+      await get('/chunks?count=20&gapMs=60')
+      await get('/hang-mid-body')
+      pool.destroy()
+      return seen
+    }
+    const native = await agent()
+    const { output, run } = await record(options, agent)
+    return { native, recorded: output, replayed: (await replay(run.path, agent)).output }
   },
 
   /** Connections and processes that were made in a run and are used when it is over. */
