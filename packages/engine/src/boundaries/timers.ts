@@ -141,7 +141,7 @@ export class TapeTimer {
       if (this.#native !== undefined) this.#disarm()
       this.#arm()
     }
-    operation?.session.expect(operation)
+    operation?.session.restart(operation)
     this.#remember()
     return this
   }

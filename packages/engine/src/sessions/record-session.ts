@@ -92,8 +92,10 @@ export class RecordSession implements Session {
     // The recorder keeps no list: parts of a closed operation are dropped in #takeTurn.
   }
 
-  expect(): void {
-    // See forget().
+  restart(operation: Operation): void {
+    for (let at = this.#queue.length - 1; at >= 0; at -= 1) {
+      if (this.#queue[at]?.operation === operation) this.#queue.splice(at, 1)
+    }
   }
 
   /** Ends the run: the tape gets its last event and its seal. Later calls are no longer recorded. */

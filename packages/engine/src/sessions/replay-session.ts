@@ -200,7 +200,7 @@ export class ReplaySession implements Session {
     this.#operations.delete(operation.id)
   }
 
-  expect(operation: Operation): void {
+  restart(operation: Operation): void {
     this.#operations.set(operation.id, operation)
   }
 

@@ -88,8 +88,8 @@ export interface Session {
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void
   /** No part of this operation is awaited, for now. */
   forget(operation: Operation): void
-  /** Parts of this operation are awaited again: a timer was refreshed. */
-  expect(operation: Operation): void
+  /** A timer was refreshed: parts of it that are on their way are void, later ones are awaited again. */
+  restart(operation: Operation): void
 }
 
 export interface SyncCall {
