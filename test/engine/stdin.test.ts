@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { open, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { openTape } from '@retake/tape/node'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { feed, type Piece } from '../support/feed.mjs'
@@ -117,6 +118,29 @@ test.each(['iterate', 'lines', 'descriptor', 'device', 'bytes'])(
     await expectSame(stdout)
   },
 )
+
+/** `script` gives a program a terminal of its own. */
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript)('a terminal is a terminal on replay, where there is none', async () => {
+  const command = [process.execPath, cli, 'record', agentPath('edge-terminal.mjs')].join(' ')
+  const recorded = await feed(['script', '-qec', command, '/dev/null'], {
+    cwd: workspace.folder,
+    pieces: [
+      { after: 'Name? ', text: 'Ann\r' },
+      { after: 'Again? ', text: 'Bo\r' },
+      { after: 'Keys?', text: '\u001B[A' },
+      { after: 'key up', text: 'q' },
+    ],
+    end: false,
+  })
+  expect(recorded.stdout).toContain('over')
+  const replayed = await workspace.replay()
+  expect(replayed.code, replayed.stderr).toBe(0)
+  expect(stripVTControlCharacters(replayed.stdout)).toBe(
+    'terminal true false true true\nName? Ann\r\nhello Ann\nAgain? Bo\r\nbye Bo\nKeys?\nkey up true\nkey q true\nover false\n',
+  )
+})
 
 test('an agent that was changed to read differently stops at its first read', async () => {
   const source = join(workspace.folder, 'agent.mjs')
