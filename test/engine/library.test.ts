@@ -102,6 +102,11 @@ describe('record and replay', () => {
   })
 })
 
+test("the agent's own AsyncLocalStorage holds over every boundary", async () => {
+  const all = [true, true, true, true]
+  expect(await tell('context')).toEqual({ recorded: all, replayed: all })
+})
+
 test('a connection times out in a run when it would without one', async () => {
   const expected = ['/chunks?count=20&gapMs=60 ended', '/hang-mid-body timed out']
   expect(await tell('idle')).toEqual({ native: expected, recorded: expected, replayed: expected })

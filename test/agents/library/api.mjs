@@ -1,6 +1,8 @@
 // Uses the library as a program would and reports what it saw, as JSON in its
 // last line on stdout. Each function is one story; the task names it.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import http from 'node:http'
@@ -206,6 +208,38 @@ const stories = {
       ticked: ticksAtClear > 2,
       isCleared: ticks === ticksAtClear,
     }
+  },
+
+  /** The agent's own AsyncLocalStorage holds over every kind of answer, in lanes at once. */
+  async context() {
+    const storage = new AsyncLocalStorage()
+    const look = tool('look', () => 1)
+    const lane = (id) =>
+      storage.run(id, async () => {
+        const seen = []
+        const see = () => seen.push(storage.getStore() === id)
+        const get = (path) =>
+          new Promise((resolve) => {
+            http.get(base + path, (response) => {
+              see()
+              response.on('data', see)
+              response.on('end', resolve)
+            })
+          })
+        await text('/echo').then(see)
+        for await (const _ of (await fetch(`${base}/chunks?count=3&gapMs=3`)).body) see()
+        await get('/chunks?count=3&gapMs=3').then(see)
+        await look().then(see)
+        await sleep(2).then(see)
+        await new Promise((resolve) => setTimeout(() => resolve(see()), 2))
+        await new Promise((resolve) => setImmediate(() => resolve(see())))
+        await crypto.subtle.digest('SHA-256', new Uint8Array(1)).then(see)
+        await new Promise((resolve) => randomBytes(4, () => resolve(see())))
+        return seen.length > 10 && seen.every(Boolean)
+      })
+    const agent = () => Promise.all(['a', 'b', 'c', 'd'].map(lane))
+    const { output, run } = await record(options, agent)
+    return { recorded: output, replayed: (await replay(run.path, agent)).output }
   },
 
   /** A connection is idle when nothing moves on it, however old it is. */
