@@ -5,7 +5,13 @@ const records = {
   1: [Buffer.from([10, 1, 2, 3]), Buffer.from([10, 1, 2, 4])],
   2: [nameBytes('ns.example.test')],
   5: [nameBytes('other.example.test')],
-  6: [Buffer.concat([nameBytes('ns.example.test'), nameBytes('root.example.test'), Buffer.alloc(20, 1)])],
+  6: [
+    Buffer.concat([
+      nameBytes('ns.example.test'),
+      nameBytes('root.example.test'),
+      Buffer.alloc(20, 1),
+    ]),
+  ],
   12: [nameBytes('back.example.test')],
   15: [Buffer.concat([Buffer.from([0, 10]), nameBytes('mail.example.test')])],
   16: [Buffer.from('\u0005hello\u0005world', 'latin1')],
@@ -15,7 +21,9 @@ const records = {
 
 function nameBytes(name) {
   return Buffer.concat([
-    ...name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])),
+    ...name
+      .split('.')
+      .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])),
     Buffer.from([0]),
   ])
 }
