@@ -60,7 +60,7 @@ function isUsual(input: Input, arg: unknown): boolean {
   }
 }
 
-function isPath(arg: unknown): boolean {
+export function isPath(arg: unknown): boolean {
   if (typeof arg === 'string') return !arg.includes('\0')
   if (arg instanceof URL) return arg.protocol === 'file:' && !arg.pathname.includes('%')
   return arg instanceof Uint8Array && !arg.includes(0)

@@ -5,9 +5,6 @@ export type FileFunction = (...args: unknown[]) => unknown
 /** The functions of `node:fs` as they were before they were patched. */
 export const nativeFs = functionsOf(fs)
 
-/** Those of `node:fs/promises`. */
-export const nativePromises = functionsOf(fs.promises)
-
 /** The native function of this name; it must exist on every Node. */
 export function nativeFunction(name: string): FileFunction {
   const native = nativeFs[name]

@@ -3,27 +3,31 @@ import type { Session } from '../sessions/session.js'
 import { pathText } from './file-arguments.js'
 import { fileFunctions } from './file-functions.js'
 import { TapeFileHandle } from './file-handle.js'
-import { nativeFs, nativePromises } from './file-natives.js'
+import { nativeFs } from './file-natives.js'
 import { isPieces, writePiecesTo } from './file-pieces.js'
 import { callPromise } from './file-promise-call.js'
-import { wrapFileFunction } from './file-wrapper.js'
-import { replace, undoAll } from './patch.js'
+import { replaceFileFunction } from './file-wrapper.js'
+import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
+
+/** All matches are found at the first step, and handed out one by one. */
+async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
+  yield* (await callPromise(session, 'fs.promises.glob', 'glob', args)) as unknown[]
+}
 
 /**
  * `node:fs/promises`. The real work goes through the callback functions: what is
  * in flight then never looks like Node 20 loading a module.
  */
 export function patchPromiseFunctions(): Undo {
-  return undoAll(
-    Object.keys(fileFunctions).flatMap((name) => {
-      const native = nativePromises[name]
-      // `promises.glob` gives an iterator instead: see file-more.ts.
-      if (native === undefined || nativeFs[name] === undefined || name === 'glob') return []
-      const patched = wrapFileFunction(native, (session, args) => answer(session, name, args))
-      return [replace(fs.promises, name, patched)]
-    }),
-  )
+  return undoAll([
+    replaceFileFunction(fs.promises, 'glob', globLater),
+    ...Object.keys(fileFunctions)
+      .filter((name) => name !== 'glob' && nativeFs[name] !== undefined)
+      .map((name) =>
+        replaceFileFunction(fs.promises, name, (session, args) => answer(session, name, args)),
+      ),
+  ])
 }
 
 async function answer(session: Session, name: string, args: unknown[]): Promise<unknown> {

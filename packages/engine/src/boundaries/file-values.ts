@@ -5,9 +5,12 @@ import { nativeFs } from './file-natives.js'
 import type { ResultForm } from './result-form.js'
 
 /** What `stat` and its kin give: the numbers are stored, dates and methods follow from them. */
-export const stats = mapped(numbersOf, (fields) =>
-  dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields)),
-)
+export const stats = mapped(numbersOf, statsOf)
+
+/** Stats that hold these numbers. */
+export function statsOf(fields: Readonly<Record<string, unknown>>): object {
+  return dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields))
+}
 
 export const statFs = mapped(numbersOf, (fields) =>
   withNumbers(isBig(fields) ? prototypes.bigIntStatFs : prototypes.statFs, fields),
@@ -34,7 +37,7 @@ function mapped(
 }
 
 /** Node 26 keeps parts of a second under symbols; they are stored by description, after an `@`. */
-function numbersOf(value: unknown): Record<string, number | bigint> {
+export function numbersOf(value: unknown): Record<string, number | bigint> {
   const numbers: Record<string, number | bigint> = {}
   for (const key of Reflect.ownKeys(value as object)) {
     const field = (value as Record<PropertyKey, unknown>)[key]

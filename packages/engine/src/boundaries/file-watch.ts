@@ -1,93 +1,141 @@
-import { EventEmitter } from 'node:events'
 import fs from 'node:fs'
-import { callSite } from '../call-site.js'
-import { currentSession } from '../scope.js'
+import path from 'node:path'
+import { fromWire, toWire } from '@retake/tape'
+import { outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { pathText } from './file-arguments.js'
-import { nativeFs, nativePromises } from './file-natives.js'
+import { performCall } from './captured-call.js'
+import { fileCall, pathText } from './file-arguments.js'
+import { isPath } from './file-checks.js'
+import { takes } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
-import { dressLike, replace, undoAll } from './patch.js'
+import { numbersOf, statsOf } from './file-values.js'
+import { namedChange, TapeWatcher } from './file-watcher.js'
+import type { ChangeForm, NativeWatcher } from './file-watcher.js'
+import { replaceFileFunction } from './file-wrapper.js'
+import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
+import { plain } from './result-form.js'
 
-/** Watching files is not captured: it is noted while recording, and on replay nothing ever happens. */
+/** Watching files, in its three forms. */
 export function patchWatching(): Undo {
   return undoAll([
-    patch(fs, 'watch', nativeFs, () => new SilentWatcher()),
-    patch(fs, 'watchFile', nativeFs, () => new SilentWatcher()),
-    patch(fs, 'unwatchFile', nativeFs, () => {}),
-    patch(fs.promises, 'watch', nativePromises, silence),
+    replaceFileFunction(fs, 'watch', watch),
+    replaceFileFunction(fs, 'watchFile', watchFile),
+    replaceFileFunction(fs, 'unwatchFile', unwatchFile),
+    replaceFileFunction(fs.promises, 'watch', watchLater),
   ])
 }
 
-function patch(
-  target: object,
-  name: string,
-  functions: Readonly<Record<string, FileFunction | undefined>>,
-  silent: (args: unknown[]) => unknown,
-): Undo {
-  const native = functions[name]
-  if (native === undefined) return () => {}
-  const label = target === fs ? `fs.${name}` : `fs.promises.${name}`
-  const patched: FileFunction = (...args) => {
-    const session = currentSession()
-    if (session === undefined) return native(...args)
-    if (session.replaying) return silent(args)
-    if (name !== 'unwatchFile') note(session, label, args[0])
-    return native(...args)
-  }
-  return replace(target, name, dressLike(patched, native))
-}
+type Listener = (...args: unknown[]) => void
 
-function note(session: Session, name: string, path: unknown): void {
-  const site = callSite()
-  session.note({
-    kind: 'boundary',
-    name,
-    text: `changes of ${session.secrets.text(pathText(path))} reach the agent uncaptured and do not come again on replay`,
-    ...(site !== undefined && { site }),
+/** A path that cannot be watched is refused at once; what happens to one that can comes later. */
+const opened = takes('path options', { encode: () => ({}), decode: plain.decode })
+
+function watch(session: Session, given: unknown[]): TapeWatcher {
+  const listener = given.find((arg) => typeof arg === 'function') as Listener | undefined
+  const [place, options] = given.filter((arg) => typeof arg !== 'function')
+  const { signal, ...rest } = (typeof options === 'object' ? (options ?? {}) : {}) as WatchOptions
+  const args = [place, typeof options === 'string' ? options : rest]
+  const call = fileCall(session, 'fs.watch', opened, args)
+  const native = performCall(session, call, () => nativeFunction('watch')(...args))
+  const watcher = new TapeWatcher(session, {
+    name: 'FSWatcher',
+    path: pathText(place),
+    form: namedChange,
+    native: native as NativeWatcher | undefined,
+    stop: (real) => (real as fs.FSWatcher).close(),
   })
-}
-
-/** A watcher that sees nothing. */
-class SilentWatcher extends EventEmitter {
-  close(): void {
-    process.nextTick(() => this.emit('close'))
-  }
-
-  ref(): this {
-    return this
-  }
-
-  unref(): this {
-    return this
-  }
-
-  [Symbol.dispose](): void {
-    this.close()
-  }
-}
-
-/** `promises.watch`: an iterator that only ends when its signal is aborted. */
-function silence(args: unknown[]): AsyncIterableIterator<never> {
-  const next = (): Promise<never> => untilAborted((args[1] as WatchOptions | undefined)?.signal)
-  return {
-    next,
-    return: () => Promise.resolve({ done: true, value: undefined }),
-    [Symbol.asyncIterator]: () => silence(args),
-  }
+  if (listener) watcher.on('change', listener)
+  if (signal?.aborted === true) process.nextTick(() => watcher.close())
+  else signal?.addEventListener('abort', () => watcher.close(), { once: true })
+  return watcher
 }
 
 interface WatchOptions {
   readonly signal?: AbortSignal
 }
 
-function untilAborted(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise<never>((_, reject) => {
-    const abort = (): void => {
-      const error = new Error('The operation was aborted', { cause: signal?.reason })
-      reject(Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' }))
-    }
-    if (signal?.aborted === true) abort()
-    else signal?.addEventListener('abort', abort, { once: true })
+/** The watchers of each run, by path: listeners for one file share one. */
+const pollers = new WeakMap<Session, Map<string, TapeWatcher>>()
+
+function pollersOf(session: Session): Map<string, TapeWatcher> {
+  let map = pollers.get(session)
+  if (map === undefined) pollers.set(session, (map = new Map()))
+  return map
+}
+
+const statChange: ChangeForm = {
+  encode: (args) => args.slice(0, 2).map((stat) => toWire(numbersOf(stat))),
+  decode: (wire) => (wire as unknown[]).map((fields) => statsOf(fromWire(fields) as never)),
+}
+
+function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
+  const [place, ...rest] = given
+  const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
+  // Refused by Node, at once.
+  if (listener === undefined || !isPath(place)) return native(...given)
+  const key = path.resolve(pathText(place))
+  let watcher = pollersOf(session).get(key)
+  if (watcher === undefined) {
+    const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
+    const ignore = (): void => {}
+    const start = (): unknown => native(place, options, ignore)
+    watcher = new TapeWatcher(session, {
+      name: 'fs.watchFile',
+      path: pathText(place),
+      form: statChange,
+      native: session.replaying ? undefined : (outsideRuns(start) as NativeWatcher),
+      stop: () => nativeFunction('unwatchFile')(place, ignore),
+    })
+    pollersOf(session).set(key, watcher)
+  }
+  return watcher.on('change', listener)
+}
+
+function unwatchFile(session: Session, given: unknown[], native: FileFunction): void {
+  const [place, listener] = given
+  const key = isPath(place) ? path.resolve(pathText(place)) : ''
+  const watcher = pollersOf(session).get(key)
+  if (watcher === undefined) return void (session.replaying || native(...given))
+  if (typeof listener === 'function') watcher.off('change', listener as Listener)
+  else watcher.removeAllListeners('change')
+  if (watcher.listenerCount('change') > 0) return
+  pollersOf(session).delete(key)
+  watcher.close()
+}
+
+async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
+  const { signal, ...options } = (args[1] ?? {}) as WatchOptions
+  if (signal?.aborted === true) throw abortError(signal)
+  const changes: object[] = []
+  let failure: Error | undefined
+  let wake: () => void = () => {}
+  const watcher = watch(session, [args[0], options])
+  const fail = (error: Error): void => {
+    failure = error
+    wake()
+  }
+  const abort = (): void => fail(abortError(signal))
+  watcher.on('error', fail)
+  watcher.on('change', (eventType, filename) => {
+    changes.push({ eventType: eventType as unknown, filename: filename as unknown })
+    wake()
   })
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    for (;;) {
+      yield* changes.splice(0)
+      if (failure) throw failure
+      if (changes.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    watcher.close()
+  }
+}
+
+function abortError(signal: AbortSignal | undefined): Error {
+  const error = new Error('The operation was aborted', { cause: signal?.reason })
+  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
 }

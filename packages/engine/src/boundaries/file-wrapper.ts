@@ -1,7 +1,8 @@
 import { currentSession, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import type { FileFunction } from './file-natives.js'
-import { dressLike } from './patch.js'
+import { dressLike, replace } from './patch.js'
+import type { Undo } from './patch.js'
 
 /**
  * A function that looks like `native`; when the agent calls it in a run, `inside`
@@ -18,6 +19,18 @@ export function wrapFileFunction(
     return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
   }
   return dressLike(wrapper, native)
+}
+
+/** Puts such a function into its module; does nothing when this Node is too old to have it. */
+export function replaceFileFunction(
+  module: object,
+  name: string,
+  inside: (session: Session, args: unknown[], native: FileFunction) => unknown,
+): Undo {
+  const native = (module as Record<string, FileFunction | undefined>)[name]
+  if (native === undefined) return () => {}
+  const wrapper = wrapFileFunction(native, (session, args) => inside(session, args, native))
+  return replace(module, name, wrapper)
 }
 
 /** Parts of Node that call `fs` for themselves. Others, like streams and `promisify`, do it for the agent. */

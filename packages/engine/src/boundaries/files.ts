@@ -1,9 +1,11 @@
+import { patchBlobs } from './file-blobs.js'
 import { patchCallbackFunctions } from './file-callbacks.js'
-import { patchDirectories } from './file-directory.js'
+import { patchDirectories } from './file-directories.js'
 import { patchLoadEnvFile } from './file-environment.js'
-import { patchOtherFunctions } from './file-more.js'
 import { patchPromiseFunctions } from './file-promises.js'
+import { patchStreams } from './file-streams.js'
 import { patchSyncFunctions } from './file-sync.js'
+import { patchTemporaryFolders } from './file-temporary.js'
 import { patchTransfers } from './file-transfers.js'
 import { patchWatching } from './file-watch.js'
 import { undoAll } from './patch.js'
@@ -22,7 +24,9 @@ export function patchFiles(): Undo {
     patchPromiseFunctions(),
     patchTransfers(),
     patchDirectories(),
-    patchOtherFunctions(),
+    patchStreams(),
+    patchBlobs(),
+    patchTemporaryFolders(),
     patchWatching(),
     patchLoadEnvFile(),
   ])
