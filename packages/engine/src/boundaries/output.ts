@@ -6,9 +6,12 @@ import type { Undo } from './patch.js'
 
 type StreamName = 'stdout' | 'stderr'
 
-/** stdout and stderr: passed on as they are, and on replay compared with what was written then. */
+/**
+ * stdout and stderr: passed on as they are, and on replay compared with what was
+ * written then.
+ */
 export function patchOutput(): Undo {
-  return undoAll([patchStream('stdout'), patchStream('stderr'), patchDescriptorWrites()])
+  return undoAll([patchStream('stdout'), patchStream('stderr'), patchWriteSync()])
 }
 
 function patchStream(name: StreamName): Undo {
@@ -27,15 +30,25 @@ function patchStream(name: StreamName): Undo {
   })
 }
 
-/** `fs.writeSync(1, …)` reaches the same terminal. Other descriptors are the file boundary's business. */
-function patchDescriptorWrites(): Undo {
-  const nativeWriteSync = fs.writeSync as (...args: unknown[]) => number
+/** `fs.writeSync(1, …)` reaches the same terminal; the file boundary leaves it to this one. */
+function patchWriteSync(): Undo {
+  const native = fs.writeSync as (...args: unknown[]) => number
   return replace(fs, 'writeSync', (fd: number, data: unknown, ...rest: unknown[]) => {
     const session = fd === 1 || fd === 2 ? currentSession() : undefined
-    if (session !== undefined) {
-      const bytes = typeof data === 'string' ? Buffer.from(data) : (data as Uint8Array)
-      session.output(fd === 1 ? 'stdout' : 'stderr', bytes)
-    }
-    return nativeWriteSync(fd, data, ...rest)
+    const bytes = session && writtenBytes(data, rest)
+    if (bytes) session.output(fd === 1 ? 'stdout' : 'stderr', bytes)
+    return native(fd, data, ...rest)
   })
+}
+
+/** The part of `data` that is written: a string with its encoding, or a range of a buffer. */
+function writtenBytes(data: unknown, rest: unknown[]): Uint8Array | undefined {
+  if (typeof data === 'string') return Buffer.from(data, (rest[1] as BufferEncoding) ?? 'utf8')
+  if (!ArrayBuffer.isView(data)) return undefined
+  const [first, second] = rest
+  const range: { offset?: unknown; length?: unknown } | null =
+    typeof first === 'object' ? first : { offset: first, length: second }
+  const offset = Number(range?.offset ?? 0)
+  const length = Number(range?.length ?? data.byteLength - offset)
+  return new Uint8Array(data.buffer, data.byteOffset + offset, length)
 }
