@@ -155,11 +155,12 @@ function candidatesOf(
   let top = first
   for (const end of ends) if (end.prefix + end.suffix > top.prefix + top.suffix) top = end
   if (ends.length === 1 || top.prefix + top.suffix >= body.length * 0.5) return [top]
-  return ends
+  const similar = ends
     .map((end) => ({ end, shared: sharedHashes(sketch(), end.head.sketch()) }))
+    .filter(({ shared }) => shared > 0)
     .toSorted((a, b) => b.shared - a.shared)
     .slice(0, CANDIDATES_MAX)
-    .map(({ end }) => end)
+  return similar.length > 0 ? similar.map(({ end }) => end) : [top]
 }
 
 /** Rewrites a recipe over a base in terms of the base's own rope; literals become pieces of `seq`. */
