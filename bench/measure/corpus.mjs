@@ -59,7 +59,7 @@ function* textFiles(folder) {
 }
 
 /**
- * Hands out pieces of a text, each at most once until all are used: what is
+ * Hands out pieces of a text, from random places and each at most once: what is
  * said twice in a conversation must come from the conversation, not from chance.
  *
  * @param {string} text
@@ -68,28 +68,18 @@ function* textFiles(folder) {
  */
 export function sliceWithoutRepeating(text, random) {
   const blockLength = 25_000
-  const starts = Array.from(
-    { length: Math.floor(text.length / blockLength) },
-    (_, index) => index * blockLength,
-  )
-  let order = []
+  const count = Math.floor(text.length / blockLength)
+  const starts = Array.from({ length: count }, (_, index) => index * blockLength)
   let at = 0
   let end = 0
   return (length) => {
     if (at + length > end) {
-      if (order.length === 0) order = shuffle([...starts], random)
-      at = order.pop()
-      end = at + blockLength
+      const [start] = starts.splice(Math.floor(random() * starts.length), 1)
+      if (start === undefined) throw new Error('the corpus is too small for this bench')
+      at = start
+      end = start + blockLength
     }
     at += length
     return text.slice(at - length, at)
   }
-}
-
-function shuffle(items, random) {
-  for (let last = items.length - 1; last > 0; last--) {
-    const other = Math.floor(random() * (last + 1))
-    ;[items[last], items[other]] = [items[other], items[last]]
-  }
-  return items
 }

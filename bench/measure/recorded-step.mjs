@@ -3,6 +3,7 @@ import { seededRandom } from './random.mjs'
 
 export const EVENTS_PER_STEP = 76
 const CHUNKS = 66
+const STEPS_PER_CONVERSATION = 8
 const DRAWS = [
   'Date.now',
   'Math.random',
@@ -24,9 +25,9 @@ export const benchRun = {
 }
 
 /**
- * One step of an agent as its recorder writes it: 6 draws, a request with 3.9 KB
- * of new text, 66 chunks of an event stream, their end, a tool call and its
- * result. 76 events, 35 KB.
+ * One step of an agent as its recorder writes it: 6 draws, a request that adds
+ * 3.9 KB to the conversation so far, 66 chunks of an event stream, their end, a
+ * tool call and its result. 76 events, 35 KB. A conversation has eight steps.
  *
  * @typedef {object} StepPart
  * @property {import('@retake/tape').NewEvent} event
@@ -40,7 +41,10 @@ export function stepMaker() {
   const corpus = readCorpus()
   const prose = sliceWithoutRepeating(corpus.prose, random)
   const source = sliceWithoutRepeating(corpus.source, random)
+  let messages = []
   return (firstSeq) => {
+    if (messages.length === STEPS_PER_CONVERSATION) messages = []
+    messages.push({ role: 'user', content: source(3700) })
     const request = firstSeq + DRAWS.length
     const call = request + CHUNKS + 2
     const value = random()
@@ -59,7 +63,7 @@ export function stepMaker() {
           ],
           site: '/home/user/agent/src/agent.ts:112:31',
         },
-        body: Buffer.from(JSON.stringify({ model: 'gpt-example', messages: prose(3700) })),
+        body: Buffer.from(JSON.stringify({ model: 'gpt-example', messages })),
         barrier: true,
       },
       ...Array.from({ length: CHUNKS }, () => ({
