@@ -3,7 +3,7 @@
  * line asks for and makes the whole process one run.
  */
 import { isMainThread } from 'node:worker_threads'
-import { warmUpFetch } from './boundaries/fetch.js'
+import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { recordProcess } from './process/record-process.js'

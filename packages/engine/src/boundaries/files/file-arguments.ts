@@ -1,0 +1,98 @@
+import { encodeBody } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import type { Session } from '../../sessions/session.js'
+import type { CapturedCall } from '../captured-call.js'
+import { nameDescriptor } from './file-descriptors.js'
+import { isPlace } from './file-functions.js'
+import type { FileShape } from './file-functions.js'
+import { learnSecrets } from './file-secrets.js'
+import type { Encoded } from '../result-form.js'
+
+/**
+ * A call of this shape: its paths are its title, the rest is its input. Also learns
+ * the secrets of a `.env` file it touches, before anything about it goes on tape.
+ */
+export function fileCall(
+  session: Session,
+  name: string,
+  { inputs, form }: FileShape,
+  args: readonly unknown[],
+): CapturedCall {
+  const paths = args.filter((_, index) => isPlace(inputs[index]))
+  const rest = args.filter((_, index) => !isPlace(inputs[index]))
+  const names = paths.map((path) => nameOf(session, path))
+  if (rest.some(hasFunction)) noteFunction(session, name)
+  const title = names.join(' → ')
+  if (inputs[1] !== 'data') {
+    learnSecrets(session, names)
+    return { kind: 'file', name, title, input: encodeOptions(rest), form }
+  }
+  const [data, ...options] = rest
+  const input = encodeData(data, encodingOf(options[0]))
+  learnSecrets(session, names, input.body)
+  return { kind: 'file', name, title: title + describeOptions(options), input, form }
+}
+
+/** The filter of `cp`, the exclusion of `glob`. */
+const hasFunction = (option: unknown): boolean =>
+  typeof option === 'object' && option !== null && Object.values(option).some(isFunction)
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+
+function noteFunction(session: Session, name: string): void {
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name,
+    text: 'what a function in its options does is not captured; on replay it is not called',
+    ...(site !== undefined && { site }),
+  })
+}
+
+function nameOf(session: Session, place: unknown): string {
+  if (typeof place === 'number') return nameDescriptor(session, place)
+  if (Array.isArray(place)) return place.map((path) => pathText(path)).join(', ')
+  return pathText(place)
+}
+
+/** A path as text, whatever form it has. */
+export function pathText(path: unknown): string {
+  return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
+}
+
+/** The bytes a write puts into the file. */
+export function encodeData(data: unknown, encoding: BufferEncoding = 'utf8'): Encoded {
+  if (typeof data === 'string') {
+    return { as: /^utf-?8$/i.test(encoding) ? 'text' : 'bytes', body: Buffer.from(data, encoding) }
+  }
+  if (!ArrayBuffer.isView(data)) return {}
+  return { as: 'bytes', body: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
+}
+
+/** Options as JSON, without what cannot be compared; nothing when there are none. */
+export function encodeOptions(options: readonly unknown[]): Encoded {
+  const given = options.map(comparable)
+  while (given.length > 0 && given.at(-1) === undefined) given.pop()
+  return given.length === 0 ? {} : encodeBody(given)
+}
+
+/** A write's bytes fill the body: its options follow the path. */
+export function describeOptions(options: readonly unknown[]): string {
+  const { body } = encodeOptions(options)
+  return body === undefined ? '' : ` ${Buffer.from(body).toString()}`
+}
+
+function comparable(option: unknown): unknown {
+  if (typeof option !== 'object' || option === null || option instanceof Date) return option
+  const { signal: _, ...rest } = option as Record<string, unknown>
+  const kept = Object.entries(rest).filter(
+    ([, value]) => value !== undefined && typeof value !== 'function',
+  )
+  return kept.length === 0 ? undefined : Object.fromEntries(kept)
+}
+
+export function encodingOf(options: unknown): BufferEncoding {
+  const { encoding } = (typeof options === 'string' ? { encoding: options } : (options ?? {})) as {
+    encoding?: BufferEncoding | null
+  }
+  return encoding ?? 'utf8'
+}

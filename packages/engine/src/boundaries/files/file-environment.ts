@@ -1,0 +1,32 @@
+import { parseEnv } from 'node:util'
+import { performCall } from '../captured-call.js'
+import { pathText } from './file-arguments.js'
+import { nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { learnSecrets } from './file-secrets.js'
+import { plain } from '../result-form.js'
+import { wrapFileFunction } from './file-wrapper.js'
+import { replace } from '../patch.js'
+import type { Undo } from '../patch.js'
+
+/** `process.loadEnvFile` reads a file without `fs`: the variables it sets come from the tape on replay. */
+export function patchLoadEnvFile(): Undo {
+  const native = process.loadEnvFile as FileFunction
+  const patched = wrapFileFunction(native, (session, [path = '.env']) => {
+    const title = pathText(path)
+    learnSecrets(session, [title])
+    const call = {
+      kind: 'file' as const,
+      name: 'process.loadEnvFile',
+      title,
+      input: {},
+      form: plain,
+    }
+    const variables = performCall(session, call, () => {
+      const text = nativeFunction('readFileSync')(path, 'utf8') as string
+      return { ...parseEnv(text) }
+    }) as Record<string, string>
+    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
+  })
+  return replace(process, 'loadEnvFile', patched)
+}

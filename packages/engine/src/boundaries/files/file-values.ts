@@ -1,0 +1,113 @@
+import fs from 'node:fs'
+import { decodeBody, encodeBody } from '@retake/tape'
+import { natives } from '../../natives.js'
+import { nativeFs } from './file-natives.js'
+import type { ResultForm } from '../result-form.js'
+
+/** What `stat` and its kin give: the numbers are stored, dates and methods follow from them. */
+export const stats = mapped(numbersOf, statsOf)
+
+/** Stats that hold these numbers. */
+export function statsOf(fields: Readonly<Record<string, unknown>>): object {
+  return dated(withNumbers(isBig(fields) ? prototypes.bigIntStats : fs.Stats.prototype, fields))
+}
+
+export const statFs = mapped(numbersOf, (fields) =>
+  withNumbers(isBig(fields) ? prototypes.bigIntStatFs : prototypes.statFs, fields),
+)
+
+/** One entry of a folder, or null after the last. */
+export const entry = mapped(describeEntry, rebuildEntry)
+
+/** A listing: names, or entries with their types. */
+export const entries = mapped(
+  (list) => (list as unknown[]).map(describeEntry),
+  (list) => (list as unknown as unknown[]).map(rebuildEntry),
+)
+
+/** Stores `describe(value)` instead of the value; nothing stays nothing. */
+function mapped(
+  describe: (value: unknown) => unknown,
+  rebuild: (wire: Readonly<Record<string, unknown>>) => unknown,
+): ResultForm {
+  return {
+    encode: (value) => (value === undefined ? {} : encodeBody(describe(value))),
+    decode: (as, body) => (as === undefined ? undefined : rebuild(decodeBody(as, body) as never)),
+  }
+}
+
+/** Node 26 keeps parts of a second under symbols; they are stored by description, after an `@`. */
+export function numbersOf(value: unknown): Record<string, number | bigint> {
+  const numbers: Record<string, number | bigint> = {}
+  for (const key of Reflect.ownKeys(value as object)) {
+    const field = (value as Record<PropertyKey, unknown>)[key]
+    const name = typeof key === 'string' ? key : `@${key.description}`
+    if (typeof field === 'number' || typeof field === 'bigint') numbers[name] = field
+  }
+  return numbers
+}
+
+const isBig = (fields: object): boolean => typeof Object.values(fields)[0] === 'bigint'
+
+function withNumbers(prototype: object, fields: Readonly<Record<string, unknown>>): object {
+  const result = Object.create(prototype) as Record<PropertyKey, unknown>
+  for (const [name, value] of Object.entries(fields)) {
+    const key = name.startsWith('@') ? statSymbols.get(name.slice(1)) : name
+    if (key !== undefined) result[key] = value
+  }
+  return result
+}
+
+/** Node 22 and later make the dates when they are asked for, from the prototype. */
+function dated(result: object): object {
+  const numbers = result as Record<string, unknown>
+  for (const name of ['atime', 'mtime', 'ctime', 'birthtime']) {
+    if (name in result) continue
+    numbers[name] = new natives.Date(Math.round(Number(numbers[`${name}Ms`])))
+  }
+  return result
+}
+
+const statSymbols = new Map(
+  Object.getOwnPropertySymbols(nativeFs['statSync']?.('/')).map((key) => [key.description, key]),
+)
+
+/** Classes that Node does not export: taken from what it makes. */
+const prototypes = {
+  bigIntStats: prototypeOf('statSync', { bigint: true }),
+  statFs: prototypeOf('statfsSync'),
+  bigIntStatFs: prototypeOf('statfsSync', { bigint: true }),
+}
+
+function prototypeOf(name: string, options?: object): object {
+  try {
+    return Object.getPrototypeOf(nativeFs[name]?.('/', options)) as object
+  } catch {
+    return Object.prototype
+  }
+}
+
+const constants = fs.constants as unknown as Readonly<Record<string, number>>
+const TYPES = [
+  ['isFile', constants['UV_DIRENT_FILE']],
+  ['isDirectory', constants['UV_DIRENT_DIR']],
+  ['isSymbolicLink', constants['UV_DIRENT_LINK']],
+  ['isFIFO', constants['UV_DIRENT_FIFO']],
+  ['isSocket', constants['UV_DIRENT_SOCKET']],
+  ['isCharacterDevice', constants['UV_DIRENT_CHAR']],
+  ['isBlockDevice', constants['UV_DIRENT_BLOCK']],
+] as const
+
+function describeEntry(item: unknown): unknown {
+  if (!(item instanceof fs.Dirent)) return item
+  const parent = (item as { parentPath?: unknown }).parentPath ?? item.path
+  return { name: item.name as unknown, parent, type: TYPES.find(([is]) => item[is]())?.[1] ?? 0 }
+}
+
+const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object
+
+function rebuildEntry(wire: unknown): unknown {
+  if (typeof wire !== 'object' || wire === null || ArrayBuffer.isView(wire)) return wire
+  const { name, parent, type } = wire as { name: unknown; parent: unknown; type: unknown }
+  return new Dirent(name, type, parent)
+}

@@ -1,0 +1,141 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { fromWire, toWire } from '@retake/tape'
+import { outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { performCall } from '../captured-call.js'
+import { fileCall, pathText } from './file-arguments.js'
+import { isPath } from './file-checks.js'
+import { takes } from './file-functions.js'
+import { nativeFunction } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+import { numbersOf, statsOf } from './file-values.js'
+import { namedChange, TapeWatcher } from './file-watcher.js'
+import type { ChangeForm, NativeWatcher } from './file-watcher.js'
+import { replaceFileFunction } from './file-wrapper.js'
+import { undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { plain } from '../result-form.js'
+
+/** Watching files, in its three forms. */
+export function patchWatching(): Undo {
+  return undoAll([
+    replaceFileFunction(fs, 'watch', watch),
+    replaceFileFunction(fs, 'watchFile', watchFile),
+    replaceFileFunction(fs, 'unwatchFile', unwatchFile),
+    replaceFileFunction(fs.promises, 'watch', watchLater),
+  ])
+}
+
+type Listener = (...args: unknown[]) => void
+
+/** A path that cannot be watched is refused at once; what happens to one that can comes later. */
+const opened = takes('path options', { encode: () => ({}), decode: plain.decode })
+
+function watch(session: Session, given: unknown[]): TapeWatcher {
+  const listener = given.find((arg) => typeof arg === 'function') as Listener | undefined
+  const [place, options] = given.filter((arg) => typeof arg !== 'function')
+  const { signal, ...rest } = (typeof options === 'object' ? (options ?? {}) : {}) as WatchOptions
+  const args = [place, typeof options === 'string' ? options : rest]
+  const call = fileCall(session, 'fs.watch', opened, args)
+  const native = performCall(session, call, () => nativeFunction('watch')(...args))
+  const watcher = new TapeWatcher(session, {
+    name: 'FSWatcher',
+    path: pathText(place),
+    form: namedChange,
+    native: native as NativeWatcher | undefined,
+    stop: (real) => (real as fs.FSWatcher).close(),
+  })
+  if (listener) watcher.on('change', listener)
+  if (signal?.aborted === true) process.nextTick(() => watcher.close())
+  else signal?.addEventListener('abort', () => watcher.close(), { once: true })
+  return watcher
+}
+
+interface WatchOptions {
+  readonly signal?: AbortSignal
+}
+
+/** The watchers of each run, by path: listeners for one file share one. */
+const pollers = new WeakMap<Session, Map<string, TapeWatcher>>()
+
+function pollersOf(session: Session): Map<string, TapeWatcher> {
+  let map = pollers.get(session)
+  if (map === undefined) pollers.set(session, (map = new Map()))
+  return map
+}
+
+const statChange: ChangeForm = {
+  encode: (args) => args.slice(0, 2).map((stat) => toWire(numbersOf(stat))),
+  decode: (wire) => (wire as unknown[]).map((fields) => statsOf(fromWire(fields) as never)),
+}
+
+function watchFile(session: Session, given: unknown[], native: FileFunction): unknown {
+  const [place, ...rest] = given
+  const listener = rest.find((arg) => typeof arg === 'function') as Listener | undefined
+  // Refused by Node, at once.
+  if (listener === undefined || !isPath(place)) return native(...given)
+  const key = path.resolve(pathText(place))
+  let watcher = pollersOf(session).get(key)
+  if (watcher === undefined) {
+    const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
+    const ignore = (): void => {}
+    const start = (): unknown => native(place, options, ignore)
+    watcher = new TapeWatcher(session, {
+      name: 'fs.watchFile',
+      path: pathText(place),
+      form: statChange,
+      native: session.replaying ? undefined : (outsideRuns(start) as NativeWatcher),
+      stop: () => nativeFunction('unwatchFile')(place, ignore),
+    })
+    pollersOf(session).set(key, watcher)
+  }
+  return watcher.on('change', listener)
+}
+
+function unwatchFile(session: Session, given: unknown[], native: FileFunction): void {
+  const [place, listener] = given
+  const key = isPath(place) ? path.resolve(pathText(place)) : ''
+  const watcher = pollersOf(session).get(key)
+  if (watcher === undefined) return void (session.replaying || native(...given))
+  if (typeof listener === 'function') watcher.off('change', listener as Listener)
+  else watcher.removeAllListeners('change')
+  if (watcher.listenerCount('change') > 0) return
+  pollersOf(session).delete(key)
+  watcher.close()
+}
+
+async function* watchLater(session: Session, args: unknown[]): AsyncGenerator {
+  const { signal, ...options } = (args[1] ?? {}) as WatchOptions
+  if (signal?.aborted === true) throw abortError(signal)
+  const changes: object[] = []
+  let failure: Error | undefined
+  let wake: () => void = () => {}
+  const watcher = watch(session, [args[0], options])
+  const fail = (error: Error): void => {
+    failure = error
+    wake()
+  }
+  const abort = (): void => fail(abortError(signal))
+  watcher.on('error', fail)
+  watcher.on('change', (eventType, filename) => {
+    changes.push({ eventType: eventType as unknown, filename: filename as unknown })
+    wake()
+  })
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    for (;;) {
+      yield* changes.splice(0)
+      if (failure) throw failure
+      if (changes.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    watcher.close()
+  }
+}
+
+function abortError(signal: AbortSignal | undefined): Error {
+  const error = new Error('The operation was aborted', { cause: signal?.reason })
+  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+}

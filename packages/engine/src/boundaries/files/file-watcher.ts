@@ -1,0 +1,100 @@
+import { EventEmitter } from 'node:events'
+import { fromWire, rebuildError, recordError, toWire } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { outsideRuns } from '../../scope.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
+
+/** A real watcher, as far as it is needed. */
+export interface NativeWatcher extends EventEmitter {
+  ref?(): unknown
+  unref?(): unknown
+}
+
+/** How the arguments of a change go on tape and come back. */
+export interface ChangeForm {
+  encode(args: readonly unknown[]): unknown
+  decode(wire: unknown): unknown[]
+}
+
+/** The kind of change and a name. */
+export const namedChange: ChangeForm = {
+  encode: toWire,
+  decode: (wire) => fromWire(wire) as unknown[],
+}
+
+export interface Watched {
+  readonly name: string
+  readonly path: string
+  readonly form: ChangeForm
+  /** The real watcher; absent on replay. */
+  readonly native: NativeWatcher | undefined
+  /** Ends the real watching. */
+  stop(native: NativeWatcher): void
+}
+
+/**
+ * What `fs.watch` and `fs.watchFile` give inside a run: changes come through the
+ * gate, from the disk while recording and from the tape on replay.
+ */
+export class TapeWatcher extends EventEmitter {
+  readonly #watched: Watched
+  readonly #operation: Operation
+  #closed = false
+
+  constructor(session: Session, watched: Watched) {
+    super()
+    this.#watched = watched
+    const { name, path } = watched
+    const site = callSite()
+    this.#operation = session.perform({
+      event: {
+        type: 'call',
+        kind: 'file',
+        name,
+        title: session.secrets.text(path),
+        ...(site !== undefined && { site }),
+      },
+      start: (operation) => this.#listen(operation),
+      deliver: (delivery) => this.#receive(delivery),
+    })
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#operation.close()
+    const { native } = this.#watched
+    if (native) outsideRuns(() => this.#watched.stop(native))
+    process.nextTick(() => this.emit('close'))
+  }
+
+  ref(): this {
+    this.#watched.native?.ref?.()
+    return this
+  }
+
+  unref(): this {
+    this.#watched.native?.unref?.()
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #listen(operation: Operation): void {
+    const { native, form } = this.#watched
+    native?.on('change', (...args: unknown[]) =>
+      operation.complete({ type: 'deliver', part: 'change', value: form.encode(args) }),
+    )
+    native?.on('error', (error) =>
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }),
+    )
+  }
+
+  #receive({ event }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.error) this.emit('error', rebuildError(event.error))
+    else this.emit('change', ...this.#watched.form.decode(event.value))
+  }
+}

@@ -1,0 +1,87 @@
+import { currentSession, outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import type { FileFunction } from './file-natives.js'
+import { dressLike, replace } from '../patch.js'
+import type { Undo } from '../patch.js'
+
+/**
+ * A function that looks like `native`; when the agent calls it in a run, `inside`
+ * answers. Node itself calls the public functions too, to load modules and source
+ * maps: those calls are nobody's reading, and neither is what they call in turn.
+ */
+export function wrapFileFunction(
+  native: FileFunction,
+  inside: (session: Session, args: unknown[]) => unknown,
+): FileFunction {
+  const wrapper: FileFunction = (...args) => {
+    const session = currentSession()
+    if (session === undefined) return native(...args)
+    return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
+  }
+  return dressLike(wrapper, native)
+}
+
+/** Puts such a function into its module; does nothing when this Node is too old to have it. */
+export function replaceFileFunction(
+  module: object,
+  name: string,
+  inside: (session: Session, args: unknown[], native: FileFunction) => unknown,
+): Undo {
+  const native = (module as Record<string, FileFunction | undefined>)[name]
+  if (native === undefined) return () => {}
+  const wrapper = wrapFileFunction(native, (session, args) => inside(session, args, native))
+  return replace(module, name, wrapper)
+}
+
+/** Parts of Node that call `fs` for themselves. Others, like streams and `promisify`, do it for the agent. */
+const NODES_OWN =
+  /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
+const LOADER = 'node:internal/modules/'
+
+/** As far as a compiler may be from the loader that called it. */
+const FRAMES = 30
+
+let looking = false
+
+function isNodesOwn(wrapper: Function): boolean {
+  // Looking at the stack may itself read a source map.
+  if (looking) return true
+  looking = true
+  const { stackTraceLimit, prepareStackTrace } = Error
+  const holder: { stack?: unknown } = {}
+  try {
+    Error.stackTraceLimit = FRAMES
+    Error.prepareStackTrace = (_, sites) => isLoading(sites)
+    Error.captureStackTrace(holder, wrapper)
+    return holder.stack === true
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+    Error.prepareStackTrace = prepareStackTrace
+    looking = false
+  }
+}
+
+/**
+ * Whether Node called, or a hook that Node called to load a module: what tsx,
+ * ts-node or Babel read is the agent's code, not its data. Served from the tape
+ * it would hide every change of that code.
+ */
+function isLoading(sites: readonly NodeJS.CallSite[]): boolean {
+  let nearest = true
+  for (const site of sites) {
+    const file = site.getFileName() ?? ''
+    // The loader holds unpatched functions of fs, which call patched ones.
+    if (file === 'node:fs') continue
+    if (nearest && NODES_OWN.test(file)) return true
+    if (file.startsWith(LOADER)) return isHookCaller(file, site)
+    nearest = false
+  }
+  return false
+}
+
+/** The loader calls hooks from these places; from `_compile` and elsewhere it runs the agent's modules. */
+function isHookCaller(file: string, site: NodeJS.CallSite): boolean {
+  if (file === `${LOADER}customization_hooks`) return true
+  const name = `${site.getFunctionName()} ${site.getMethodName()}`
+  return file === `${LOADER}cjs/loader` && !name.includes('_compile')
+}

@@ -1,0 +1,100 @@
+import dns from 'node:dns'
+import { isIP } from 'node:net'
+import { beforeContact } from '../../outside-contact.js'
+import { currentSession, outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { performCall, promiseCall, startCall } from '../captured-call.js'
+import type { CapturedCall } from '../captured-call.js'
+import { asksNobody } from './dns-arguments.js'
+import { encodeOptions } from '../files/file-arguments.js'
+import { dressLike, replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { plain } from '../result-form.js'
+
+/**
+ * Names and addresses: every question to the resolver goes on tape with its
+ * answer, and on replay the network is not asked.
+ */
+export function patchDns(): Undo {
+  return undoAll([
+    ...patchQuestions(dns, 'dns', withCallback),
+    ...patchQuestions(dns.promises, 'dns.promises', withPromise),
+    ...patchQuestions(dns.Resolver.prototype, 'Resolver', withCallback),
+    ...patchQuestions(dns.promises.Resolver.prototype, 'promises.Resolver', withPromise),
+    patchServers(dns),
+    patchServers(dns.promises),
+    patchServers(Object.getPrototypeOf(dns.Resolver.prototype) as object),
+  ])
+}
+
+type DnsFunction = (...args: unknown[]) => unknown
+
+const QUESTION = /^(?:lookup|lookupService|reverse|resolve(?:[46A-Z].*)?)$/
+
+type Ask = (session: Session, label: string, native: DnsFunction, args: unknown[]) => unknown
+
+function patchQuestions(target: object, prefix: string, ask: Ask): Undo[] {
+  const functions = target as Record<string, DnsFunction>
+  return Object.getOwnPropertyNames(target).flatMap((name) => {
+    const native = QUESTION.test(name) ? functions[name] : undefined
+    if (native === undefined) return []
+    return [replace(target, name, question(`${prefix}.${name}`, name, native, ask))]
+  })
+}
+
+function question(label: string, name: string, native: DnsFunction, ask: Ask): DnsFunction {
+  const patched = function (this: unknown, ...args: unknown[]): unknown {
+    const session = currentSession()
+    if (session === undefined) {
+      beforeContact('dns')
+      return native.apply(this, args)
+    }
+    const isIncomplete = ask === withCallback && typeof args.at(-1) !== 'function'
+    if (isIncomplete || asksNobody(name, args)) return native.apply(this, args)
+    return ask(session, label, patched.bind(this), args)
+  }
+  return dressLike(patched, native)
+}
+
+function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall {
+  return { kind: 'dns', name, title: String(host), input: encodeOptions(rest), form: plain }
+}
+
+/** The answer is what the callback gets after the error: an address and a family, or a list. */
+function withCallback(session: Session, name: string, native: DnsFunction, given: unknown[]) {
+  const args = given.slice(0, -1)
+  // Thrown at once, but only after a question was prepared.
+  if (name.endsWith('.reverse') && isIP(args[0] as string) === 0) {
+    return performCall(session, callOf(name, args), () => native(...given))
+  }
+  const callback = given.at(-1) as (error: unknown, ...answer: unknown[]) => void
+  startCall(
+    session,
+    callOf(name, args),
+    (done) => native(...args, (error: unknown, ...answer: unknown[]) => done(error, answer)),
+    (error, answer) =>
+      error === null ? callback(null, ...(answer as unknown[])) : callback(error),
+  )
+  return {}
+}
+
+function withPromise(session: Session, name: string, native: DnsFunction, args: unknown[]) {
+  return promiseCall(session, callOf(name, args), (done) => {
+    const answer = native(...args) as Promise<unknown>
+    answer.then((value) => done(null, value), done)
+  })
+}
+
+/** Which servers are asked is a fact about the host. */
+function patchServers(target: object): Undo {
+  const native = (target as { getServers: () => string[] }).getServers
+  return replace(
+    target,
+    'getServers',
+    dressLike(function (this: unknown): string[] {
+      const session = currentSession()
+      if (session === undefined) return native.call(this)
+      return session.draw('dns.getServers', () => outsideRuns(() => native.call(this)))
+    }, native),
+  )
+}

@@ -1,0 +1,87 @@
+import type { Session } from '../../sessions/session.js'
+import { outsideRuns } from '../../scope.js'
+
+/** What `fetch` takes first. */
+export type FetchInput = string | URL | Request
+
+export interface CollectedBody {
+  /** Absent when the request has no body. */
+  readonly bytes?: Uint8Array
+  /** What to hand to native fetch instead of the bytes, when it is the same thing in a better form. */
+  readonly native?: string
+  /** The content type the body brings along. */
+  readonly contentType?: string
+}
+
+/**
+ * The bytes a request will send. Strings and buffers are known at once; streams,
+ * blobs and forms are read first, which takes its recorded turn like other work.
+ */
+export function collectBody(
+  session: Session,
+  input: FetchInput,
+  init: RequestInit | undefined,
+  headers: Headers,
+): CollectedBody | Promise<CollectedBody> {
+  const body = init?.body ?? undefined
+  if (body === undefined)
+    return input instanceof Request && input.body !== null ? readBody(session, input.clone()) : {}
+  if (typeof body === 'string')
+    return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
+  if (body instanceof URLSearchParams) {
+    return {
+      bytes: Buffer.from(String(body)),
+      contentType: 'application/x-www-form-urlencoded;charset=UTF-8',
+    }
+  }
+  if (ArrayBuffer.isView(body))
+    return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
+  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body).slice() }
+  const wrapper = outsideRuns(() => new Response(body as never))
+  return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
+}
+
+function readBody(
+  session: Session,
+  source: Request | Response,
+  isForm = false,
+): Promise<CollectedBody> {
+  const contentType = source.headers.get('content-type') ?? undefined
+  return new Promise((resolve, reject) => {
+    session.perform({
+      event: { type: 'work', name: 'fetch.body' },
+      reexecuted: true,
+      start: (operation) => {
+        source.arrayBuffer().then(
+          (buffer) => operation.complete({ type: 'deliver', part: 'fire' }, undefined, { buffer }),
+          (error: unknown) =>
+            operation.complete({ type: 'deliver', part: 'fire' }, undefined, { error }),
+        )
+      },
+      deliver: ({ native }) => {
+        const { buffer, error } = native as { buffer?: ArrayBuffer; error?: unknown }
+        if (buffer === undefined) return reject(error)
+        const collected = {
+          bytes: new Uint8Array(buffer),
+          ...(contentType !== undefined && { contentType }),
+        }
+        resolve(isForm ? withRecordedBoundary(session, collected) : collected)
+      },
+    })
+  })
+}
+
+/** Node draws the multipart boundary at random inside fetch, where no patch reaches: it is swapped for a recorded one. */
+function withRecordedBoundary(
+  session: Session,
+  body: { bytes: Uint8Array; contentType?: string },
+): CollectedBody {
+  const drawn = /boundary=(\S+)/.exec(body.contentType ?? '')?.[1]
+  if (drawn === undefined) return body
+  const boundary = session.draw('FormData boundary', () => drawn)
+  const text = Buffer.from(body.bytes).toString('latin1').replaceAll(drawn, boundary)
+  return {
+    bytes: Buffer.from(text, 'latin1'),
+    contentType: `multipart/form-data; boundary=${boundary}`,
+  }
+}

@@ -1,0 +1,180 @@
+import { EventEmitter } from 'node:events'
+import http2 from 'node:http2'
+import { rebuildError, recordError } from '@retake/tape'
+import { currentSession, outsideRuns } from '../../scope.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { Http2TapeStream } from './http2-stream.js'
+import { replace } from '../patch.js'
+import type { Undo } from '../patch.js'
+
+/**
+ * HTTP/2 clients, taped per stream and never per connection: control frames are
+ * flushed at moments of Node's own choosing, headers and data are not.
+ */
+export function patchHttp2(): Undo {
+  const native = http2.connect
+  return replace(http2, 'connect', (authority: string | URL, options?: any, listener?: any) => {
+    const session = currentSession()
+    const settings = typeof options === 'function' ? {} : (options ?? {})
+    if (session === undefined || settings.createConnection)
+      return native(authority, options, listener)
+    const onConnect = typeof options === 'function' ? options : listener
+    return new Http2TapeSession(session, new URL(authority), onConnect, () =>
+      native(authority, settings),
+    )
+  })
+}
+
+/**
+ * What the agent holds as its HTTP/2 session. Not promised: settings, pings and
+ * flow control are the real connection's affair and are not replayed.
+ */
+export class Http2TapeSession extends EventEmitter {
+  destroyed = false
+  closed = false
+  connecting = true
+  readonly encrypted: boolean
+  readonly alpnProtocol: string
+  readonly type = http2.constants.NGHTTP2_SESSION_CLIENT
+  readonly socket = { remoteAddress: '127.0.0.1', ref() {}, unref() {}, setTimeout() {} }
+  readonly localSettings = {}
+  readonly remoteSettings = {}
+  readonly state = {}
+  readonly #operation: Operation
+  readonly #streams = new Set<Http2TapeStream>()
+  #real: http2.ClientHttp2Session | undefined
+  #closeEmitted = false
+
+  constructor(
+    readonly session: Session,
+    readonly authority: URL,
+    onConnect: ((session: unknown, socket: unknown) => void) | undefined,
+    connect: () => http2.ClientHttp2Session,
+  ) {
+    super()
+    this.encrypted = authority.protocol === 'https:'
+    this.alpnProtocol = this.encrypted ? 'h2' : 'h2c'
+    if (onConnect) this.once('connect', onConnect)
+    this.#operation = session.perform({
+      event: {
+        type: 'socket',
+        kind: this.encrypted ? 'tls' : 'tcp',
+        host: authority.hostname,
+        port: Number(authority.port || (this.encrypted ? 443 : 80)),
+      },
+      start: (operation) => this.#attach(operation, connect()),
+      deliver: (delivery) => this.#deliver(delivery),
+    })
+  }
+
+  get originSet(): string[] {
+    return [this.authority.origin]
+  }
+
+  request(
+    headers: http2.OutgoingHttpHeaders = {},
+    options: http2.ClientSessionRequestOptions = {},
+  ): Http2TapeStream {
+    if (this.destroyed)
+      throw sessionError('ERR_HTTP2_INVALID_SESSION', 'The session has been destroyed')
+    if (this.closed)
+      throw sessionError(
+        'ERR_HTTP2_GOAWAY_SESSION',
+        'New streams cannot be created after receiving a GOAWAY',
+      )
+    const stream = new Http2TapeStream(this, headers, options, () =>
+      this.#real?.request(headers, options),
+    )
+    this.#streams.add(stream)
+    stream.once('close', () => {
+      this.#streams.delete(stream)
+      this.#closeWhenIdle()
+    })
+    return stream
+  }
+
+  close(callback?: () => void): void {
+    if (callback) this.once('close', callback)
+    this.closed = true
+    this.#closeWhenIdle()
+  }
+
+  destroy(error?: Error): void {
+    if (this.destroyed) return
+    this.destroyed = true
+    this.closed = true
+    for (const stream of this.#streams) stream.destroy(error)
+    if (error) process.nextTick(() => this.emit('error', error))
+    this.#emitClose()
+  }
+
+  ref(): void {
+    this.#real?.ref()
+  }
+
+  unref(): void {
+    this.#real?.unref()
+  }
+
+  setTimeout(): this {
+    return this
+  }
+
+  settings(_settings: unknown, callback?: (error: null) => void): void {
+    if (callback) process.nextTick(callback, null)
+  }
+
+  ping(): boolean {
+    return false
+  }
+
+  goaway(): void {}
+
+  setLocalWindowSize(): void {}
+
+  #attach(operation: Operation, real: http2.ClientHttp2Session): void {
+    this.#real = real
+    real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
+    real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
+    real.on('error', (error) =>
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      ),
+    )
+  }
+
+  #deliver({ event, native }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.part === 'connect') {
+      this.connecting = false
+      this.emit('connect', this, this.socket)
+    } else if (event.part === 'close') {
+      this.destroyed = true
+      this.closed = true
+      this.#emitClose()
+    } else if (event.part === 'error' && event.error) {
+      this.emit('error', native ?? rebuildError(event.error))
+    }
+  }
+
+  #closeWhenIdle(): void {
+    if (this.closed && this.#streams.size === 0) this.#emitClose()
+  }
+
+  #emitClose(): void {
+    if (this.#closeEmitted) return
+    this.#closeEmitted = true
+    this.destroyed = true
+    this.#operation.close()
+    outsideRuns(() => {
+      this.#real?.on('error', () => {})
+      this.#real?.close()
+    })
+    process.nextTick(() => this.emit('close'))
+  }
+}
+
+const sessionError = (code: string, message: string): Error =>
+  Object.assign(new Error(message), { code })

@@ -1,0 +1,86 @@
+import net from 'node:net'
+import tls from 'node:tls'
+import { beforeContact } from '../../outside-contact.js'
+import { currentSession } from '../../scope.js'
+import { replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { TapeConnection } from './tape-connection.js'
+import type { Target } from './tape-connection.js'
+
+/**
+ * Every outgoing connection that is not seen at a higher seam: `http`, `https`,
+ * `ws`, the npm package undici, database clients. `net.connect` and the HTTP
+ * agents all come through `Socket.prototype.connect`.
+ */
+export function patchSockets(): Undo {
+  return undoAll([patchConnect(), patchTls()])
+}
+
+/** net's own way to read its many argument forms. */
+type NormalizeArgs = (
+  args: unknown[],
+) => [options: net.NetConnectOpts & { timeout?: number }, callback: (() => void) | null]
+const normalizeArgs = (net as unknown as { _normalizeArgs: NormalizeArgs })._normalizeArgs
+
+function patchConnect(): Undo {
+  const native = net.Socket.prototype.connect as (...args: unknown[]) => net.Socket
+  return replace(net.Socket.prototype, 'connect', function (this: net.Socket, ...args: unknown[]) {
+    const session = currentSession()
+    if (session === undefined) {
+      beforeContact('socket')
+      return native.apply(this, args)
+    }
+    // net.connect hands its arguments on already normalised, as one array.
+    const [options, callback] = Array.isArray(args[0])
+      ? (args[0] as ReturnType<NormalizeArgs>)
+      : normalizeArgs(args)
+    if (callback) this.once('connect', callback)
+    new TapeConnection(session, this, targetOf('tcp', options), () => net.connect(options))
+    return this
+  })
+}
+
+function patchTls(): Undo {
+  const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
+  return replace(tls, 'connect', (...args: unknown[]) => {
+    const session = currentSession()
+    if (session === undefined) return native(...args)
+    const [normalized, callback] = normalizeArgs(args)
+    const options: tls.ConnectionOptions = {
+      ...normalized,
+      ...(isObject(args[1]) && args[1]),
+      ...(isObject(args[2]) && args[2]),
+    }
+    const socket = new net.Socket()
+    if (callback) socket.once('secureConnect', callback)
+    const under = options.socket && TapeConnection.of(options.socket as net.Socket)
+    const target = targetOf('tls', under ? { ...under.target, ...options } : options)
+    new TapeConnection(session, socket, target, () =>
+      native({ ...withoutHttp2(options), ...(under && { socket: under.handOver() }) }),
+    )
+    return socket
+  })
+}
+
+/** A client that brings its own HTTP/2 is asked to speak HTTP/1.1, which can be read and compared. */
+function withoutHttp2(options: tls.ConnectionOptions): tls.ConnectionOptions {
+  const offered = options.ALPNProtocols
+  if (!Array.isArray(offered) || !offered.includes('h2')) return options
+  return {
+    ...options,
+    ALPNProtocols: (offered as string[]).filter((protocol) => protocol !== 'h2'),
+  }
+}
+
+function targetOf(kind: 'tcp' | 'tls', options: Record<string, any>): Target {
+  if (options['path'] !== undefined && options['port'] === undefined) {
+    return { kind: kind === 'tls' ? 'tls' : 'pipe', path: String(options['path']) }
+  }
+  return {
+    kind,
+    host: String(options['host'] ?? options['hostname'] ?? options['servername'] ?? 'localhost'),
+    port: Number(options['port'] ?? 0),
+  }
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

@@ -1,0 +1,365 @@
+import net from 'node:net'
+import type tls from 'node:tls'
+import { fromWire, Http1Scanner, rebuildError, recordError, toWire } from '@retake/tape'
+import type { Http1Request } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { maskHeaders, maskUrl } from '../../headers.js'
+import { natives } from '../../natives.js'
+import { currentSession, outsideRuns } from '../../scope.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { TapeTimer } from '../timers.js'
+import { WrittenBytes } from '../written-bytes.js'
+
+export interface Target {
+  readonly kind: 'tcp' | 'tls' | 'pipe'
+  readonly host?: string
+  readonly port?: number
+  readonly path?: string
+}
+
+const { setTimeout: setNativeTimeout } = net.Socket.prototype
+const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.call(socket, 0)
+
+type WriteDone = (error?: Error | null) => void
+
+/** Bytes of an unfinished request leave at the latest after this long. */
+const HOLD_MS = 20
+
+/**
+ * One connection of the agent. The agent holds an ordinary `net.Socket` whose
+ * stream methods are replaced: what it writes is read as HTTP/1.1 and becomes
+ * `request` events, or passes as opaque bytes; what it reads comes through the
+ * gate. While recording a real socket stands behind it, on replay nothing does.
+ *
+ * Writes are not part of the total order, only completed requests are; answers
+ * are held back until as much was written as when they were recorded.
+ */
+export class TapeConnection {
+  static readonly #adopted = new WeakMap<net.Socket, TapeConnection>()
+
+  readonly #operation: Operation
+  readonly #requests: Http1Scanner<'request'>
+  readonly #responses = new Http1Scanner('response', {
+    maskValuesOf: ['set-cookie'],
+    onMasked: (value) => this.session.secrets.hide(value),
+    dropBodies: true,
+  })
+  readonly #opaque: WrittenBytes
+  #isHttp = true
+  #requestCount = 0
+  #held: Uint8Array[] = []
+  #heldTimer: NodeJS.Timeout | undefined
+  #real: net.Socket | undefined
+  readonly #waitingForConnect: (() => void)[] = []
+  #idleTimer: TapeTimer | undefined
+
+  constructor(
+    readonly session: Session,
+    readonly socket: net.Socket,
+    readonly target: Target,
+    /** Makes the real counterpart; never called on replay. */
+    connect: () => net.Socket,
+  ) {
+    TapeConnection.#adopted.set(socket, this)
+    this.#requests = new Http1Scanner('request')
+    this.#opaque = new WrittenBytes(session)
+    this.#shadow(socket)
+    this.#operation = session.perform({
+      event: { type: 'socket', ...target },
+      start: (operation) => this.#attach(operation, connect()),
+      deliver: (delivery) => this.#deliver(delivery),
+      stamp: () => this.#stamp(),
+    })
+  }
+
+  static of(socket: net.Socket): TapeConnection | undefined {
+    return TapeConnection.#adopted.get(socket)
+  }
+
+  /** TLS starts on top of this connection: its real socket now belongs to the new one. */
+  handOver(): net.Socket | undefined {
+    const real = this.#real
+    real?.removeAllListeners()
+    this.#real = undefined
+    this.#operation.close()
+    return real
+  }
+
+  // ── the real side ─────────────────────────────────────────────────────────
+
+  #attach(operation: Operation, real: net.Socket): void {
+    this.#real = real
+    real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
+      operation.complete({
+        type: 'deliver',
+        part: 'connect',
+        value: toWire(connectionFacts(real)),
+      }),
+    )
+    real.on('data', (data: Buffer) => {
+      const masked = new Uint8Array(data)
+      if (this.#isHttp && !this.#responses.upgraded) this.#responses.push(masked)
+      operation.complete({ type: 'deliver', part: 'chunk' }, masked, data)
+    })
+    real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
+    real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
+    real.on('error', (error) =>
+      operation.complete(
+        { type: 'deliver', part: 'error', error: recordError(error) },
+        undefined,
+        error,
+      ),
+    )
+  }
+
+  #send(bytes: Uint8Array): void {
+    outsideRuns(() => this.#real?.write(bytes))
+  }
+
+  // ── what the agent writes ─────────────────────────────────────────────────
+
+  #write(chunk: Uint8Array, done: WriteDone): void {
+    this.#noteForeignRun()
+    if (this.#isHttp && !this.#requests.upgraded) this.#writeHttp(chunk)
+    else this.#writeOpaque(chunk)
+    this.#touch()
+    this.session.proceed()
+    done()
+  }
+
+  #writeHttp(chunk: Uint8Array): void {
+    const messages = this.#requests.push(chunk)
+    if (this.#requests.notHttp || this.#requests.failure !== undefined) {
+      this.#isHttp = false
+      const early = this.#held
+      this.#held = []
+      for (const bytes of [...early, chunk]) this.#writeOpaque(bytes)
+      return
+    }
+    this.#held.push(chunk)
+    for (const message of messages) this.#recordRequest(message)
+    if (messages.length > 0 || !this.#requests.idle) this.#releaseSoon(this.#requests.idle)
+  }
+
+  /** Held bytes go out once their request is on the tape, or when it takes its time to finish. */
+  #releaseSoon(isComplete: boolean): void {
+    if (this.session.replaying) {
+      this.#held = []
+      return
+    }
+    if (isComplete) return this.#release()
+    this.#heldTimer ??= natives.setTimeout(() => this.#release(), HOLD_MS)
+  }
+
+  #release(): void {
+    natives.clearTimeout(this.#heldTimer)
+    this.#heldTimer = undefined
+    const held = this.#held
+    this.#held = []
+    for (const bytes of held) this.#send(bytes)
+  }
+
+  #recordRequest(message: Http1Request): void {
+    this.#requestCount += 1
+    this.#responses.expect(message.method)
+    const site = callSite()
+    const operation = this.session.perform({
+      event: {
+        type: 'request',
+        seam: 'http',
+        method: message.method,
+        url: this.session.secrets.text(maskUrl(this.#urlOf(message))),
+        headers: maskHeaders(this.session, message.headers),
+        socket: this.#operation.id,
+        ...(site !== undefined && { site }),
+      },
+      body: message.body,
+      durable: true,
+      start: () => {},
+      deliver: () => {},
+    })
+    operation.close()
+  }
+
+  #urlOf(message: Http1Request): string {
+    if (/^https?:/.test(message.target)) return message.target
+    const host = message.headers.find(([name]) => name.toLowerCase() === 'host')?.[1]
+    const scheme = this.target.kind === 'tls' ? 'https' : 'http'
+    return `${scheme}://${host ?? `${this.target.host}:${this.target.port}`}${message.target}`
+  }
+
+  #writeOpaque(chunk: Uint8Array): void {
+    this.#opaque.add(chunk)
+    this.#send(chunk)
+  }
+
+  #stamp(): { written: number; digest: string } {
+    const { written, digest } = this.#opaque.stamp()
+    return { written: this.#requestCount + written, digest }
+  }
+
+  /** Pools of other libraries may hand one run's connection to another: that request is on the wrong tape. */
+  #noteForeignRun(): void {
+    const current = currentSession()
+    if (current === undefined || current === this.session) return
+    current.note({
+      kind: 'boundary',
+      name: 'shared connection',
+      text: `a connection to ${this.target.host}:${this.target.port} was opened by another run; use one client per run`,
+    })
+  }
+
+  // ── what the agent reads ──────────────────────────────────────────────────
+
+  #deliver({ event, body, native }: Delivery): void {
+    if (event.type !== 'deliver') return
+    const { socket } = this
+    switch (event.part) {
+      case 'connect':
+        return this.#connected(fromWire(event.value) as Record<string, unknown>)
+      case 'chunk':
+        this.#touch()
+        if (this.session.replaying && this.#isHttp && !this.#responses.upgraded)
+          this.#responses.push(new Uint8Array(body))
+        if (this.#responses.upgraded) this.#requests.upgrade()
+        socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
+        return
+      case 'end':
+        socket.push(null)
+        return
+      case 'close':
+        this.#operation.close()
+        socket.destroy()
+        return
+      case 'error':
+        this.#operation.close()
+        socket.destroy((native ?? (event.error && rebuildError(event.error))) as Error)
+        return
+    }
+  }
+
+  #connected(facts: Record<string, unknown>): void {
+    const { socket } = this
+    define(socket, 'connecting', false)
+    for (const [name, value] of Object.entries(facts)) define(socket, name, value)
+    socket.emit('connect')
+    if (this.target.kind === 'tls') {
+      socket.emit('secure')
+      socket.emit('secureConnect')
+    }
+    socket.emit('ready')
+    for (const run of this.#waitingForConnect.splice(0)) run()
+  }
+
+  // ── the socket the agent holds ────────────────────────────────────────────
+
+  #shadow(socket: net.Socket): void {
+    const whenConnected = (run: () => void): void => {
+      if (socket.connecting) this.#waitingForConnect.push(run)
+      else run()
+    }
+    // Set before the connection was taken over: Node's own timer would run beside the tape.
+    const early = (socket as { timeout?: number }).timeout
+    if (early) clearNativeTimeout(socket)
+    define(socket, 'connecting', true)
+    const isTls = this.target.kind === 'tls'
+    const methods: Record<string, unknown> = {
+      _read: () => {},
+      _write: (chunk: Buffer, encoding: BufferEncoding, done: WriteDone) =>
+        whenConnected(() =>
+          this.#write(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, done),
+        ),
+      _writev: null,
+      _final: (done: WriteDone) =>
+        whenConnected(() => {
+          outsideRuns(() => this.#real?.end())
+          done()
+        }),
+      _destroy: (error: Error | null, done: WriteDone) => this.#destroy(error, done),
+      setTimeout: (ms: number, callback?: () => void) => this.#setIdleTimeout(ms, callback),
+      ref: () => (this.#real?.ref(), socket),
+      unref: () => (this.#real?.unref(), socket),
+      setNoDelay: () => socket,
+      setKeepAlive: () => socket,
+      address: () => ({}),
+      ...(isTls && TLS_FACADE),
+    }
+    for (const [name, value] of Object.entries(methods)) define(socket, name, value)
+    defineGetter(socket, 'pending', () => socket.connecting)
+    defineGetter(socket, 'bytesWritten', () => this.#requestCount + this.#opaque.count)
+    if (early) this.#setIdleTimeout(early)
+  }
+
+  #destroy(error: Error | null, done: WriteDone): void {
+    this.#operation.close()
+    this.#idleTimer?.stop()
+    natives.clearTimeout(this.#heldTimer)
+    outsideRuns(() => {
+      this.#real?.on('error', () => {})
+      this.#real?.destroy()
+    })
+    define(this.socket, 'connecting', false)
+    done(error)
+    process.nextTick(() => this.socket.emit('close', error !== null))
+  }
+
+  #setIdleTimeout(ms: number, callback?: () => void): net.Socket {
+    const { socket } = this
+    this.#idleTimer?.stop()
+    this.#idleTimer = undefined
+    define(socket, 'timeout', ms)
+    if (callback) {
+      if (ms > 0) socket.once('timeout', callback)
+      else socket.removeListener('timeout', callback)
+    }
+    if (ms > 0) {
+      this.#idleTimer = new TapeTimer('timeout', Math.trunc(ms), () => socket.emit('timeout'), [])
+      this.#idleTimer.unref()
+    }
+    return socket
+  }
+
+  /** Traffic starts the idle timer anew. */
+  #touch(): void {
+    this.#idleTimer?.refresh()
+  }
+}
+
+/** What programs read off a connected socket. */
+function connectionFacts(real: net.Socket): Record<string, unknown> {
+  const secure = real as Partial<tls.TLSSocket>
+  return {
+    remoteAddress: real.remoteAddress,
+    remotePort: real.remotePort,
+    remoteFamily: real.remoteFamily,
+    localAddress: real.localAddress,
+    localPort: real.localPort,
+    ...(secure.encrypted === true && {
+      alpnProtocol: secure.alpnProtocol,
+      authorized: secure.authorized,
+    }),
+  }
+}
+
+/** Methods of a TLS socket that clients call; they tell nothing that is captured. */
+const TLS_FACADE = {
+  encrypted: true,
+  authorized: false,
+  alpnProtocol: false,
+  getPeerCertificate: () => ({}),
+  getSession: () => undefined,
+  isSessionReused: () => false,
+  getProtocol: () => 'TLSv1.3',
+  getCipher: () => ({}),
+  setServername: () => {},
+  getTLSTicket: () => undefined,
+  getEphemeralKeyInfo: () => ({}),
+}
+
+function define(target: object, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, writable: true, configurable: true })
+}
+
+function defineGetter(target: object, key: string, get: () => unknown): void {
+  Object.defineProperty(target, key, { get, configurable: true })
+}

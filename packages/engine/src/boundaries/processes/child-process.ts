@@ -1,0 +1,197 @@
+import childProcess, { ChildProcess } from 'node:child_process'
+import { promisify } from 'node:util'
+import { decodeBody, encodeBody } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { beforeContact } from '../../outside-contact.js'
+import { currentSession } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { commandLine, describeCommand } from './command-line.js'
+import { dressLike, replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { TapeChild } from './tape-child.js'
+import { TapeTimer } from '../timers.js'
+
+/**
+ * Child processes in every form. All asynchronous ones come through
+ * `ChildProcess.prototype.spawn`; on replay no process is started.
+ */
+export function patchChildProcess(): Undo {
+  return undoAll([patchSpawn(), patchTimeouts(), patchSync()])
+}
+
+function patchSpawn(): Undo {
+  const native = ChildProcess.prototype as unknown as { spawn(options: unknown): number }
+  const nativeSpawn = native.spawn
+  return replace(native, 'spawn', function (this: ChildProcess, options: any) {
+    const session = currentSession()
+    const start = (child: ChildProcess, how: unknown): number => {
+      beforeContact('process')
+      return nativeSpawn.call(child, how)
+    }
+    if (session === undefined) return start(this, options)
+    new TapeChild(session, this, options, start)
+    return 0
+  })
+}
+
+/** Node's own `timeout` option uses a timer that no patch can see; ours does the same through the gate. */
+function patchTimeouts(): Undo {
+  const { execFile, spawn } = childProcess
+  const withTimeout =
+    (native: (...args: any[]) => ChildProcess) =>
+    (...args: any[]): ChildProcess => {
+      const at = args.findIndex(
+        (arg) => typeof arg === 'object' && arg !== null && !Array.isArray(arg),
+      )
+      const options = args[at] as { timeout?: number; killSignal?: NodeJS.Signals } | undefined
+      if (currentSession() === undefined || !options?.timeout) return native(...args)
+      const child = native(...args.toSpliced(at, 1, { ...options, timeout: 0 }))
+      const timer = new TapeTimer(
+        'timeout',
+        options.timeout,
+        () => child.kill(options.killSignal ?? 'SIGTERM'),
+        [],
+      )
+      child.once('exit', () => timer.stop())
+      child.once('error', () => timer.stop())
+      return child
+    }
+  const patchedExecFile = dressLike(withTimeout(execFile as never), execFile)
+  Object.defineProperty(patchedExecFile, promisify.custom, {
+    value: (...args: unknown[]) => promiseOfExecFile(patchedExecFile, args),
+  })
+  return undoAll([
+    replace(childProcess, 'execFile', patchedExecFile),
+    replace(childProcess, 'spawn', dressLike(withTimeout(spawn as never), spawn)),
+  ])
+}
+
+/** What `promisify(execFile)` gives: a promise that also has the child. */
+function promiseOfExecFile(
+  execFile: (...args: any[]) => ChildProcess,
+  args: unknown[],
+): Promise<unknown> {
+  let child: ChildProcess | undefined
+  const promise = new Promise((resolve, reject) => {
+    child = execFile(...args, (error: Error | null, stdout: unknown, stderr: unknown) => {
+      if (error) reject(Object.assign(error, { stdout, stderr }))
+      else resolve({ stdout, stderr })
+    })
+  })
+  return Object.assign(promise, { child })
+}
+
+interface SyncResult {
+  pid: number
+  output: unknown[]
+  stdout: any
+  stderr: any
+  status: number | null
+  signal: string | null
+  error?: Error
+}
+
+function patchSync(): Undo {
+  const { execFileSync, execSync, spawnSync } = childProcess
+  return undoAll([
+    replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      const { args, options } = splitArguments(rest)
+      return session
+        ? capturedSpawnSync(session, spawnSync, file, args, options)
+        : (spawnSync as Function)(file, ...rest)
+    }),
+    replace(childProcess, 'execFileSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      if (session === undefined) return (execFileSync as Function)(file, ...rest)
+      const { args, options } = splitArguments(rest)
+      return outputOf(
+        capturedSpawnSync(session, spawnSync, file, args, options),
+        options,
+        [options.argv0 ?? file, ...args].join(' '),
+      )
+    }),
+    replace(childProcess, 'execSync', (command: string, options: any = {}) => {
+      const session = currentSession()
+      if (session === undefined) return execSync(command, options)
+      const shell = { ...options, shell: options.shell ?? true }
+      return outputOf(capturedSpawnSync(session, spawnSync, command, [], shell), options, command)
+    }),
+  ])
+}
+
+function splitArguments(rest: any[]): { args: string[]; options: any } {
+  const args = Array.isArray(rest[0]) ? rest[0] : []
+  const options = (Array.isArray(rest[0]) || rest[0] === undefined ? rest[1] : rest[0]) ?? {}
+  return { args, options }
+}
+
+function capturedSpawnSync(
+  session: Session,
+  native: Function,
+  file: string,
+  args: string[],
+  options: any,
+): SyncResult {
+  const inherited = inheritedPipes(options.stdio)
+  const site = callSite()
+  const delivery = session.performSync({
+    event: {
+      type: 'call',
+      kind: 'process',
+      name: 'spawnSync',
+      title: session.secrets.text(commandLine(file, args)),
+      as: 'json',
+      sync: true,
+      ...(site !== undefined && { site }),
+    },
+    body: encodeBody(describeCommand(file, args, options)).body,
+    durable: true,
+    run: () => {
+      const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
+      const result = native(file, args, { ...options, stdio }) as SyncResult
+      const { as, body } = encodeBody(result)
+      return { event: { type: 'result', as }, body, native: result }
+    },
+  })
+  const { event, body, native: live } = delivery
+  const result = (live ??
+    (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
+  for (const pipe of inherited) showInherited(result, pipe)
+  return result
+}
+
+/** Which of stdout (1) and stderr (2) the child would share with us: their bytes must be captured instead. */
+function inheritedPipes(stdio: unknown): Set<1 | 2> {
+  const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
+  const inherited = new Set<1 | 2>()
+  for (const pipe of [1, 2] as const) {
+    if (Array.isArray(stdio) ? shares(stdio[pipe], pipe) : stdio === 'inherit') inherited.add(pipe)
+  }
+  return inherited
+}
+
+function pipesFor(stdio: unknown, inherited: ReadonlySet<number>): unknown[] {
+  const list = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
+  for (const pipe of inherited) list[pipe] = 'pipe'
+  return list
+}
+
+function showInherited(result: SyncResult, pipe: 1 | 2): void {
+  const name = pipe === 1 ? 'stdout' : 'stderr'
+  const bytes: unknown = result[name]
+  if (bytes instanceof Uint8Array || typeof bytes === 'string') process[name].write(bytes)
+  result[name] = null
+  if (Array.isArray(result.output)) result.output[pipe] = null
+}
+
+/** `execSync` and `execFileSync`: the output, or an error that carries the whole result. */
+function outputOf(result: SyncResult, options: { stdio?: unknown }, command: string): unknown {
+  if (options.stdio === undefined && result.stderr?.length > 0) process.stderr.write(result.stderr)
+  if (result.error) throw Object.assign(result.error, result)
+  if (result.status !== 0) {
+    const detail = result.stderr?.length > 0 ? `\n${String(result.stderr)}` : ''
+    throw Object.assign(new Error(`Command failed: ${command}${detail}`), result)
+  }
+  return result.stdout
+}

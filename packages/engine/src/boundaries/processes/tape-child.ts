@@ -1,0 +1,267 @@
+import { ChildProcess } from 'node:child_process'
+import { Readable, Writable } from 'node:stream'
+import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { natives } from '../../natives.js'
+import { outsideRuns } from '../../scope.js'
+import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { commandLine, describeCommand } from './command-line.js'
+import { WrittenBytes } from '../written-bytes.js'
+
+interface SpawnOptions {
+  readonly file: string
+  readonly args?: readonly string[]
+  readonly cwd?: string
+  readonly stdio?: unknown
+  readonly serialization?: string
+}
+
+type Done = (error?: Error | null) => void
+
+/**
+ * Stands in for the process behind the `ChildProcess` that the agent holds: the
+ * real one runs beside it while recording, on replay there is none. Its output,
+ * messages and end come through the gate; what the agent writes to it is compared
+ * by digest. Output that a child would print to our terminal is captured too.
+ */
+export class TapeChild {
+  readonly #operation: Operation
+  readonly #written: WrittenBytes
+  readonly #stdio: string[]
+  readonly #real: ChildProcess | undefined
+
+  constructor(
+    readonly session: Session,
+    readonly child: ChildProcess,
+    options: SpawnOptions,
+    spawn: (real: ChildProcess, options: SpawnOptions) => void,
+  ) {
+    this.#written = new WrittenBytes(session)
+    this.#stdio = stdioKinds(options.stdio)
+    const args = options.args ?? []
+    const site = callSite()
+    let real: ChildProcess | undefined
+    this.#operation = session.perform({
+      event: {
+        type: 'call',
+        kind: 'process',
+        name: 'spawn',
+        title: session.secrets.text(commandLine(options.file, args.slice(1))),
+        as: 'json',
+        ...(site !== undefined && { site }),
+      },
+      body: encodeBody(describeCommand(options.file, args.slice(1), options)).body,
+      durable: true,
+      start: (operation) => (real = this.#startReal(operation, options, spawn)),
+      deliver: (delivery) => this.#deliver(delivery),
+      stamp: () => this.#written.stamp(),
+    })
+    this.#real = real
+    const pid = session.draw('ChildProcess.pid', () => real?.pid ?? null)
+    define(child, {
+      pid: pid ?? undefined,
+      spawnfile: options.file,
+      spawnargs: args,
+      exitCode: null,
+      signalCode: null,
+    })
+    this.#buildPipes()
+    this.#buildMethods()
+  }
+
+  // ── the real process ──────────────────────────────────────────────────────
+
+  #startReal(
+    operation: Operation,
+    options: SpawnOptions,
+    spawn: (real: ChildProcess, options: SpawnOptions) => void,
+  ): ChildProcess {
+    const real = new (ChildProcess as unknown as new () => ChildProcess)()
+    const part = (name: string, value?: unknown): void =>
+      operation.complete({
+        type: 'deliver',
+        part: name,
+        ...(value !== undefined && { value: toWire(value) }),
+      })
+    const fail = (name: string) => (error: Error) =>
+      operation.complete(
+        { type: 'deliver', part: name, error: recordError(error) },
+        undefined,
+        error,
+      )
+    real.on('spawn', () => part('spawn'))
+    real.on('error', fail('error'))
+    real.on('exit', (code, signal) => part('exit', [code, signal]))
+    real.on('close', (code, signal) => part('close', [code, signal]))
+    real.on('message', (message) => part('message', message))
+    real.on('disconnect', () => part('disconnect'))
+    spawn(real, { ...options, stdio: this.#realStdio(options.stdio) })
+    real.stdin?.on('error', fail('stdin-error'))
+    for (const pipe of [1, 2] as const) {
+      const stream = pipe === 1 ? real.stdout : real.stderr
+      stream?.on('data', (data: Buffer) =>
+        operation.complete({ type: 'deliver', part: 'chunk', pipe }, data),
+      )
+      stream?.on('end', () => operation.complete({ type: 'deliver', part: 'end', pipe }))
+    }
+    return real
+  }
+
+  /** Pipes in place of an inherited stdout and stderr; the rest as asked. */
+  #realStdio(asked: unknown): unknown {
+    if (!this.#stdio.some((kind, pipe) => kind === 'inherit' && pipe > 0)) return asked
+    const list = Array.isArray(asked) ? [...asked] : this.#stdio.slice(0, 3)
+    for (const pipe of [1, 2]) if (this.#stdio[pipe] === 'inherit') list[pipe] = 'pipe'
+    return list
+  }
+
+  // ── what reaches the agent ────────────────────────────────────────────────
+
+  #deliver({ event, body, native }: Delivery): void {
+    if (event.type !== 'deliver') return
+    const { child } = this
+    const value = fromWire(event.value)
+    const error = (native ?? (event.error && rebuildError(event.error))) as Error
+    switch (event.part) {
+      case 'chunk':
+        return this.#chunk(event.pipe as 1 | 2, Buffer.from(body))
+      case 'end':
+        this.#readable(event.pipe as 1 | 2)?.push(null)
+        return
+      case 'spawn':
+        child.emit('spawn')
+        return
+      case 'message':
+        child.emit('message', value, undefined)
+        return
+      case 'disconnect':
+        define(child, { connected: false })
+        child.emit('disconnect')
+        return
+      case 'exit': {
+        const [exitCode, signalCode] = value as [number | null, string | null]
+        define(child, { exitCode, signalCode })
+        child.emit('exit', exitCode, signalCode as NodeJS.Signals | null)
+        return
+      }
+      case 'close':
+        this.#operation.close()
+        child.emit('close', ...(value as [number, NodeJS.Signals]))
+        return
+      case 'stdin-error':
+        child.stdin?.destroy(error)
+        return
+      case 'error':
+        child.emit('error', error)
+        return
+    }
+  }
+
+  #readable(pipe: 1 | 2): Readable | null {
+    return pipe === 1 ? this.child.stdout : this.child.stderr
+  }
+
+  #chunk(pipe: 1 | 2, bytes: Buffer): void {
+    if (this.#stdio[pipe] !== 'inherit') this.#readable(pipe)?.push(bytes)
+    else if (pipe === 1) natives.stdoutWrite(bytes)
+    else natives.stderrWrite(bytes)
+  }
+
+  // ── the child the agent holds ─────────────────────────────────────────────
+
+  #buildPipes(): void {
+    const stdin = this.#stdio[0] === 'pipe' ? this.#makeStdin() : null
+    const [stdout, stderr] = ([1, 2] as const).map((pipe) =>
+      this.#stdio[pipe] === 'pipe' ? makeReadable() : null,
+    )
+    define(this.child, { stdin, stdout, stderr, stdio: [stdin, stdout, stderr] })
+  }
+
+  #makeStdin(): Writable {
+    const stdin = new Writable({
+      write: (chunk: Buffer, _encoding, done: Done) => {
+        this.#written.add(chunk)
+        this.#kick()
+        outsideRuns(() => this.#real?.stdin?.write(chunk))
+        done()
+      },
+      final: (done: Done) => {
+        outsideRuns(() => this.#real?.stdin?.end())
+        done()
+      },
+    })
+    return Object.assign(stdin, { ref: () => stdin, unref: () => stdin })
+  }
+
+  #buildMethods(): void {
+    const { child, session } = this
+    const real = this.#real
+    define(child, {
+      kill: (signal?: NodeJS.Signals | number) => {
+        const sent = session.draw(
+          'ChildProcess.kill',
+          () => outsideRuns(() => real?.kill(signal)) ?? false,
+        )
+        if (sent) define(child, { killed: true })
+        return sent
+      },
+      ref: () => real?.ref(),
+      unref: () => real?.unref(),
+    })
+    if (!this.#stdio.includes('ipc')) return
+    define(child, {
+      connected: true,
+      channel: { ref: () => {}, unref: () => {} },
+      send: (message: unknown, ...rest: unknown[]) => {
+        this.#written.add(encodeBody(message).body)
+        this.#kick()
+        outsideRuns(() => real?.send(message as never))
+        const done = rest.findLast((argument) => typeof argument === 'function') as Done | undefined
+        if (done) process.nextTick(done, null)
+        return true
+      },
+      disconnect: () => {
+        define(child, { connected: false })
+        outsideRuns(() => real?.connected && real.disconnect())
+      },
+    })
+  }
+
+  /** An answer may have been waiting for what was just written. */
+  #kick(): void {
+    this.session.proceed()
+  }
+}
+
+function makeReadable(): Readable {
+  const readable = new Readable({ read: () => {} })
+  return Object.assign(readable, { ref: () => readable, unref: () => readable })
+}
+
+/** The first three entries (and an IPC channel) as `pipe`, `ignore`, `inherit`, `ipc` or `other`. */
+function stdioKinds(stdio: unknown): string[] {
+  const list = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio]
+  return Array.from({ length: Math.max(3, list.length) }, (_, pipe): string => {
+    const entry: unknown = list[pipe] ?? (pipe < 3 ? 'pipe' : 'ignore')
+    if (entry === 'overlapped') return 'pipe'
+    if (typeof entry === 'string') return entry
+    if (
+      entry === pipe ||
+      (pipe === 1 && entry === process.stdout) ||
+      (pipe === 2 && entry === process.stderr)
+    )
+      return 'inherit'
+    return 'other'
+  })
+}
+
+function define(target: object, values: Record<string, unknown>): void {
+  for (const [key, value] of Object.entries(values)) {
+    Object.defineProperty(target, key, {
+      value,
+      writable: true,
+      configurable: true,
+      enumerable: true,
+    })
+  }
+}
