@@ -42,7 +42,8 @@ function callTool(
   options: ToolOptions,
 ): Promise<unknown> {
   const site = callSite()
-  const { as, body } = encodeBody(args.length === 1 ? args[0] : args)
+  // A lone array stays wrapped: `f([1, 2])` is not `f(1, 2)`.
+  const { as, body } = encodeBody(args.length === 1 && !Array.isArray(args[0]) ? args[0] : args)
   return new Promise((resolve, reject) => {
     const operation = session.perform({
       event: { type: 'call', kind: 'tool', name, as, ...(site !== undefined && { site }) },
