@@ -5,6 +5,8 @@ import { benchRun, EVENTS_PER_STEP, stepMaker } from './measure/recorded-step.mj
 import { median } from './measure/statistics.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
+const WARM_UP = 20
+
 /**
  * What recording one agent step costs against the least that could make the
  * same bytes durable at the same three points.
@@ -21,21 +23,24 @@ export function measure({ quick }) {
     const floor = openSync(join(folder, 'floor'), 'w')
     const tape = openSync(tapePath, 'r')
     const nextStep = stepMaker()
-    const times = { recorded: [], floor: [], unsynced: [] }
+    const times = { recorded: [], floor: [] }
     const syncsBefore = writer.syncs
     let bytes = 0
-    for (let round = -20; round < rounds; round++) {
-      const parts = nextStep(1 + (round + 20) * EVENTS_PER_STEP)
+    let pieces = []
+    for (let round = -WARM_UP; round < rounds; round++) {
+      const parts = nextStep(1 + (round + WARM_UP) * EVENTS_PER_STEP)
       const start = statSync(tapePath).size
+      // In turns: the floor writes the bytes of this step after it, or of the last one before.
+      const before = round % 2 === 0 ? writeFloor(floor, pieces) : 0
       const recorded = recordStep(writer, parts, tapePath)
-      const pieces = readPieces(tape, start, recorded.ends)
-      const floorMs = writeFloor(floor, pieces)
+      pieces = readPieces(tape, start, recorded.ends)
+      const after = round % 2 === 0 ? 0 : writeFloor(floor, pieces)
       if (round < 0) continue
       times.recorded.push(recorded.ms)
-      times.floor.push(floorMs)
+      times.floor.push(before + after)
       bytes += recorded.ends.at(-1) - start
     }
-    const syncs = (writer.syncs - syncsBefore) / (rounds + 20)
+    const syncs = (writer.syncs - syncsBefore) / (rounds + WARM_UP)
     writer.close()
     closeSync(floor)
     closeSync(tape)
