@@ -39,6 +39,8 @@ export interface ReplayOptions {
   readonly stallMs?: number
   /** Keeps the process alive while it waits for a stall to show. */
   readonly keepAlive?: boolean
+  /** Told of each delivery just before it reaches the agent; it may hold the thread, to look around. */
+  readonly beforeDelivery?: (event: DeliveryEvent) => void
 }
 
 /**
@@ -364,6 +366,7 @@ export class ReplaySession implements Session {
       if (operation === undefined) this.#skipDelivery(event)
       else if (this.#isDue(operation, event)) {
         this.#cursor.advance()
+        this.options.beforeDelivery?.(event)
         const native = operation.finished?.native
         return { operation, delivery: { event, body: this.tape.body(event.seq), native } }
       }
