@@ -15,6 +15,9 @@ export type TapeErrorCode =
   | 'TAPE_NOT_SEALED'
   | 'TAPE_CLOSED'
   | 'TAPE_WRITE_FAILED'
+  | 'TAPE_IN_USE'
+  | 'BRANCH_PARENT_MISSING'
+  | 'BRANCH_PARENT_CHANGED'
 
 interface TapeErrorParts {
   readonly code: TapeErrorCode
@@ -194,6 +197,31 @@ export const tapeWriteFailed = (path: string, cause: unknown): TapeError =>
     why: `The system said: ${reason(cause)}. Everything recorded before is kept; nothing was recorded after.`,
     fix: 'Free disk space or check the disk, then run again; what was recorded so far can be read and replayed.',
     cause,
+  })
+
+export const tapeInUse = (path: string, pid: number): TapeError =>
+  new TapeError({
+    code: 'TAPE_IN_USE',
+    what: `The tape ${path} is being written by another process.`,
+    why: `Process ${pid} records or resumes it, and two writers would spoil it.`,
+    fix: `Wait until that process has ended. If it cannot be a Retake process, delete ${path}.lock.`,
+  })
+
+export const branchParentMissing = (path: string, parent: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'BRANCH_PARENT_MISSING',
+    what: `The tape ${path} is a branch, and the run it goes on from is gone.`,
+    why: `It holds only what came after the fork; the rest is in ${parent}.`,
+    fix: 'Put the tape of the parent run back into that folder.',
+    cause,
+  })
+
+export const branchParentChanged = (path: string, parent: string, seq: number): TapeError =>
+  new TapeError({
+    code: 'BRANCH_PARENT_CHANGED',
+    what: `The tape ${path} is a branch, and its parent is not the run it was forked from.`,
+    why: `The first ${seq} events of ${parent} are not the ones the branch was made with.`,
+    fix: 'Restore the tape of the parent run from a copy.',
   })
 
 /** A mistake in Retake itself: it must never happen, whatever a tape holds. */

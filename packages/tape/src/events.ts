@@ -33,8 +33,37 @@ export interface RunEvent extends EventBase {
   readonly node: string
   /** Behaviours of the recorder that replay must repeat, by name. */
   readonly flags: readonly string[]
-  /** Set on a branch: the run it was forked from. */
-  readonly parent?: { readonly run: string; readonly seq: number; readonly chain: string }
+  /** Set on a branch: the run it goes on from. */
+  readonly parent?: ParentLink
+}
+
+/** A branch begins with the first `seq` events of another run and stores only what follows. */
+export interface ParentLink {
+  /** Id of the parent; its tape lies in the same folder. */
+  readonly run: string
+  readonly seq: number
+  /** Chain hash of the parent up to there. */
+  readonly chain: string
+}
+
+/** How a branch came to be. */
+export interface BranchDetails {
+  readonly kind: 'fork' | 'rerun' | 'resume' | 'chaos'
+  /** Label of the step, or `e123` for an event, it was forked at. */
+  readonly at?: string
+  readonly edits: readonly BranchEdit[]
+  /** `offline`: after the fork, too, only answers of the parent were used. */
+  readonly tail?: 'live' | 'offline'
+  /** Seed of the delivery order, for chaos. */
+  readonly seed?: number
+}
+
+/** One change that was made to what the parent holds. */
+export interface BranchEdit {
+  readonly target: 'answer' | 'request' | 'draw'
+  /** Where in the payload; missing when all of it was replaced. */
+  readonly path?: string
+  readonly value: unknown
 }
 
 /** What a process run needs to be started again. Secret values are masked. */
@@ -48,6 +77,7 @@ export interface RunDetails {
   /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>
   readonly platform?: string
+  readonly branch?: BranchDetails
 }
 
 /** A remark: a boundary that is not captured, or a mark set by the user. */
@@ -146,10 +176,15 @@ export interface SocketEvent extends EventBase {
 
 // ── Deliveries: something reaches the agent ─────────────────────────────────
 
-/** Status and headers of the answer to `op`. */
-export interface ResponseEvent extends EventBase {
-  readonly type: 'response'
+interface DeliveryBase extends EventBase {
   readonly op: number
+  /** On a branch: the event of its parent that this part of an answer was taken from. */
+  readonly from?: number
+}
+
+/** Status and headers of the answer to `op`. */
+export interface ResponseEvent extends DeliveryBase {
+  readonly type: 'response'
   readonly status: number
   readonly statusText: string
   readonly headers: readonly HeaderPair[]
@@ -161,17 +196,15 @@ export interface ResponseEvent extends EventBase {
 }
 
 /** The answer to a `call`. Body: the encoded value; `error` when it failed. */
-export interface ResultEvent extends EventBase {
+export interface ResultEvent extends DeliveryBase {
   readonly type: 'result'
-  readonly op: number
   readonly as?: BodyForm
   readonly error?: RecordedError
 }
 
 /** Any smaller delivery. Body: raw bytes for `chunk`. */
-export interface DeliverEvent extends EventBase {
+export interface DeliverEvent extends DeliveryBase {
   readonly type: 'deliver'
-  readonly op: number
   /** `chunk`, `end`, `error`, `fire`, `connect`, `close`, `exit`, … */
   readonly part: string
   /** Which pipe a chunk belongs to, for child processes. */

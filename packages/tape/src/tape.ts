@@ -1,16 +1,26 @@
 import { BodyReader } from './body-reader.js'
+import { Chain } from './chain.js'
 import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
-import { noSuchEvent, tapeCorrupt } from './errors.js'
+import { branchParentChanged, noSuchEvent, tapeCorrupt } from './errors.js'
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 import type { Frames } from './frames.js'
 import { type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
 import { type VerifyResult, verifyTape } from './verify.js'
 
+export interface TapeOptions {
+  readonly migrations?: readonly Migration[]
+  /** The tape of the run that a branch goes on from. Without it only the branch's own events can be read. */
+  readonly parent?: Tape
+}
+
 /**
  * A tape that can be read, from whatever surroundings. It shows what was there
  * when it was opened; a recording that goes on is seen by opening it again.
+ *
+ * A branch is shown as one whole run: the events it shares with its parent are
+ * read from the parent's tape, its own are numbered on from there.
  */
 export class Tape {
   readonly path: string
@@ -25,27 +35,31 @@ export class Tape {
   readonly #frames: Frames
   readonly #bodies: BodyReader
   readonly #migrate: (event: TapeEvent) => TapeEvent
+  readonly #parent: Tape | undefined
+  /** Added to the place of an own event to get its number in the run. */
+  readonly #shift: number
 
-  constructor(
-    door: TapeDoor,
-    layout: Layout,
-    path: string,
-    migrations: readonly Migration[] = MIGRATIONS,
-  ) {
+  constructor(door: TapeDoor, layout: Layout, path: string, options: TapeOptions = {}) {
+    const { migrations = MIGRATIONS, parent } = options
     this.#door = door
     this.#frames = layout.frames
     this.#bodies = new BodyReader(door, layout.frames, path)
     this.path = path
     this.status = layout.status
     this.tornBytes = layout.tornBytes
-    this.count = layout.frames.count
     const run = layout.frames.frame(0).event() as RunEvent
+    this.#parent = parent
+    this.#shift = parent && run.parent ? run.parent.seq - 1 : 0
+    this.count = layout.frames.count + this.#shift
     const migrate = migrationFrom(run.format, migrations)
     if (migrate === undefined) {
       throw tapeCorrupt(path, { seq: 0 }, `It names format ${run.format}, which no Retake wrote.`)
     }
     this.#migrate = migrate
     this.run = migrate(run) as RunEvent
+    if (parent !== undefined && !isSharedBy(this.run, parent)) {
+      throw branchParentChanged(path, parent.path, this.run.parent?.seq ?? 0)
+    }
     const details = this.body(0)
     this.details = JSON.parse(door.text(details, 0, details.length)) as RunDetails
   }
@@ -55,15 +69,22 @@ export class Tape {
     door: TapeDoor,
     source: ByteSource,
     path: string,
-    migrations?: readonly Migration[],
+    options?: TapeOptions,
   ): Tape {
-    return new Tape(door, openLayout(door, source, path), path, migrations)
+    return new Tape(door, openLayout(door, source, path), path, options)
+  }
+
+  /** Number of the first event that stands on this tape itself, not on its parent's; 0 when it is no branch. */
+  get ownFrom(): number {
+    return this.#shift === 0 ? 0 : this.#shift + 1
   }
 
   /** Reads one event, its body not included. */
   event(seq: number): TapeEvent {
     this.#check(seq)
-    return this.#migrate(this.#frames.frame(seq).event())
+    if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
+    const event = this.#migrate(this.#frames.frame(this.#place(seq)).event())
+    return seq === event.seq ? event : { ...event, seq }
   }
 
   /** Events `from` up to, not including, `to`. */
@@ -74,7 +95,8 @@ export class Tape {
   /** The body as it was recorded; empty when the event has none. */
   body(seq: number): Uint8Array {
     this.#check(seq)
-    return this.#bodies.read(seq)
+    if (this.#isParents(seq)) return (this.#parent as Tape).body(seq)
+    return this.#bodies.read(this.#place(seq))
   }
 
   /** Length of the body, without reading it. */
@@ -87,24 +109,53 @@ export class Tape {
     return this.#envelope(seq).sha
   }
 
-  /** Chain hash of event `seq`, or of the last heavy event before it: it names the run up to there. */
+  /**
+   * Names the run up to and including event `seq`: the chain hash of the last heavy
+   * event by then, hashed with the light events that follow it, if there are any.
+   */
   chainAt(seq: number): string {
     this.#check(seq)
-    for (let at = seq; at > 0; at--) {
-      const { chain } = this.#envelope(at)
-      if (chain !== undefined) return chain
-    }
-    return this.#envelope(0).chain ?? ''
+    let heavy = seq
+    while (this.#envelope(heavy).chain === undefined) heavy--
+    const { chain = '' } = this.#envelope(heavy)
+    if (heavy === seq) return chain
+    const lights = new Chain(this.#door)
+    for (let at = heavy + 1; at <= seq; at++) lights.addLight(this.#text(at), this.body(at))
+    return this.#door.sha256(`${chain}\n${lights.lightsDigest()}`)
   }
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
-    return verifyTape(this.#door, this.#frames, this)
+    const own = { count: this.#frames.count, body: (place: number) => this.#bodies.read(place) }
+    const found = verifyTape(this.#door, this.#frames, own)
+    const inherited = this.#parent?.verify()
+    if (inherited?.problem && this.#isParents(inherited.problem.seq)) return inherited
+    const { problem } = found
+    return {
+      ...found,
+      count: this.count,
+      ...(problem && { problem: { ...problem, seq: problem.seq && problem.seq + this.#shift } }),
+    }
   }
 
   #envelope(seq: number): Envelope {
     this.#check(seq)
-    return this.#frames.frame(seq).envelope()
+    if (this.#isParents(seq)) return (this.#parent as Tape).#envelope(seq)
+    return this.#frames.frame(this.#place(seq)).envelope()
+  }
+
+  #text(seq: number): string {
+    if (this.#isParents(seq)) return (this.#parent as Tape).#text(seq)
+    return this.#frames.frame(this.#place(seq)).eventText
+  }
+
+  /** The run record is always the branch's own. */
+  #isParents(seq: number): boolean {
+    return seq > 0 && seq <= this.#shift
+  }
+
+  #place(seq: number): number {
+    return seq === 0 ? 0 : seq - this.#shift
   }
 
   #check(seq: number): void {
@@ -112,4 +163,13 @@ export class Tape {
       throw noSuchEvent(this.path, seq, this.count)
     }
   }
+}
+
+function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {
+  return (
+    link !== undefined &&
+    link.run === parent.run.id &&
+    link.seq <= parent.count &&
+    parent.chainAt(link.seq - 1) === link.chain
+  )
 }

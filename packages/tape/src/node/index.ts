@@ -1,5 +1,6 @@
 export { nodeDoor } from './node-door.js'
 export { openFileSource } from './file-source.js'
-export { openTape } from './open-tape.js'
+export { openOwnTape, openTape } from './open-tape.js'
 export { TapeWriter, type TapeWriterOptions } from './tape-writer.js'
 export { packTape } from './pack-tape.js'
+export { isLocked } from './tape-lock.js'

@@ -1,9 +1,33 @@
+import path from 'node:path'
+import { branchParentMissing, TapeError } from '../errors.js'
+import { openLayout } from '../layout.js'
 import { Tape } from '../tape.js'
 import { openFileSource } from './file-source.js'
 import { nodeDoor } from './node-door.js'
 
 /**
  * Opens a tape for reading. A tape that is still being written can be opened:
- * it shows the events that were whole at this moment. Throws `TapeError`.
+ * it shows the events that were whole at this moment. A branch is opened
+ * together with the run it goes on from. Throws `TapeError`.
  */
-export const openTape = (path: string): Tape => Tape.open(nodeDoor, openFileSource(path), path)
+export function openTape(file: string): Tape {
+  const layout = openLayout(nodeDoor, openFileSource(file), file)
+  const own = new Tape(nodeDoor, layout, file)
+  const link = own.run.parent
+  if (link === undefined) return own
+  return new Tape(nodeDoor, layout, file, { parent: openParent(file, link.run) })
+}
+
+/** Only what stands on this tape itself: of a branch, what came after the fork. */
+export const openOwnTape = (file: string): Tape => Tape.open(nodeDoor, openFileSource(file), file)
+
+function openParent(file: string, run: string): Tape {
+  const parent = path.join(path.dirname(file), `${run}.tape`)
+  try {
+    return openTape(parent)
+  } catch (error) {
+    if (error instanceof TapeError && error.code === 'TAPE_MISSING')
+      throw branchParentMissing(file, parent, error)
+    throw error
+  }
+}

@@ -1,14 +1,15 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
-import { tapeFromPast, tapeSealed } from '../errors.js'
+import { tapeFromPast, tapeMissing, tapeSealed } from '../errors.js'
 import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
 import { openLayout } from '../layout.js'
 import { RecordEncoder, type SealSigner } from '../record-encoder.js'
 import { Tape } from '../tape.js'
 import { openFileSource } from './file-source.js'
-import { createPublicKey, monotonicMs, sign } from './native.js'
+import { createPublicKey, existsSync, monotonicMs, sign } from './native.js'
 import { nodeDoor } from './node-door.js'
 import { TapeFile } from './tape-file.js'
+import { TapeLock } from './tape-lock.js'
 
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
@@ -18,18 +19,19 @@ export interface TapeWriterOptions {
 /**
  * Writes one tape. `append` returns when the event is written to the file: it
  * survives the death of the process. After `barrier` it survives the death of
- * the machine. One tape has one writer; nothing stops a second process from
- * writing the same file.
+ * the machine. One tape has one writer: `TapeLock` refuses a second one.
  */
 export class TapeWriter {
   readonly path: string
   readonly #file: TapeFile
   readonly #encoder: RecordEncoder
   readonly #now: () => number
+  readonly #lock: TapeLock
 
-  private constructor(file: TapeFile, encoder: RecordEncoder, now: () => number) {
+  private constructor(file: TapeFile, lock: TapeLock, encoder: RecordEncoder, now: () => number) {
     this.path = file.path
     this.#file = file
+    this.#lock = lock
     this.#encoder = encoder
     this.#now = now
   }
@@ -41,11 +43,9 @@ export class TapeWriter {
     details: RunDetails,
     options: TapeWriterOptions = {},
   ): TapeWriter {
-    const writer = new TapeWriter(
-      TapeFile.create(path),
-      new RecordEncoder(nodeDoor),
-      options.now ?? clockFrom(0),
-    )
+    const file = TapeFile.create(path)
+    const now = options.now ?? clockFrom(0)
+    const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodeDoor), now)
     const { type, ...rest } = run
     writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
     return writer
@@ -57,6 +57,17 @@ export class TapeWriter {
    * tapes.
    */
   static reopen(path: string, options: TapeWriterOptions = {}): TapeWriter {
+    if (!existsSync(path)) throw tapeMissing(path)
+    const lock = TapeLock.take(path)
+    try {
+      return TapeWriter.#reopenLocked(path, lock, options)
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  }
+
+  static #reopenLocked(path: string, lock: TapeLock, options: TapeWriterOptions): TapeWriter {
     const layout = openLayout(nodeDoor, openFileSource(path), path)
     if (layout.status === 'sealed') throw tapeSealed(path)
     const { frames, end } = layout
@@ -69,7 +80,7 @@ export class TapeWriter {
     }
     for (const seq of lastRequests(tape)) encoder.skipRequest(seq, tape.body(seq))
     const now = options.now ?? clockFrom(tape.event(tape.count - 1).at)
-    return new TapeWriter(TapeFile.continueAt(path, end), encoder, now)
+    return new TapeWriter(TapeFile.continueAt(path, end), lock, encoder, now)
   }
 
   /** Writes an event and answers with its number. The body is not kept after the call. */
@@ -100,12 +111,13 @@ export class TapeWriter {
     const sign = privateKey && ed25519Signer(privateKey)
     this.#file.append(this.#encoder.encodeSeal(this.#at(), sign))
     this.#file.sync()
-    this.#file.close()
+    this.close()
   }
 
   /** Closes the file without a seal; `reopen` can go on. */
   close(): void {
     this.#file.close()
+    this.#lock.release()
   }
 
   #at(): number {

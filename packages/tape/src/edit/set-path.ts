@@ -1,0 +1,93 @@
+import { brokenPath, noSuchPath, valueNotJson } from '../errors.js'
+import { isRecord } from '../providers/json-shape.js'
+import { setOwn } from '../set-own.js'
+import { parsePath, pathText, readPath, type PathKey } from './json-path.js'
+
+/** Reads `<path>=<json>`, as `--set` takes it. A bare word is a mistake, not a string. */
+export const parseSet = (text: string): { readonly path: string; readonly value: unknown } => {
+  const { path, rest } = readPath(text)
+  if (!rest.startsWith('=')) throw brokenPath(text, text.length - rest.length)
+  const json = rest.slice(1)
+  try {
+    return { path: pathText(path), value: JSON.parse(json) as unknown }
+  } catch (cause) {
+    throw valueNotJson(pathText(path), json, cause)
+  }
+}
+
+/**
+ * A copy of JSON data with one place changed. The place must exist, except that
+ * an object may get a new last key; what is beside the path is shared.
+ */
+export const setPath = (data: unknown, path: string, value: unknown): unknown => {
+  const keys = parsePath(path)
+  return replaceAt(data, keys, 0, value)
+}
+
+/** The value at a path. */
+export const getPath = (data: unknown, path: string): unknown => {
+  const keys = parsePath(path)
+  let found = data
+  for (const [depth, key] of keys.entries()) {
+    if (Array.isArray(found)) found = found[indexIn(found, keys, depth)]
+    else if (isRecord(found) && Object.hasOwn(found, key.key)) found = found[key.key]
+    else throw missing(found, keys, depth)
+  }
+  return found
+}
+
+const replaceAt = (
+  data: unknown,
+  path: readonly PathKey[],
+  depth: number,
+  value: unknown,
+): unknown => {
+  const [step] = path.slice(depth)
+  if (step === undefined) return value
+  if (Array.isArray(data)) {
+    const index = indexIn(data, path, depth)
+    return data.with(index, replaceAt(data[index], path, depth + 1, value))
+  }
+  const isLast = depth === path.length - 1
+  if (!isRecord(data) || (!isLast && !Object.hasOwn(data, step.key)))
+    throw missing(data, path, depth)
+  const copy = { ...data }
+  setOwn(copy, step.key, replaceAt(data[step.key], path, depth + 1, value))
+  return copy
+}
+
+/** Negative indexes count from the end. */
+const indexIn = (list: readonly unknown[], path: readonly PathKey[], depth: number): number => {
+  const step = path[depth]
+  const number = step?.quoted === false && /^-?\d+$/.test(step.key) ? Number(step.key) : NaN
+  const index = number < 0 ? number + list.length : number
+  if (!(index >= 0 && index < list.length)) throw missing(list, path, depth)
+  return index
+}
+
+const missing = (data: unknown, path: readonly PathKey[], depth: number): Error =>
+  noSuchPath({
+    path: pathText(path),
+    prefix: pathText(path.slice(0, depth)),
+    key: path[depth]?.key ?? '',
+    found: describe(data),
+  })
+
+const KEYS_SHOWN = 20
+
+const describe = (data: unknown): string => {
+  if (Array.isArray(data)) {
+    return data.length === 0
+      ? 'an empty list'
+      : `a list with the indexes 0 to ${data.length - 1}; to add an item, set the whole list`
+  }
+  if (isRecord(data)) {
+    const keys = Object.keys(data)
+    const shown = keys.slice(0, KEYS_SHOWN).join(', ')
+    return keys.length === 0
+      ? 'an object without keys'
+      : `an object with the keys ${shown}${keys.length > KEYS_SHOWN ? ', …' : ''}`
+  }
+  const text = JSON.stringify(data) ?? 'nothing'
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text
+}

@@ -1,0 +1,89 @@
+import { tapeInUse, tapeWriteFailed } from '../errors.js'
+import { closeSync, linkSync, openSync, readFileSync, rmSync, writeSync } from './native.js'
+
+/**
+ * Keeps a second writer away from a tape: a file beside it that names the
+ * process. One whose process is gone, as after a kill, is taken over.
+ *
+ * Not promised: writers on two machines that share a folder do not see each other.
+ */
+export class TapeLock {
+  readonly #path: string
+
+  private constructor(path: string) {
+    this.#path = path
+  }
+
+  static take(tape: string): TapeLock {
+    const path = `${tape}.lock`
+    for (let attempt = 0; attempt < 3; attempt++) {
+      if (claim(path)) return new TapeLock(path)
+      const owner = readOwner(path)
+      if (owner !== undefined && isAlive(owner)) throw tapeInUse(tape, owner.pid)
+      rmSync(path, { force: true })
+    }
+    throw tapeInUse(tape, readOwner(path)?.pid ?? 0)
+  }
+
+  release(): void {
+    rmSync(this.#path, { force: true })
+  }
+}
+
+/** Whether a living process holds the lock of a tape. */
+export function isLocked(tape: string): boolean {
+  const owner = readOwner(`${tape}.lock`)
+  return owner !== undefined && isAlive(owner)
+}
+
+interface Owner {
+  readonly pid: number
+  /** When the process started, in ticks: tells it from a later one with the same number. */
+  readonly started: string
+}
+
+/** A link appears with its content or not at all: nobody can see a lock without an owner. */
+function claim(path: string): boolean {
+  const own = `${path}.${process.pid}.${counter++}`
+  try {
+    const fd = openSync(own, 'w', 0o600)
+    writeSync(fd, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }))
+    closeSync(fd)
+    linkSync(own, path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw tapeWriteFailed(path, error)
+  } finally {
+    rmSync(own, { force: true })
+  }
+}
+
+let counter = 0
+
+function readOwner(path: string): Owner | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Owner
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive({ pid, started }: Owner): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  return started === startOf(pid)
+}
+
+/** Empty where the system does not tell. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? ''
+  } catch {
+    return ''
+  }
+}
