@@ -18,6 +18,12 @@ export type TapeErrorCode =
   | 'TAPE_IN_USE'
   | 'BRANCH_PARENT_MISSING'
   | 'BRANCH_PARENT_CHANGED'
+  | 'EDIT_NO_ANSWER'
+  | 'EDIT_UNREADABLE'
+  | 'EDIT_BROKEN_PATH'
+  | 'EDIT_NO_SUCH_PATH'
+  | 'EDIT_NOT_JSON'
+  | 'EDIT_INVALID_ANSWER'
 
 interface TapeErrorParts {
   readonly code: TapeErrorCode
@@ -222,6 +228,69 @@ export const branchParentChanged = (path: string, parent: string, seq: number): 
     what: `The tape ${path} is a branch, and its parent is not the run it was forked from.`,
     why: `The first ${seq} events of ${parent} are not the ones the branch was made with.`,
     fix: 'Restore the tape of the parent run from a copy.',
+  })
+
+export const nothingToEdit = (what: string, why: string): TapeError =>
+  new TapeError({
+    code: 'EDIT_NO_ANSWER',
+    what: `${what} has no answer that can be edited.`,
+    why,
+    fix: 'Choose another step; `retake show` lists them.',
+  })
+
+export const answerUnreadable = (label: string, coding: string): TapeError =>
+  new TapeError({
+    code: 'EDIT_UNREADABLE',
+    what: `The answer of step ${label} cannot be read.`,
+    why: `It is compressed as ${coding}, which this program cannot undo.`,
+    fix: 'Give a whole answer instead of a change to the recorded one.',
+  })
+
+export const brokenPath = (text: string, at: number): TapeError =>
+  new TapeError({
+    code: 'EDIT_BROKEN_PATH',
+    what: `${JSON.stringify(text)} is no path into a payload.`,
+    why: `It cannot be read from character ${at + 1} on${at < text.length ? `: ${JSON.stringify(text.slice(at, at + 20))}` : ', where it ends'}.`,
+    fix: 'Write keys and indexes with dots between, then `=` and JSON, for example `choices.0.message.content="Hello"`; a key with dots goes in quotes.',
+  })
+
+export const noSuchPath = (place: {
+  readonly path: string
+  readonly prefix: string
+  readonly key: string
+  readonly found: string
+}): TapeError =>
+  new TapeError({
+    code: 'EDIT_NO_SUCH_PATH',
+    what: `There is no ${place.path} in the payload.`,
+    why: `${place.prefix === '' ? 'The payload' : place.prefix} is ${place.found}; ${JSON.stringify(place.key)} is not in it.`,
+    fix: 'Correct the path. Only an object can get a new key, and only as the last part of the path.',
+  })
+
+export const valueNotJson = (path: string, json: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'EDIT_NOT_JSON',
+    what: `The new value of ${path} is not JSON.`,
+    why: `It reads ${JSON.stringify(json.slice(0, 60))}: ${reason(cause)}.`,
+    fix: `Text needs double quotes, and the shell needs single ones around it: '${path}=${JSON.stringify(json)}'.`,
+    cause,
+  })
+
+export const fileNotJson = (cause: unknown): TapeError =>
+  new TapeError({
+    code: 'EDIT_NOT_JSON',
+    what: 'The new answer is not JSON.',
+    why: `The recorded answer is JSON, or a message of a model, and so must the new one be: ${reason(cause)}.`,
+    fix: 'Correct the file.',
+    cause,
+  })
+
+export const invalidAnswer = (problems: readonly string[]): TapeError =>
+  new TapeError({
+    code: 'EDIT_INVALID_ANSWER',
+    what: 'The edited answer is one that this provider never gives.',
+    why: `${problems.join('; ')}.`,
+    fix: 'Correct the edit, or force it to see how the agent takes an invalid answer.',
   })
 
 /** A mistake in Retake itself: it must never happen, whatever a tape holds. */

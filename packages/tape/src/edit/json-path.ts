@@ -60,7 +60,7 @@ export const parsePath = (text: string): readonly PathKey[] => {
 export const pathText = (path: readonly PathKey[]): string =>
   path
     .map(({ key, quoted }) =>
-      quoted || !/^[^.[\]\\"'=\s]+$/.test(key) ? JSON.stringify(key) : key,
+      quoted || !/^[^.[\]\\"'=\s]+$/.test(key) ? `"${key.replace(/["\\]/g, '\\$&')}"` : key,
     )
     .join('.')
 

@@ -1,3 +1,4 @@
+import { assembleChat } from './openai-chat-assembly.js'
 import { contentParts, roleOf } from './openai-content.js'
 import { resultContent } from './tool-result-content.js'
 import { unpricedTier } from './unpriced-tier.js'
@@ -8,7 +9,6 @@ import {
   isRecord,
   optionalText,
   parseArguments,
-  parseJson,
   recordOf,
   recordsOf,
   textOf,
@@ -16,7 +16,6 @@ import {
 } from './json-shape.js'
 import type { Message, MessagePart } from './message.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
-import type { SseEvent } from './sse.js'
 
 /** Chat Completions, as OpenAI defined it and many servers speak it. */
 export const openaiChat: ProviderDecoder = {
@@ -44,7 +43,7 @@ export const openaiChat: ProviderDecoder = {
 
 /** The document, or the one a stream of chunks adds up to. */
 const completionOf = ({ json, events }: ProviderAnswer): JsonRecord =>
-  events === undefined ? recordOf(json) : mergeChunks(events)
+  events === undefined ? recordOf(json) : assembleChat(events)
 
 const decodeCompletion = (completion: JsonRecord): DecodedResponse => {
   const choices = recordsOf(completion['choices'])
@@ -109,51 +108,4 @@ const decodeUsage = (completion: JsonRecord): Usage | undefined => {
     total: countOf(usage['total_tokens']),
     unpriced: [...(audio > 0 ? ['audio tokens'] : []), ...unpricedTier(completion)],
   })
-}
-
-interface ChoiceDraft {
-  message: Record<string, unknown>
-  calls: Map<number, { id: string; function: { name: string; arguments: string } }>
-  finish_reason?: unknown
-}
-
-/** Adds the chunks of a stream up to the document an unstreamed call would have given. */
-const mergeChunks = (events: readonly SseEvent[]): JsonRecord => {
-  const completion: Record<string, unknown> = {}
-  const choices = new Map<number, ChoiceDraft>()
-  for (const { data } of events) {
-    const chunk = recordOf(parseJson(data))
-    for (const key of ['model', 'usage', 'service_tier', 'error']) {
-      if (chunk[key] !== undefined && chunk[key] !== null) completion[key] = chunk[key]
-    }
-    for (const choice of recordsOf(chunk['choices'])) mergeChoice(choices, choice)
-  }
-  const merged = [...choices.values()].map(({ message, calls, finish_reason }) => ({
-    message: { ...message, tool_calls: [...calls.values()] },
-    finish_reason,
-  }))
-  return { ...completion, choices: merged }
-}
-
-const mergeChoice = (choices: Map<number, ChoiceDraft>, choice: JsonRecord): void => {
-  const index = countOf(choice['index']) ?? 0
-  const draft: ChoiceDraft = choices.get(index) ?? { message: {}, calls: new Map() }
-  choices.set(index, draft)
-  const delta = recordOf(choice['delta'])
-  if (typeof choice['finish_reason'] === 'string') draft.finish_reason = choice['finish_reason']
-  if (delta['role'] !== undefined) draft.message['role'] = delta['role']
-  for (const key of ['content', 'refusal', 'reasoning_content', 'reasoning']) {
-    if (typeof delta[key] === 'string') draft.message[key] = textOf(draft.message[key]) + delta[key]
-  }
-  for (const part of recordsOf(delta['tool_calls'])) mergeToolCall(draft, part)
-}
-
-const mergeToolCall = (draft: ChoiceDraft, part: JsonRecord): void => {
-  const index = countOf(part['index']) ?? draft.calls.size
-  const call = draft.calls.get(index) ?? { id: '', function: { name: '', arguments: '' } }
-  draft.calls.set(index, call)
-  const { name, arguments: text } = recordOf(part['function'])
-  call.id ||= textOf(part['id'])
-  call.function.name += textOf(name)
-  call.function.arguments += textOf(text)
 }

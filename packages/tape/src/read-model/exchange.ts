@@ -51,6 +51,8 @@ export interface ExchangeResponse {
 
 /** An HTTP exchange, and the conversation in it when it went to a model. */
 export interface Exchange {
+  /** The API it spoke, as its decoder names it; `http` when no decoder knows it. */
+  readonly api: string
   readonly request: ExchangeRequest
   readonly response: ExchangeResponse | undefined
   /** What was sent, in one shape for all providers. */
@@ -129,6 +131,7 @@ export class ExchangeReader {
     const json = text === undefined ? undefined : parseJson(text)
     const wire = this.#answer()
     return {
+      api: this.provider.api,
       request: { method, url, headers, body, text, json },
       response: wire === undefined ? undefined : openResponse(wire),
       messages: this.requestMessages(),

@@ -1,0 +1,139 @@
+import { encodeBody } from '../event-body.js'
+import { invalidAnswer, nothingToEdit } from '../errors.js'
+import type { DeliveryEvent, RecordedError, RequestEvent } from '../events.js'
+import { fromWire } from '../from-wire.js'
+import { isRecord } from '../providers/json-shape.js'
+import type { Step } from '../read-model/step.js'
+import type { TapeLike } from '../read-model/tape-like.js'
+import { whyNothing } from './answer-payload.js'
+import { editedHead, editedPieces } from './edited-body.js'
+import { http1Response } from './http1-response.js'
+import type { Payload } from './payload.js'
+
+/** One part of an edited answer, as a boundary delivers it. */
+export interface EditedDelivery {
+  readonly event: DeliveryEvent extends infer E
+    ? E extends DeliveryEvent
+      ? Omit<E, 'seq' | 'at' | 'op'>
+      : never
+    : never
+  readonly body: Uint8Array
+}
+
+/** What a fork serves instead of the recorded answer. */
+export interface EditedAnswer {
+  /** Event it answers: the request or the call; for a request on a socket, the socket. */
+  readonly op: number
+  readonly deliveries: readonly EditedDelivery[]
+}
+
+export interface EditOptions {
+  /** Serve it even when the provider would never say it. */
+  readonly force?: boolean
+  /** Another HTTP status: an answer in place of an error, or the other way round. */
+  readonly status?: number
+}
+
+const EMPTY = new Uint8Array(0)
+
+/**
+ * Turns a payload back into deliveries of the step's boundary, in the form the
+ * recorded answer had: a stream stays a stream. Throws when the payload is no
+ * answer of the step's provider, unless `force` is set; what was odd in the
+ * recorded answer already may stay. A step that has no answer gets one.
+ */
+export const editedAnswer = (
+  tape: TapeLike,
+  step: Step,
+  payload: Payload,
+  options: EditOptions = {},
+): EditedAnswer => {
+  const event = tape.event(step.seq)
+  if (event.type === 'request' && !step.inferred) {
+    return {
+      op: event.socket ?? event.seq,
+      deliveries: httpDeliveries(tape, step, event, payload, options),
+    }
+  }
+  if (event.type !== 'call' || event.kind !== 'tool' || step.inferred)
+    throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+  return { op: event.seq, deliveries: [toolDelivery(payload)] }
+}
+
+const httpDeliveries = (
+  tape: TapeLike,
+  step: Step,
+  event: RequestEvent,
+  payload: Payload,
+  options: EditOptions,
+): EditedDelivery[] => {
+  const exchange = step.exchange()
+  if (exchange === undefined) throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
+  const pieces = editedPieces(exchange, payload, options)
+  const head = editedHead(exchange, pieces, { ...options, seam: event.seam })
+  const chunk = { type: 'deliver', part: 'chunk' } as const
+  if (event.seam === 'http') {
+    const stamp = stampOf(tape, step)
+    return http1Response(head, pieces.parts).map((body) => ({
+      event: { ...chunk, ...stamp },
+      body,
+    }))
+  }
+  const recorded = step.answerSeqs
+    .map((seq) => tape.event(seq))
+    .find((answer) => answer.type === 'response')
+  const { url, redirected, responseType } = recorded ?? {}
+  const isEmpty = pieces.parts.length === 0
+  const response: EditedDelivery['event'] = {
+    type: 'response',
+    ...head,
+    ...(url !== undefined && { url }),
+    ...(redirected !== undefined && { redirected }),
+    ...(responseType !== undefined && { responseType }),
+    ...(isEmpty && event.seam === 'fetch' && { empty: true }),
+  }
+  const start = { event: response, body: EMPTY }
+  if (isEmpty && event.seam === 'fetch') return [start]
+  return [
+    start,
+    ...pieces.parts.map((body) => ({ event: chunk, body })),
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+    ...(event.seam === 'http2'
+      ? [{ event: { type: 'deliver', part: 'close', value: 0 } as const, body: EMPTY }]
+      : []),
+  ]
+}
+
+/** How much the agent had written to the socket before the answer came. */
+const stampOf = (tape: TapeLike, step: Step): { written?: number; digest?: string } => {
+  for (const seq of step.answerSeqs) {
+    const event = tape.event(seq)
+    if (event.type !== 'deliver' || event.part !== 'chunk') continue
+    const { written, digest } = event
+    return { ...(written !== undefined && { written }), ...(digest !== undefined && { digest }) }
+  }
+  return {}
+}
+
+const toolDelivery = ({ kind, data }: Payload): EditedDelivery => {
+  if (kind === 'error') {
+    return { event: { type: 'result', error: recordedError(data) }, body: EMPTY }
+  }
+  const { as, body } = encodeBody(wireValue(data))
+  return { event: { type: 'result', as }, body }
+}
+
+const wireValue = (data: unknown): unknown => {
+  try {
+    return fromWire(data)
+  } catch (cause) {
+    throw invalidAnswer([cause instanceof Error ? cause.message : String(cause)])
+  }
+}
+
+/** A person may write `{ "message": "…" }` and leave out the rest. */
+const recordedError = (data: unknown): RecordedError => {
+  if (!isRecord(data) || typeof data['message'] !== 'string')
+    throw invalidAnswer(['an error is an object with a message'])
+  return { class: 'Error', name: 'Error', ...data } as unknown as RecordedError
+}

@@ -1,0 +1,124 @@
+import { invalidAnswer } from '../errors.js'
+import type { HeaderPair } from '../events.js'
+import { headerValue } from '../http1-body.js'
+import { isRecord, recordOf } from '../providers/json-shape.js'
+import type { Exchange } from '../read-model/exchange.js'
+import { answerFormat, type AnswerFormat } from './answer-format.js'
+import { answerHeaders } from './answer-headers.js'
+import { payloadBytes, type Payload } from './payload.js'
+
+/** The content of an edited answer, in the pieces it comes in. */
+export interface EditedPieces {
+  /** None when there is no body at all. */
+  readonly parts: readonly Uint8Array[]
+  /** Its length is not said beforehand. */
+  readonly isStream: boolean
+}
+
+interface BodyOptions {
+  readonly force?: boolean
+  readonly status?: number
+}
+
+const EVENT_STREAM = 'text/event-stream'
+const FAILED = 400
+const BODILESS = new Set([101, 204, 205, 304])
+
+const statusOf = ({ response }: Exchange, status: number | undefined): number =>
+  status ?? response?.status ?? 200
+
+/** Puts the new content into the form the recorded answer had. */
+export const editedPieces = (
+  exchange: Exchange,
+  payload: Payload,
+  options: BodyOptions,
+): EditedPieces => {
+  const status = statusOf(exchange, options.status)
+  const format = status < FAILED ? answerFormat(exchange.api) : undefined
+  if (format !== undefined && payload.kind === 'json' && options.force !== true) {
+    refuse(newProblems(exchange, format, payload.data))
+  }
+  if (exchange.request.method === 'HEAD' || BODILESS.has(status)) {
+    const length = payload.kind === 'json' ? 1 : payloadBytes(payload).length
+    if (length > 0 && options.force !== true) {
+      refuse([`an answer with status ${status} to ${exchange.request.method} has no body`])
+    }
+    return { parts: [], isStream: false }
+  }
+  const { kind, data } = payload
+  if (kind === 'json' && isRecord(data) && format !== undefined && isStreamed(exchange)) {
+    const texts = format.restream(data, {
+      events: exchange.response?.events ?? [],
+      request: exchange.request.json,
+    })
+    return { parts: texts.map((text) => new TextEncoder().encode(text)), isStream: true }
+  }
+  const bytes = payloadBytes(payload)
+  const isStream = exchange.response?.events !== undefined && status < FAILED
+  const wasEmpty = exchange.response?.chunks.length === 0 && bytes.length === 0
+  return { parts: wasEmpty ? [] : isStream ? cutEvents(bytes) : [bytes], isStream }
+}
+
+const refuse = (problems: readonly string[]): void => {
+  if (problems.length > 0) throw invalidAnswer(problems)
+}
+
+/** What the recorded answer had wrong already is not the edit's fault. */
+const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): string[] => {
+  const { response } = exchange
+  const problems = format.check(data)
+  if (problems.length === 0 || response === undefined || response.status >= FAILED) return problems
+  const recorded = response.events === undefined ? response.json : format.assemble(response.events)
+  const known = new Set(format.check(recorded))
+  return problems.filter((problem) => !known.has(problem))
+}
+
+/** It came as a stream; or an error came in place of the stream that was asked for. */
+const isStreamed = ({ request, response }: Exchange): boolean => {
+  if (response !== undefined && response.status < FAILED) return response.events !== undefined
+  return recordOf(request.json)['stream'] === true
+}
+
+/** The events of a stream one by one. */
+const cutEvents = (bytes: Uint8Array): Uint8Array[] => {
+  const pieces: Uint8Array[] = []
+  let start = 0
+  for (let at = 1; at < bytes.length; at++) {
+    if (bytes[at] !== 10 || bytes[at - 1] !== 10) continue
+    pieces.push(bytes.subarray(start, at + 1))
+    start = at + 1
+  }
+  return start < bytes.length ? [...pieces, bytes.subarray(start)] : pieces
+}
+
+/** Status and headers of an edited answer. */
+export const editedHead = (
+  exchange: Exchange,
+  { parts, isStream }: EditedPieces,
+  { status: wanted, seam }: BodyOptions & { readonly seam: 'fetch' | 'http' | 'http2' },
+): { status: number; statusText: string; headers: HeaderPair[] } => {
+  const { response } = exchange
+  const status = statusOf(exchange, wanted)
+  const headers = response?.headers ?? []
+  const wasStream = (headerValue(headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
+  const contentType =
+    isStream && !wasStream
+      ? EVENT_STREAM
+      : (!isStream && wasStream) || headers.length === 0
+        ? 'application/json'
+        : undefined
+  const wasChunked = headerValue(headers, 'transfer-encoding') !== undefined
+  const length =
+    isStream || (wasChunked && parts.length > 0)
+      ? undefined
+      : parts.reduce((sum, part) => sum + part.length, 0)
+  return {
+    status,
+    statusText: status === response?.status ? response.statusText : status === 200 ? 'OK' : '',
+    headers: answerHeaders(
+      headers,
+      { length, ...(contentType !== undefined && { contentType }) },
+      seam === 'http',
+    ),
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * Edited answers: a recorded answer and a change become the deliveries that a
+ * fork serves instead. Nothing here touches a tape; it only reads one.
+ */
+export { answerPayload, requestPayload } from './answer-payload.js'
+export { checkAnswer } from './check-answer.js'
+export {
+  editedAnswer,
+  type EditedAnswer,
+  type EditedDelivery,
+  type EditOptions,
+} from './edited-answer.js'
+export { drawPayload, editedDraw } from './edited-draw.js'
+export { payloadBytes, type Payload } from './payload.js'
+export { getPath, parseSet, setPath } from './set-path.js'
+export { wholeResponse } from './whole-response.js'

@@ -1,0 +1,16 @@
+/** However long a text is, it is streamed in about so many pieces at most. */
+const PIECES_MAX = 200
+
+/** A text in pieces of a word or so, as a model streams it; never cut inside a character. */
+export const textPieces = (text: string): string[] => {
+  const size = Math.max(1, Math.ceil(text.length / PIECES_MAX))
+  const pieces: string[] = []
+  let piece = ''
+  for (const word of text.match(/\s*\S{1,12}|\s+/gu) ?? []) {
+    piece += word
+    if (piece.length < size) continue
+    pieces.push(piece)
+    piece = ''
+  }
+  return piece === '' ? pieces : [...pieces, piece]
+}

@@ -1,0 +1,125 @@
+import {
+  countOf,
+  isRecord,
+  listOf,
+  parseJson,
+  recordOf,
+  recordsOf,
+  textOf,
+  type JsonRecord,
+} from './json-shape.js'
+import type { SseEvent } from './sse.js'
+
+type Draft = Record<string, unknown>
+interface ChoiceDraft {
+  readonly fields: Draft
+  readonly message: Draft
+  readonly calls: Map<number, Draft>
+}
+
+/** Text of a delta that comes in pieces; all else comes whole. */
+const PIECEMEAL = new Set(['content', 'refusal', 'reasoning_content', 'reasoning'])
+/** Padding and framing that belong to a chunk, not to what the chunks add up to. */
+const OF_CHUNK = new Set(['object', 'choices', 'obfuscation'])
+
+/** Adds the chunks of a stream up to the completion an unstreamed call would have given. */
+export const assembleChat = (events: readonly SseEvent[]): JsonRecord => {
+  const rest: Draft = {}
+  const choices = new Map<number, ChoiceDraft>()
+  for (const { data } of events) {
+    const chunk = recordOf(parseJson(data))
+    for (const [key, value] of Object.entries(chunk)) {
+      if (!OF_CHUNK.has(key)) setUnlessNull(rest, key, value)
+    }
+    for (const choice of recordsOf(chunk['choices'])) addChoice(choices, choice)
+  }
+  const { id, created, model, ...others } = rest
+  return {
+    ...(id !== undefined && { id }),
+    object: 'chat.completion',
+    ...(created !== undefined && { created }),
+    ...(model !== undefined && { model }),
+    choices: [...choices.entries()]
+      .toSorted(([left], [right]) => left - right)
+      .map(([index, draft]) => closeChoice(index, draft)),
+    ...others,
+  }
+}
+
+const setUnlessNull = (target: Draft, key: string, value: unknown): void => {
+  if (value !== null || !Object.hasOwn(target, key)) target[key] = value
+}
+
+const addChoice = (choices: Map<number, ChoiceDraft>, choice: JsonRecord): void => {
+  const { index: place, delta, logprobs, ...fields } = choice
+  const index = countOf(place) ?? 0
+  const draft: ChoiceDraft = choices.get(index) ?? { fields: {}, message: {}, calls: new Map() }
+  choices.set(index, draft)
+  for (const [key, value] of Object.entries(fields)) setUnlessNull(draft.fields, key, value)
+  if (logprobs !== undefined) addLogprobs(draft.fields, logprobs)
+  for (const [key, value] of Object.entries(recordOf(delta))) {
+    if (key === 'tool_calls') for (const part of recordsOf(value)) addToolCall(draft, part)
+    else if (key === 'function_call') addFunction(draft.message, key, value)
+    else addField(draft.message, key, value)
+  }
+}
+
+const addField = (message: Draft, key: string, value: unknown): void => {
+  const { [key]: earlier } = message
+  if (PIECEMEAL.has(key) && typeof value === 'string') message[key] = textOf(earlier) + value
+  else if (Array.isArray(value)) message[key] = [...listOf(earlier), ...listOf(value)]
+  else setUnlessNull(message, key, value)
+}
+
+/** Lists of log probabilities, one for the content and one for a refusal, grow. */
+const addLogprobs = (fields: Draft, logprobs: unknown): void => {
+  const { logprobs: earlier } = fields
+  if (!isRecord(logprobs) || !isRecord(earlier)) {
+    setUnlessNull(fields, 'logprobs', logprobs)
+    return
+  }
+  const grown: Draft = { ...earlier }
+  for (const [key, value] of Object.entries(logprobs)) addField(grown, key, value)
+  fields['logprobs'] = grown
+}
+
+const addToolCall = (draft: ChoiceDraft, part: JsonRecord): void => {
+  const { index: place, ...fields } = part
+  const index = countOf(place) ?? draft.calls.size
+  const call = draft.calls.get(index) ?? {}
+  draft.calls.set(index, call)
+  for (const [key, value] of Object.entries(fields)) {
+    if (key === 'function' || key === 'custom') addFunction(call, key, value)
+    else if (call[key] === undefined || call[key] === '') call[key] = value
+  }
+}
+
+/** Name, arguments and input come in pieces. */
+const addFunction = (target: Draft, key: string, value: unknown): void => {
+  const made: Draft = { ...recordOf(target[key]) }
+  for (const [name, piece] of Object.entries(recordOf(value))) {
+    if (typeof piece === 'string') made[name] = textOf(made[name]) + piece
+    else setUnlessNull(made, name, piece)
+  }
+  target[key] = made
+}
+
+const closeChoice = (index: number, { fields, message, calls }: ChoiceDraft): JsonRecord => {
+  const { finish_reason = null, ...others } = fields
+  const toolCalls = [...calls.entries()]
+    .toSorted(([left], [right]) => left - right)
+    .map(([, call]) => closeCall(call))
+  return {
+    index,
+    message: { ...message, ...(toolCalls.length > 0 && { tool_calls: toolCalls }) },
+    ...others,
+    finish_reason,
+  }
+}
+
+/** Some servers leave out the type, which is then a function. */
+const closeCall = ({ id, type, ...others }: Draft): JsonRecord => ({
+  ...(id !== undefined && { id }),
+  type: type ?? (others['custom'] === undefined ? 'function' : 'custom'),
+  ...others,
+})
