@@ -20,7 +20,8 @@ export function table(rows: readonly (readonly string[])[], width: number): stri
 const COLOUR = /\p{Cc}\[\d+m/gu
 const visibleLength = (text: string): number => text.replace(COLOUR, '').length
 
-function cutTo(text: string, length: number): string {
+/** Text cut to a length; painted text is left as it is. */
+export function cutTo(text: string, length: number): string {
   return visibleLength(text) > length && length > 1 && !text.includes('\u001B')
     ? `${text.slice(0, length - 1)}…`
     : text

@@ -1,5 +1,6 @@
 import type { Verb } from '../verb.js'
 import { demo } from './demo.js'
+import { diff } from './diff.js'
 import { doctor } from './doctor.js'
 import { exportRun } from './export.js'
 import { list } from './list.js'
@@ -9,4 +10,14 @@ import { show } from './show.js'
 import { verify } from './verify.js'
 
 /** In the order a newcomer needs them. */
-export const verbs: readonly Verb[] = [demo, record, list, show, replay, verify, doctor, exportRun]
+export const verbs: readonly Verb[] = [
+  demo,
+  record,
+  list,
+  show,
+  diff,
+  replay,
+  verify,
+  doctor,
+  exportRun,
+]

@@ -1,0 +1,105 @@
+import { DIFF_AREAS, diffRuns } from '@retake/diagnose'
+import type { DiffArea, RunDiff } from '@retake/diagnose'
+import type { RunView } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { diffLines } from '../diff-lines.js'
+import { stepDiffLines } from '../diff-step-lines.js'
+import { noSuchStep, wrongUsage } from '../errors.js'
+import { FOUND } from '../exit-codes.js'
+import { RunStore } from '../run-store.js'
+import { painter, widthOf } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { Verb } from '../verb.js'
+import { viewRun } from '../view-run.js'
+
+export const diff: Verb = {
+  name: 'diff',
+  summary: 'Compare two runs, step by step',
+  usage: '<a> <b> [options]',
+  help: `Aligns the steps of two runs and shows what differs first, then all that differs:
+messages, tool calls and results, requests, output, tokens and cost. Times are
+shown and never count as a difference; neither do headers and made-up ids.
+Exit code 3 when the runs differ.
+
+Options:
+  --step <N>      one step: its number in <a>, or in <b> when only <b> has it
+  --only <area>   nothing but ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)};
+                  several with commas
+  --full          values in full, every step and every line
+  --dir <folder>  where the tapes are (default: .retake/runs)
+  --json          everything as JSON
+
+Examples:
+  retake diff 20261115-0930 last
+  retake diff 20261115-0930 last --only tools
+  retake diff 20261115-0930 last --step 3 --full
+  retake diff 20261115-0930 last --json | jq .first`,
+  options: {
+    step: { type: 'string' },
+    only: { type: 'string' },
+    full: { type: 'boolean' },
+    dir: { type: 'string' },
+  },
+  run(values, names) {
+    const [a, b, ...rest] = names
+    if (a === undefined || b === undefined || rest.length > 0)
+      throw wrongUsage(
+        'diff',
+        'Name two runs to compare.',
+        'For example: retake diff 20261115 last.',
+      )
+    const only = areasOf(text(values, 'only'))
+    const store = new RunStore(text(values, 'dir'))
+    const paths = [store.find(a), store.find(b)] as const
+    const views = [viewRun(openTape(paths[0])), viewRun(openTape(paths[1]))] as const
+    const label = text(values, 'step')
+    if (label !== undefined) checkStep(label, views)
+    const whole = diffRuns(...views, only === undefined ? {} : { only })
+    const found = label === undefined ? whole : onlyStep(whole, label)
+    if (flag(values, 'json'))
+      console.log(
+        JSON.stringify(
+          { ...found, a: { ...found.a, path: paths[0] }, b: { ...found.b, path: paths[1] } },
+          undefined,
+          2,
+        ),
+      )
+    else print(found, { label, full: flag(values, 'full') })
+    return Promise.resolve(found.equal ? 0 : FOUND)
+  },
+}
+
+function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
+  return names?.split(',').map((name) => {
+    const area = DIFF_AREAS.find((each) => each === name.trim())
+    if (area === undefined)
+      throw wrongUsage(
+        'diff',
+        `--only does not know "${name}".`,
+        `It takes ${DIFF_AREAS.join(', ')}.`,
+      )
+    return area
+  })
+}
+
+function checkStep(label: string, [a, b]: readonly [RunView, RunView]): void {
+  if (a.step(label) === undefined && b.step(label) === undefined)
+    throw noSuchStep(a.id, label, a.recordedSteps.length)
+}
+
+/** The part of a comparison that is about one step. */
+function onlyStep(whole: RunDiff, label: string): RunDiff {
+  const steps = whole.steps.filter(({ a, b }) => (a ?? b)?.label === label)
+  const { first: _, ...rest } = whole
+  return { ...rest, equal: steps.length === 0, steps, output: [], outcome: [] }
+}
+
+function print(
+  found: RunDiff,
+  { label, full }: { label: string | undefined; full: boolean },
+): void {
+  const look = { paint: painter(process.stdout), width: widthOf(process.stdout), full }
+  if (label === undefined) console.log(diffLines(found, look).join('\n'))
+  else if (found.equal) console.log(`Step ${label} is the same in both runs.`)
+  else console.log(found.steps.flatMap((step) => stepDiffLines(step, look)).join('\n'))
+}

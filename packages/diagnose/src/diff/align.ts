@@ -1,0 +1,135 @@
+import { similarity, type Alignable } from './alignable.js'
+
+/** Places of two things that belong together; one is missing where something was added or removed. */
+export interface Pair {
+  readonly a?: number
+  readonly b?: number
+}
+
+/** The most cells of the table that is filled in; beyond it only places near the diagonal are compared. */
+const MAX_CELLS = 6_000_000
+
+/**
+ * Finds which things of two sequences belong together, at the least cost: equal
+ * things cost nothing, two versions of one thing cost more the less they have
+ * in common, things that are on one side only cost most.
+ *
+ * What is equal at both ends is not compared any further. Swapping the
+ * sequences swaps the sides of every pair and changes nothing else. Not
+ * promised for sequences whose different parts make more than six million
+ * pairs: there a thing is looked for only near its own place.
+ */
+export const align = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] =>
+  comesFirst(a, b) ? alignInOrder(a, b) : alignInOrder(b, a).map(swap)
+
+const swap = ({ a, b }: Pair): Pair => ({
+  ...(b !== undefined && { a: b }),
+  ...(a !== undefined && { b: a }),
+})
+
+/** A total order of sequences, so that ties are always broken the same way. */
+const comesFirst = (a: readonly Alignable[], b: readonly Alignable[]): boolean => {
+  if (a.length !== b.length) return a.length < b.length
+  const index = a.findIndex(({ digest }, place) => digest !== b[place]?.digest)
+  return index < 0 || (a[index]?.digest ?? 0) < (b[index]?.digest ?? 0)
+}
+
+const alignInOrder = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
+  const most = Math.min(a.length, b.length)
+  let start = 0
+  while (start < most && a[start]?.digest === b[start]?.digest) start++
+  let end = 0
+  while (end < most - start && a.at(-1 - end)?.digest === b.at(-1 - end)?.digest) end++
+  const middle = alignMiddle(a.slice(start, a.length - end), b.slice(start, b.length - end)).map(
+    (pair) => ({
+      ...(pair.a !== undefined && { a: pair.a + start }),
+      ...(pair.b !== undefined && { b: pair.b + start }),
+    }),
+  )
+  const before = Array.from({ length: start }, (_, place) => ({ a: place, b: place }))
+  const after = Array.from({ length: end }, (_, place) => ({
+    a: a.length - end + place,
+    b: b.length - end + place,
+  }))
+  return [...before, ...middle, ...after]
+}
+
+const GAP = 1
+
+/** Less than leaving both alone, so that what can be paired is, where nothing fits better. */
+const costOf = (a: Alignable, b: Alignable): number => {
+  if (a.digest === b.digest) return 0
+  return a.family === b.family ? 0.25 + 1.7 * (1 - similarity(a, b)) : Infinity
+}
+
+/** Moves through the table. */
+const PAIR = 1
+const ONLY_A = 2
+const ONLY_B = 3
+
+/** Walks from the end, so that of equally good places the earliest is taken. */
+const alignMiddle = (a: readonly Alignable[], b: readonly Alignable[]): Pair[] => {
+  if (a.length === 0 || b.length === 0) {
+    return [...a.map((_, place) => ({ a: place })), ...b.map((_, place) => ({ b: place }))]
+  }
+  const table = fillTable(a.toReversed(), b.toReversed())
+  return walk(table, a.length, b.length)
+}
+
+interface Table {
+  /** First column of a row, and its moves. */
+  readonly from: (row: number) => number
+  readonly moves: readonly Uint8Array[]
+}
+
+const fillTable = (a: readonly Alignable[], b: readonly Alignable[]): Table => {
+  const reach = Math.max(8, Math.floor(MAX_CELLS / (a.length + 1) / 2))
+  const middle = (row: number): number => Math.round((row * b.length) / a.length)
+  const from = (row: number): number => Math.max(0, middle(row) - reach)
+  const to = (row: number): number => Math.min(b.length, middle(row) + reach)
+  const moves: Uint8Array[] = []
+  let above = new Float64Array()
+  for (let row = 0; row <= a.length; row++) {
+    const first = from(row)
+    const costs = new Float64Array(to(row) - first + 1).fill(Infinity)
+    const taken = new Uint8Array(costs.length)
+    const shift = row === 0 ? 0 : first - from(row - 1)
+    for (let cell = 0; cell < costs.length; cell++) {
+      const column = first + cell
+      let best = row === 0 && column === 0 ? 0 : Infinity
+      let move = 0
+      if (row > 0 && column > 0) {
+        const before = above[cell + shift - 1] ?? Infinity
+        if (before < Infinity) {
+          best = before + costOf(a[row - 1] as Alignable, b[column - 1] as Alignable)
+          move = PAIR
+        }
+      }
+      const skipA = row > 0 ? (above[cell + shift] ?? Infinity) + GAP : Infinity
+      if (skipA < best) [best, move] = [skipA, ONLY_A]
+      const skipB = cell > 0 ? (costs[cell - 1] ?? Infinity) + GAP : Infinity
+      if (skipB < best) [best, move] = [skipB, ONLY_B]
+      costs[cell] = best
+      taken[cell] = move
+    }
+    above = costs
+    moves.push(taken)
+  }
+  return { from, moves }
+}
+
+/** Way of least cost through a table of reversed sequences: it begins at their start. */
+const walk = ({ from, moves }: Table, rows: number, columns: number): Pair[] => {
+  const pairs: Pair[] = []
+  let [row, column] = [rows, columns]
+  while (row > 0 || column > 0) {
+    const move = moves[row]?.[column - from(row)]
+    const here = { a: rows - row, b: columns - column }
+    if (move === PAIR) pairs.push(here)
+    else if (move === ONLY_A) pairs.push({ a: here.a })
+    else pairs.push({ b: here.b })
+    if (move !== ONLY_B) row--
+    if (move !== ONLY_A) column--
+  }
+  return pairs
+}

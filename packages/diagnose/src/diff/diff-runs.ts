@@ -1,0 +1,154 @@
+import type { RunView, Step } from '@retake/tape'
+import { asJson } from '../json-value.js'
+import { DIFF_AREAS, type DiffArea } from './diff-area.js'
+import { diffJson, type ValueDiff } from './json-diff.js'
+import { diffOutput } from './output-diff.js'
+import { pairSteps } from './pair-steps.js'
+import type {
+  DiffOptions,
+  FirstDivergence,
+  RunDiff,
+  RunSide,
+  StepDiff,
+  StepRef,
+} from './run-diff.js'
+import { sharedLabels, sharedPart } from './shared-steps.js'
+import { StepComparer } from './step-diff.js'
+import { profileOf, sharedProfile, type StepProfile } from './step-profile.js'
+
+/**
+ * Compares two runs step by step. Reads all bodies of both, except for the part
+ * that branches share. Not compared: clock, chance and other draws by
+ * themselves, headers, ids that providers make up, and how long things took.
+ */
+export const diffRuns = (
+  a: RunView,
+  b: RunView,
+  { only = DIFF_AREAS }: DiffOptions = {},
+): RunDiff => {
+  const shared = sharedPart(a, b)
+  const known = shared === undefined ? new Set<string>() : sharedLabels(a, b, shared)
+  const [left, right] = [a, b].map(({ steps }) =>
+    steps.map((step) => (known.has(step.label) ? sharedProfile(step) : profileOf(step))),
+  ) as [StepProfile[], StepProfile[]]
+  const { steps, same } = diffSteps(left, right, new Set(only))
+  const output = only.includes('output') ? diffOutput(a, b) : []
+  const outcome = only.length < DIFF_AREAS.length ? [] : diffOutcome(a, b)
+  const first = firstOf(steps, output, outcome)
+  return {
+    equal: first === undefined,
+    a: sideOf(a),
+    b: sideOf(b),
+    ...(shared !== undefined && { shared }),
+    ...(first !== undefined && { first }),
+    counts: { same, ...countsOf(steps) },
+    steps,
+    output,
+    outcome,
+  }
+}
+
+const diffSteps = (
+  a: readonly StepProfile[],
+  b: readonly StepProfile[],
+  only: ReadonlySet<DiffArea>,
+): { steps: StepDiff[]; same: number } => {
+  const comparer = new StepComparer()
+  const steps: StepDiff[] = []
+  let same = 0
+  for (const pair of pairSteps(a, b)) {
+    const [left, right] = [
+      pair.a === undefined ? undefined : a[pair.a],
+      pair.b === undefined ? undefined : b[pair.b],
+    ]
+    if (left !== undefined && right !== undefined) {
+      const fields =
+        left.digest === right.digest
+          ? []
+          : comparer.compare(left.step, right.step).filter(({ area }) => only.has(area))
+      const isMoved = pair.moved === true && concerns(left.step, only)
+      if (fields.length === 0 && !isMoved) same++
+      else {
+        const change = pair.moved === true ? 'moved' : 'changed'
+        steps.push({ change, a: refOf(left.step), b: refOf(right.step), fields })
+      }
+      continue
+    }
+    const step = (left ?? right)?.step
+    if (step === undefined) continue
+    const side = left === undefined ? 'b' : 'a'
+    comparer.pass(step, side)
+    if (!concerns(step, only)) continue
+    steps.push({ change: side === 'a' ? 'removed' : 'added', [side]: refOf(step), fields: [] })
+  }
+  return { steps, same }
+}
+
+/** Whether a step as a whole is about one of these areas. */
+const concerns = ({ kind }: Step, only: ReadonlySet<DiffArea>): boolean => {
+  if (kind === 'model')
+    return ['messages', 'requests', 'usage'].some((area) => only.has(area as DiffArea))
+  if (kind === 'http') return only.has('requests')
+  return kind === 'mark' ? only.size === DIFF_AREAS.length : only.has('tools')
+}
+
+const diffOutcome = (a: RunView, b: RunView): ValueDiff[] =>
+  diffJson(outcomeOf(a), outcomeOf(b)).concat(
+    diffJson(asJson(a.result()), asJson(b.result()), 'returned'),
+  )
+
+const outcomeOf = ({ exit, status }: RunView): unknown => ({
+  // How a tape was closed is no matter of the run, but whether it came to its end is.
+  ended: status !== 'truncated',
+  exitCode: exit?.code,
+  signal: exit?.signal,
+  error: exit?.error === undefined ? undefined : `${exit.error.name}: ${exit.error.message}`,
+})
+
+const firstOf = (
+  [step]: RunDiff['steps'],
+  [line]: RunDiff['output'],
+  [outcome]: RunDiff['outcome'],
+): FirstDivergence | undefined => {
+  if (step !== undefined) {
+    const { change, a, b, fields } = step
+    const [field] = fields
+    return {
+      in: 'step',
+      change,
+      ...(a !== undefined && { a: a.label }),
+      ...(b !== undefined && { b: b.label }),
+      ...(field !== undefined && { path: field.path }),
+    }
+  }
+  if (line !== undefined) return { in: 'output', line }
+  return outcome === undefined ? undefined : { in: 'outcome', path: outcome.path }
+}
+
+const countsOf = (steps: readonly StepDiff[]): Record<StepDiff['change'], number> => {
+  const counts = { changed: 0, moved: 0, removed: 0, added: 0 }
+  for (const { change } of steps) counts[change]++
+  return counts
+}
+
+const refOf = (step: Step): StepRef => ({
+  label: step.label,
+  seq: step.seq,
+  kind: step.kind,
+  title: step.title,
+  state: step.state,
+  lane: step.lane,
+  site: step.site,
+  latencyMs: step.latencyMs,
+})
+
+const sideOf = (view: RunView): RunSide => ({
+  id: view.id,
+  name: view.name,
+  startedAt: view.startedAt,
+  durationMs: view.durationMs,
+  status: view.status,
+  exit: view.exit,
+  steps: view.recordedSteps.length,
+  totals: view.totals,
+})

@@ -1,0 +1,92 @@
+import type { OutputEvent, RunView } from '@retake/tape'
+import { hashText } from '../hash.js'
+import { align } from './align.js'
+import { lazySketch, type Alignable } from './alignable.js'
+
+export type OutputStream = OutputEvent['stream']
+
+/** One line that a run printed. */
+export interface PrintedLine {
+  /** From 1. */
+  readonly line: number
+  readonly text: string
+  /** Event that began it, and label of the last step begun by then. */
+  readonly seq: number
+  readonly step?: string
+}
+
+/** A line that differs; a line of one run only has one side. */
+export interface LineDiff {
+  readonly stream: OutputStream
+  readonly a?: PrintedLine
+  readonly b?: PrintedLine
+}
+
+/** Lines that differ in what two runs printed, stdout first. */
+export const diffOutput = (a: RunView, b: RunView): LineDiff[] =>
+  (['stdout', 'stderr'] as const).flatMap((stream) =>
+    diffLines(linesOf(a, stream), linesOf(b, stream), stream),
+  )
+
+const diffLines = (
+  a: readonly PrintedLine[],
+  b: readonly PrintedLine[],
+  stream: OutputStream,
+): LineDiff[] =>
+  align(a.map(alignable), b.map(alignable))
+    .map((pair) => ({
+      left: pair.a === undefined ? undefined : a[pair.a],
+      right: pair.b === undefined ? undefined : b[pair.b],
+    }))
+    .filter(({ left, right }) => left?.text !== right?.text)
+    .map(({ left, right }) => ({
+      stream,
+      ...(left !== undefined && { a: left }),
+      ...(right !== undefined && { b: right }),
+    }))
+
+const alignable = ({ text }: PrintedLine): Alignable => ({
+  digest: hashText(text),
+  family: 'line',
+  sketch: lazySketch(() => text),
+})
+
+/** Lines as they stand in the stream, wherever its writes were cut. */
+const linesOf = (view: RunView, stream: OutputStream): PrintedLine[] => {
+  const decoder = new TextDecoder()
+  const lines: PrintedLine[] = []
+  const steps = new StepsBegun(view)
+  let rest: { text: string; seq: number } | undefined
+  const take = (text: string, seq: number): void => {
+    lines.push({ line: lines.length + 1, text, seq, ...steps.at(seq) })
+  }
+  for (const event of view.outputs) {
+    if (event.stream !== stream) continue
+    const text = decoder.decode(view.outputBytes(event), { stream: true })
+    const pieces = text.split('\n')
+    for (const [index, piece] of pieces.entries()) {
+      rest = { text: (rest?.text ?? '') + piece, seq: rest?.seq ?? event.seq }
+      if (index === pieces.length - 1) break
+      take(rest.text, rest.seq)
+      rest = undefined
+    }
+  }
+  if (rest !== undefined && rest.text !== '') take(rest.text, rest.seq)
+  return lines
+}
+
+/** Label of the last step begun before an event; asked for with rising numbers. */
+class StepsBegun {
+  readonly #steps: RunView['recordedSteps']
+  #next = 0
+
+  constructor({ recordedSteps }: RunView) {
+    this.#steps = recordedSteps
+  }
+
+  at(seq: number): { step?: string } {
+    while ((this.#steps[this.#next]?.seq ?? Infinity) <= seq) this.#next++
+    const step = this.#steps[this.#next - 1]
+    return step === undefined ? {} : { step: step.label }
+  }
+}

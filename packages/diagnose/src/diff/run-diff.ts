@@ -1,0 +1,70 @@
+import type { RunTotals, RunView, Step } from '@retake/tape'
+import type { DiffArea } from './diff-area.js'
+import type { ValueDiff } from './json-diff.js'
+import type { LineDiff } from './output-diff.js'
+import type { SharedPart } from './shared-steps.js'
+import type { FieldDiff } from './step-diff.js'
+
+/** What a difference says about a step, short of its contents. */
+export type StepRef = Pick<
+  Step,
+  'label' | 'seq' | 'kind' | 'title' | 'state' | 'lane' | 'site' | 'latencyMs'
+>
+
+/**
+ * `changed`: both runs have it and it differs. `moved`: both have it, in
+ * another order; `fields` may be empty. `removed` and `added`: only the first
+ * or the second run has it.
+ */
+export interface StepDiff {
+  readonly change: 'changed' | 'moved' | 'removed' | 'added'
+  readonly a?: StepRef
+  readonly b?: StepRef
+  readonly fields: readonly FieldDiff[]
+}
+
+/** The first thing that is not the same. */
+export type FirstDivergence =
+  | {
+      readonly in: 'step'
+      readonly change: StepDiff['change']
+      /** Labels of the step in the two runs. */
+      readonly a?: string
+      readonly b?: string
+      /** The first place in it that differs. */
+      readonly path?: string
+    }
+  | { readonly in: 'output'; readonly line: LineDiff }
+  | { readonly in: 'outcome'; readonly path: string }
+
+export interface RunSide {
+  readonly id: string
+  readonly name: string
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: RunView['status']
+  readonly exit: RunView['exit']
+  readonly steps: number
+  readonly totals: RunTotals
+}
+
+/** All that differs between two runs. Durations are told and never count as a difference. */
+export interface RunDiff {
+  readonly equal: boolean
+  readonly a: RunSide
+  readonly b: RunSide
+  /** Set when one branched off the other, or both off the same run. */
+  readonly shared?: SharedPart
+  readonly first?: FirstDivergence
+  /** How many steps are the same, and how many of each change there are. */
+  readonly counts: Readonly<Record<StepDiff['change'] | 'same', number>>
+  readonly steps: readonly StepDiff[]
+  readonly output: readonly LineDiff[]
+  /** Exit code, signal, error, and what a function run returned. */
+  readonly outcome: readonly ValueDiff[]
+}
+
+export interface DiffOptions {
+  /** Nothing but these counts; all of them unless said. */
+  readonly only?: readonly DiffArea[]
+}

@@ -1,0 +1,14 @@
+export { DIFF_AREAS, type DiffArea } from './diff/diff-area.js'
+export { diffRuns } from './diff/diff-runs.js'
+export type { ValueDiff } from './diff/json-diff.js'
+export type { LineDiff, OutputStream, PrintedLine } from './diff/output-diff.js'
+export type {
+  DiffOptions,
+  FirstDivergence,
+  RunDiff,
+  RunSide,
+  StepDiff,
+  StepRef,
+} from './diff/run-diff.js'
+export type { SharedPart } from './diff/shared-steps.js'
+export type { FieldDiff } from './diff/step-diff.js'

@@ -1,0 +1,39 @@
+import { plainJson, toWire } from '@retake/tape'
+
+export type JsonRecord = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Path of a member: `a.b`, or `a["odd key"]`. */
+export const memberPath = (path: string, key: string): string => {
+  if (!/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(key)) return `${path}[${JSON.stringify(key)}]`
+  return path === '' ? key : `${path}.${key}`
+}
+
+/** Path inside a text that is JSON itself, such as the arguments of a tool call. */
+export const innerPath = (path: string, inner: string): string =>
+  path === '' ? inner : `${path} » ${inner}`
+
+/** What a text that holds an object or an array of JSON says; `undefined` for any other text. */
+export const parsedText = (text: string): JsonRecord | readonly unknown[] | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return JSON.parse(text) as JsonRecord | readonly unknown[]
+  } catch {
+    return undefined
+  }
+}
+
+/** Any value as JSON, so that two can be compared: a Map is a list of pairs, bytes are base64. */
+export const asJson = (value: unknown): unknown =>
+  value === undefined ? undefined : plainJson(toWire(value))
+
+/** Bytes as text; `undefined` when they are no UTF-8. */
+export const utf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
