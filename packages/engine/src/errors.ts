@@ -49,6 +49,59 @@ export const errors = {
       'A replay never goes live, so this call fails.',
       'Use strict mode to stop at the first difference, or record again.',
     ),
+  runComplete: (id: string) =>
+    new RetakeError(
+      'RUN_COMPLETE',
+      `Run ${id} came to its end; there is nothing to resume.`,
+      'A run can be resumed when it was killed, or ended with an error.',
+      'To try something else from one of its steps, fork it; to run changed code against it, use `retake rerun`.',
+    ),
+  noStepToFork: (run: string, label: string, count: number, status: string) =>
+    new RetakeError(
+      'NO_SUCH_STEP',
+      `Run ${run} has no step ${label}.`,
+      count === 0
+        ? 'It has no steps at all.'
+        : `Its steps are numbered 1 to ${count}${status === 'truncated' ? '; it was cut off there' : ''}.`,
+      status === 'truncated'
+        ? `\`retake show ${run}\` lists them; \`retake resume ${run}\` goes on where it was cut off.`
+        : `\`retake show ${run}\` lists them.`,
+    ),
+  inferredStep: (run: string, label: string, asker: string) =>
+    new RetakeError(
+      'STEP_NOT_RECORDED',
+      `Step ${label} of run ${run} was not recorded itself.`,
+      'The tool is not wrapped by tool(), so only its result in the conversation is known.',
+      `Fork at the model step after it with --request, or at step ${asker}, which asked for it.`,
+    ),
+  answerAndRequestEdited: () =>
+    new RetakeError(
+      'ANSWER_AND_REQUEST_EDITED',
+      'A fork can change the answer of a step or its request, not both.',
+      'A changed request gets a live answer.',
+      'Leave out either --request, or --set and --response.',
+    ),
+  stepInDoubt: (what: string) =>
+    new RetakeError(
+      'STEP_IN_DOUBT',
+      `It is not known whether ${what} had its effect.`,
+      'It left before the run was killed, and its answer is not on the tape.',
+      'Say what to do: `--in-doubt retry` makes it again, `--in-doubt skip` hands the agent an error instead.',
+    ),
+  stepSkipped: (what: string) =>
+    new RetakeError(
+      'STEP_SKIPPED',
+      `Retake did not repeat ${what}.`,
+      'It may have had its effect before the run was killed, and the run was resumed with `--in-doubt skip`.',
+      'Check the other side, or resume with `--in-doubt retry`.',
+    ),
+  answerLost: () =>
+    new RetakeError(
+      'ANSWER_LOST',
+      'The answer is not on the tape.',
+      'The parent run ended before it came.',
+      'Fork at an earlier step, or handle the error in the agent.',
+    ),
   notReplayable: (name: string) =>
     new RetakeError(
       'BOUNDARY_NOT_REPLAYABLE',
@@ -63,5 +116,12 @@ export const errors = {
       'It reads its task from RETAKE_SESSION, which is unset or not JSON.',
       'Start agents with `retake record` or `retake replay`.',
       { cause },
+    ),
+  probeGone: (during: string) =>
+    new RetakeError(
+      'PROBE_GONE',
+      'The process that was looked into is gone.',
+      `It ended or was killed before it could answer ${during}.`,
+      'Look again; if it happens again, run `retake replay` to see how the run ends.',
     ),
 }

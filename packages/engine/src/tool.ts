@@ -49,7 +49,7 @@ function callTool(
       event: { type: 'call', kind: 'tool', name, as, ...(site !== undefined && { site }) },
       body,
       durable: true,
-      start: (live) => void execute(live, name, run, args),
+      start: (live, edited) => void execute(live, name, run, edited ? argumentsOf(edited) : args),
       deliver: ({ event, body: result, native }) => {
         operation.close()
         if (event.type !== 'result') return
@@ -58,6 +58,12 @@ function callTool(
       },
     })
   })
+}
+
+/** Arguments as they stand on a tape. */
+function argumentsOf(body: Uint8Array): unknown[] {
+  const value = decodeBody('json', body)
+  return Array.isArray(value) ? value : [value]
 }
 
 async function execute(

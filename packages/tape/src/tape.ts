@@ -65,12 +65,7 @@ export class Tape {
   }
 
   /** `path` only names the tape in messages. */
-  static open(
-    door: TapeDoor,
-    source: ByteSource,
-    path: string,
-    options?: TapeOptions,
-  ): Tape {
+  static open(door: TapeDoor, source: ByteSource, path: string, options?: TapeOptions): Tape {
     return new Tape(door, openLayout(door, source, path), path, options)
   }
 

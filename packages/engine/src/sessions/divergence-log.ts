@@ -4,6 +4,21 @@ import type { Mismatch } from '../signature.js'
 import type { Divergence, DivergenceKind } from './divergence.js'
 import type { TapeCursor } from './tape-cursor.js'
 
+/** When a session goes from the tape to the outside. Without it a replay stops there. */
+export type Leave = 'at the end' | 'on mismatch'
+
+/** Thrown to leave the tape: nothing was consumed by the call that found it out, and it can be made live. */
+export class LeftTape extends Error {
+  override readonly name = 'LeftTape'
+  constructor(
+    readonly why: Divergence,
+    /** A call whose start was on the tape and whose answer is not. */
+    readonly answering?: number,
+  ) {
+    super(why.summary)
+  }
+}
+
 /** Keeps what a replay found. In strict mode the first finding stops it: it is thrown, and nothing more is served. */
 export class DivergenceLog {
   readonly divergences: Divergence[] = []
@@ -16,6 +31,7 @@ export class DivergenceLog {
       readonly mode?: 'strict' | 'observe'
       readonly onDivergence?: (divergence: Divergence) => void
       readonly onStopped: (error: ReplayDiverged) => void
+      readonly leave?: Leave
     },
   ) {}
 
@@ -25,19 +41,25 @@ export class DivergenceLog {
     explanation: string,
     mismatches: readonly Mismatch[] = [],
   ): void {
+    if (this.options.leave === 'on mismatch')
+      throw new LeftTape(this.#describe(kind, summary, explanation, mismatches))
     const divergence = this.#add(kind, summary, explanation, mismatches)
     if (this.options.mode !== 'observe') this.#halt(divergence)
   }
 
   /** A divergence that even observe mode cannot pass. */
   stop(kind: DivergenceKind, summary: string, explanation: string): never {
+    if (this.options.leave === 'on mismatch')
+      throw new LeftTape(this.#describe(kind, summary, explanation))
     this.#halt(this.#add(kind, summary, explanation, []))
   }
 
   /** The recording was cut off here: that is no difference, but there is nothing more to serve. */
-  stopAtCut(what: string): never {
+  stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
-    this.#halt(this.#describe('cut-off', summary, `The program went on with ${what}.`, []))
+    const found = this.#describe('cut-off', summary, `The program went on with ${what}.`)
+    if (this.options.leave !== undefined) throw new LeftTape(found, answering)
+    this.#halt(found)
   }
 
   #add(...found: Parameters<DivergenceLog['diverge']>): Divergence {

@@ -3,6 +3,8 @@ import type { TapeWriter } from '@retake/tape/node'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { SecretMask } from '../secrets.js'
+import { outside } from './answer-source.js'
+import type { AnswerSource } from './answer-source.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import { EMPTY, Operation } from './session.js'
@@ -24,6 +26,15 @@ export interface RunEnd {
   readonly body?: Uint8Array
 }
 
+export interface RecordSessionOptions {
+  /** The session that boundaries see, when this one is part of another. */
+  readonly owner?: Session
+  /** Added to the place of an event on the tape to get its number in the run: a branch starts later. */
+  readonly shift?: number
+  /** Where answers come from; the outside unless set. */
+  readonly answers?: AnswerSource
+}
+
 /**
  * Writes everything the agent touches to the tape and lets completions reach it
  * one at a time, in the order they will be replayed in.
@@ -42,27 +53,41 @@ export class RecordSession implements Session {
     () => this.#queue.length > 0 && this.#gate.request(),
   )
 
-  constructor(readonly writer: TapeWriter) {
+  readonly #owner: Session
+  readonly #shift: number
+  readonly #answers: AnswerSource
+
+  constructor(
+    readonly writer: TapeWriter,
+    options: RecordSessionOptions = {},
+  ) {
+    this.#owner = options.owner ?? this
+    this.#shift = options.shift ?? 0
+    this.#answers = options.answers ?? outside
     this.secrets.addEnvironment(process.env)
     sessionOpened()
   }
 
   draw<T>(kind: string, native: () => T): T {
-    const value = native()
+    const value = this.#answers.draw(kind, native)
     this.#append({ type: 'draw', kind, value })
     return value
   }
 
   perform(action: Action): Operation {
     const seq = this.#begin(action)
-    const operation = new Operation(seq, action, this)
-    outsideRuns(() => action.start(operation))
+    const operation = new Operation(seq, action, this.#owner)
+    outsideRuns(() => this.#answers.start(operation))
     return operation
   }
 
   performSync(call: SyncCall): Delivery {
-    const op = this.#begin(call)
-    const { event, body = EMPTY, native } = outsideRuns(() => call.run())
+    return this.answerSync(this.#begin(call), call)
+  }
+
+  /** The answer to a call that is on the tape already, made now. */
+  answerSync(op: number, call: SyncCall): Delivery {
+    const { event, body = EMPTY, native } = outsideRuns(() => this.#answers.run(call, op))
     this.#append({ ...this.#masked(event), op }, body)
     return { event, body, native }
   }
@@ -122,7 +147,8 @@ export class RecordSession implements Session {
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
   #append(event: NewEvent, body?: Uint8Array): number {
-    return this.closed ? -1 : this.writer.append(event, body && this.secrets.bytes(body))
+    if (this.closed) return -1
+    return this.writer.append(event, body && this.secrets.bytes(body)) + this.#shift
   }
 
   #barrier(): void {

@@ -17,7 +17,8 @@ import type { Mismatch } from '../signature.js'
 import { bodyMismatches } from './body-difference.js'
 import { describe } from './divergence.js'
 import type { Divergence } from './divergence.js'
-import { DivergenceLog } from './divergence-log.js'
+import { DivergenceLog, LeftTape } from './divergence-log.js'
+import type { Leave } from './divergence-log.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import type { RunEnd } from './record-session.js'
@@ -39,8 +40,17 @@ export interface ReplayOptions {
   readonly stallMs?: number
   /** Keeps the process alive while it waits for a stall to show. */
   readonly keepAlive?: boolean
+  /** The first event that is not served: the tape counts as cut off there. */
+  readonly until?: number
+  /** The session that boundaries see, when this one is part of another. */
+  readonly owner?: Session
+  /** Where the owner goes live. Calls that find it out throw `LeftTape`; `onLeft` is told where no call does. */
+  readonly leave?: Leave
+  readonly onLeft?: (why: Divergence | undefined) => void
   /** Told of each delivery just before it reaches the agent; it may hold the thread, to look around. */
   readonly beforeDelivery?: (event: DeliveryEvent) => void
+  /** Told of each initiation once it is found to be the recorded one, on the agent's own stack. */
+  readonly afterInitiation?: (event: InitiationEvent) => void
 }
 
 /**
@@ -67,12 +77,14 @@ export class ReplaySession implements Session {
   #working = 0
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
+  readonly #owner: Session
 
   constructor(
     readonly tape: Tape,
     readonly options: ReplayOptions,
   ) {
-    this.#cursor = new TapeCursor(tape)
+    this.#cursor = new TapeCursor(tape, options.until)
+    this.#owner = options.owner ?? this
     this.#log = new DivergenceLog(this.#cursor, options)
     this.secrets.addEnvironment(process.env)
     sessionOpened()
@@ -96,6 +108,11 @@ export class ReplaySession implements Session {
   /** Number of events consumed so far. */
   get position(): number {
     return this.#cursor.seq
+  }
+
+  /** What was started and has not been answered in full, in the order it was started. */
+  get underWay(): readonly Operation[] {
+    return [...this.#operations.values()].toSorted((a, b) => a.id - b.id)
   }
 
   /** Every event of the tape was consumed, and the tape was cut off there. */
@@ -123,9 +140,9 @@ export class ReplaySession implements Session {
       if (!(error instanceof ReplayDiverged)) throw error
       // Reported through onStopped. The program gets no answer any more, and no error
       // either: nobody may be there to catch it, and it is no fault of the program's.
-      return new Operation(-++this.#unknown, action, this)
+      return new Operation(-++this.#unknown, action, this.#owner)
     }
-    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this)
+    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this.#owner)
     if (event === undefined) this.#performUnknown(operation)
     else if (action.reexecuted === true) {
       this.#operations.set(operation.id, operation)
@@ -143,7 +160,8 @@ export class ReplaySession implements Session {
     const initiation = this.#isOver() ? undefined : this.#match(call.event, call.body)
     if (initiation === undefined) throw errors.notOnTape(describe(call.event))
     const event = this.#next()
-    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(call.event))
+    if (event === undefined && this.#cursor.isCut)
+      this.#log.stopAtCut(describe(call.event), initiation.seq)
     if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
       this.#log.stop(
         'missing',
@@ -153,6 +171,7 @@ export class ReplaySession implements Session {
     }
     this.#advance()
     this.counts.served += 1
+    this.options.beforeDelivery?.(event)
     return { event, body: this.tape.body(event.seq) }
   }
 
@@ -269,6 +288,7 @@ export class ReplaySession implements Session {
     }
     if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
     this.#advance()
+    this.options.afterInitiation?.(event)
     return event
   }
 
@@ -352,9 +372,15 @@ export class ReplaySession implements Session {
   #schedule(): void {
     if (this.#gate.requested || this.#log.stopped || this.closed) return
     const event = this.#cursor.peek()
+    if (event === undefined && this.options.leave !== undefined) this.#leaveSoon()
     if (event === undefined || !isDelivery(event)) return
     const isPaced = this.options.pace === 'recorded'
     this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
+  }
+
+  /** The program may be waiting by now, and make no call that would find out that the tape is at its end. */
+  #leaveSoon(): void {
+    natives.setImmediate(() => this.closed || this.options.onLeft?.(undefined))
   }
 
   #takeTurn(): Turn | undefined {
@@ -371,10 +397,16 @@ export class ReplaySession implements Session {
         return { operation, delivery: { event, body: this.tape.body(event.seq), native } }
       }
     } catch (error) {
-      // Reported through onStopped; there is no agent frame here to throw it into.
-      if (!(error instanceof ReplayDiverged)) throw error
+      // There is no agent frame here to throw it into.
+      this.#report(error)
     }
     return undefined
+  }
+
+  /** What stops a replay was told to onStopped already. */
+  #report(error: unknown): void {
+    if (error instanceof LeftTape) this.options.onLeft?.(error.why)
+    else if (!(error instanceof ReplayDiverged)) throw error
   }
 
   /** Re-executed work must have finished, and the agent must have written as much as it had written then. */
@@ -414,7 +446,7 @@ export class ReplaySession implements Session {
         `Nothing happened for ${stallMs} ms.`,
       )
     } catch (error) {
-      if (!(error instanceof ReplayDiverged)) throw error
+      this.#report(error)
     }
   }
 }

@@ -13,6 +13,7 @@ export interface Delivery {
   readonly native?: unknown
 }
 
+/** A part of an answer before the tape has numbered it. */
 export type NewDelivery = DeliveryEvent extends infer E
   ? E extends DeliveryEvent
     ? Omit<E, 'seq' | 'at' | 'op'>
@@ -27,8 +28,17 @@ export interface Action {
   readonly durable?: boolean
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
-  /** Does the real thing, outside the run; reports through `operation.complete`. */
-  start(operation: Operation): void
+  /**
+   * Does the real thing, outside the run; reports through `operation.complete`.
+   * `edited` is sent in place of `body`, where a fork changes what is asked.
+   */
+  start(operation: Operation, edited?: Uint8Array): void
+  /**
+   * Connections and processes that the tape has opened and that a run which goes
+   * live still holds: from now on there must be something real behind them.
+   * Without this, nothing has to be done.
+   */
+  carryOver?(operation: Operation): void
   /** Hands one part of the answer to the agent, alone, in the agent's own async context. */
   deliver(delivery: Delivery): void
   /** Sockets: how much the agent has written, added to each delivery. */

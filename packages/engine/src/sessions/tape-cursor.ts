@@ -8,9 +8,15 @@ export class TapeCursor {
   #peeked: TapeEvent | undefined
   /** The run did not come to its own end: a signal killed it, or nothing is known about its end. */
   readonly isCut: boolean
+  readonly #end: number
 
-  constructor(readonly tape: Tape) {
-    this.isCut = tape.status === 'truncated' || endsBySignal(tape)
+  /** `until`: the first event that is no longer served. */
+  constructor(
+    readonly tape: Tape,
+    until = tape.count,
+  ) {
+    this.#end = until
+    this.isCut = until < tape.count || tape.status === 'truncated' || endsBySignal(tape)
   }
 
   get seq(): number {
@@ -20,7 +26,7 @@ export class TapeCursor {
   /** The event that must happen next; undefined at the end of the tape. */
   peek(): TapeEvent | undefined {
     if (this.#peeked !== undefined) return this.#peeked
-    for (; this.#seq < this.tape.count; this.#seq += 1) {
+    for (; this.#seq < this.#end; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
       if (event.type === 'note') continue
       if (!isOver(event)) this.#peeked = event
@@ -36,7 +42,7 @@ export class TapeCursor {
 
   /** Goes past the first event that fits, if it comes before the next delivery. */
   skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
-    for (let seq = this.#seq; seq < this.tape.count; seq += 1) {
+    for (let seq = this.#seq; seq < this.#end; seq += 1) {
       const event = this.tape.event(seq)
       if (isDelivery(event)) return undefined
       if (!fits(event)) continue

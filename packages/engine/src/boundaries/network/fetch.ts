@@ -112,7 +112,10 @@ function exchange(
       },
       ...(body.bytes && { body: body.bytes }),
       durable: true,
-      start: (operation) => void answer.goLive(operation, body),
+      start: (operation, edited) => {
+        if (edited) headers.delete('content-length')
+        void answer.goLive(operation, edited ? { bytes: edited } : body)
+      },
       deliver: (delivery) => answer.deliver(delivery),
     })
   })

@@ -33,7 +33,7 @@ export class Http2TapeStream extends Duplex {
     readonly session: Http2TapeSession,
     headers: http2.OutgoingHttpHeaders,
     options: http2.ClientSessionRequestOptions,
-    readonly open: () => http2.ClientHttp2Stream | undefined,
+    readonly open: (headers: http2.OutgoingHttpHeaders) => http2.ClientHttp2Stream | undefined,
   ) {
     super({ autoDestroy: true })
     this.sentHeaders = headers
@@ -104,7 +104,7 @@ export class Http2TapeStream extends Duplex {
       },
       body,
       durable: true,
-      start: (operation) => this.#goLive(operation, body),
+      start: (operation, edited) => this.#goLive(operation, edited ?? body),
       deliver: (delivery) => this.#deliver(delivery),
     })
   }
@@ -126,8 +126,15 @@ export class Http2TapeStream extends Duplex {
     }
   }
 
+  #headersFor(body: Uint8Array): http2.OutgoingHttpHeaders {
+    const name = Object.keys(this.sentHeaders).find((key) => /^content-length$/i.test(key))
+    return name === undefined
+      ? this.sentHeaders
+      : { ...this.sentHeaders, [name]: String(body.length) }
+  }
+
   #goLive(operation: Operation, body: Uint8Array): void {
-    const real = (this.#real = this.open())
+    const real = (this.#real = this.open(this.#headersFor(body)))
     if (real === undefined) return
     real.on('response', (headers) => {
       const pairs = pairsOf(headers)

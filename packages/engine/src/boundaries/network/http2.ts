@@ -49,7 +49,7 @@ export class Http2TapeSession extends EventEmitter {
     readonly session: Session,
     readonly authority: URL,
     onConnect: ((session: unknown, socket: unknown) => void) | undefined,
-    connect: () => http2.ClientHttp2Session,
+    readonly connect: () => http2.ClientHttp2Session,
   ) {
     super()
     this.encrypted = authority.protocol === 'https:'
@@ -62,7 +62,8 @@ export class Http2TapeSession extends EventEmitter {
         host: authority.hostname,
         port: Number(authority.port || (this.encrypted ? 443 : 80)),
       },
-      start: (operation) => this.#attach(operation, connect()),
+      start: (operation) => this.#attach(operation),
+      carryOver: (operation) => this.#real ?? this.#attach(operation),
       deliver: (delivery) => this.#deliver(delivery),
     })
   }
@@ -82,8 +83,8 @@ export class Http2TapeSession extends EventEmitter {
         'ERR_HTTP2_GOAWAY_SESSION',
         'New streams cannot be created after receiving a GOAWAY',
       )
-    const stream = new Http2TapeStream(this, headers, options, () =>
-      this.#real?.request(headers, options),
+    const stream = new Http2TapeStream(this, headers, options, (sent) =>
+      this.#real?.request(sent, options),
     )
     this.#streams.add(stream)
     stream.once('close', () => {
@@ -132,9 +133,11 @@ export class Http2TapeSession extends EventEmitter {
 
   setLocalWindowSize(): void {}
 
-  #attach(operation: Operation, real: http2.ClientHttp2Session): void {
-    this.#real = real
-    real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
+  /** A session that the tape has opened is opened again behind the agent's back. */
+  #attach(operation: Operation): void {
+    const real = (this.#real = this.connect())
+    if (this.connecting)
+      real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
     real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
     real.on('error', (error) =>
       operation.complete(

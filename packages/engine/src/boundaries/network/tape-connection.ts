@@ -48,6 +48,8 @@ export class TapeConnection {
   #isHttp = true
   #requestCount = 0
   #held: Uint8Array[] = []
+  /** The request that was served last, until its answer is complete: a run that goes live may have to send it again. */
+  #unanswered: readonly Uint8Array[] = []
   #heldTimer: NodeJS.Timeout | undefined
   #real: net.Socket | undefined
   readonly #waitingForConnect: (() => void)[] = []
@@ -58,7 +60,7 @@ export class TapeConnection {
     readonly socket: net.Socket,
     readonly target: Target,
     /** Makes the real counterpart; never called on replay. */
-    connect: () => net.Socket,
+    readonly connect: () => net.Socket,
   ) {
     TapeConnection.#adopted.set(socket, this)
     this.#requests = new Http1Scanner('request')
@@ -66,7 +68,8 @@ export class TapeConnection {
     this.#shadow(socket)
     this.#operation = session.perform({
       event: { type: 'socket', ...target },
-      start: (operation) => this.#attach(operation, connect()),
+      start: (operation, edited) => this.#start(operation, edited),
+      carryOver: (operation) => this.#carryOver(operation),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#stamp(),
     })
@@ -87,15 +90,36 @@ export class TapeConnection {
 
   // ── the real side ─────────────────────────────────────────────────────────
 
-  #attach(operation: Operation, real: net.Socket): void {
-    this.#real = real
-    real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
-      operation.complete({
-        type: 'deliver',
-        part: 'connect',
-        value: toWire(connectionFacts(real)),
-      }),
-    )
+  /** A connection that the tape has opened is opened again behind the agent's back, and sends what has no answer yet. */
+  #start(operation: Operation, edited: Uint8Array | undefined): void {
+    const isOpen = !this.socket.connecting
+    this.#attach(operation, isOpen)
+    if (!isOpen) return
+    const again = edited ? [replaceBody(this.#unanswered, edited)] : this.#unanswered
+    for (const bytes of again) this.#real?.write(bytes)
+  }
+
+  /** The run went live. HTTP goes on over a new connection when it is needed; nothing else can. */
+  #carryOver(operation: Operation): void {
+    if (this.#real !== undefined) return
+    if (this.socket.connecting) this.#attach(operation, false)
+    else if (!this.#isHttp || this.#requests.upgraded) {
+      const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(lost) })
+    }
+  }
+
+  #attach(operation: Operation, isOpen: boolean): void {
+    const real = (this.#real = this.connect())
+    if (!isOpen) {
+      real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
+        operation.complete({
+          type: 'deliver',
+          part: 'connect',
+          value: toWire(connectionFacts(real)),
+        }),
+      )
+    }
     real.on('data', (data: Buffer) => {
       const masked = new Uint8Array(data)
       if (this.#isHttp && !this.#responses.upgraded) this.#responses.push(masked)
@@ -113,7 +137,11 @@ export class TapeConnection {
   }
 
   #send(bytes: Uint8Array): void {
-    outsideRuns(() => this.#real?.write(bytes))
+    if (this.session.replaying) return
+    outsideRuns(() => {
+      if (this.#real === undefined && !this.#operation.closed) this.#attach(this.#operation, true)
+      this.#real?.write(bytes)
+    })
   }
 
   // ── what the agent writes ─────────────────────────────────────────────────
@@ -144,6 +172,8 @@ export class TapeConnection {
   /** Held bytes go out once their request is on the tape, or when it takes its time to finish. */
   #releaseSoon(isComplete: boolean): void {
     if (this.session.replaying) {
+      if (!isComplete) return
+      this.#unanswered = this.#held
       this.#held = []
       return
     }
@@ -219,8 +249,10 @@ export class TapeConnection {
         return this.#connected(fromWire(event.value) as Record<string, unknown>)
       case 'chunk':
         this.#touch()
-        if (this.session.replaying && this.#isHttp && !this.#responses.upgraded)
-          this.#responses.push(new Uint8Array(body))
+        if (native === undefined && this.#isHttp && !this.#responses.upgraded) {
+          const answered = this.#responses.push(new Uint8Array(body))
+          if (answered.length > 0) this.#unanswered = []
+        }
         if (this.#responses.upgraded) this.#requests.upgrade()
         socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
         return
@@ -324,6 +356,17 @@ export class TapeConnection {
     this.#idleTimer?.refresh()
   }
 }
+
+/** An HTTP/1.1 request with another body and the length that goes with it. */
+function replaceBody(request: readonly Uint8Array[], body: Uint8Array): Uint8Array {
+  const whole = Buffer.concat(request)
+  const head = whole.subarray(0, whole.indexOf('\r\n\r\n')).toString('latin1')
+  const kept = head.split('\r\n').filter((line) => !BODY_HEADERS.test(line))
+  const lines = [...kept, `content-length: ${body.length}`, '', '']
+  return Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), body])
+}
+
+const BODY_HEADERS = /^(content-length|transfer-encoding|content-encoding):/i
 
 /** What programs read off a connected socket. */
 function connectionFacts(real: net.Socket): Record<string, unknown> {

@@ -28,7 +28,7 @@ export class TapeChild {
   readonly #operation: Operation
   readonly #written: WrittenBytes
   readonly #stdio: string[]
-  readonly #real: ChildProcess | undefined
+  #real: ChildProcess | undefined
 
   constructor(
     readonly session: Session,
@@ -40,7 +40,6 @@ export class TapeChild {
     this.#stdio = stdioKinds(options.stdio)
     const args = options.args ?? []
     const site = callSite()
-    let real: ChildProcess | undefined
     this.#operation = session.perform({
       event: {
         type: 'call',
@@ -52,12 +51,11 @@ export class TapeChild {
       },
       body: encodeBody(describeCommand(options.file, args.slice(1), options)).body,
       durable: true,
-      start: (operation) => (real = this.#startReal(operation, options, spawn)),
+      start: (operation) => (this.#real = this.#startReal(operation, options, spawn)),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#written.stamp(),
     })
-    this.#real = real
-    const pid = session.draw('ChildProcess.pid', () => real?.pid ?? null)
+    const pid = session.draw('ChildProcess.pid', () => this.#real?.pid ?? null)
     define(child, {
       pid: pid ?? undefined,
       spawnfile: options.file,
@@ -195,18 +193,17 @@ export class TapeChild {
 
   #buildMethods(): void {
     const { child, session } = this
-    const real = this.#real
     define(child, {
       kill: (signal?: NodeJS.Signals | number) => {
         const sent = session.draw(
           'ChildProcess.kill',
-          () => outsideRuns(() => real?.kill(signal)) ?? false,
+          () => outsideRuns(() => this.#real?.kill(signal)) ?? false,
         )
         if (sent) define(child, { killed: true })
         return sent
       },
-      ref: () => real?.ref(),
-      unref: () => real?.unref(),
+      ref: () => this.#real?.ref(),
+      unref: () => this.#real?.unref(),
     })
     if (!this.#stdio.includes('ipc')) return
     define(child, {
@@ -215,14 +212,14 @@ export class TapeChild {
       send: (message: unknown, ...rest: unknown[]) => {
         this.#written.add(encodeBody(message).body)
         this.#kick()
-        outsideRuns(() => real?.send(message as never))
+        outsideRuns(() => this.#real?.send(message as never))
         const done = rest.findLast((argument) => typeof argument === 'function') as Done | undefined
         if (done) process.nextTick(done, null)
         return true
       },
       disconnect: () => {
         define(child, { connected: false })
-        outsideRuns(() => real?.connected && real.disconnect())
+        outsideRuns(() => this.#real?.connected && this.#real.disconnect())
       },
     })
   }

@@ -1,0 +1,141 @@
+import { isDelivery } from '@retake/tape'
+import type { DeliveryEvent, Tape } from '@retake/tape'
+import { errors } from '../errors.js'
+import { describe } from '../sessions/divergence.js'
+import type { RecordSession } from '../sessions/record-session.js'
+import { EMPTY } from '../sessions/session.js'
+import type { NewDelivery, Operation } from '../sessions/session.js'
+import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
+import { lostAnswer, skippedAnswer } from './given-up-answer.js'
+import { changesFiles, findInDoubt } from './in-doubt.js'
+
+interface Part {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+}
+
+/**
+ * Decides what becomes of everything that is under way when a run goes live.
+ * Answers that the tape still has are handed out; timers and local work start
+ * again; what left and was never answered follows the policy for doubt. Nothing
+ * that may have had an effect is repeated unless the plan says so.
+ */
+export class CarryOver {
+  readonly settled: SettledDoubt[] = []
+  readonly #doubts: ReadonlyMap<number, { readonly seq: number; readonly partial: boolean }>
+
+  constructor(
+    readonly tape: Tape,
+    readonly plan: ContinuePlan,
+  ) {
+    // Only a run that was killed leaves doubt; one that is forked earlier has its answers.
+    const isAtEnd = plan.until === undefined
+    this.#doubts = new Map(isAtEnd ? findInDoubt(tape).map((doubt) => [doubt.op, doubt]) : [])
+  }
+
+  /** `at`: the first event that was not served. */
+  carry(operation: Operation, recorder: RecordSession, at: number): void {
+    const { action, id } = operation
+    const { again, answers } = this.plan
+    const hand = (parts: readonly Part[]): void => {
+      for (const { event, body } of parts) recorder.completed(operation, event, body, undefined)
+    }
+    if (answers?.op === id)
+      hand(answers.parts.map(({ event, body }) => ({ event, body: Buffer.from(body, 'base64') })))
+    else if (again?.op === id)
+      action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
+    else if (action.event.type === 'timer') action.start(operation)
+    else if (action.reexecuted === true) this.#finishWork(operation, recorder)
+    else {
+      const rest = this.#restOf(operation, at)
+      hand(rest)
+      if (!isAnswered(operation, rest)) this.#settle(operation, hand)
+    }
+    action.carryOver?.(operation)
+  }
+
+  #finishWork(operation: Operation, recorder: RecordSession): void {
+    if (operation.finished === undefined) return
+    recorder.completed(
+      operation,
+      { type: 'deliver', part: 'fire' },
+      EMPTY,
+      operation.finished.native,
+    )
+  }
+
+  /** What the tape still has for it. Of a connection, only answers to what was written by now. */
+  #restOf(operation: Operation, at: number): Part[] {
+    const written = operation.action.stamp?.().written
+    const parts: Part[] = []
+    for (const event of this.tape.events(at)) {
+      if (!isDelivery(event) || event.op !== operation.id) continue
+      const isLater =
+        event.type === 'deliver' &&
+        written !== undefined &&
+        event.written !== undefined &&
+        event.written > written
+      if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
+      parts.push({ event: partOf(event), body: this.tape.body(event.seq) })
+    }
+    return parts
+  }
+
+  #settle(operation: Operation, hand: (parts: readonly Part[]) => void): void {
+    const { event } = operation.action
+    const doubt = this.#doubts.get(operation.id)
+    if (doubt === undefined) {
+      if (mayBeRepeated(operation)) operation.action.start(operation)
+      else if (event.type !== 'socket') hand(lostAnswer(event))
+      return
+    }
+    const what = describe(this.tape.event(doubt.seq))
+    const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
+    if (decision === 'fail') throw errors.stepInDoubt(what)
+    const settle = (made: SettledDoubt['decision']): void =>
+      void this.settled.push({ seq: doubt.seq, what, decision: made })
+    if (doubt.partial) {
+      settle('lost')
+      hand(lostAnswer(event))
+    } else if (decision === 'retry') {
+      settle('retried')
+      operation.action.start(operation)
+    } else {
+      settle('skipped')
+      hand(skippedAnswer(event))
+    }
+  }
+}
+
+const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
+
+/** The event as a new one, with a note where it comes from. */
+function partOf(event: DeliveryEvent): NewDelivery {
+  const { seq, at: _at, op: _op, ...part } = event
+  return { ...part, from: seq }
+}
+
+/** A connection that was closed while nothing was asked need not be closed again. */
+const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
+  operation.action.event.type === 'socket' &&
+  event.type === 'deliver' &&
+  (event.part === 'end' || event.part === 'close')
+
+/** Whether these are the last parts that will come. A connection stays open, so it always is. */
+function isAnswered({ action }: Operation, parts: readonly Part[]): boolean {
+  const { event } = action
+  const last = parts.at(-1)?.event
+  if (event.type === 'socket') return parts.length > 0
+  if (last === undefined) return false
+  if (last.type === 'result') return true
+  if (last.type === 'response') return last.empty === true
+  return last.part === 'end' || last.part === 'close' || last.part === 'error'
+}
+
+/** Looking has no effect. */
+function mayBeRepeated({ action }: Operation): boolean {
+  const { event } = action
+  if (event.type !== 'call') return false
+  if (event.kind === 'dns' || event.kind === 'input') return true
+  return event.kind === 'file' && !changesFiles(event)
+}

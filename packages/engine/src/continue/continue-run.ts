@@ -1,0 +1,102 @@
+import type { RunDetails, Tape } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { natives } from '../natives.js'
+import { openForReplay } from '../open-for-replay.js'
+import { outside } from '../sessions/answer-source.js'
+import type { AnswerSource } from '../sessions/answer-source.js'
+import { ContinuedSession } from '../sessions/continued-session.js'
+import type { ContinuedOptions } from '../sessions/continued-session.js'
+import { RecordSession } from '../sessions/record-session.js'
+import { CarryOver } from './carry-over.js'
+import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
+
+/** A run that goes on from its tape. */
+export interface ContinuedRun {
+  readonly session: ContinuedSession
+  readonly tape: Tape
+  /** What was in doubt, and what was done about it. */
+  readonly settled: readonly SettledDoubt[]
+  /** Stops without an end: what was recorded stays, and can be resumed. */
+  abandon(): void
+}
+
+type Watching = Pick<ContinuedOptions, 'onStopped' | 'onDivergence' | 'keepAlive'> & {
+  /** The writer was opened: it may be watched. */
+  readonly onWriter?: (writer: TapeWriter) => void
+}
+
+/** Opens the session that carries out a plan. A tape that is continued itself is locked from here on. */
+export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
+  const { onWriter, ...callbacks } = watching
+  // Locked before it is read: nobody may add to it in between.
+  let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
+  try {
+    const tape = openForReplay(plan.source)
+    const carryOver = new CarryOver(tape, plan)
+    const session = new ContinuedSession(tape, {
+      ...callbacks,
+      leave: plan.leave,
+      ...(plan.until !== undefined && { until: plan.until }),
+      ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),
+      goLive: (at, _why, owner) => {
+        writer ??= startBranch(plan, tape, at)
+        onWriter?.(writer)
+        const shift = plan.branch === undefined ? 0 : at - 1
+        return new RecordSession(writer, { owner, shift, answers: answersFor(plan) })
+      },
+      carryOver: (operation, recorder) => carryOver.carry(operation, recorder, session.position),
+    })
+    return {
+      session,
+      tape,
+      settled: carryOver.settled,
+      abandon: () => {
+        session.close()
+        writer?.close()
+      },
+    }
+  } catch (error) {
+    writer?.close()
+    throw error
+  }
+}
+
+/** Changed code that waits for something else than the tape brings is noticed after this long. */
+const RERUN_STALL_MS = 1000
+
+/** The clock of a branch goes on where its parent's was. */
+function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWriter {
+  if (branch === undefined) throw new Error('only a branch is written to a new tape')
+  const elapsedMs = tape.event(at - 1).at
+  const start = natives.performanceNow() - elapsedMs
+  const details: RunDetails = { ...tape.details, branch: branch.details }
+  return TapeWriter.create(
+    branch.path,
+    {
+      type: 'run',
+      id: branch.id,
+      name: branch.name,
+      startedAt: Math.round(natives.dateNow() - elapsedMs),
+      scope: tape.run.scope,
+      node: process.version,
+      flags: tape.run.flags,
+      parent: { run: tape.run.id, seq: at, chain: tape.chainAt(at - 1) },
+    },
+    details,
+    { now: () => natives.performanceNow() - start },
+  )
+}
+
+/** The outside, but for a first value that a fork puts in place of a recorded one. */
+function answersFor({ draw }: ContinuePlan): AnswerSource {
+  if (draw === undefined) return outside
+  let edited: { readonly value: unknown } | undefined = draw
+  return {
+    ...outside,
+    draw: <T>(kind: string, native: () => T): T => {
+      const { value } = edited ?? { value: native() }
+      edited = undefined
+      return value as T
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import zlib from 'node:zlib'
+import { isDelivery, readRun } from '@retake/tape'
+import type { CallEvent, Tape, TapeEvent } from '@retake/tape'
+import { describe } from '../sessions/divergence.js'
+
+/** Something that left the process, and of which the tape does not say whether it had its effect. */
+export interface InDoubt {
+  /** The event that started it. */
+  readonly seq: number
+  /** The operation that carries its answer: the event itself, or the connection of a request. */
+  readonly op: number
+  /** Label of its step; files have none. */
+  readonly step: string | undefined
+  readonly what: string
+  /** The agent has seen a part of the answer already. */
+  readonly partial: boolean
+  readonly site: string | undefined
+}
+
+const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
+
+/** The read model with the decompressors that Node has. */
+export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
+  readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
+
+/** All that is in doubt at the end of a run that was killed. */
+export function findInDoubt(tape: Tape): readonly InDoubt[] {
+  const steps = viewOf(tape)
+    .recordedSteps.filter(({ state }) => state === 'in doubt')
+    .map(({ seq, label, title, answerSeqs, site }) => {
+      const event = tape.event(seq)
+      return {
+        seq,
+        op: event.type === 'request' ? (event.socket ?? seq) : seq,
+        step: label,
+        what: title,
+        partial: answerSeqs.length > 0,
+        site,
+      }
+    })
+  return [...steps, ...unfinishedFileCalls(tape)].toSorted((a, b) => a.seq - b.seq)
+}
+
+function unfinishedFileCalls(tape: Tape): InDoubt[] {
+  if (tape.status !== 'truncated') return []
+  const open = new Map<number, CallEvent>()
+  for (const event of tape.events()) {
+    if (changesFiles(event)) open.set(event.seq, event)
+    else if (isDelivery(event)) open.delete(event.op)
+  }
+  return [...open.values()].map((event) => ({
+    seq: event.seq,
+    op: event.seq,
+    step: undefined,
+    what: describe(event),
+    partial: false,
+    site: event.site,
+  }))
+}
+
+/** Calls that only look may simply be made again. */
+const READS =
+  /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink/i
+
+/** Whether a call changes something on disk. */
+export const changesFiles = (event: Pick<TapeEvent, 'type'>): event is CallEvent =>
+  event.type === 'call' &&
+  (event as CallEvent).kind === 'file' &&
+  !READS.test((event as CallEvent).name)

@@ -1,0 +1,137 @@
+import path from 'node:path'
+import {
+  answerPayload,
+  drawPayload,
+  editedAnswer,
+  editedDraw,
+  encodeBody,
+  fromWire,
+  payloadBytes,
+  requestPayload,
+  setPath,
+  wholeResponse,
+} from '@retake/tape'
+import type { BranchEdit, EditOptions, Payload, Step, Tape } from '@retake/tape'
+import { errors } from '../errors.js'
+import type { ContinuePlan } from './continue-plan.js'
+import { viewOf } from './in-doubt.js'
+import { newBranch } from './plan-resume.js'
+
+export interface ForkPlanOptions extends EditOptions {
+  /** Number or label of a step; `e123` means event 123, to change a clock or random value. */
+  readonly at: number | string
+  /** Changes in the parsed answer, by path: `{ 'choices.0.message.content': 'No.' }`. */
+  readonly set?: Readonly<Record<string, unknown>>
+  /** Stands in for the whole answer: the text of a file, or parsed JSON. */
+  readonly response?: Uint8Array | Readonly<Record<string, unknown>>
+  /** Changes in what is asked, by path; the answer is then a live one. */
+  readonly request?: Readonly<Record<string, unknown>>
+  /** `offline`: after the fork, too, only answers of the parent are used. */
+  readonly tail?: 'live' | 'offline'
+  /** What the branch is called; as its parent unless set. */
+  readonly name?: string
+}
+
+type Change = Pick<ContinuePlan, 'until' | 'answers' | 'again' | 'draw'> & {
+  readonly edits: readonly BranchEdit[]
+}
+
+/**
+ * How a branch goes on from a step. With a changed answer that step is served
+ * like all before it; without one it is asked again, live.
+ */
+export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
+  const { tail = 'live', name } = options
+  const at = String(options.at)
+  const event = /^e(\d+)$/.exec(at)?.[1]
+  const change =
+    event === undefined
+      ? changeStep(tape, findStep(tape, at), options)
+      : changeDraw(tape, Number(event), options)
+  const { edits, ...plan } = change
+  return {
+    source: path.resolve(tape.path),
+    branch: newBranch(tape, { kind: 'fork', at, edits, tail }, name),
+    leave: 'at the end',
+    ...plan,
+    inDoubt: 'skip',
+    tail,
+  }
+}
+
+function findStep(tape: Tape, label: string): Step {
+  const view = viewOf(tape)
+  const step = view.step(label)
+  if (step === undefined)
+    throw errors.noStepToFork(tape.run.id, label, view.recordedSteps.length, tape.status)
+  if (step.inferred) throw errors.inferredStep(tape.run.id, label, String(step.number))
+  return step
+}
+
+function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
+  const { payload, edits } = applySets(drawPayload(tape, seq), 'draw', options.set)
+  return { until: seq, draw: { value: editedDraw(tape, seq, payload, options).value }, edits }
+}
+
+function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
+  const { set, response, request } = options
+  const changesAnswer = response !== undefined || hasKeys(set)
+  if (changesAnswer && hasKeys(request)) throw errors.answerAndRequestEdited()
+  if (changesAnswer) return changeAnswer(tape, step, options)
+  const event = tape.event(step.seq)
+  const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
+  // A mark is no call: the run just goes live behind it.
+  if (event.type === 'note') return { until: step.seq + 1, edits: [] }
+  if (!hasKeys(request)) return { until: step.seq + 1, again: { op }, edits: [] }
+  const { payload, edits } = applySets(requestPayload(tape, step), 'request', request)
+  const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
+  return { until: step.seq + 1, again: { op, body: base64(body) }, edits }
+}
+
+function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
+  const { response, set } = options
+  const [first] = step.answerSeqs
+  const whole = response && wholePayload(step, response)
+  const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set)
+  const { op, deliveries } = editedAnswer(tape, step, payload, options)
+  const replaced: BranchEdit[] = whole ? [{ target: 'answer', value: whole.data }] : []
+  return {
+    until: first ?? step.seq + 1,
+    answers: {
+      op,
+      parts: deliveries.map(({ event, body }) => ({ event, body: base64(body) })),
+    },
+    edits: [...replaced, ...edits],
+  }
+}
+
+function wholePayload(step: Step, response: NonNullable<ForkPlanOptions['response']>): Payload {
+  const bytes = response instanceof Uint8Array ? response : Buffer.from(JSON.stringify(response))
+  return wholeResponse(step, bytes)
+}
+
+function applySets(
+  payload: Payload,
+  target: BranchEdit['target'],
+  sets: Readonly<Record<string, unknown>> = {},
+): { payload: Payload; edits: BranchEdit[] } {
+  let { data } = payload
+  const edits: BranchEdit[] = []
+  for (const [where, value] of Object.entries(sets)) {
+    data = setPath(data, where, value)
+    edits.push({ target, path: where, value })
+  }
+  return { payload: { ...payload, data }, edits }
+}
+
+/** In the form in which a tool's start reads changed arguments. */
+const toolArguments = ({ data }: Payload): Uint8Array => {
+  const args = fromWire(data)
+  return encodeBody(Array.isArray(args) ? args : [args]).body
+}
+
+const hasKeys = (object: object | undefined): boolean =>
+  object !== undefined && Object.keys(object).length > 0
+
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')

@@ -1,0 +1,65 @@
+import { encodeBody, recordError } from '@retake/tape'
+import { install } from './boundaries/install.js'
+import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
+import { continueRun } from './continue/continue-run.js'
+import type { ContinuedRun } from './continue/continue-run.js'
+import { errors } from './errors.js'
+import type { RecordedRun } from './record.js'
+import { runAgent } from './run-agent.js'
+import { currentSession, outsideRuns } from './scope.js'
+import type { Divergence } from './sessions/divergence.js'
+
+/** What a run came to that was served from a tape first and live after. */
+export interface ContinuedResult<T> {
+  readonly output: T
+  /** The tape that holds it; the one that was served, when nothing had to be recorded. */
+  readonly run: RecordedRun
+  /** Number of events that were served. */
+  readonly servedEvents: number
+  /** The first difference, where that is why it went live. */
+  readonly divergence: Divergence | undefined
+  readonly settled: readonly SettledDoubt[]
+}
+
+/** Calls `agent` as the run that the plan goes on with. Throws what it throws, or why the tape does not fit. */
+export async function runContinued<T>(
+  plan: ContinuePlan,
+  agent: () => T | Promise<T>,
+): Promise<ContinuedResult<T>> {
+  install()
+  if (currentSession() !== undefined) throw errors.nestedRun()
+  let stop: (error: Error) => void = () => {}
+  const stopped = new Promise<never>((_, reject) => (stop = reject))
+  stopped.catch(() => {})
+  const continued = outsideRuns(() =>
+    continueRun(plan, { keepAlive: true, onStopped: (error) => stop(error) }),
+  )
+  const { session, tape, settled } = continued
+  try {
+    const output = await Promise.race([stopped, runToEnd(continued, agent)])
+    const { id, name, path } =
+      session.isLive && plan.branch ? plan.branch : { ...tape.run, path: tape.path }
+    return {
+      output,
+      run: { id, name, path },
+      servedEvents: session.position,
+      divergence: session.left,
+      settled,
+    }
+  } finally {
+    continued.abandon()
+  }
+}
+
+async function runToEnd<T>({ session }: ContinuedRun, agent: () => T | Promise<T>): Promise<T> {
+  let output: T
+  try {
+    output = await runAgent(session, agent)
+  } catch (error) {
+    session.finish({ error: recordError(error) })
+    throw error
+  }
+  const { as, body } = encodeBody(output)
+  session.finish({ as, body })
+  return output
+}

@@ -1,0 +1,175 @@
+import type { NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
+import { outsideRuns } from '../scope.js'
+import type { SecretMask } from '../secrets.js'
+import type { Divergence } from './divergence.js'
+import { LeftTape } from './divergence-log.js'
+import type { Leave } from './divergence-log.js'
+import type { RecordSession, RunEnd } from './record-session.js'
+import { ReplaySession } from './replay-session.js'
+import type { ReplayOptions } from './replay-session.js'
+import type { Action, Delivery, NewDelivery, Operation, Session, SyncCall } from './session.js'
+
+export interface ContinuedOptions extends Pick<
+  ReplayOptions,
+  'onStopped' | 'onDivergence' | 'stallMs' | 'keepAlive'
+> {
+  readonly leave: Leave
+  /** The first event that is not served; the end of the tape unless set. */
+  readonly until?: number
+  /**
+   * The tape is left: opens what records from here on. `at` is the number of events
+   * served, `why` the mismatch that ended it, if one did.
+   */
+  readonly goLive: (at: number, why: Divergence | undefined, owner: Session) => RecordSession
+  /** Decides what becomes of an operation that is under way at that moment. */
+  readonly carryOver: (operation: Operation, recorder: RecordSession) => void
+}
+
+/**
+ * Served from a tape first, live and recorded after. Resume, fork and rerun are
+ * this session; they differ in where they leave the tape. Boundaries see one
+ * session all along: what they opened while served, they still hold when live.
+ */
+export class ContinuedSession implements Session {
+  readonly #player: ReplaySession
+  #recorder: RecordSession | undefined
+  #why: Divergence | undefined
+
+  constructor(
+    readonly tape: Tape,
+    readonly options: ContinuedOptions,
+  ) {
+    const { onStopped, onDivergence, stallMs, keepAlive, leave, until } = options
+    this.#player = new ReplaySession(tape, {
+      onStopped,
+      ...(onDivergence && { onDivergence }),
+      ...(stallMs !== undefined && { stallMs }),
+      ...(keepAlive !== undefined && { keepAlive }),
+      ...(until !== undefined && { until }),
+      leave,
+      owner: this,
+      onLeft: (why) => void this.#live(why),
+    })
+  }
+
+  get closed(): boolean {
+    return this.#current.closed
+  }
+
+  get replaying(): boolean {
+    return this.#recorder === undefined
+  }
+
+  get secrets(): SecretMask {
+    return this.#current.secrets
+  }
+
+  /** Number of events served before it went live. */
+  get position(): number {
+    return this.#player.position
+  }
+
+  get isLive(): boolean {
+    return this.#recorder !== undefined
+  }
+
+  /** The mismatch at which it went live, if that is why. */
+  get left(): Divergence | undefined {
+    return this.#why
+  }
+
+  get counts(): ReplaySession['counts'] {
+    return this.#player.counts
+  }
+
+  get divergences(): readonly Divergence[] {
+    return this.#player.divergences
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    return this.#either((session) => session.draw(kind, native))
+  }
+
+  perform(action: Action): Operation {
+    return this.#either((session) => session.perform(action))
+  }
+
+  performSync(call: SyncCall): Delivery {
+    return this.#either(
+      (session) => session.performSync(call),
+      (recorder, op) => recorder.answerSync(op, call),
+    )
+  }
+
+  output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
+    this.#either((session) => session.output(stream, bytes))
+  }
+
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
+    if (this.#recorder !== undefined) this.#recorder.note(note)
+  }
+
+  proceed(): void {
+    this.#current.proceed()
+  }
+
+  completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
+    this.#current.completed(operation, event, body, native)
+  }
+
+  forget(operation: Operation): void {
+    this.#player.forget(operation)
+  }
+
+  restart(operation: Operation): void {
+    this.#current.restart(operation)
+  }
+
+  /** The program is over. What it did live gets its end and its seal. */
+  finish(end: RunEnd): void {
+    if (this.closed) return
+    const atEnd = this.#recorder === undefined && this.#player.cutOff
+    if (atEnd) this.#live(undefined)
+    this.#either((session) => session.finish(end))
+  }
+
+  close(): void {
+    this.#player.close()
+    this.#recorder?.close()
+  }
+
+  get #current(): ReplaySession | RecordSession {
+    return this.#recorder ?? this.#player
+  }
+
+  /** Served if the tape has it, else made live. */
+  #either<T>(
+    act: (session: ReplaySession | RecordSession) => T,
+    answer?: (recorder: RecordSession, op: number) => T,
+  ): T {
+    if (this.#recorder !== undefined) return act(this.#recorder)
+    try {
+      return act(this.#player)
+    } catch (error) {
+      if (!(error instanceof LeftTape)) throw error
+      const { why, answering } = error
+      const recorder = this.#live(why.kind === 'cut-off' ? undefined : why)
+      return answering === undefined || answer === undefined
+        ? act(recorder)
+        : answer(recorder, answering)
+    }
+  }
+
+  #live(why: Divergence | undefined): RecordSession {
+    if (this.#recorder !== undefined) return this.#recorder
+    return outsideRuns(() => {
+      const recorder = this.options.goLive(this.#player.position, why, this)
+      const underWay = this.#player.underWay
+      this.#why = why
+      this.#recorder = recorder
+      this.#player.close()
+      for (const operation of underWay) this.options.carryOver(operation, recorder)
+      return recorder
+    })
+  }
+}
