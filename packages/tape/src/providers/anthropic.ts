@@ -1,10 +1,8 @@
+import { assembleMessage } from './anthropic-assembly.js'
 import {
   countOf,
   errorMessage,
-  isRecord,
   optionalText,
-  parseArguments,
-  parseJson,
   recordOf,
   recordsOf,
   textOf,
@@ -12,7 +10,6 @@ import {
 } from './json-shape.js'
 import { textPart, type Message, type MessagePart } from './message.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
-import type { SseEvent } from './sse.js'
 import { resultContent } from './tool-result-content.js'
 import { unpricedTier } from './unpriced-tier.js'
 import type { Usage } from './usage.js'
@@ -146,48 +143,4 @@ const decodeUsage = (usage: JsonRecord): Usage | undefined => {
 }
 
 const documentOf = ({ json, events }: ProviderAnswer): JsonRecord =>
-  events === undefined ? recordOf(json) : mergeEvents(events)
-
-/** Adds the events of a stream up to the message an unstreamed call would have given. */
-const mergeEvents = (events: readonly SseEvent[]): JsonRecord => {
-  let message: Record<string, unknown> = {}
-  const blocks = new Map<number, Record<string, unknown>>()
-  for (const { data } of events) {
-    const event = recordOf(parseJson(data))
-    const index = countOf(event['index']) ?? 0
-    if (event['type'] === 'message_start') message = { ...recordOf(event['message']) }
-    else if (event['type'] === 'error') message['error'] = event['error']
-    else if (event['type'] === 'content_block_start')
-      blocks.set(index, { ...recordOf(event['content_block']) })
-    else if (event['type'] === 'content_block_delta')
-      extendBlock(blocks.get(index), recordOf(event['delta']))
-    else if (event['type'] === 'message_delta') {
-      message = {
-        ...message,
-        ...recordOf(event['delta']),
-        usage: mergeUsage(message['usage'], event['usage']),
-      }
-    }
-  }
-  return { ...message, content: [...blocks.values()].map(closeBlock) }
-}
-
-const extendBlock = (block: Record<string, unknown> | undefined, delta: JsonRecord): void => {
-  if (block === undefined) return
-  if (delta['type'] === 'text_delta') block['text'] = textOf(block['text']) + textOf(delta['text'])
-  else if (delta['type'] === 'thinking_delta')
-    block['thinking'] = textOf(block['thinking']) + textOf(delta['thinking'])
-  else if (delta['type'] === 'input_json_delta') {
-    block['input'] = textOf(block['input']) + textOf(delta['partial_json'])
-  }
-}
-
-/** Input that streamed in as text is parsed; input that came whole stays. */
-const closeBlock = (block: JsonRecord): JsonRecord =>
-  typeof block['input'] === 'string' ? { ...block, input: parseArguments(block['input']) } : block
-
-/** Counts in a delta are running totals; those it does not name stay. */
-const mergeUsage = (earlier: unknown, later: unknown): JsonRecord => {
-  const named = Object.entries(recordOf(later)).filter(([, value]) => value !== null)
-  return { ...(isRecord(earlier) ? earlier : {}), ...Object.fromEntries(named) }
-}
+  events === undefined ? recordOf(json) : assembleMessage(events)

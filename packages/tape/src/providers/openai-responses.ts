@@ -1,3 +1,4 @@
+import { assembleResponse } from './openai-responses-assembly.js'
 import { contentParts, roleOf } from './openai-content.js'
 import { resultContent } from './tool-result-content.js'
 import { unpricedTier } from './unpriced-tier.js'
@@ -5,10 +6,8 @@ import { usageFromTotals, type Usage } from './usage.js'
 import {
   countOf,
   errorMessage,
-  isRecord,
   optionalText,
   parseArguments,
-  parseJson,
   recordOf,
   recordsOf,
   textOf,
@@ -16,7 +15,6 @@ import {
 } from './json-shape.js'
 import { textPart, type Message, type MessagePart } from './message.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
-import type { SseEvent } from './sse.js'
 
 /** OpenAI's Responses API. A conversation kept on the server is not on the tape and not shown. */
 export const openaiResponses: ProviderDecoder = {
@@ -133,38 +131,4 @@ const decodeUsage = (response: JsonRecord): Usage | undefined => {
 }
 
 const documentOf = ({ json, events }: ProviderAnswer): JsonRecord =>
-  events === undefined ? recordOf(json) : mergeEvents(events)
-
-/** The last event holds the whole response; a stream that broke off is put together from its items. */
-const mergeEvents = (events: readonly SseEvent[]): JsonRecord => {
-  let response: JsonRecord = {}
-  const items = new Map<number, JsonRecord>()
-  for (const { data } of events) {
-    const event = recordOf(parseJson(data))
-    const kind = textOf(event['type'])
-    const index = countOf(event['output_index']) ?? 0
-    if (isRecord(event['response'])) response = event['response']
-    else if (kind === 'error') response = { ...response, error: event['error'] ?? event['message'] }
-    else if (isRecord(event['item'])) items.set(index, event['item'])
-    else if (kind.endsWith('.delta'))
-      items.set(index, extendItem(items.get(index) ?? {}, kind, event))
-  }
-  const isFinal = recordsOf(response['output']).length > 0 || items.size === 0
-  return isFinal ? response : { ...response, output: [...items.values()] }
-}
-
-const extendItem = (item: JsonRecord, kind: string, event: JsonRecord): JsonRecord => {
-  const delta = textOf(event['delta'])
-  if (kind === 'response.function_call_arguments.delta') {
-    return { ...item, arguments: textOf(item['arguments']) + delta }
-  }
-  if (kind === 'response.custom_tool_call_input.delta') {
-    return { ...item, input: textOf(item['input']) + delta }
-  }
-  if (kind !== 'response.output_text.delta' && kind !== 'response.refusal.delta') return item
-  const text =
-    recordsOf(item['content'])
-      .map((part) => textOf(part['text']))
-      .join('') + delta
-  return { ...item, content: [{ type: 'output_text', text }] }
-}
+  events === undefined ? recordOf(json) : assembleResponse(events)
