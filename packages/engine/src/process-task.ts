@@ -37,6 +37,13 @@ export interface ReplayTask {
   readonly pace: 'full' | 'recorded'
   /** File for the `ReplayReport`. */
   readonly report: string
+  /** The process is looked into: it waits to be told how far to go. */
+  readonly inspect?: InspectTask
+}
+
+export interface InspectTask {
+  /** Descriptor of the pipe to the controller; see `Probe`. */
+  readonly fd: number
 }
 
 /** What a replayed process has to say when it ends. */

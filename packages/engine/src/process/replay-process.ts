@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { RunDetails } from '@retake/tape'
 import { recordError } from '@retake/tape'
 import type { RecordedError } from '@retake/tape'
+import { ThreadHolder } from '../inspect/thread-holder.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
@@ -23,10 +24,15 @@ export function replayProcess(task: ReplayTask): void {
   restoreSurroundings(tape.details)
   forbidContact()
   const start = natives.performanceNow()
+  const holder = task.inspect && new ThreadHolder(task.inspect)
   const session = new ReplaySession(tape, {
     mode: task.observe ? 'observe' : 'strict',
     pace: task.pace,
     onStopped: () => stop(),
+    ...(holder && {
+      afterInitiation: (event) => holder.atInitiation(event, session),
+      beforeDelivery: (event) => holder.atDelivery(event, session),
+    }),
   })
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
@@ -58,6 +64,7 @@ export function replayProcess(task: ReplayTask): void {
   })
   captureSignals(session)
   adoptProcess(session)
+  holder?.atStart(session)
 }
 
 /** Environment, terminal and zone as they were; secrets stay placeholders. */

@@ -1,0 +1,105 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { TASK_VARIABLE } from '@retake/engine'
+import type { ProcessTask, ReplayReport } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { preloadFlags } from './agent-process.js'
+import type { AgentProcess } from './agent-process.js'
+import { notAProcessRun, recordedAgentMissing, recordedFolderMissing } from './errors.js'
+import { throwFailure } from './record-agent.js'
+
+export interface ReplayCommandOptions {
+  readonly observe?: boolean
+  readonly pace?: boolean
+  readonly nodeArgs?: readonly string[]
+  /** Descriptor of the pipe through which the process is looked into. */
+  readonly inspectFd?: number
+}
+
+/** How to start the recorded program again, served from its tape; `remove` when it has ended. */
+export interface ReplayCommand {
+  readonly start: Omit<AgentProcess, 'stdio' | 'onOutput'>
+  /** Throws what stopped Retake itself; undefined when the process ended without a report. */
+  report(): ReplayReport | undefined
+  remove(): void
+}
+
+export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
+  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
+  // Resolved, because the permission to write is given for the real path.
+  const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
+  const report = path.join(temporary, 'report.json')
+  const failure = path.join(temporary, 'failure.json')
+  const retakeFlags = [...permissionFlags(temporary), ...preloadFlags(entry)]
+  const task: ProcessTask = {
+    mode: 'replay',
+    tape: path.resolve(tape.path),
+    observe: options.observe ?? false,
+    pace: options.pace ? 'recorded' : 'full',
+    report,
+    failure,
+    flagCount: retakeFlags.length,
+    ...(options.inspectFd !== undefined && { inspect: { fd: options.inspectFd } }),
+  }
+  return {
+    start: {
+      retakeFlags,
+      nodeArgs: [...nodeArgs, ...(options.nodeArgs ?? [])],
+      entry,
+      args,
+      cwd,
+      env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
+    },
+    report: () => {
+      throwFailure(failure)
+      return readReport(report)
+    },
+    remove: () => rmSync(temporary, { recursive: true, force: true }),
+  }
+}
+
+interface Start {
+  readonly entry: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>> | undefined
+  readonly nodeArgs: readonly string[]
+}
+
+/** How the recorded program was started, if it can be started so again. */
+function startOf(tape: Tape): Start {
+  const { entry, args = [], cwd, env, execArgv = [] } = tape.details
+  if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
+  if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
+    throw recordedAgentMissing(entry, cwd)
+  return { entry, args, cwd, env, nodeArgs: execArgv }
+}
+
+/**
+ * A second guard below the engine, where Node has one: the replayed process may
+ * read and compute, but write only its report, start nothing, and on newer
+ * Nodes reach no network.
+ */
+function permissionFlags(writable: string): string[] {
+  if (!process.allowedNodeEnvironmentFlags.has('--permission')) return []
+  return [
+    '--permission',
+    '--allow-fs-read=*',
+    `--allow-fs-write=${writable}`,
+    '--allow-worker',
+    '--allow-addons',
+    '--allow-wasi',
+    // Otherwise Node warns about the flags above on the agent's stderr.
+    '--disable-warning=SecurityWarning',
+  ]
+}
+
+function readReport(file: string): ReplayReport | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ReplayReport
+  } catch {
+    return undefined
+  }
+}

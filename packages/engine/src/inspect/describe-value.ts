@@ -1,0 +1,184 @@
+import { types } from 'node:util'
+
+export interface DescribeLimits {
+  /** How many objects deep. */
+  readonly depth: number
+  /** Entries of one object, array, map or set. */
+  readonly items: number
+  /** Characters of one string. */
+  readonly characters: number
+  /** Values in all. */
+  readonly values: number
+}
+
+/**
+ * A value as JSON. Whatever JSON cannot say is an object with `$type`: undefined,
+ * functions, dates, maps, errors, instances of classes, and the places where a
+ * limit cut it off.
+ */
+export interface Described {
+  /** `string`, `undefined`, `array`, `Map`, or the name of a class; `object` for plain ones. */
+  readonly type: string
+  readonly json: unknown
+  /** Something was left out because of a limit. */
+  readonly cut: boolean
+}
+
+// The agent may replace these later.
+const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object
+const { apply } = Reflect
+const { isArray } = Array
+const dateText = Date.prototype.toISOString
+const mapForEach = Map.prototype.forEach
+const setForEach = Set.prototype.forEach
+const bytesToHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/**
+ * Describes a value without running any code of the agent: getters are not called,
+ * proxies not entered, `toJSON` is ignored.
+ */
+export function describeValue(value: unknown, limits: DescribeLimits): Described {
+  const describer = new Describer(limits)
+  const json = describer.tree(value, limits.depth)
+  return { type: typeOf(value), json, cut: describer.cut }
+}
+
+class Describer {
+  cut = false
+  readonly #limits: DescribeLimits
+  readonly #ancestors: object[] = []
+  #values = 0
+
+  constructor(limits: DescribeLimits) {
+    this.#limits = limits
+  }
+
+  tree(value: unknown, depth: number): unknown {
+    this.#values += 1
+    switch (typeof value) {
+      case 'string':
+        return this.#text(value)
+      case 'boolean':
+        return value
+      case 'number':
+        return Number.isFinite(value) && !Object.is(value, -0)
+          ? value
+          : { $type: 'number', value: Object.is(value, -0) ? '-0' : String(value) }
+      case 'undefined':
+        return { $type: 'undefined' }
+      case 'bigint':
+      case 'symbol':
+        return { $type: typeof value, value: String(value) }
+      case 'function':
+        return { $type: 'function', name: dataOf(value, 'name') ?? '' }
+      default:
+        return value === null ? null : this.#object(value as object, depth)
+    }
+  }
+
+  #text(text: string): string {
+    const { characters } = this.#limits
+    if (text.length <= characters) return text
+    this.cut = true
+    return `${text.slice(0, characters)}… (${text.length} characters)`
+  }
+
+  #object(value: object, depth: number): unknown {
+    if (this.#ancestors.includes(value)) return { $type: 'circular' }
+    if (types.isProxy(value)) return { $type: 'Proxy' }
+    const type = typeOf(value)
+    if (types.isDate(value)) {
+      const time = Number(apply(Date.prototype.getTime, value, []))
+      return { $type: 'Date', value: Number.isNaN(time) ? 'invalid' : apply(dateText, value, []) }
+    }
+    if (types.isRegExp(value)) return { $type: 'RegExp', value: `/${value.source}/${value.flags}` }
+    if (types.isPromise(value)) return { $type: 'Promise' }
+    if (depth <= 0 || this.#values > this.#limits.values) {
+      this.cut = true
+      return { $type: 'cut', of: type }
+    }
+    this.#ancestors.push(value)
+    const tree = this.#container(value, type, depth - 1)
+    this.#ancestors.pop()
+    return tree
+  }
+
+  #container(value: object, type: string, depth: number): unknown {
+    if (isArray(value)) return this.#list(value, depth)
+    if (types.isMap(value)) {
+      const entries: unknown[] = []
+      apply(mapForEach, value, [(item: unknown, key: unknown) => entries.push([key, item])])
+      return { $type: type, entries: this.#list(entries, depth + 1) }
+    }
+    if (types.isSet(value)) {
+      const values: unknown[] = []
+      apply(setForEach, value, [(item: unknown) => values.push(item)])
+      return { $type: type, values: this.#list(values, depth) }
+    }
+    if (types.isUint8Array(value)) {
+      const shown = value.subarray(0, this.#limits.items)
+      if (shown.length < value.length) this.cut = true
+      return { $type: type, bytes: value.length, hex: bytesToHex(shown) }
+    }
+    return this.#fields(value, type, depth)
+  }
+
+  #list(list: readonly unknown[], depth: number): unknown[] {
+    const { items } = this.#limits
+    const shown = list.slice(0, items).map((item) => this.tree(item, depth))
+    if (list.length > items) {
+      this.cut = true
+      shown.push({ $type: 'cut', of: `${list.length - items} more` })
+    }
+    return shown
+  }
+
+  #fields(value: object, type: string, depth: number): Record<string, unknown> {
+    const tree: Record<string, unknown> = type === 'object' ? {} : { $type: type }
+    const put = (name: string, item: unknown): void => {
+      // Not an assignment: the name may be `__proto__`.
+      Object.defineProperty(tree, name, { value: item, enumerable: true, configurable: true })
+    }
+    if (types.isNativeError(value)) put('message', this.tree(dataOf(value, 'message'), depth))
+    const names = keys(value)
+    for (const name of names.slice(0, this.#limits.items)) {
+      const found = getOwnPropertyDescriptor(value, name)
+      if (found === undefined) continue
+      put(name, 'value' in found ? this.tree(found.value, depth) : { $type: 'getter' })
+    }
+    if (names.length > this.#limits.items) {
+      this.cut = true
+      put('…', { $type: 'cut', of: `${names.length - this.#limits.items} more` })
+    }
+    return tree
+  }
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'object') return typeof value
+  if (types.isProxy(value)) return 'Proxy'
+  if (isArray(value)) return 'array'
+  const name = className(value)
+  return name === 'Object' ? 'object' : name
+}
+
+/** The name of the class, looked up without running a getter. */
+function className(value: object): string {
+  let prototype: unknown = getPrototypeOf(value)
+  for (let depth = 0; depth < 20; depth++) {
+    if (typeof prototype !== 'object' || prototype === null || types.isProxy(prototype)) break
+    const name = dataOf(dataOf(prototype, 'constructor'), 'name')
+    if (typeof name === 'string' && name !== '') return name
+    prototype = getPrototypeOf(prototype)
+  }
+  return 'object'
+}
+
+/** An own property that is plain data. */
+function dataOf(holder: unknown, name: string): unknown {
+  if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null)
+    return undefined
+  if (types.isProxy(holder)) return undefined
+  return getOwnPropertyDescriptor(holder, name)?.value as unknown
+}

@@ -1,0 +1,86 @@
+import type { Duplex } from 'node:stream'
+import { createInterface } from 'node:readline'
+import { errors } from '../errors.js'
+
+type Listener = (params: never) => void
+interface Waiting {
+  readonly method: string
+  resolve(result: never): void
+  reject(error: Error): void
+}
+interface Incoming {
+  readonly id?: number
+  readonly result?: unknown
+  readonly error?: { readonly message?: string }
+  readonly method?: string
+  readonly params?: unknown
+}
+
+/** The controller's end of the pipe: a client of the DevTools protocol, one JSON message a line. */
+export class InspectorLink {
+  /** Resolves when the process is gone or has closed the pipe. */
+  readonly closed: Promise<void>
+  readonly #pipe: Duplex
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #listeners = new Map<string, Listener>()
+  #lastId = 0
+  #isClosed = false
+
+  constructor(pipe: Duplex) {
+    this.#pipe = pipe
+    createInterface({ input: pipe, crlfDelay: Infinity }).on('line', (line) =>
+      this.#take(JSON.parse(line) as Incoming),
+    )
+    // The process may be killed while something is written to it.
+    pipe.on('error', () => {})
+    this.closed = new Promise((resolve) => {
+      pipe.on('close', () => {
+        this.#isClosed = true
+        for (const { method, reject } of this.#waiting.values()) reject(errors.probeGone(method))
+        this.#waiting.clear()
+        resolve()
+      })
+    })
+  }
+
+  post<T = unknown>(method: string, params: object = {}): Promise<T> {
+    if (this.#isClosed) return Promise.reject(errors.probeGone(method))
+    const id = ++this.#lastId
+    const answer = new Promise<T>((resolve, reject) => {
+      this.#waiting.set(id, { method, resolve, reject })
+    })
+    this.#pipe.write(`${JSON.stringify({ id, method, params })}\n`)
+    return answer
+  }
+
+  /** One listener a method. */
+  on<T>(method: string, listener: (params: T) => void): void {
+    this.#listeners.set(method, listener)
+  }
+
+  close(): void {
+    this.#pipe.destroy()
+  }
+
+  #take({ id, result, error, method, params }: Incoming): void {
+    if (id === undefined) {
+      this.#listeners.get(method ?? '')?.(params as never)
+      return
+    }
+    const waiting = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    if (error) waiting?.reject(new InspectorRefused(waiting.method, error.message ?? ''))
+    else waiting?.resolve(result as never)
+  }
+}
+
+/** The inspector said no to a message. */
+export class InspectorRefused extends Error {
+  override readonly name = 'InspectorRefused'
+  constructor(
+    readonly method: string,
+    readonly reason: string,
+  ) {
+    super(`${method}: ${reason}`)
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Runs in a thread of its own inside a replayed process and passes messages of the
+ * DevTools protocol between the main thread's inspector and a pipe. Its event loop
+ * lives on while the main thread is held. When the pipe closes, nobody is left who
+ * could let the process go on, so the process ends.
+ */
+import { Session } from 'node:inspector'
+import { Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { parentPort, workerData } from 'node:worker_threads'
+import { SLOT, STATE } from './shared-slots.js'
+import type { HeldAt, InspectorThreadData } from './shared-slots.js'
+
+interface Message {
+  readonly id: number
+  readonly method: string
+  readonly params?: { readonly wanted?: number; readonly wantedDelivery?: number }
+}
+
+const { fd, slots } = workerData as InspectorThreadData
+const pipe = new Socket({ fd, readable: true, writable: true })
+const send = (message: object): void => void pipe.write(`${JSON.stringify(message)}\n`)
+
+const session = new Session()
+session.connectToMainThread()
+session.on('inspectorNotification', (message) => {
+  const { method, params } = message as { method: string; params: Record<string, unknown> }
+  if (method !== 'Debugger.scriptParsed') return send(message)
+  // Hundreds come at once; only these fields are of use.
+  const { scriptId, url, sourceMapURL } = params
+  send({ method, params: { scriptId, url, sourceMapURL } })
+})
+parentPort?.on('message', (held: HeldAt) => send({ method: 'Retake.held', params: held }))
+
+const enter = (state: number): void => {
+  Atomics.store(slots, SLOT.state, state)
+  Atomics.notify(slots, SLOT.state)
+}
+
+const own: Readonly<Record<string, (params: NonNullable<Message['params']>) => void>> = {
+  'Retake.want': ({ wanted, wantedDelivery }) => {
+    if (wanted !== undefined) Atomics.store(slots, SLOT.wanted, wanted)
+    if (wantedDelivery !== undefined) Atomics.store(slots, SLOT.wantedDelivery, wantedDelivery)
+  },
+  'Retake.attend': () => enter(STATE.attending),
+  'Retake.pause': () => enter(STATE.pausing),
+  'Retake.release': () => enter(STATE.running),
+}
+
+function take({ id, method, params }: Message): void {
+  const perform = own[method]
+  if (perform) {
+    perform(params ?? {})
+    send({ id, result: {} })
+  } else {
+    session.post(method, params, (error, result) => send(error ? { id, error } : { id, result }))
+  }
+}
+
+const endProcess = (): void => void process.kill(process.pid, 'SIGKILL')
+pipe.on('error', endProcess)
+pipe.on('close', endProcess)
+createInterface({ input: pipe, crlfDelay: Infinity }).on('line', (line) =>
+  take(JSON.parse(line) as Message),
+)

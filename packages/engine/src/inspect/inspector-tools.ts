@@ -1,0 +1,92 @@
+import inspector from 'node:inspector'
+import type { Tape } from '@retake/tape'
+import { outsideRuns } from '../scope.js'
+import { describeValue } from './describe-value.js'
+import type { DescribeLimits, Described } from './describe-value.js'
+import { relatedTurns } from './related-turns.js'
+
+/** What `InspectorTools` need to know of the session. */
+export interface HeldSession {
+  readonly tape: Tape
+  readonly position: number
+}
+
+/** A frame that waits for another, as V8 prints it behind `at async`. */
+export interface RawAsyncFrame {
+  readonly name: string
+  readonly url: string
+  readonly line: number
+  readonly column: number
+}
+
+/** The native function, whatever the agent puts in its place later. */
+const { captureStackTrace } = Error
+const { getOwnPropertyDescriptor, keys } = Object
+
+/**
+ * Functions that the controller calls in the held thread, through the inspector.
+ * None of them runs code of the agent.
+ */
+export class InspectorTools {
+  readonly #session: HeldSession
+
+  constructor(session: HeldSession) {
+    this.#session = session
+  }
+
+  /** Number of events consumed so far. */
+  position(): number {
+    return this.#session.position
+  }
+
+  relatedTurns(seq: number): number[] {
+    return relatedTurns(this.#session.tape, seq)
+  }
+
+  describe(value: unknown, limits: DescribeLimits): Described {
+    return describeValue(value, limits)
+  }
+
+  /** Each variable of a scope, which the inspector shows as an object. */
+  describeScope(scope: object, limits: DescribeLimits, most: number): [string, Described][] {
+    const names = keys(scope).slice(0, most)
+    return names.map((name) => {
+      const found = getOwnPropertyDescriptor(scope, name)
+      return [name, found && 'value' in found ? describeValue(found.value, limits) : UNAVAILABLE]
+    })
+  }
+
+  /** Functions that wait for the running one. Needs no bookkeeping while the agent runs. */
+  asyncFrames(): RawAsyncFrame[] {
+    const { stackTraceLimit, prepareStackTrace } = Error
+    const holder: { stack?: unknown } = {}
+    Error.stackTraceLimit = 100
+    Error.prepareStackTrace = (_error, frames) => frames
+    try {
+      captureStackTrace(holder)
+      const frames = holder.stack as (NodeJS.CallSite & { isAsync(): boolean })[]
+      return frames
+        .filter((frame) => frame.isAsync())
+        .map((frame) => ({
+          name: frame.getFunctionName() ?? '',
+          url: frame.getFileName() ?? '',
+          line: frame.getLineNumber() ?? 0,
+          column: frame.getColumnNumber() ?? 0,
+        }))
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit
+      if (prepareStackTrace) Error.prepareStackTrace = prepareStackTrace
+      else Reflect.deleteProperty(Error, 'prepareStackTrace')
+    }
+  }
+
+  /** Opens the standard inspector for a debugger and answers with its address. */
+  openInspector(port: number): string | undefined {
+    return outsideRuns(() => {
+      inspector.open(port, '127.0.0.1')
+      return inspector.url()
+    })
+  }
+}
+
+const UNAVAILABLE: Described = { type: 'unavailable', json: { $type: 'unavailable' }, cut: false }

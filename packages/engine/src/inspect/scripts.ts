@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
+import type { SourceMapPayload } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { ScriptLocation, ScriptParsed } from './protocol.js'
+import type { SourceLocation } from './source-location.js'
+
+/** Retake's own code, as the URLs of its scripts start. */
+const OWN = [new URL('..', import.meta.url).href, new URL('.', tapeUrl()).href]
+
+function tapeUrl(): string {
+  // Not there when a test runner loads this file.
+  return typeof import.meta.resolve === 'function'
+    ? import.meta.resolve('@retake/tape')
+    : import.meta.url
+}
+
+/** The scripts of a looked-into process: which are the user's, and what they were written as. */
+export class Scripts {
+  readonly #byId = new Map<string, ScriptParsed>()
+  readonly #byUrl = new Map<string, ScriptParsed>()
+  readonly #maps = new Map<string, SourceMap | undefined>()
+  readonly #own: readonly string[]
+
+  /** `own`: starts of URLs that count as library code, besides Node, node_modules and the engine. */
+  constructor(own: readonly string[]) {
+    this.#own = [...OWN, ...own]
+  }
+
+  add(script: ScriptParsed): void {
+    this.#byId.set(script.scriptId, script)
+    if (script.url !== '') this.#byUrl.set(script.url, script)
+  }
+
+  get users(): readonly ScriptParsed[] {
+    return [...this.#byId.values()].filter(({ url }) => this.isUsersUrl(url))
+  }
+
+  isUsers(scriptId: string): boolean {
+    return this.isUsersUrl(this.#byId.get(scriptId)?.url ?? '')
+  }
+
+  isUsersUrl(url: string): boolean {
+    return (
+      url.startsWith('file://') &&
+      !url.includes('/node_modules/') &&
+      !this.#own.some((start) => url.startsWith(start))
+    )
+  }
+
+  locate({ scriptId, lineNumber, columnNumber = 0 }: ScriptLocation): SourceLocation {
+    const script = this.#byId.get(scriptId)
+    const map = script && this.#mapOf(script)
+    const entry = map?.findEntry(lineNumber, columnNumber)
+    if (entry && 'originalSource' in entry && entry.originalSource !== undefined) {
+      return {
+        file: pathOf(new URL(entry.originalSource, script && mapBase(script)).href),
+        line: entry.originalLine + 1,
+        column: entry.originalColumn + 1,
+        mapped: true,
+      }
+    }
+    return {
+      file: pathOf(script?.url ?? ''),
+      line: lineNumber + 1,
+      column: columnNumber + 1,
+      mapped: false,
+    }
+  }
+
+  /** The same for a frame of a printed stack, which names a URL or path and counts from 1. */
+  locateUrl(name: string, line: number, column: number): SourceLocation & { isUser: boolean } {
+    const url = urlOf(name)
+    const script = this.#byUrl.get(url)
+    const location = script
+      ? this.locate({
+          scriptId: script.scriptId,
+          lineNumber: line - 1,
+          columnNumber: column - 1,
+        })
+      : { file: pathOf(url), line, column, mapped: false }
+    return { ...location, isUser: this.isUsersUrl(url) }
+  }
+
+  #mapOf(script: ScriptParsed): SourceMap | undefined {
+    const { scriptId, url, sourceMapURL = '' } = script
+    if (sourceMapURL === '' || !url.startsWith('file:')) return undefined
+    if (!this.#maps.has(scriptId)) this.#maps.set(scriptId, readMap(sourceMapURL, url))
+    return this.#maps.get(scriptId)
+  }
+}
+
+const pathOf = (url: string): string =>
+  url.startsWith('file://') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : url
+
+const urlOf = (name: string): string =>
+  /^[\w-]{2,}:/.test(name) || name === '' ? name : pathToFileURL(name).href
+
+/** What the names of sources in a map are relative to. */
+const mapBase = ({ url, sourceMapURL = '' }: ScriptParsed): string =>
+  sourceMapURL.startsWith('data:') ? url : new URL(sourceMapURL, url).href
+
+/** A map that is gone or broken is no map: positions of the JavaScript are shown then. */
+function readMap(mapUrl: string, scriptUrl: string): SourceMap | undefined {
+  try {
+    const text = mapUrl.startsWith('data:')
+      ? decodeData(mapUrl)
+      : readFileSync(new URL(mapUrl, scriptUrl), 'utf8')
+    return new SourceMap(JSON.parse(text) as SourceMapPayload)
+  } catch {
+    return undefined
+  }
+}
+
+function decodeData(url: string): string {
+  const comma = url.indexOf(',')
+  const data = url.slice(comma + 1)
+  return url.slice(0, comma).endsWith(';base64')
+    ? Buffer.from(data, 'base64').toString('utf8')
+    : decodeURIComponent(data)
+}

@@ -1,0 +1,63 @@
+import { Worker } from 'node:worker_threads'
+import type { DeliveryEvent, InitiationEvent } from '@retake/tape'
+import type { InspectTask } from '../process-task.js'
+import { outsideRuns } from '../scope.js'
+import { InspectorTools } from './inspector-tools.js'
+import type { HeldSession } from './inspector-tools.js'
+import { pauseHere } from './pause-here.js'
+import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
+import type { HeldAt, InspectorThreadData } from './shared-slots.js'
+
+/**
+ * Holds the main thread of a replayed process where a controller wants it. The
+ * agent notices nothing: no event loop turn is added, nothing is recorded, and a
+ * process that is not held pays two comparisons an event.
+ */
+export class ThreadHolder {
+  readonly #slots = new Int32Array(new SharedArrayBuffer(SLOTS * Int32Array.BYTES_PER_ELEMENT))
+  readonly #inspector: Worker
+
+  constructor({ fd }: InspectTask) {
+    this.#slots[SLOT.wanted] = NEVER
+    this.#slots[SLOT.wantedDelivery] = NEVER
+    const workerData: InspectorThreadData = { fd, slots: this.#slots }
+    this.#inspector = outsideRuns(
+      () =>
+        new Worker(new URL('./inspector-thread.js', import.meta.url), { workerData, execArgv: [] }),
+    )
+    this.#inspector.unref()
+  }
+
+  /** Holds before any code of the agent has run. */
+  atStart(session: HeldSession): void {
+    this.#hold({ seq: 0, at: 'start' }, session)
+  }
+
+  atInitiation(event: InitiationEvent, session: HeldSession): void {
+    if (event.seq >= this.#slot(SLOT.wanted))
+      this.#hold({ seq: event.seq, at: 'initiation' }, session)
+  }
+
+  atDelivery(event: DeliveryEvent, session: HeldSession): void {
+    const { seq } = event
+    if (seq >= this.#slot(SLOT.wanted) || seq >= this.#slot(SLOT.wantedDelivery))
+      this.#hold({ seq, at: 'delivery' }, session)
+  }
+
+  #slot(slot: number): number {
+    return Atomics.load(this.#slots, slot)
+  }
+
+  #hold(at: HeldAt, session: HeldSession): void {
+    Atomics.store(this.#slots, SLOT.state, STATE.held)
+    outsideRuns(() => this.#inspector.postMessage(at))
+    for (;;) {
+      const state = this.#slot(SLOT.state)
+      if (state === STATE.running) return
+      if (state === STATE.pausing) break
+      Atomics.wait(this.#slots, SLOT.state, state, state === STATE.held ? Infinity : 1)
+    }
+    Atomics.store(this.#slots, SLOT.state, STATE.running)
+    pauseHere(new InspectorTools(session))
+  }
+}

@@ -1,0 +1,59 @@
+import type { InspectorLink } from './inspector-link.js'
+import { InspectorRefused } from './inspector-link.js'
+import type { ScriptLocation } from './protocol.js'
+import type { Scripts } from './scripts.js'
+
+/** Every place where a script can stop. */
+export async function possiblePlaces(
+  link: InspectorLink,
+  scriptId: string,
+): Promise<readonly ScriptLocation[]> {
+  const start = { scriptId, lineNumber: 0, columnNumber: 0 }
+  const { locations } = await link.post<{ locations: readonly ScriptLocation[] }>(
+    'Debugger.getPossibleBreakpoints',
+    { start },
+  )
+  return locations
+}
+
+/**
+ * Breakpoints at every place of every user script, so that whatever user code runs
+ * next stops. (Node's own code cannot be stepped over by pattern: it ignores those.)
+ */
+export class UserBreakpoints {
+  readonly #link: InspectorLink
+  readonly #scripts: Scripts
+  readonly #armed = new Set<string>()
+
+  constructor(link: InspectorLink, scripts: Scripts) {
+    this.#link = link
+    this.#scripts = scripts
+  }
+
+  /** Only while the thread is paused. Scripts that were loaded since the last time are added. */
+  async arm(): Promise<void> {
+    const added = this.#scripts.users.filter(({ scriptId }) => !this.#armed.has(scriptId))
+    await Promise.all(
+      added.map(async ({ scriptId }) => {
+        this.#armed.add(scriptId)
+        const places = await possiblePlaces(this.#link, scriptId)
+        await Promise.all(places.map((place) => this.#set(place)))
+      }),
+    )
+  }
+
+  /** The debugger was disabled, which takes all breakpoints away. */
+  forget(): void {
+    this.#armed.clear()
+  }
+
+  async #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<void> {
+    const location = { scriptId, lineNumber, columnNumber }
+    try {
+      await this.#link.post('Debugger.setBreakpoint', { location })
+    } catch (error) {
+      // Two places may be one and the same to the debugger.
+      if (!(error instanceof InspectorRefused)) throw error
+    }
+  }
+}
