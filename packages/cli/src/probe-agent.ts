@@ -38,7 +38,7 @@ function spawnProbe(tape: Tape, { nodeArgs = [], output }: ProbeAgentOptions): P
         const report = command.report()
         resolve({ exitCode: code ?? 1, ...(signal && { signal }), ...(report && { report }) })
       } catch (error) {
-        reject(error as Error)
+        reject(error)
       }
     })
   }).finally(() => command.remove())

@@ -31,7 +31,8 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
   const failure = path.join(temporary, 'failure.json')
-  const retakeFlags = [...permissionFlags(temporary), ...preloadFlags(entry)]
+  const isInspected = options.inspectFd !== undefined
+  const retakeFlags = [...permissionFlags(temporary, isInspected), ...preloadFlags(entry)]
   const task: ProcessTask = {
     mode: 'replay',
     tape: path.resolve(tape.path),
@@ -59,7 +60,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
   }
 }
 
-interface Start {
+export interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -68,7 +69,7 @@ interface Start {
 }
 
 /** How the recorded program was started, if it can be started so again. */
-function startOf(tape: Tape): Start {
+export function startOf(tape: Tape): Start {
   const { entry, args = [], cwd, env, execArgv = [] } = tape.details
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
@@ -80,10 +81,13 @@ function startOf(tape: Tape): Start {
 /**
  * A second guard below the engine, where Node has one: the replayed process may
  * read and compute, but write only its report, start nothing, and on newer
- * Nodes reach no network.
+ * Nodes reach no network. Nodes that cannot allow the inspector under this guard
+ * are looked into without it: the engine's own guard stays.
  */
-function permissionFlags(writable: string): string[] {
-  if (!process.allowedNodeEnvironmentFlags.has('--permission')) return []
+function permissionFlags(writable: string, isInspected: boolean): string[] {
+  const known = process.allowedNodeEnvironmentFlags
+  if (!known.has('--permission')) return []
+  if (isInspected && !known.has('--allow-inspector')) return []
   return [
     '--permission',
     '--allow-fs-read=*',
@@ -91,6 +95,7 @@ function permissionFlags(writable: string): string[] {
     '--allow-worker',
     '--allow-addons',
     '--allow-wasi',
+    ...(isInspected ? ['--allow-inspector'] : []),
     // Otherwise Node warns about the flags above on the agent's stderr.
     '--disable-warning=SecurityWarning',
   ]

@@ -28,9 +28,12 @@ export interface Described {
 const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object
 const { apply } = Reflect
 const { isArray } = Array
-const dateText = Date.prototype.toISOString
-const mapForEach = Map.prototype.forEach
-const setForEach = Set.prototype.forEach
+const method = (prototype: object, name: string) =>
+  getOwnPropertyDescriptor(prototype, name)?.value as (...args: never) => unknown
+const dateText = method(Date.prototype, 'toISOString')
+const dateTime = method(Date.prototype, 'getTime')
+const mapForEach = method(Map.prototype, 'forEach')
+const setForEach = method(Set.prototype, 'forEach')
 const bytesToHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 /**
@@ -71,8 +74,8 @@ class Describer {
         return { $type: typeof value, value: String(value) }
       case 'function':
         return { $type: 'function', name: dataOf(value, 'name') ?? '' }
-      default:
-        return value === null ? null : this.#object(value as object, depth)
+      case 'object':
+        return value === null ? null : this.#object(value, depth)
     }
   }
 
@@ -88,8 +91,8 @@ class Describer {
     if (types.isProxy(value)) return { $type: 'Proxy' }
     const type = typeOf(value)
     if (types.isDate(value)) {
-      const time = Number(apply(Date.prototype.getTime, value, []))
-      return { $type: 'Date', value: Number.isNaN(time) ? 'invalid' : apply(dateText, value, []) }
+      const isValid = !Number.isNaN(apply(dateTime, value, []))
+      return { $type: 'Date', value: isValid ? String(apply(dateText, value, [])) : 'invalid' }
     }
     if (types.isRegExp(value)) return { $type: 'RegExp', value: `/${value.source}/${value.flags}` }
     if (types.isPromise(value)) return { $type: 'Promise' }

@@ -5,8 +5,8 @@ import { errors } from '../errors.js'
 type Listener = (params: never) => void
 interface Waiting {
   readonly method: string
-  resolve(result: never): void
-  reject(error: Error): void
+  readonly resolve: (result: never) => void
+  readonly reject: (error: Error) => void
 }
 interface Incoming {
   readonly id?: number
@@ -54,7 +54,7 @@ export class InspectorLink {
   }
 
   /** One listener a method. */
-  on<T>(method: string, listener: (params: T) => void): void {
+  on(method: string, listener: Listener): void {
     this.#listeners.set(method, listener)
   }
 

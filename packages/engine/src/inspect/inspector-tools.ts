@@ -19,8 +19,8 @@ export interface RawAsyncFrame {
   readonly column: number
 }
 
-/** The native function, whatever the agent puts in its place later. */
-const { captureStackTrace } = Error
+// The agent may replace these later.
+const captureStackTrace = Error.captureStackTrace.bind(Error)
 const { getOwnPropertyDescriptor, keys } = Object
 
 /**
@@ -49,16 +49,15 @@ export class InspectorTools {
 
   /** Each variable of a scope, which the inspector shows as an object. */
   describeScope(scope: object, limits: DescribeLimits, most: number): [string, Described][] {
-    const names = keys(scope).slice(0, most)
-    return names.map((name) => {
-      const found = getOwnPropertyDescriptor(scope, name)
-      return [name, found && 'value' in found ? describeValue(found.value, limits) : UNAVAILABLE]
-    })
+    return keys(scope)
+      .slice(0, most)
+      .map((name) => [name, describeVariable(scope, name, limits)])
   }
 
   /** Functions that wait for the running one. Needs no bookkeeping while the agent runs. */
   asyncFrames(): RawAsyncFrame[] {
-    const { stackTraceLimit, prepareStackTrace } = Error
+    const { stackTraceLimit } = Error
+    const prepare = getOwnPropertyDescriptor(Error, 'prepareStackTrace')
     const holder: { stack?: unknown } = {}
     Error.stackTraceLimit = 100
     Error.prepareStackTrace = (_error, frames) => frames
@@ -75,7 +74,7 @@ export class InspectorTools {
         }))
     } finally {
       Error.stackTraceLimit = stackTraceLimit
-      if (prepareStackTrace) Error.prepareStackTrace = prepareStackTrace
+      if (prepare) Object.defineProperty(Error, 'prepareStackTrace', prepare)
       else Reflect.deleteProperty(Error, 'prepareStackTrace')
     }
   }
@@ -86,6 +85,16 @@ export class InspectorTools {
       inspector.open(port, '127.0.0.1')
       return inspector.url()
     })
+  }
+}
+
+function describeVariable(scope: object, name: string, limits: DescribeLimits): Described {
+  try {
+    const found = getOwnPropertyDescriptor(scope, name)
+    return found && 'value' in found ? describeValue(found.value, limits) : UNAVAILABLE
+  } catch {
+    // Declared, but not reached yet. (Node 20 says that it is undefined.)
+    return UNAVAILABLE
   }
 }
 

@@ -3,7 +3,7 @@ import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
 import type { CallTool, ToolArgument } from './frame-reader.js'
 import { InspectorLink } from './inspector-link.js'
 import type { ProbeEnd, ProbeProcess } from './probe-process.js'
-import type { EvaluateResult, Paused, ScriptParsed } from './protocol.js'
+import type { EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
 import { Scripts } from './scripts.js'
 import { NEVER } from './shared-slots.js'
 import type { HeldAt } from './shared-slots.js'
@@ -71,9 +71,9 @@ export class Probe {
     this.#scripts = new Scripts(process.libraries ?? [])
     this.#breakpoints = new UserBreakpoints(this.#link, this.#scripts)
     this.#reader = new FrameReader(this.#scripts, this.#callTool)
-    this.#link.on<ScriptParsed>('Debugger.scriptParsed', (script) => this.#scripts.add(script))
-    this.#link.on<HeldAt>('Retake.held', (at) => this.#arrive({ kind: 'held', ...at }))
-    this.#link.on<Paused>('Debugger.paused', (paused) => this.#arrive({ kind: 'paused', paused }))
+    this.#link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.#scripts.add(script))
+    this.#link.on('Retake.held', (at: HeldAt) => this.#arrive({ kind: 'held', ...at }))
+    this.#link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
     process.ended.then(
       (end) => this.#arrive({ kind: 'ended', ...end }),
       (error: unknown) => this.#arrive({ kind: 'failed', error }),
@@ -182,8 +182,7 @@ export class Probe {
           })
     if (exceptionDetails) {
       const { exception, text } = exceptionDetails
-      const thrown = exception?.description ?? String(exception?.value ?? text)
-      return { ok: false, message: thrown.split('\n    at ')[0] ?? thrown }
+      return { ok: false, message: thrownText(exception) ?? text }
     }
     const argument = argumentOf(result)
     const described = await this.#callTool<Described>('describe', argument, {
@@ -210,6 +209,7 @@ export class Probe {
     const stop = this.place
     if (stop.kind !== 'stop') throw misused('is not stopped at a line')
     await this.#want({ wanted: NEVER, wantedDelivery: NEVER })
+    await this.#breakpoints.disarm()
     this.#leave()
     await this.#link.post(method)
     for (;;) {
@@ -324,6 +324,13 @@ export class Probe {
     this.#paused = halt.kind === 'paused' ? halt.paused : undefined
     return halt
   }
+}
+
+/** What was thrown, without its stack. */
+function thrownText(exception: RemoteObject | undefined): string | undefined {
+  if (exception === undefined) return undefined
+  const { description, value } = exception
+  return description === undefined ? JSON.stringify(value) : description.split('\n    at ')[0]
 }
 
 /** A mistake of the caller's or of Retake's own. */

@@ -50,6 +50,7 @@ export class ThreadHolder {
 
   #hold(at: HeldAt, session: HeldSession): void {
     Atomics.store(this.#slots, SLOT.state, STATE.held)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     outsideRuns(() => this.#inspector.postMessage(at))
     for (;;) {
       const state = this.#slot(SLOT.state)

@@ -24,6 +24,7 @@ export class UserBreakpoints {
   readonly #link: InspectorLink
   readonly #scripts: Scripts
   readonly #armed = new Set<string>()
+  #ids: string[] = []
 
   constructor(link: InspectorLink, scripts: Scripts) {
     this.#link = link
@@ -42,15 +43,28 @@ export class UserBreakpoints {
     )
   }
 
+  async disarm(): Promise<void> {
+    const ids = this.#ids
+    this.forget()
+    await Promise.all(
+      ids.map((breakpointId) => this.#link.post('Debugger.removeBreakpoint', { breakpointId })),
+    )
+  }
+
   /** The debugger was disabled, which takes all breakpoints away. */
   forget(): void {
     this.#armed.clear()
+    this.#ids = []
   }
 
   async #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<void> {
     const location = { scriptId, lineNumber, columnNumber }
     try {
-      await this.#link.post('Debugger.setBreakpoint', { location })
+      const { breakpointId } = await this.#link.post<{ breakpointId: string }>(
+        'Debugger.setBreakpoint',
+        { location },
+      )
+      this.#ids.push(breakpointId)
     } catch (error) {
       // Two places may be one and the same to the debugger.
       if (!(error instanceof InspectorRefused)) throw error

@@ -1,0 +1,32 @@
+/** Three tools at once; each call of `lookUp` has variables of its own. */
+import { tool } from 'retake'
+
+interface Finding {
+  readonly city: string
+  readonly degrees: number
+}
+
+const temperatures: Record<string, number> = { Oslo: 4, Rome: 21, Lima: 17 }
+const waits: Record<string, number> = { Oslo: 40, Rome: 10, Lima: 25 }
+
+const weather = tool('weather', async (city: string): Promise<number> => {
+  await new Promise((resolve) => setTimeout(resolve, waits[city]))
+  return temperatures[city] ?? 0
+})
+
+async function lookUp(city: string, index: number): Promise<Finding> {
+  const label = `${index}:${city}`
+  const degrees: number = await weather(city)
+  const finding: Finding = { city, degrees }
+  console.log(label, finding.degrees)
+  return finding
+}
+
+async function main(): Promise<void> {
+  const cities = ['Oslo', 'Rome', 'Lima']
+  const findings = await Promise.all(cities.map((city, index) => lookUp(city, index)))
+  const warmest = findings.reduce((a, b) => (a.degrees > b.degrees ? a : b))
+  console.log('warmest', warmest.city)
+}
+
+await main()
