@@ -26,6 +26,9 @@ const readCut = (texts: readonly string[], sizes: readonly number[]): SseEvent[]
   return parseSse(chunks)
 }
 
+/** Half of a character that UTF-16 writes as two. */
+const hasHalves = (whole: string): boolean => /\p{Surrogate}/u.test(whole)
+
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 60 }),
   fc.string({ unit: 'grapheme', maxLength: 400 }),
@@ -220,7 +223,7 @@ describe('a stream made from any answer adds up to that answer, however it is cu
         const pieces = textPieces(whole)
         expect(pieces.join('')).toBe(whole)
         expect(pieces.length).toBeLessThanOrEqual(201)
-        expect(pieces.every((piece) => piece.isWellFormed())).toBe(whole.isWellFormed())
+        expect(pieces.some(hasHalves)).toBe(hasHalves(whole))
       }),
     )
   })
