@@ -1,4 +1,5 @@
 import { RetakeError } from '@retake/engine'
+import { printable } from './printable.js'
 
 /** The command line itself is wrong: exit code 2. */
 export class UsageError extends RetakeError {
@@ -75,6 +76,20 @@ export const noSuchStep = (run: string, step: string, count: number): RetakeErro
     `Run ${run} has no step ${step}.`,
     count === 0 ? 'It has no steps at all.' : `Its steps are numbered 1 to ${count}.`,
     `\`retake show ${run}\` lists them.`,
+  )
+
+export const textNotFound = (
+  run: string,
+  text: string,
+  near: readonly { readonly text: string; readonly places: number }[],
+): RetakeError =>
+  new RetakeError(
+    'TEXT_NOT_FOUND',
+    `"${printable(text.length > 60 ? `${text.slice(0, 59)}…` : text)}" stands nowhere in run ${run}.`,
+    'Every event was searched; secrets are on the tape as placeholders only.',
+    near.length === 0
+      ? 'Look for a shorter part of it; `retake show` prints what the steps hold.'
+      : `Did you mean ${near.map(({ text: each, places }) => `"${printable(each)}" (${places})`).join(', ')}?`,
   )
 
 export const notAProcessRun = (id: string): RetakeError =>

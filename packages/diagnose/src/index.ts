@@ -12,3 +12,11 @@ export type {
 } from './diff/run-diff.js'
 export type { SharedPart } from './diff/shared-steps.js'
 export type { FieldDiff } from './diff/step-diff.js'
+export { locate } from './locate/locate.js'
+export type {
+  Located,
+  MatchExcerpt,
+  NearMiss,
+  Occurrence,
+  SourceKind,
+} from './locate/occurrence.js'

@@ -4,6 +4,7 @@ import { diff } from './diff.js'
 import { doctor } from './doctor.js'
 import { exportRun } from './export.js'
 import { list } from './list.js'
+import { locate } from './locate.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
 import { show } from './show.js'
@@ -16,6 +17,7 @@ export const verbs: readonly Verb[] = [
   list,
   show,
   diff,
+  locate,
   replay,
   verify,
   doctor,

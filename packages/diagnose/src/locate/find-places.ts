@@ -1,0 +1,189 @@
+import { plainJson } from '@retake/tape'
+import type {
+  CallEvent,
+  DeliverEvent,
+  RunView,
+  SocketEvent,
+  TapeEvent,
+  TapeLike,
+} from '@retake/tape'
+import { callPlace, endPlace, nameOf, resultPlace, runPlaces, searchError } from './event-places.js'
+import { searchExchange } from './exchange-places.js'
+import { PieceGroups } from './piece-groups.js'
+import { searchOf, type Place, type Search } from './place.js'
+import { searchJson, searchText } from './search-json.js'
+
+/**
+ * Everything on a tape that can hold a value, whether it belongs to a step or
+ * not. What the agent wrote into a connection that is not HTTP, or to a child
+ * process, is not among it: a tape holds only its digest.
+ */
+export const findPlaces = (tape: TapeLike, view: RunView): Search[] => {
+  const finder = new PlaceFinder(tape, view)
+  for (const event of tape.events()) finder.add(event)
+  return finder.searches()
+}
+
+class PlaceFinder {
+  readonly #tape: TapeLike
+  readonly #exchanges: Search[] = []
+  readonly #places: Place[] = []
+  readonly #pieces: PieceGroups
+  readonly #ops = new Map<number, CallEvent | SocketEvent>()
+  /** Labels of steps by the event that starts them. */
+  readonly #steps: ReadonlyMap<number, string>
+  /** Events whose bytes are read as part of an HTTP answer. */
+  readonly #read = new Set<number>()
+
+  constructor(tape: TapeLike, view: RunView) {
+    this.#tape = tape
+    this.#pieces = new PieceGroups(tape)
+    this.#steps = new Map(view.recordedSteps.map(({ seq, label }) => [seq, label]))
+    for (const step of view.recordedSteps) {
+      const { kind, answerSeqs } = step
+      if (kind !== 'model' && kind !== 'http') continue
+      this.#exchanges.push(searchExchange(tape, step))
+      // After an upgrade of the protocol, what follows is no HTTP answer any more.
+      const isUpgrade = kind === 'http' && step.title.endsWith(' 101')
+      if (!isUpgrade) for (const seq of answerSeqs) this.#read.add(seq)
+    }
+  }
+
+  add(event: TapeEvent): void {
+    const { seq } = event
+    switch (event.type) {
+      case 'run':
+        this.#places.push(...runPlaces(this.#tape, event))
+        break
+      case 'draw': {
+        const value = plainJson(event.value)
+        this.#places.push({
+          seq,
+          direction: 'in',
+          source: 'draw',
+          name: event.kind,
+          search: (matcher) => searchJson(value, matcher),
+        })
+        break
+      }
+      case 'call':
+        this.#call(event)
+        break
+      case 'socket':
+        this.#ops.set(seq, event)
+        break
+      case 'result':
+        this.#result(event)
+        break
+      case 'deliver':
+        this.#deliver(event)
+        break
+      case 'output':
+        this.#pieces.add(event.stream, seq, {
+          direction: 'out',
+          source: 'output',
+          name: event.stream,
+        })
+        break
+      case 'note':
+        if (event.kind === 'mark') {
+          const { name, text = '', site } = event
+          this.#places.push({
+            seq,
+            direction: 'out',
+            source: 'mark',
+            name,
+            ...this.#stepAt(seq),
+            ...(site !== undefined && { site }),
+            search: (matcher) => searchText(`${name}: ${text}`, matcher, ''),
+          })
+        }
+        break
+      case 'end':
+        this.#places.push(endPlace(this.#tape, event))
+        break
+      case 'request':
+      case 'response':
+        // Read with the steps they belong to.
+        break
+      case 'timer':
+      case 'work':
+      case 'seal':
+        break
+    }
+  }
+
+  searches(): Search[] {
+    return [...this.#exchanges, ...[...this.#places, ...this.#pieces.places()].map(searchOf)]
+  }
+
+  #stepAt(seq: number): { step?: string } {
+    const step = this.#steps.get(seq)
+    return step === undefined ? {} : { step }
+  }
+
+  #call(call: CallEvent): void {
+    this.#ops.set(call.seq, call)
+    const key = transferKey(call)
+    if (/\.(open|openSync)$/.test(call.name)) {
+      for (const way of ['read', 'write']) this.#pieces.close(`${way} ${call.title}`)
+    }
+    if (key?.startsWith('write') === true && call.as !== undefined && call.as !== 'json') {
+      this.#pieces.add(key, call.seq, {
+        direction: 'out',
+        source: 'file',
+        name: nameOf(call),
+        ...(call.site !== undefined && { site: call.site }),
+      })
+    } else this.#places.push(callPlace(this.#tape, call, this.#steps.get(call.seq)))
+  }
+
+  #result(event: TapeEvent & { readonly type: 'result' }): void {
+    const call = this.#ops.get(event.op)
+    if (call?.type !== 'call') return
+    const key = transferKey(call)
+    if (key?.startsWith('read') === true && event.as === 'bytes') {
+      this.#pieces.add(key, event.seq, {
+        direction: 'in',
+        source: 'file',
+        name: nameOf(call),
+        ...(call.site !== undefined && { site: call.site }),
+      })
+    } else this.#places.push(resultPlace(this.#tape, call, event, this.#steps.get(call.seq)))
+  }
+
+  #deliver(event: DeliverEvent): void {
+    const op = this.#ops.get(event.op)
+    if (op === undefined) return
+    const whose = {
+      direction: 'in' as const,
+      source: op.type === 'socket' ? ('connection' as const) : op.kind,
+      name: op.type === 'socket' ? (op.path ?? `${op.host}:${op.port}`) : nameOf(op),
+      ...this.#stepAt(op.seq),
+      ...(op.type === 'call' && op.site !== undefined && { site: op.site }),
+    }
+    if (event.part === 'chunk') {
+      if (this.#read.has(event.seq)) return
+      this.#pieces.add(`${event.op} ${event.pipe ?? ''}`, event.seq, whose)
+      return
+    }
+    const value = event.value === undefined ? undefined : plainJson(event.value)
+    const { error } = event
+    if (value === undefined && error === undefined) return
+    this.#places.push({
+      ...whose,
+      seq: event.seq,
+      search: (matcher) => [
+        ...searchJson(value, matcher, event.part),
+        ...searchError(error, matcher),
+      ],
+    })
+  }
+}
+
+/** Files that are read or written bit by bit are one content each. */
+const transferKey = ({ kind, name, title }: CallEvent): string | undefined => {
+  if (kind !== 'file') return undefined
+  const [, way] = /\.(read|write)v?(?:Sync)?$/.exec(name) ?? []
+  return way === undefined || title === undefined ? undefined : `${way} ${title}`
+}
