@@ -140,3 +140,41 @@ export const replayWithoutReport = (how: string): RetakeError =>
     `The replayed process ${how} before it could say how far it came.`,
     'Run it again; if it happens again, run `retake verify` on the tape.',
   )
+
+/** A run would go live without the keys it was recorded with: exit code 4. */
+export class CredentialsError extends RetakeError {
+  override readonly name = 'CredentialsError'
+}
+
+export const credentialsMissing = (names: readonly string[]): CredentialsError =>
+  new CredentialsError(
+    'CREDENTIALS_MISSING',
+    `${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} not set here.`,
+    'The run was recorded with it; tapes hold no secrets, and what comes after the served part is live.',
+    'Set it and try again, give any value with `--env NAME=value`, or stay offline with `--tail offline`.',
+  )
+
+export const responseUnreadable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'RESPONSE_UNREADABLE',
+    `The file ${file} cannot be read.`,
+    `The system said: ${reason(cause)}.`,
+    'Name a file that holds the answer: JSON for models and tools, else the bytes of the body.',
+    { cause },
+  )
+
+export const editorFailed = (editor: string, status: number | null): RetakeError =>
+  new RetakeError(
+    'EDITOR_FAILED',
+    `The editor "${editor}" could not be used.`,
+    status === null ? 'It did not start.' : `It ended with exit code ${status}.`,
+    'Set $EDITOR to one that waits until the file is closed, or use --set or --response.',
+  )
+
+export const nothingEdited = (step: string): RetakeError =>
+  new RetakeError(
+    'NOTHING_EDITED',
+    `The answer of step ${step} was not changed.`,
+    'The file was saved as it was, or not at all.',
+    'Change something and save it; to ask the step again as it is, leave out --edit.',
+  )

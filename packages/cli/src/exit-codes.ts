@@ -2,3 +2,4 @@
 export const WRONG_USAGE = 2
 /** A divergence, a damaged tape, something not captured. */
 export const FOUND = 3
+export const CREDENTIALS_MISSING = 4

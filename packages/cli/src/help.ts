@@ -11,7 +11,8 @@ ${verbs.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('
 
 A run is named by its id, the start of it, the path of its tape, or \`last\`.
 Results go to stdout, everything else to stderr. --json works everywhere.
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 found something, 130 interrupted.
+Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 found something,
+4 credentials missing, 130 interrupted.
 
 \`retake <command> --help\` tells more, with examples.`
 }

@@ -5,14 +5,28 @@
  */
 import { install } from '@retake/engine'
 
-export { record, replay, ReplayDiverged, RetakeError, tool } from '@retake/engine'
+export {
+  fork,
+  record,
+  replay,
+  ReplayDiverged,
+  rerun,
+  resume,
+  RetakeError,
+  tool,
+} from '@retake/engine'
 export type {
+  ContinuedResult,
   Divergence,
   DivergenceKind,
+  ForkOptions,
+  InDoubtPolicy,
   Mismatch,
   RecordedRun,
   RecordOptions,
   ReplayFunctionOptions,
+  ResumeOptions,
+  SettledDoubt,
   ToolOptions,
 } from '@retake/engine'
 export { readRun, TapeError } from '@retake/tape'

@@ -1,7 +1,7 @@
 import { RetakeError } from '@retake/engine'
 import { TapeError } from '@retake/tape'
-import { UsageError } from './errors.js'
-import { WRONG_USAGE } from './exit-codes.js'
+import { CredentialsError, UsageError } from './errors.js'
+import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf } from './terminal.js'
 import { wrap } from './wrap.js'
 
@@ -20,8 +20,10 @@ export function explain(error: unknown): Explained | undefined {
   return { code, what, why, fix }
 }
 
-export const exitCodeOf = (error: unknown): number =>
-  error instanceof UsageError ? WRONG_USAGE : 1
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return WRONG_USAGE
+  return error instanceof CredentialsError ? CREDENTIALS_MISSING : 1
+}
 
 /** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
 export function errorLines({ code, what, why, fix }: Explained): string {

@@ -1,8 +1,10 @@
+import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
+
 /**
  * What the command line asks of an agent process, handed over in the variable
  * `RETAKE_SESSION` and removed from the environment before agent code runs.
  */
-export type ProcessTask = (RecordTask | ReplayTask) & {
+export type ProcessTask = (RecordTask | ReplayTask | ContinueTask) & {
   /** How many of Node's own flags, counted from the last, were added by Retake. */
   readonly flagCount: number
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
@@ -44,6 +46,30 @@ export interface ReplayTask {
 export interface InspectTask {
   /** Descriptor of the pipe to the controller; see `Probe`. */
   readonly fd: number
+}
+
+/** A run that goes on from its tape: resume, fork or rerun. */
+export interface ContinueTask {
+  readonly mode: 'continue'
+  readonly plan: ContinuePlan
+  /** File for the `ContinueReport`. */
+  readonly report: string
+}
+
+/** What a process that went on from a tape has to say when it ends. */
+export interface ContinueReport {
+  /** Number of events that were served. */
+  readonly position: number
+  readonly isLive: boolean
+  /** The mismatch at which it went live, if that is why. */
+  readonly left?: unknown
+  /** Set when the part that had to be served did not match: nothing was recorded. */
+  readonly divergences: readonly unknown[]
+  readonly served: number
+  readonly reexecuted: number
+  readonly settled: readonly SettledDoubt[]
+  readonly wallMs: number
+  readonly exitCode: number
 }
 
 /** What a replayed process has to say when it ends. */

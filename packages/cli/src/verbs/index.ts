@@ -1,4 +1,8 @@
 import type { Verb } from '../verb.js'
+import { branches } from './branches.js'
+import { fork } from './fork.js'
+import { rerun } from './rerun.js'
+import { resume } from './resume.js'
 import { demo } from './demo.js'
 import { diff } from './diff.js'
 import { doctor } from './doctor.js'
@@ -19,6 +23,10 @@ export const verbs: readonly Verb[] = [
   diff,
   locate,
   replay,
+  fork,
+  rerun,
+  resume,
+  branches,
   verify,
   doctor,
   exportRun,

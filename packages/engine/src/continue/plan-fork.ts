@@ -6,6 +6,7 @@ import {
   editedDraw,
   encodeBody,
   fromWire,
+  getPath,
   payloadBytes,
   requestPayload,
   setPath,
@@ -15,7 +16,7 @@ import type { BranchEdit, EditOptions, Payload, Step, Tape } from '@retake/tape'
 import { errors } from '../errors.js'
 import type { ContinuePlan } from './continue-plan.js'
 import { viewOf } from './in-doubt.js'
-import { newBranch } from './plan-resume.js'
+import { newBranch, overlayOf } from './plan-resume.js'
 
 export interface ForkPlanOptions extends EditOptions {
   /** Number or label of a step; `e123` means event 123, to change a clock or random value. */
@@ -49,9 +50,11 @@ export function planFork(tape: Tape, options: ForkPlanOptions): ContinuePlan {
       ? changeStep(tape, findStep(tape, at), options)
       : changeDraw(tape, Number(event), options)
   const { edits, ...plan } = change
+  const branch = newBranch(tape, { kind: 'fork', at, edits, tail }, name)
   return {
     source: path.resolve(tape.path),
-    branch: newBranch(tape, { kind: 'fork', at, edits, tail }, name),
+    branch,
+    overlay: overlayOf(branch.path),
     leave: 'at the end',
     ...plan,
     inDoubt: 'skip',
@@ -69,13 +72,13 @@ function findStep(tape: Tape, label: string): Step {
 }
 
 function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
-  const { payload, edits } = applySets(drawPayload(tape, seq), 'draw', options.set)
+  const { payload, edits } = applySets(drawPayload(tape, seq), 'draw', options.set, options)
   return { until: seq, draw: { value: editedDraw(tape, seq, payload, options).value }, edits }
 }
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { set, response, request } = options
-  const changesAnswer = response !== undefined || hasKeys(set)
+  const changesAnswer = response !== undefined || options.status !== undefined || hasKeys(set)
   if (changesAnswer && hasKeys(request)) throw errors.answerAndRequestEdited()
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
@@ -83,7 +86,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   // A mark is no call: the run just goes live behind it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
   if (!hasKeys(request)) return { until: step.seq + 1, again: { op }, edits: [] }
-  const { payload, edits } = applySets(requestPayload(tape, step), 'request', request)
+  const { payload, edits } = applySets(requestPayload(tape, step), 'request', request, options)
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
   return { until: step.seq + 1, again: { op, body: base64(body) }, edits }
 }
@@ -92,7 +95,7 @@ function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change 
   const { response, set } = options
   const [first] = step.answerSeqs
   const whole = response && wholePayload(step, response)
-  const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set)
+  const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set, options)
   const { op, deliveries } = editedAnswer(tape, step, payload, options)
   const replaced: BranchEdit[] = whole ? [{ target: 'answer', value: whole.data }] : []
   return {
@@ -114,11 +117,16 @@ function applySets(
   payload: Payload,
   target: BranchEdit['target'],
   sets: Readonly<Record<string, unknown>> = {},
+  { force = false }: EditOptions,
 ): { payload: Payload; edits: BranchEdit[] } {
   let { data } = payload
   const edits: BranchEdit[] = []
   for (const [where, value] of Object.entries(sets)) {
-    data = setPath(data, where, value)
+    // A number or a text has no parts: `value` means all of it.
+    const isWhole = where === 'value' && (typeof data !== 'object' || data === null)
+    // A key that is not there would be a change that nobody reads.
+    if (!isWhole && !force) getPath(data, where)
+    data = isWhole ? value : setPath(data, where, value)
     edits.push({ target, path: where, value })
   }
   return { payload: { ...payload, data }, edits }

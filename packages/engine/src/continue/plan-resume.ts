@@ -67,3 +67,6 @@ export function newBranch(
   const id = newRunId()
   return { id, name, details, path: path.join(path.dirname(path.resolve(tape.path)), `${id}.tape`) }
 }
+
+/** Where the files go that a branch writes. */
+export const overlayOf = (tape: string): string => tape.replace(/\.tape$/, '.files')

@@ -1,0 +1,69 @@
+import type { BranchDetails, RunEvent } from '@retake/tape'
+import { openOwnTape, openTape } from '@retake/tape/node'
+import { branchFacts } from './branch-facts.js'
+import type { BranchFacts } from './branch-facts.js'
+import { explain } from './print-error.js'
+import type { Explained } from './print-error.js'
+import type { RunStore } from './run-store.js'
+import { summarizeRun } from './run-summary.js'
+import type { RunStatus } from './run-summary.js'
+import { viewRun } from './view-run.js'
+
+/** A run and the branches that go on from it, oldest first. */
+export interface BranchNode {
+  readonly id: string
+  readonly name: string
+  readonly status?: RunStatus
+  readonly exitCode?: number
+  /** How it came to be; the first run of a tree has none. */
+  readonly branch?: BranchDetails
+  readonly parent?: RunEvent['parent']
+  readonly facts?: BranchFacts
+  /** Why it cannot be read. */
+  readonly error?: Explained
+  readonly branches: readonly BranchNode[]
+}
+
+/** The whole tree that a run belongs to, from its first run down. */
+export function branchTree(store: RunStore, id: string): BranchNode {
+  const runs = readRuns(store)
+  let root = id
+  for (let up = runs.get(root)?.parent?.run; up !== undefined; up = runs.get(root)?.parent?.run) {
+    if (!runs.has(up)) break
+    root = up
+  }
+  return makeNode(store, runs, root)
+}
+
+function readRuns(store: RunStore): Map<string, RunEvent> {
+  const runs = new Map<string, RunEvent>()
+  for (const id of store.ids().toReversed()) {
+    try {
+      const { run } = openOwnTape(store.pathOf(id))
+      runs.set(run.id, run)
+    } catch (error) {
+      if (explain(error) === undefined) throw error
+    }
+  }
+  return runs
+}
+
+function makeNode(store: RunStore, runs: ReadonlyMap<string, RunEvent>, id: string): BranchNode {
+  const branches = [...runs.values()]
+    .filter(({ parent }) => parent?.run === id)
+    .map((run) => makeNode(store, runs, run.id))
+  const run = runs.get(id)
+  const path = store.pathOf(id)
+  const summary = summarizeRun(id, path)
+  const common = { id, name: run?.name ?? '', ...(run?.parent && { parent: run.parent }), branches }
+  if ('error' in summary) return { ...common, error: summary.error }
+  const tape = openTape(path)
+  const view = viewRun(tape)
+  const { branch } = tape.details
+  return {
+    ...common,
+    status: summary.status,
+    ...(view.exit?.code !== undefined && { exitCode: view.exit.code }),
+    ...(branch && { branch, facts: branchFacts(tape, view) }),
+  }
+}

@@ -1,0 +1,113 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { StdioOptions } from 'node:child_process'
+import { looksSecret, TASK_VARIABLE } from '@retake/engine'
+import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { openOwnTape, TapeWriter } from '@retake/tape/node'
+import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
+import type { AgentEnd } from './agent-process.js'
+import { credentialsMissing, replayWithoutReport } from './errors.js'
+import { throwFailure } from './record-agent.js'
+import { markRecording } from './recording-mark.js'
+import { startOf } from './replay-command.js'
+
+export interface ContinueOptions {
+  readonly nodeArgs?: readonly string[]
+  /** Variables that differ from the recorded ones. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdio?: StdioOptions
+  readonly onOutput?: (chunk: Buffer) => void
+}
+
+/** What a process came to that was served from a tape first and live after. */
+export interface Continued extends Omit<ContinueReport, 'divergences' | 'left'>, AgentEnd {
+  readonly divergences: readonly Divergence[]
+  readonly left?: Divergence
+  /** Tape that holds the run now; the one that was served, when nothing was recorded. */
+  readonly tape: string
+}
+
+/** Runs the recorded program again as the plan says. The recorded secrets are placeholders: the real ones come from here. */
+export async function continueAgent(
+  tape: Tape,
+  plan: ContinuePlan,
+  options: ContinueOptions = {},
+): Promise<Continued> {
+  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
+  const surroundings = liveEnvironment(env ?? {}, options.env ?? {}, plan)
+  const target = plan.branch?.path ?? plan.source
+  const unmark = markRecording(target)
+  const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
+  try {
+    const retakeFlags = preloadFlags(entry)
+    const report = path.join(temporary, 'report.json')
+    const failure = path.join(temporary, 'failure.json')
+    const task: ProcessTask = {
+      mode: 'continue',
+      plan,
+      report,
+      failure,
+      flagCount: retakeFlags.length,
+    }
+    const end = await runAgent({
+      retakeFlags,
+      nodeArgs: [...nodeArgs, ...(options.nodeArgs ?? [])],
+      entry,
+      args,
+      cwd,
+      env: { ...surroundings, [TASK_VARIABLE]: JSON.stringify(task) },
+      stdio: options.stdio ?? 'inherit',
+      ...(options.onOutput && { onOutput: options.onOutput }),
+    })
+    throwFailure(failure)
+    if (end.signal && end.signal !== 'SIGKILL') endTape(target, end.signal)
+    return { ...readReport(report, end), ...end, tape: target }
+  } finally {
+    unmark()
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code'> {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
+    throw replayWithoutReport(
+      end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
+    )
+  }
+  return JSON.parse(text) as Omit<Continued, 'tape' | 'code'>
+}
+
+/** The agent was stopped before it could finish its tape; this adds how it ended. */
+function endTape(file: string, signal: NodeJS.Signals): void {
+  if (openOwnTape(file).status !== 'truncated') return
+  const writer = TapeWriter.reopen(file)
+  writer.append({ type: 'end', signal })
+  writer.seal()
+}
+
+/** The recorded environment, with the secrets of this one. */
+function liveEnvironment(
+  recorded: Readonly<Record<string, string>>,
+  changes: Readonly<Record<string, string>>,
+  plan: ContinuePlan,
+): Record<string, string> {
+  const env: Record<string, string> = { ...recorded }
+  const missing: string[] = []
+  for (const [name, value] of Object.entries(recorded)) {
+    if (!looksSecret(name) || value === '') continue
+    const own = changes[name] ?? process.env[name]
+    if (own !== undefined) env[name] = own
+    else if (IS_KEY.test(name)) missing.push(name)
+  }
+  if (missing.length > 0 && plan.tail === 'live') throw credentialsMissing(missing)
+  return { ...env, ...changes }
+}
+
+/** Variables without which a model cannot be asked. */
+const IS_KEY = /api_?key|access_?key|auth_?token/i

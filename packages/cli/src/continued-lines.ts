@@ -1,0 +1,103 @@
+import type { BranchEdit, Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { branchFacts } from './branch-facts.js'
+import type { BranchFacts } from './branch-facts.js'
+import type { Continued } from './continue-agent.js'
+import { divergenceReport } from './divergence-report.js'
+import { duration } from './duration.js'
+import { cost, plural } from './facts.js'
+import { printable } from './printable.js'
+import type { Look, Paint } from './terminal.js'
+import { stepAt, viewRun } from './view-run.js'
+import { wrap } from './wrap.js'
+
+/** What a run came to that went on from a tape, for a person. `did` is the past of the command. */
+export function continuedLines(
+  parent: Tape,
+  continued: Continued,
+  did: 'forked' | 'resumed' | 'rerun',
+  look: Look,
+): string[] {
+  const { divergences, isLive, settled } = continued
+  const { paint, width } = look
+  const [divergence] = divergences
+  if (divergence !== undefined) return prefixDiffers(parent, continued, look)
+  if (!isLive)
+    return [
+      `${paint('green', 'identical')} · all of ${parent.run.id} was served: nothing differs, nothing was asked, nothing was recorded`,
+    ]
+  const tape = openTape(continued.tape)
+  const view = viewRun(tape)
+  const facts = branchFacts(tape, view)
+  return [
+    `${paint('green', did)} ${paint('bold', tape.run.id)} ${whence(tape, did)} · ${endOf(continued)}`,
+    ...leftLines(parent, continued, look),
+    ...(tape.details.branch?.edits ?? []).map((edit) => `  changed  ${editText(edit, width - 11)}`),
+    ...settled.map(
+      ({ what, decision, seq }) =>
+        `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
+    ),
+    ...factLines(facts, paint),
+    `  next     retake show ${tape.run.id}${tape.run.parent ? ` · retake diff ${tape.run.parent.run} ${tape.run.id}` : ''}`,
+  ]
+}
+
+/** One edit in one line. */
+export function editText({ target, path, value }: BranchEdit, width: number): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line
+}
+
+/** What was served and what was paid, in two lines. */
+export function factLines(facts: BranchFacts, paint: Paint): string[] {
+  return [
+    `  ${paint('green', 'saved')}    ${[plural(facts.savedRequests, 'request'), `${facts.savedTokens} tokens`, money(facts.savedUsd), duration(facts.savedMs)].join(' · ')} (${plural(facts.served, 'step')} served)`,
+    `  paid     ${[plural(facts.paidRequests, 'request'), `${facts.paidTokens} tokens`, money(facts.paidUsd)].join(' · ')} (${plural(facts.live, 'step')} live)`,
+  ]
+}
+
+const money = (usd: number | undefined): string => (usd === undefined ? 'cost unknown' : cost(usd))
+
+const endOf = ({ code, signal }: Continued): string =>
+  signal === undefined ? `exit code ${code}` : `killed by ${signal}`
+
+function whence({ run, details: { branch } }: Tape, did: string): string {
+  if (run.parent === undefined) return 'on its own tape'
+  const at = branch?.at === undefined ? '' : ` at ${atText(branch.at)}`
+  return `${did === 'rerun' ? 'as a branch of' : 'from'} ${run.parent.run}${at}`
+}
+
+/** `step 4`, or `event 17`. */
+export const atText = (at: string): string =>
+  /^e\d/.test(at) ? `event ${at.slice(1)}` : `step ${at}`
+
+function stepLabel(tape: Tape, seq: number): string {
+  const step = viewRun(tape).recordedSteps.find((candidate) => candidate.seq === seq)
+  return step === undefined ? '' : `step ${step.label} `
+}
+
+function leftLines(parent: Tape, { left, position }: Continued, { width }: Look): string[] {
+  if (left === undefined) return []
+  const before = viewRun(parent).recordedSteps.filter(({ seq }) => seq < position).length
+  const step = stepAt(viewRun(parent), left.seq)
+  const place = step === undefined ? '' : ` at step ${Math.max(step.number, before + 1)}`
+  return wrap(`live${place}, event ${left.seq}: ${printable(left.summary)}`, width - 2).map(
+    (line) => `  ${line}`,
+  )
+}
+
+function prefixDiffers(parent: Tape, { divergences }: Continued, look: Look): string[] {
+  const [divergence] = divergences
+  if (divergence === undefined) return []
+  const step = stepAt(viewRun(parent), divergence.seq)
+  const fix = [
+    'The code has changed since the recording. Undo the change, or let',
+    `\`retake rerun ${parent.run.id}\` go live where it differs.`,
+  ]
+  const place = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
+  return [
+    ...divergenceReport(divergence, place, look),
+    '  Nothing was asked and nothing was recorded.',
+  ]
+}

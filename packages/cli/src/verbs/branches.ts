@@ -1,0 +1,88 @@
+import { openOwnTape } from '@retake/tape/node'
+import { branchTree } from '../branch-tree.js'
+import type { BranchNode } from '../branch-tree.js'
+import { atText, editText } from '../continued-lines.js'
+import { duration } from '../duration.js'
+import { wrongUsage } from '../errors.js'
+import { cost, plural } from '../facts.js'
+import { printable } from '../printable.js'
+import { RunStore } from '../run-store.js'
+import { cutTo } from '../table.js'
+import { painter, widthOf } from '../terminal.js'
+import type { Look } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { Verb } from '../verb.js'
+import path from 'node:path'
+
+export const branches: Verb = {
+  name: 'branches',
+  summary: 'Show the tree of forks, reruns and resumes that a run belongs to',
+  usage: '<run> [options]',
+  help: `Each branch says where it left its parent, what was changed, what it came to, and
+what it saved by being served instead of asking again.
+
+Options:
+  --dir <folder>  where the tapes are (default: .retake/runs)
+  --json          the tree as JSON
+
+Examples:
+  retake branches last`,
+  options: { dir: { type: 'string' } },
+  run(values, [name, ...rest]) {
+    if (name === undefined || rest.length > 0)
+      throw wrongUsage('branches', 'Name one run.', 'For example: retake branches last.')
+    const file = new RunStore(text(values, 'dir')).find(name)
+    const { id } = openOwnTape(file).run
+    const tree = branchTree(new RunStore(path.dirname(file)), id)
+    if (flag(values, 'json')) console.log(JSON.stringify(tree, undefined, 2))
+    else {
+      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      console.log(treeLines(tree, id, look).join('\n'))
+    }
+    return Promise.resolve(0)
+  },
+}
+
+function treeLines(node: BranchNode, chosen: string, look: Look, indent = ''): string[] {
+  const { paint, width } = look
+  const cut = (line: string): string => cutTo(line, width - indent.length)
+  const id = node.id === chosen ? paint('bold', node.id) : node.id
+  const below = `${indent}${node.branches.length > 0 ? '│ ' : '  '}`
+  return [
+    `${id}  ${printable(outcome(node, look))}`,
+    ...factsOf(node, width - below.length).map((line) => below + paint('dim', cut(line))),
+    ...node.branches.flatMap((branch, index) => {
+      const isLast = index === node.branches.length - 1
+      const [first = '', ...others] = treeLines(
+        branch,
+        chosen,
+        look,
+        indent + (isLast ? '  ' : '│ '),
+      )
+      return [`${indent}${isLast ? '└ ' : '├ '}${first}`, ...others]
+    }),
+  ]
+}
+
+function outcome({ name, status, exitCode, branch, error }: BranchNode, { paint }: Look): string {
+  if (error !== undefined) return `${paint('red', 'damaged')} ${error.code}`
+  const how =
+    branch === undefined
+      ? 'recorded'
+      : `${branch.kind}${branch.at === undefined ? '' : ` at ${atText(branch.at)}`}`
+  const state = paint(
+    status === 'done' ? 'green' : status === 'failed' ? 'red' : 'yellow',
+    status ?? '',
+  )
+  return `${how} · ${state}${exitCode ? ` (exit code ${exitCode})` : ''} · ${name}`
+}
+
+function factsOf({ branch, facts }: BranchNode, width: number): string[] {
+  if (branch === undefined || facts === undefined) return []
+  const { savedRequests, savedTokens, savedUsd, savedMs } = facts
+  const money = savedUsd === undefined ? [] : [cost(savedUsd)]
+  return [
+    ...branch.edits.map((edit) => editText(edit, width)),
+    `saved ${[plural(savedRequests, 'request'), `${savedTokens} tokens`, ...money, duration(savedMs)].join(' · ')}`,
+  ]
+}

@@ -1,0 +1,31 @@
+import { planRerun } from '@retake/engine'
+import { openTape } from '@retake/tape/node'
+import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
+import { wrongUsage } from '../errors.js'
+import { RunStore } from '../run-store.js'
+import { text } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+export const rerun: Verb = {
+  name: 'rerun',
+  summary: "Run today's code against a run: serve what still matches, pay for the rest",
+  usage: '<run> [options]',
+  help: `Serves every step that the code still asks for in the same way, at no cost. From
+the first difference on the run is live, and recorded as a branch of the old one.
+Files that the branch writes go to a folder of their own; see \`retake files\`.
+
+Options:
+${CONTINUE_HELP}
+
+Examples:
+  retake rerun last
+  retake rerun last --env OPENAI_API_KEY=$OTHER_KEY`,
+  options: CONTINUE_OPTIONS,
+  stdoutIsAgents: true,
+  run(values, [name, ...rest]) {
+    if (name === undefined || rest.length > 0)
+      throw wrongUsage('rerun', 'Name one run to run again.', 'For example: retake rerun last.')
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    return continueVerb(tape, planRerun(tape), 'rerun', values)
+  },
+}

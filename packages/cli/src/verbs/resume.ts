@@ -1,0 +1,58 @@
+import { findInDoubt, planResume } from '@retake/engine'
+import type { InDoubtPolicy } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { askInDoubt } from '../ask-in-doubt.js'
+import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
+import { wrongUsage } from '../errors.js'
+import { RunStore } from '../run-store.js'
+import { text } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+const POLICIES = ['ask', 'retry', 'skip', 'fail']
+
+export const resume: Verb = {
+  name: 'resume',
+  summary: 'Go on with a run that was killed or ended with an error',
+  usage: '<run> [--in-doubt ask|retry|skip|fail] [options]',
+  help: `What the tape holds is served, then the run goes live. A killed run is continued
+on its own tape. A run that ended with an error goes on as a branch, with the step
+that failed asked again.
+
+A step is in doubt when its request left and its answer is not on the tape: the
+other side may have acted on it. It is never repeated unless you say so.
+
+Options:
+  --in-doubt <policy>  ask (default on a terminal), retry, skip (the agent gets an
+                       error in its place), fail (default elsewhere)
+${CONTINUE_HELP}
+
+Examples:
+  retake resume last
+  retake resume last --in-doubt retry`,
+  options: { ...CONTINUE_OPTIONS, 'in-doubt': { type: 'string' } },
+  stdoutIsAgents: true,
+  async run(values, [name, ...rest]) {
+    if (name === undefined || rest.length > 0)
+      throw wrongUsage('resume', 'Name one run to resume.', 'For example: retake resume last.')
+    const policy = readPolicy(text(values, 'in-doubt'))
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const decisions = policy === 'ask' ? await ask(tape) : undefined
+    const plan = planResume(tape, {
+      inDoubt: policy === 'ask' ? 'fail' : policy,
+      ...(decisions && { decisions }),
+    })
+    return continueVerb(tape, plan, 'resumed', values)
+  },
+}
+
+function readPolicy(given: string | undefined): 'ask' | InDoubtPolicy {
+  if (given === undefined) return process.stdin.isTTY && process.stderr.isTTY ? 'ask' : 'fail'
+  if (POLICIES.includes(given)) return given as 'ask' | InDoubtPolicy
+  throw wrongUsage('resume', `"${given}" is no policy.`, `It is one of ${POLICIES.join(', ')}.`)
+}
+
+async function ask(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {
+  const doubts = findInDoubt(tape)
+  return doubts.length === 0 ? {} : askInDoubt(doubts)
+}

@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs'
+import { recordError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape'
+import { continueRun } from '../continue/continue-run.js'
+import { natives } from '../natives.js'
+import type { ContinueReport, ContinueTask } from '../process-task.js'
+import { adoptProcess, outsideRuns } from '../scope.js'
+import { onProcessExit } from './process-exit.js'
+import { DIVERGED } from './replay-process.js'
+import { captureSignals } from './signals.js'
+import { stopOnFailure } from './stop-with.js'
+import { imitateTerminal } from './terminal-facts.js'
+
+/** Captured before the file boundary is patched. */
+const writeReport = writeFileSync
+
+/** Serves this process from a tape, then lets it go live and records it, as the plan says. */
+export function continueProcess(task: ContinueTask & { readonly failure?: string }): void {
+  const start = natives.performanceNow()
+  const { session, tape, settled, abandon } = continueRun(task.plan, {
+    onStopped: () => stop(),
+    onWriter: (writer) => stopOnFailure(writer, task.failure),
+  })
+  if (tape.details.stdio) imitateTerminal(tape.details.stdio)
+  const report = (exitCode: number): void => {
+    const result: ContinueReport = {
+      position: session.position,
+      isLive: session.isLive,
+      ...(session.left && { left: session.left }),
+      divergences: session.divergences,
+      ...session.counts,
+      settled,
+      wallMs: natives.performanceNow() - start,
+      exitCode,
+    }
+    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+  }
+  const stop = (): void => {
+    abandon()
+    report(DIVERGED)
+    // Not process.exit: the agent's exit listeners would go on running past this point.
+    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+  }
+  let error: RecordedError | undefined
+  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  onProcessExit((exitCode) => {
+    session.finish({ exitCode, ...(error && { error }) })
+    abandon()
+    report(exitCode)
+  })
+  captureSignals(session)
+  adoptProcess(session)
+}
