@@ -243,7 +243,7 @@ export const answerUnreadable = (label: string, coding: string): TapeError =>
     code: 'EDIT_UNREADABLE',
     what: `The answer of step ${label} cannot be read.`,
     why: `It is compressed as ${coding}, which this program cannot undo.`,
-    fix: 'Give a whole answer instead of a change to the recorded one.',
+    fix: 'Give a whole answer with `--response` instead of a change to the recorded one.',
   })
 
 export const brokenPath = (text: string, at: number): TapeError =>
@@ -264,7 +264,7 @@ export const noSuchPath = (place: {
     code: 'EDIT_NO_SUCH_PATH',
     what: `There is no ${place.path} in the payload.`,
     why: `${place.prefix === '' ? 'The payload' : place.prefix} is ${place.found}; ${JSON.stringify(place.key)} is not in it.`,
-    fix: 'Correct the path. Only an object can get a new key, and only as the last part of the path.',
+    fix: 'Correct the path. Only an object can get a new key, as the last part of the path and with `--force`; a list is replaced as a whole.',
   })
 
 export const valueNotJson = (path: string, json: string, cause: unknown): TapeError =>
@@ -290,7 +290,7 @@ export const invalidAnswer = (problems: readonly string[]): TapeError =>
     code: 'EDIT_INVALID_ANSWER',
     what: 'The edited answer is one that this provider never gives.',
     why: `${problems.join('; ')}.`,
-    fix: 'Correct the edit, or force it to see how the agent takes an invalid answer.',
+    fix: 'Correct the edit, or use `--force` to see how the agent takes an invalid answer.',
   })
 
 /** A mistake in Retake itself: it must never happen, whatever a tape holds. */
