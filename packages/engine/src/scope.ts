@@ -36,8 +36,8 @@ export function insideRun<T>(session: Session, work: () => T): T {
   return storage.run(session, work)
 }
 
-/** Makes `session` the owner of every call in the process that has no nearer run. */
-export function adoptProcess(session: Session): void {
+/** Makes `session` the owner of every call in the process that has no nearer run; none when undefined. */
+export function adoptProcess(session: Session | undefined): void {
   processSession = session
 }
 

@@ -6,7 +6,10 @@ import type { Scripts } from './scripts.js'
 import type { Frame, Stop, Value, Variable } from './stop.js'
 
 export type CallTool = <T>(name: string, ...args: readonly ToolArgument[]) => Promise<T>
-export type ToolArgument = { readonly objectId: string } | { readonly value: unknown }
+export type ToolArgument =
+  | { readonly objectId: string }
+  | { readonly unserializableValue: string }
+  | { readonly value: unknown }
 
 /** Enough to recognise a value, small enough for a hundred variables. */
 export const GLANCE: DescribeLimits = { depth: 4, items: 50, characters: 2000, values: 1000 }

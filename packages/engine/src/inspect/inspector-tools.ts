@@ -1,12 +1,13 @@
 import inspector from 'node:inspector'
 import type { Tape } from '@retake/tape'
-import { outsideRuns } from '../scope.js'
+import { adoptProcess, outsideRuns } from '../scope.js'
+import type { Session } from '../sessions/session.js'
 import { describeValue } from './describe-value.js'
 import type { DescribeLimits, Described } from './describe-value.js'
 import { relatedTurns } from './related-turns.js'
 
 /** What `InspectorTools` need to know of the session. */
-export interface HeldSession {
+export interface HeldSession extends Session {
   readonly tape: Tape
   readonly position: number
 }
@@ -41,6 +42,11 @@ export class InspectorTools {
 
   relatedTurns(seq: number): number[] {
     return relatedTurns(this.#session.tape, seq)
+  }
+
+  /** While set aside, the run does not answer: what is evaluated must not take from the tape. */
+  setAside(isAside: boolean): void {
+    adoptProcess(isAside ? undefined : this.#session)
   }
 
   describe(value: unknown, limits: DescribeLimits): Described {

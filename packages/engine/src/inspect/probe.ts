@@ -1,89 +1,32 @@
-import type { DescribeLimits, Described } from './describe-value.js'
-import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
-import type { CallTool, ToolArgument } from './frame-reader.js'
-import { InspectorLink } from './inspector-link.js'
-import type { ProbeEnd, ProbeProcess } from './probe-process.js'
-import type { EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
-import { Scripts } from './scripts.js'
+import { LineWatch } from './line-watch.js'
+import type { WatchedLine, WatchLineOptions } from './line-watch.js'
+import type { ProbeProcess } from './probe-process.js'
+import { misused, ProbeThread } from './probe-thread.js'
+import type { Ended, EvaluateOptions, Evaluation, Held } from './probe-thread.js'
+import type { Paused } from './protocol.js'
 import { NEVER } from './shared-slots.js'
-import type { HeldAt } from './shared-slots.js'
-import type { Stop, Value } from './stop.js'
-import { UserBreakpoints } from './user-breakpoints.js'
-
-/** The process stands before this event reaches the agent, or right after the agent started it. */
-export interface Held extends HeldAt {
-  readonly kind: 'held'
-}
-
-/** The agent ran to its end, or was stopped by a divergence. */
-export interface Ended extends ProbeEnd {
-  readonly kind: 'ended'
-}
-
-export interface EvaluateOptions {
-  /** Which frame of the stop; the innermost one of user code unless said. */
-  readonly frame?: number
-  /** Lets the expression change things. Without it such an expression fails before it does. */
-  readonly allowSideEffects?: boolean
-  readonly limits?: DescribeLimits
-}
-
-export type Evaluation =
-  | { readonly ok: true; readonly value: Value }
-  /** `message` as printed: `TypeError: …`. */
-  | { readonly ok: false; readonly message: string }
-
-type Halt = Held | Ended | { readonly kind: 'paused'; readonly paused: Paused }
-/** The process could not be started, or Retake itself failed in it. */
-interface Failed {
-  readonly kind: 'failed'
-  readonly error: unknown
-}
-type Place = Held | Stop | Ended
-
-/** An expression that does not come to an end is given up. */
-const EVALUATE_MS = 5000
+import type { Stop } from './stop.js'
 
 /**
  * A replay that can be looked into: one process, which goes forward only. It stands
  * still (held, or stopped at a line) or has ended whenever a method has returned;
- * one call at a time. Held costs memory but no time of the processor.
+ * one call at a time. Held costs memory but no time of the processor. The process
+ * ends when it is closed, and when its controller dies.
  *
  * Not promised: variables of tasks that wait; only their places are known.
  */
 export class Probe {
-  readonly #process: ProbeProcess
-  readonly #link: InspectorLink
-  readonly #scripts: Scripts
-  readonly #breakpoints: UserBreakpoints
-  readonly #reader: FrameReader
-  readonly #halts: (Halt | Failed)[] = []
-  #onHalt: (() => void) | undefined
-  #place: Place | undefined
-  /** Set while a debugger holds the thread, at a stop or inside a hold. */
-  #paused: Paused | undefined
-  #isEnabled = false
-  #tools: string | undefined
+  readonly #thread: ProbeThread
+  #place: Held | Stop | Ended | undefined
 
   private constructor(process: ProbeProcess) {
-    this.#process = process
-    this.#link = new InspectorLink(process.pipe)
-    this.#scripts = new Scripts(process.libraries ?? [])
-    this.#breakpoints = new UserBreakpoints(this.#link, this.#scripts)
-    this.#reader = new FrameReader(this.#scripts, this.#callTool)
-    this.#link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.#scripts.add(script))
-    this.#link.on('Retake.held', (at: HeldAt) => this.#arrive({ kind: 'held', ...at }))
-    this.#link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
-    process.ended.then(
-      (end) => this.#arrive({ kind: 'ended', ...end }),
-      (error: unknown) => this.#arrive({ kind: 'failed', error }),
-    )
+    this.#thread = new ProbeThread(process)
   }
 
   /** Ready when the process is held before any code of the agent has run. */
   static async start(spawn: () => ProbeProcess): Promise<Probe> {
     const probe = new Probe(spawn())
-    const halt = await probe.#next()
+    const halt = await probe.#thread.next()
     if (halt.kind !== 'paused') probe.#place = halt
     return probe
   }
@@ -101,9 +44,10 @@ export class Probe {
    */
   async runTo(seq: number): Promise<Held | Ended> {
     if (this.place.kind === 'ended') throw misused('has ended')
-    await this.#want({ wanted: seq, wantedDelivery: NEVER })
-    await this.#letGo()
-    const halt = await this.#next()
+    await this.#thread.want({ wanted: seq, wantedDelivery: NEVER })
+    this.#place = undefined
+    await this.#thread.letGo()
+    const halt = await this.#thread.next()
     if (halt.kind === 'paused') throw misused('paused by itself')
     return (this.#place = halt)
   }
@@ -118,77 +62,73 @@ export class Probe {
   async stopAtUserCode(): Promise<Stop | Ended> {
     const held = this.place
     if (held.kind !== 'held') throw misused('is not held at an event')
-    await this.#want({ wanted: NEVER, wantedDelivery: NEVER })
-    const paused = this.#paused ?? (await this.#attach())
+    await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
+    const paused = await this.#thread.attach()
     if (held.at === 'initiation') return this.#stopped(held.seq, paused, true)
     const turns =
-      held.at === 'start' ? [] : await this.#callTool<number[]>('relatedTurns', { value: held.seq })
-    await this.#breakpoints.arm()
+      held.at === 'start'
+        ? []
+        : await this.#thread.callTool<number[]>('relatedTurns', { value: held.seq })
+    await this.#thread.breakpoints.arm()
     return this.#runToUserCode(held, turns)
   }
 
-  async #runToUserCode(held: Held, turns: readonly number[]): Promise<Stop | Ended> {
-    let turn = held.seq
-    for (;;) {
-      const isRelated = turns.includes(turn)
-      const next = turns.find((seq) => seq > turn)
-      if (isRelated || next === undefined) {
-        await this.#want({ wantedDelivery: next === undefined ? NEVER : turn + 1 })
-        await this.#resume()
-      } else {
-        // This turn belongs to another task.
-        await this.#link.post('Debugger.setBreakpointsActive', { active: false })
-        await this.#want({ wantedDelivery: next })
-        await this.#resume()
-      }
-      const halt = await this.#next()
-      if (halt.kind === 'ended') return (this.#place = halt)
-      if (halt.kind === 'paused') return this.#stopped(held.seq, halt.paused, isRelated)
-      turn = halt.seq
-      await this.#attach()
-    }
-  }
-
+  /** To the next line of the same function; other tasks may run meanwhile. */
   stepOver(): Promise<Stop | Ended> {
-    return this.#step('Debugger.stepOver')
+    return this.#step('stepOver')
   }
 
   /** Into the next function of user code. */
   stepInto(): Promise<Stop | Ended> {
-    return this.#step('Debugger.stepInto')
+    return this.#step('stepInto')
   }
 
   stepOut(): Promise<Stop | Ended> {
-    return this.#step('Debugger.stepOut')
+    return this.#step('stepOut')
   }
 
-  /** Value of an expression at the stop, or what it threw. Held at an event, only globals are seen. */
+  /**
+   * Value of an expression at the stop, or what it threw. Held at an event, only
+   * globals are seen. The tape is not touched: clock and chance answer for real.
+   */
   async evaluate(expression: string, options: EvaluateOptions = {}): Promise<Evaluation> {
     const { kind } = this.place
     if (kind === 'ended') throw misused('has ended')
-    const paused = this.#paused ?? (await this.#attach())
-    const frame = paused.callFrames[options.frame ?? this.#userFrame(paused)]
-    const shared = { expression, throwOnSideEffect: options.allowSideEffects !== true }
-    const { result, exceptionDetails } =
-      kind === 'stop' && frame
-        ? await this.#link.post<EvaluateResult>('Debugger.evaluateOnCallFrame', {
-            ...shared,
-            callFrameId: frame.callFrameId,
-            timeout: EVALUATE_MS,
-          })
-        : await this.#link.post<EvaluateResult>('Runtime.evaluate', {
-            ...shared,
-            timeout: EVALUATE_MS,
-          })
-    if (exceptionDetails) {
-      const { exception, text } = exceptionDetails
-      return { ok: false, message: thrownText(exception) ?? text }
+    const paused = await this.#thread.attach()
+    const frame = kind === 'stop' ? (options.frame ?? this.#thread.userFrame(paused)) : undefined
+    return this.#thread.evaluate(expression, frame, options)
+  }
+
+  /**
+   * From the start, lets the agent run to its end and evaluates an expression each
+   * time a line is about to run.
+   */
+  async watchLine(options: WatchLineOptions): Promise<WatchedLine> {
+    if (this.place.kind !== 'held') throw misused('is not held at its start')
+    await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
+    await this.#thread.attach()
+    const watched = await new LineWatch(this.#thread, options).run()
+    this.#place = watched.end
+    return watched
+  }
+
+  /**
+   * Opens the standard inspector at a stop, for a debugger to attach to, and answers
+   * with its address. After that only `waitForEnd` and `close` are of use.
+   */
+  async openInspector(port: number): Promise<string> {
+    if (this.place.kind === 'ended') throw misused('has ended')
+    await this.#thread.attach()
+    await this.#thread.breakpoints.disarm()
+    return this.#thread.callTool<string>('openInspector', { value: port })
+  }
+
+  /** Resolves when the process, which somebody else lets go on, has ended. */
+  async waitForEnd(): Promise<Ended> {
+    for (;;) {
+      const halt = await this.#thread.next()
+      if (halt.kind === 'ended') return (this.#place = halt)
     }
-    const argument = argumentOf(result)
-    const described = await this.#callTool<Described>('describe', argument, {
-      value: options.limits ?? GLANCE,
-    })
-    return { ok: true, value: valueOf(described) }
   }
 
   /** Lets the agent run to its end. */
@@ -199,150 +139,55 @@ export class Probe {
   }
 
   /** Ends the process, wherever it is. */
-  async close(): Promise<void> {
-    this.#process.kill()
-    this.#link.close()
-    await this.#process.ended.catch(() => {})
+  close(): Promise<void> {
+    return this.#thread.kill()
   }
 
-  async #step(method: string): Promise<Stop | Ended> {
-    const stop = this.place
-    if (stop.kind !== 'stop') throw misused('is not stopped at a line')
-    await this.#want({ wanted: NEVER, wantedDelivery: NEVER })
-    await this.#breakpoints.disarm()
-    this.#leave()
-    await this.#link.post(method)
+  async #runToUserCode(held: Held, turns: readonly number[]): Promise<Stop | Ended> {
+    let turn = held.seq
     for (;;) {
-      const halt = await this.#next()
+      const isRelated = turns.includes(turn)
+      const next = turns.find((seq) => seq > turn)
+      const isAnothers = !isRelated && next !== undefined
+      if (isAnothers)
+        await this.#thread.link.post('Debugger.setBreakpointsActive', { active: false })
+      await this.#thread.want({ wantedDelivery: isAnothers ? next : next ? turn + 1 : NEVER })
+      this.#place = undefined
+      await this.#thread.resume()
+      const halt = await this.#thread.next()
       if (halt.kind === 'ended') return (this.#place = halt)
-      if (halt.kind === 'held') throw misused('was held while stepping')
-      const [top] = halt.paused.callFrames
-      if (top && this.#scripts.isUsers(top.location.scriptId))
-        return this.#stopped(stop.seq, halt.paused, stop.isDirect)
-      // Stepped into a library: go on to the next line of user code.
-      await this.#breakpoints.arm()
-      await this.#resume()
+      if (halt.kind === 'paused') return this.#stopped(held.seq, halt.paused, isRelated)
+      turn = halt.seq
+      await this.#thread.attach()
     }
   }
 
-  #userFrame({ callFrames }: Paused): number {
-    const found = callFrames.findIndex(({ location }) => this.#scripts.isUsers(location.scriptId))
-    return Math.max(0, found)
+  async #step(how: 'stepOver' | 'stepInto' | 'stepOut'): Promise<Stop | Ended> {
+    const stop = this.place
+    if (stop.kind !== 'stop') throw misused('is not stopped at a line')
+    await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
+    await this.#thread.breakpoints.disarm()
+    this.#place = undefined
+    await this.#thread.resume(how)
+    for (;;) {
+      const halt = await this.#thread.next()
+      if (halt.kind === 'ended') return (this.#place = halt)
+      if (halt.kind === 'held') throw misused('was held while stepping')
+      if (this.#thread.userFrame(halt.paused) === 0)
+        return this.#stopped(stop.seq, halt.paused, stop.isDirect)
+      // Stepped into a library: go on to the next line of user code.
+      await this.#thread.breakpoints.arm()
+      await this.#thread.resume()
+    }
   }
 
   async #stopped(seq: number, paused: Paused, isDirect: boolean): Promise<Stop> {
     const [position, read] = await Promise.all([
-      this.#callTool<number>('position'),
-      this.#reader.read(paused.callFrames),
+      this.#thread.callTool<number>('position'),
+      this.#thread.reader.read(paused.callFrames),
     ])
     const stop: Stop = { kind: 'stop', seq, position, isDirect, ...read }
     this.#place = stop
     return stop
   }
-
-  /** From held to paused, with a debugger that listens. */
-  async #attach(): Promise<Paused> {
-    await this.#link.post('Retake.attend')
-    if (!this.#isEnabled) await this.#link.post('Debugger.enable')
-    this.#isEnabled = true
-    await this.#link.post('Debugger.setBreakpointsActive', { active: true })
-    await this.#link.post('Retake.pause')
-    const halt = await this.#next()
-    if (halt.kind !== 'paused') throw misused('did not pause when asked to')
-    this.#tools ??= await this.#takeTools(halt.paused)
-    return halt.paused
-  }
-
-  async #takeTools({ callFrames: [top] }: Paused): Promise<string | undefined> {
-    const { result } = await this.#link.post<EvaluateResult>('Debugger.evaluateOnCallFrame', {
-      callFrameId: top?.callFrameId,
-      expression: 'tools',
-    })
-    return result.objectId
-  }
-
-  readonly #callTool: CallTool = async <T>(
-    name: string,
-    ...args: readonly ToolArgument[]
-  ): Promise<T> => {
-    const { result, exceptionDetails } = await this.#link.post<EvaluateResult>(
-      'Runtime.callFunctionOn',
-      {
-        objectId: this.#tools,
-        functionDeclaration: `function (...args) { return this.${name}(...args) }`,
-        arguments: args,
-        returnByValue: true,
-      },
-    )
-    if (exceptionDetails)
-      throw misused(exceptionDetails.exception?.description ?? exceptionDetails.text)
-    return result.value as T
-  }
-
-  #want(wanted: { readonly wanted?: number; readonly wantedDelivery?: number }): Promise<unknown> {
-    return this.#link.post('Retake.want', wanted)
-  }
-
-  /** Goes on from wherever it stands, and takes the debugger off. */
-  async #letGo(): Promise<void> {
-    const isPaused = this.#paused !== undefined
-    this.#leave()
-    if (isPaused) return this.#disable()
-    if (this.#isEnabled) {
-      await this.#link.post('Retake.attend')
-      await this.#disable()
-    }
-    await this.#link.post('Retake.release')
-  }
-
-  /** Takes all breakpoints away; a paused thread goes on. */
-  async #disable(): Promise<void> {
-    this.#isEnabled = false
-    this.#breakpoints.forget()
-    await this.#link.post('Debugger.disable')
-  }
-
-  async #resume(): Promise<void> {
-    this.#leave()
-    await this.#link.post('Debugger.resume')
-  }
-
-  #leave(): void {
-    this.#place = undefined
-    this.#paused = undefined
-  }
-
-  #arrive(halt: Halt | Failed): void {
-    this.#halts.push(halt)
-    this.#onHalt?.()
-  }
-
-  async #next(): Promise<Halt> {
-    while (this.#halts.length === 0) await new Promise<void>((resolve) => (this.#onHalt = resolve))
-    const halt = this.#halts.shift() as Halt | Failed
-    if (halt.kind === 'failed') throw halt.error
-    this.#paused = halt.kind === 'paused' ? halt.paused : undefined
-    return halt
-  }
 }
-
-/** What was thrown, without its stack. */
-function thrownText(exception: RemoteObject | undefined): string | undefined {
-  if (exception === undefined) return undefined
-  const { description, value } = exception
-  return description === undefined ? JSON.stringify(value) : description.split('\n    at ')[0]
-}
-
-/** A mistake of the caller's or of Retake's own. */
-const misused = (how: string): Error => new Error(`The probe ${how}.`)
-
-const argumentOf = ({
-  objectId,
-  unserializableValue,
-  value,
-}: EvaluateResult['result']): ToolArgument =>
-  objectId !== undefined
-    ? { objectId }
-    : unserializableValue !== undefined
-      ? ({ unserializableValue } as unknown as ToolArgument)
-      : { value }

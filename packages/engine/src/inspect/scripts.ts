@@ -36,6 +36,33 @@ export class Scripts {
     return [...this.#byId.values()].filter(({ url }) => this.isUsersUrl(url))
   }
 
+  byId(scriptId: string): ScriptParsed | undefined {
+    return this.#byId.get(scriptId)
+  }
+
+  /** Paths of the files that a script was made of. */
+  sourcesOf(script: ScriptParsed): readonly string[] {
+    const sources = this.#mapOf(script)?.payload.sources
+    if (sources === undefined) return [pathOf(script.url)]
+    return sources.map((source) => pathOf(new URL(source, mapBase(script)).href))
+  }
+
+  /** First place of a line in a script with a source map; none when there is no map or no such line. */
+  generatedFrom(
+    script: ScriptParsed,
+    file: string,
+    line: number,
+  ): { url: string; lineNumber: number; columnNumber: number }[] {
+    const map = this.#mapOf(script)
+    if (map === undefined) return []
+    const { url, scriptId } = script
+    for (const { lineNumber, columnNumber } of mappedPlaces(map)) {
+      const source = this.locate({ scriptId, lineNumber, columnNumber })
+      if (source.file === file && source.line === line) return [{ url, lineNumber, columnNumber }]
+    }
+    return []
+  }
+
   isUsers(scriptId: string): boolean {
     return this.isUsersUrl(this.#byId.get(scriptId)?.url ?? '')
   }
@@ -89,6 +116,22 @@ export class Scripts {
     return this.#maps.get(scriptId)
   }
 }
+
+/** All places that a map knows, in order. */
+function* mappedPlaces(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {
+  const lines = map.payload.mappings.split(';').length
+  for (let lineNumber = 0; lineNumber < lines; lineNumber++) {
+    const columns: number[] = []
+    for (let column = COLUMN_MAX; column >= 0; column = (columns.at(-1) ?? 0) - 1) {
+      const entry = map.findEntry(lineNumber, column)
+      if (!('generatedLine' in entry) || entry.generatedLine !== lineNumber) break
+      columns.push(entry.generatedColumn)
+    }
+    for (const columnNumber of columns.toReversed()) yield { lineNumber, columnNumber }
+  }
+}
+
+const COLUMN_MAX = 2 ** 31 - 1
 
 const pathOf = (url: string): string =>
   url.startsWith('file://') ? fileURLToPath(url.split(/[?#]/)[0] ?? url) : url

@@ -1,0 +1,167 @@
+import { pathToFileURL } from 'node:url'
+import type { DescribeLimits } from './describe-value.js'
+import type { Ended, Evaluation, ProbeThread } from './probe-thread.js'
+import type { Paused, ScriptLocation, ScriptParsed } from './protocol.js'
+import type { SourceLocation } from './source-location.js'
+import { possiblePlaces } from './user-breakpoints.js'
+
+export interface WatchLineOptions {
+  /** Absolute path of the source file. */
+  readonly file: string
+  readonly line: number
+  readonly expression: string
+  readonly allowSideEffects?: boolean
+  readonly limits?: DescribeLimits
+  /** From an earlier watch that found the line only after it had run. */
+  readonly known?: readonly KnownPlace[]
+  readonly onHit: (hit: LineHit) => void
+}
+
+/** Where the line is in a script that Node loads with `require`. */
+export interface KnownPlace {
+  readonly url: string
+  readonly lineNumber: number
+  readonly columnNumber: number
+}
+
+export interface LineHit {
+  /** Counts from 1. */
+  readonly hit: number
+  /** Number of events consumed by then. */
+  readonly position: number
+  readonly location: SourceLocation
+  readonly evaluation: Evaluation
+}
+
+export interface WatchedLine {
+  readonly end: Ended
+  readonly hits: number
+  /** The file was loaded. */
+  readonly wasLoaded: boolean
+  /** When no code begins on the line: the next line on which some does. */
+  readonly nextLineWithCode?: number
+  /** Watch again, in a new process, with these: the line was found when it was too late. */
+  readonly known?: readonly KnownPlace[]
+}
+
+/**
+ * Evaluates an expression each time a line runs. Modules are stopped before they
+ * run, to find the line through their source maps. What `require` loads cannot be
+ * stopped so; there a breakpoint is set in advance, by the lines of the file itself,
+ * or by what an earlier watch has found out.
+ */
+export class LineWatch {
+  readonly #thread: ProbeThread
+  readonly #options: WatchLineOptions
+  readonly #stoppedAt = new Set<string>()
+  #advance: readonly string[] = []
+  #hits = 0
+  #nextLine: number | undefined
+
+  constructor(thread: ProbeThread, options: WatchLineOptions) {
+    this.#thread = thread
+    this.#options = options
+  }
+
+  async run(): Promise<WatchedLine> {
+    const { link, scripts } = this.#thread
+    await link.post('Debugger.setInstrumentationBreakpoint', {
+      instrumentation: 'beforeScriptExecution',
+    })
+    await this.#setInAdvance()
+    for (;;) {
+      await this.#thread.resume()
+      const halt = await this.#thread.next()
+      if (halt.kind === 'paused') await this.#look(halt.paused)
+      if (halt.kind === 'ended') {
+        const { file } = this.#options
+        const loaded = scripts.users.filter((script) => scripts.sourcesOf(script).includes(file))
+        return {
+          end: halt,
+          hits: this.#hits,
+          wasLoaded: loaded.length > 0,
+          ...(this.#nextLine !== undefined && { nextLineWithCode: this.#nextLine }),
+          ...this.#learnt(loaded),
+        }
+      }
+    }
+  }
+
+  async #setInAdvance(): Promise<void> {
+    const { file, line, known } = this.#options
+    const own = { url: pathToFileURL(file).href, lineNumber: line - 1, columnNumber: 0 }
+    this.#advance = await Promise.all(
+      (known ?? [own]).map(async (place) => {
+        const { breakpointId } = await this.#thread.link.post<{ breakpointId: string }>(
+          'Debugger.setBreakpointByUrl',
+          place,
+        )
+        return breakpointId
+      }),
+    )
+  }
+
+  async #look(paused: Paused): Promise<void> {
+    const { scripts } = this.#thread
+    const [top] = paused.callFrames
+    if (top === undefined) return
+    const script = scripts.byId(top.location.scriptId)
+    if (paused.reason === 'instrumentation') {
+      if (script && scripts.sourcesOf(script).includes(this.#options.file))
+        await this.#setIn(script)
+      return
+    }
+    const location = scripts.locate(top.location)
+    if (location.file === this.#options.file) await this.#hit(location)
+  }
+
+  /** A module that is about to run. */
+  async #setIn(script: ScriptParsed): Promise<void> {
+    const { link, scripts } = this.#thread
+    const { file, line } = this.#options
+    this.#stoppedAt.add(script.scriptId)
+    await Promise.all(
+      this.#advance.map((breakpointId) => link.post('Debugger.removeBreakpoint', { breakpointId })),
+    )
+    this.#advance = []
+    const places = (await possiblePlaces(link, script.scriptId))
+      .map((place) => ({ place, source: scripts.locate(place) }))
+      .filter(({ source }) => source.file === file)
+    const onLine = places.filter(({ source }) => source.line === line)
+    const [first] = onLine.toSorted((a, b) => a.source.column - b.source.column)
+    if (first) await this.#set(first.place)
+    else this.#noCode(places.map(({ source }) => source.line))
+  }
+
+  #set({ scriptId, lineNumber, columnNumber }: ScriptLocation): Promise<unknown> {
+    const location = { scriptId, lineNumber, columnNumber }
+    return this.#thread.link.post('Debugger.setBreakpoint', { location })
+  }
+
+  #noCode(lines: readonly number[]): void {
+    this.#nextLine = lines.filter((line) => line > this.#options.line).toSorted((a, b) => a - b)[0]
+  }
+
+  async #hit(location: SourceLocation): Promise<void> {
+    const { line, expression, onHit, ...options } = this.#options
+    if (location.line !== line) {
+      // Set in advance on a line without code, the breakpoint slid to the next one.
+      this.#nextLine = location.line
+      return
+    }
+    const position = await this.#thread.callTool<number>('position')
+    const evaluation = await this.#thread.evaluate(expression, 0, options)
+    this.#hits += 1
+    onHit({ hit: this.#hits, position, location, evaluation })
+  }
+
+  /** Scripts with the line that were not stopped before they ran, and that a map turns into the file. */
+  #learnt(loaded: readonly ScriptParsed[]): Pick<WatchedLine, 'known'> {
+    const { file, line, known } = this.#options
+    if (known !== undefined) return {}
+    const places = loaded
+      .filter(({ scriptId }) => !this.#stoppedAt.has(scriptId))
+      .flatMap((script) => this.#thread.scripts.generatedFrom(script, file, line))
+    return places.length === 0 ? {} : { known: places }
+  }
+}

@@ -1,0 +1,217 @@
+import { InspectorLink } from './inspector-link.js'
+import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
+import type { CallTool, ToolArgument } from './frame-reader.js'
+import type { DescribeLimits, Described } from './describe-value.js'
+import type { ProbeEnd, ProbeProcess } from './probe-process.js'
+import type { EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
+import { Scripts } from './scripts.js'
+import type { HeldAt } from './shared-slots.js'
+import type { Value } from './stop.js'
+import { UserBreakpoints } from './user-breakpoints.js'
+
+/** The process stands before this event reaches the agent, or right after the agent started it. */
+export interface Held extends HeldAt {
+  readonly kind: 'held'
+}
+
+/** The agent ran to its end, or was stopped by a divergence. */
+export interface Ended extends ProbeEnd {
+  readonly kind: 'ended'
+}
+
+/** Why the thread does not run. */
+export type Halt = Held | Ended | { readonly kind: 'paused'; readonly paused: Paused }
+
+/** The process could not be started, or Retake itself failed in it. */
+interface Failed {
+  readonly kind: 'failed'
+  readonly error: unknown
+}
+
+export type Evaluation =
+  | { readonly ok: true; readonly value: Value }
+  /** `message` as printed: `TypeError: …`. */
+  | { readonly ok: false; readonly message: string }
+
+export interface EvaluateOptions {
+  /** Which frame of the stop; the innermost one of user code unless said. */
+  readonly frame?: number
+  /** Lets the expression change things. Without it such an expression fails before it does. */
+  readonly allowSideEffects?: boolean
+  readonly limits?: DescribeLimits
+}
+
+/** An expression that does not come to an end is given up. */
+const EVALUATE_MS = 5000
+
+/**
+ * The main thread of a looked-into process, seen from the controller: what it is
+ * told, and where it halts. `Probe` gives this a meaning.
+ */
+export class ProbeThread {
+  readonly link: InspectorLink
+  readonly scripts: Scripts
+  readonly breakpoints: UserBreakpoints
+  readonly reader: FrameReader
+  /** Set while a debugger holds the thread, at a line or inside a hold. */
+  paused: Paused | undefined
+  readonly #process: ProbeProcess
+  readonly #halts: (Halt | Failed)[] = []
+  #onHalt: (() => void) | undefined
+  #isEnabled = false
+  #tools: string | undefined
+
+  constructor(process: ProbeProcess) {
+    this.#process = process
+    this.link = new InspectorLink(process.pipe)
+    this.scripts = new Scripts(process.libraries ?? [])
+    this.breakpoints = new UserBreakpoints(this.link, this.scripts)
+    this.reader = new FrameReader(this.scripts, this.callTool)
+    this.link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.scripts.add(script))
+    this.link.on('Retake.held', (at: HeldAt) => this.#arrive({ kind: 'held', ...at }))
+    this.link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
+    process.ended.then(
+      (end) => this.#arrive({ kind: 'ended', ...end }),
+      (error: unknown) => this.#arrive({ kind: 'failed', error }),
+    )
+  }
+
+  /** Waits until the thread does not run any more. */
+  async next(): Promise<Halt> {
+    while (this.#halts.length === 0) await new Promise<void>((resolve) => (this.#onHalt = resolve))
+    const halt = this.#halts.shift() as Halt | Failed
+    if (halt.kind === 'failed') throw halt.error
+    this.paused = halt.kind === 'paused' ? halt.paused : undefined
+    return halt
+  }
+
+  /** Where to hold next; see `SLOT`. */
+  want(wanted: { readonly wanted?: number; readonly wantedDelivery?: number }): Promise<unknown> {
+    return this.link.post('Retake.want', wanted)
+  }
+
+  /** From held to paused, with a debugger that listens. */
+  async attach(): Promise<Paused> {
+    if (this.paused) return this.paused
+    await this.link.post('Retake.attend')
+    if (!this.#isEnabled) await this.link.post('Debugger.enable')
+    this.#isEnabled = true
+    await this.link.post('Debugger.setBreakpointsActive', { active: true })
+    await this.link.post('Retake.pause')
+    const halt = await this.next()
+    if (halt.kind !== 'paused') throw misused('did not pause when asked to')
+    this.#tools ??= await this.#takeTools(halt.paused)
+    return halt.paused
+  }
+
+  /** Goes on from a pause; breakpoints stay. */
+  async resume(how: 'resume' | 'stepOver' | 'stepInto' | 'stepOut' = 'resume'): Promise<void> {
+    this.paused = undefined
+    await this.link.post(`Debugger.${how}`)
+  }
+
+  /** Goes on from wherever it stands, and takes the debugger off. */
+  async letGo(): Promise<void> {
+    const isPaused = this.paused !== undefined
+    this.paused = undefined
+    // A paused thread goes on when the debugger is disabled.
+    if (isPaused) return this.#disable()
+    if (this.#isEnabled) {
+      await this.link.post('Retake.attend')
+      await this.#disable()
+    }
+    await this.link.post('Retake.release')
+  }
+
+  /** While paused. `frame` is a place in the stack; without one only globals are seen. */
+  async evaluate(
+    expression: string,
+    frame: number | undefined,
+    { allowSideEffects = false, limits = GLANCE }: EvaluateOptions,
+  ): Promise<Evaluation> {
+    const callFrameId =
+      frame === undefined ? undefined : this.paused?.callFrames[frame]?.callFrameId
+    // What the expression asks of clock, chance or network must not be taken from the tape.
+    await this.callTool('setAside', { value: true })
+    const { result, exceptionDetails } = await this.link.post<EvaluateResult>(
+      callFrameId === undefined ? 'Runtime.evaluate' : 'Debugger.evaluateOnCallFrame',
+      { expression, callFrameId, throwOnSideEffect: !allowSideEffects, timeout: EVALUATE_MS },
+    )
+    await this.callTool('setAside', { value: false })
+    if (exceptionDetails) {
+      const { exception, text } = exceptionDetails
+      return { ok: false, message: thrownText(exception) ?? text }
+    }
+    const described = await this.callTool<Described>('describe', argumentOf(result), {
+      value: limits,
+    })
+    return { ok: true, value: valueOf(described) }
+  }
+
+  /** Place of the innermost frame of user code in the stack. */
+  userFrame({ callFrames }: Paused): number | undefined {
+    const found = callFrames.findIndex(({ location }) => this.scripts.isUsers(location.scriptId))
+    return found === -1 ? undefined : found
+  }
+
+  /** Calls one of `InspectorTools`, while paused. */
+  readonly callTool: CallTool = async <T>(
+    name: string,
+    ...args: readonly ToolArgument[]
+  ): Promise<T> => {
+    const { result, exceptionDetails } = await this.link.post<EvaluateResult>(
+      'Runtime.callFunctionOn',
+      {
+        objectId: this.#tools,
+        functionDeclaration: `function (...args) { return this.${name}(...args) }`,
+        arguments: args,
+        returnByValue: true,
+      },
+    )
+    if (exceptionDetails)
+      throw misused(`failed: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`)
+    return result.value as T
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill()
+    this.link.close()
+    await this.#process.ended.catch(() => {})
+  }
+
+  async #takeTools({ callFrames: [top] }: Paused): Promise<string | undefined> {
+    const { result } = await this.link.post<EvaluateResult>('Debugger.evaluateOnCallFrame', {
+      callFrameId: top?.callFrameId,
+      expression: 'tools',
+    })
+    return result.objectId
+  }
+
+  async #disable(): Promise<void> {
+    this.#isEnabled = false
+    this.breakpoints.forget()
+    await this.link.post('Debugger.disable')
+  }
+
+  #arrive(halt: Halt | Failed): void {
+    this.#halts.push(halt)
+    this.#onHalt?.()
+  }
+}
+
+/** What was thrown, without its stack. */
+function thrownText(exception: RemoteObject | undefined): string | undefined {
+  if (exception === undefined) return undefined
+  const { description, value } = exception
+  return description === undefined ? JSON.stringify(value) : description.split('\n    at ')[0]
+}
+
+const argumentOf = ({ objectId, unserializableValue, value }: RemoteObject): ToolArgument =>
+  objectId !== undefined
+    ? { objectId }
+    : unserializableValue !== undefined
+      ? { unserializableValue }
+      : { value }
+
+/** A mistake of the caller's or of Retake's own. */
+export const misused = (how: string): Error => new Error(`The probe ${how}.`)
