@@ -16,6 +16,8 @@ export interface AgentProcess {
   readonly stdio: StdioOptions
   /** Gets what the agent writes to stdout, when that is a pipe. */
   readonly onOutput?: (chunk: Buffer) => void
+  /** Killed after this; without it an agent may run for ever. */
+  readonly timeoutMs?: number
 }
 
 export interface AgentEnd {
@@ -59,7 +61,12 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
   const child = spawn(
     process.execPath,
     [...agent.nodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args],
-    { cwd: agent.cwd, env: agent.env, stdio: agent.stdio },
+    {
+      cwd: agent.cwd,
+      env: agent.env,
+      stdio: agent.stdio,
+      ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
+    },
   )
   if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
   let interruptedBy: NodeJS.Signals | undefined

@@ -1,5 +1,5 @@
 import type { StdioOptions } from 'node:child_process'
-import type { Divergence, ReplayReport } from '@retake/engine'
+import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { Interrupted, runAgent } from './agent-process.js'
 import { replayWithoutReport } from './errors.js'
@@ -11,6 +11,10 @@ export interface ReplayOptions {
   readonly nodeArgs?: readonly string[]
   readonly stdio?: StdioOptions
   readonly onOutput?: (chunk: Buffer) => void
+  /** Replays in a copy of the recorded folder; what is reported names the recorded one. */
+  readonly root?: MovedRoot
+  /** Killed after this: `REPLAY_WITHOUT_REPORT`. */
+  readonly timeoutMs?: number
 }
 
 export interface Replayed extends Omit<ReplayReport, 'divergences'> {
@@ -27,6 +31,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
       ...command.start,
       stdio: options.stdio ?? ['ignore', 'inherit', 'inherit'],
       ...(options.onOutput && { onOutput: options.onOutput }),
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
     })
     const report = command.report()
     if (report !== undefined)

@@ -1,8 +1,8 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { TASK_VARIABLE } from '@retake/engine'
-import type { ProcessTask, ReplayReport } from '@retake/engine'
+import { movedTape, TASK_VARIABLE } from '@retake/engine'
+import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
@@ -15,6 +15,8 @@ export interface ReplayCommandOptions {
   readonly nodeArgs?: readonly string[]
   /** Descriptor of the pipe through which the process is looked into. */
   readonly inspectFd?: number
+  /** Replays in a copy of the recorded folder; what is reported names the recorded one. */
+  readonly root?: MovedRoot
 }
 
 /** How to start the recorded program again, served from its tape; `remove` when it has ended. */
@@ -26,7 +28,7 @@ export interface ReplayCommand {
 }
 
 export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
-  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
+  const { entry, args, cwd, env, nodeArgs } = startOf(tape, options.root)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
@@ -42,6 +44,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
     failure,
     flagCount: retakeFlags.length,
     ...(options.inspectFd !== undefined && { inspect: { fd: options.inspectFd } }),
+    ...(options.root && { root: options.root }),
   }
   return {
     start: {
@@ -54,7 +57,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
     },
     report: () => {
       throwFailure(failure)
-      return readReport(report)
+      return readReport(report, options.root)
     },
     remove: () => rmSync(temporary, { recursive: true, force: true }),
   }
@@ -69,14 +72,18 @@ export interface Start {
 }
 
 /** How the recorded program was started, if it can be started so again. */
-export function startOf(tape: Tape): Start {
-  const { entry, args = [], cwd, env, execArgv = [] } = tape.details
+export function startOf(tape: Tape, root?: MovedRoot): Start {
+  const { details } = root ? movedTape(tape, root) : tape
+  const { entry, args = [], cwd, env, execArgv = [] } = details
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
     throw recordedAgentMissing(entry, cwd)
-  return { entry, args, cwd, env, nodeArgs: execArgv }
+  return { entry, args, cwd, env, nodeArgs: root ? execArgv.filter(isNoEnvFile) : execArgv }
 }
+
+/** Such a file is rarely part of a copy, and its variables are on the tape. */
+const isNoEnvFile = (flag: string): boolean => !/^--env-file(-if-exists)?=/.test(flag)
 
 /**
  * A second guard below the engine, where Node has one: the replayed process may
@@ -101,9 +108,11 @@ function permissionFlags(writable: string, isInspected: boolean): string[] {
   ]
 }
 
-function readReport(file: string): ReplayReport | undefined {
+function readReport(file: string, root?: MovedRoot): ReplayReport | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as ReplayReport
+    const text = readFileSync(file, 'utf8')
+    const told = root ? text.replaceAll(root.current, root.recorded) : text
+    return JSON.parse(told) as ReplayReport
   } catch {
     return undefined
   }

@@ -12,14 +12,22 @@ export type { ResumeOptions } from './resume.js'
 export type { ContinuedResult } from './run-continued.js'
 export { install, uninstall } from './boundaries/install.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
+export { GLANCE, IN_FULL } from './inspect/frame-reader.js'
 export { Probe } from './inspect/probe.js'
 export type { LineHit, WatchedLine, WatchLineOptions } from './inspect/line-watch.js'
 export type { Ended, EvaluateOptions, Evaluation, Held } from './inspect/probe-thread.js'
 export type { ProbeEnd, ProbeProcess } from './inspect/probe-process.js'
 export type { SourceLocation } from './inspect/source-location.js'
 export type { Frame, Stop, Value, Variable } from './inspect/stop.js'
+export { movedTape } from './process/moved-tape.js'
 export { TASK_VARIABLE } from './process-task.js'
-export type { CallSites, ContinueReport, ProcessTask, ReplayReport } from './process-task.js'
+export type {
+  CallSites,
+  ContinueReport,
+  MovedRoot,
+  ProcessTask,
+  ReplayReport,
+} from './process-task.js'
 export { record } from './record.js'
 export type { RecordedRun, RecordOptions } from './record.js'
 export { replay } from './replay.js'

@@ -1,3 +1,4 @@
+import type { RecordedError } from '@retake/tape'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 
 /**
@@ -41,6 +42,14 @@ export interface ReplayTask {
   readonly report: string
   /** The process is looked into: it waits to be told how far to go. */
   readonly inspect?: InspectTask
+  /** Set when the program stands elsewhere than it did when recorded. */
+  readonly root?: MovedRoot
+}
+
+/** The folder a program was recorded in, and a copy of it in which it is replayed; absolute paths. */
+export interface MovedRoot {
+  readonly recorded: string
+  readonly current: string
 }
 
 export interface InspectTask {
@@ -85,6 +94,8 @@ export interface ReplayReport {
   /** The tape ended before the program did, because the recording was cut off. */
   readonly cutOff: boolean
   readonly exitCode: number
+  /** How the program itself ended; missing when the replay stopped it. */
+  readonly end?: { readonly exitCode: number; readonly error?: RecordedError }
 }
 
 export const TASK_VARIABLE = 'RETAKE_SESSION'

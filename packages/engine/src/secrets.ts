@@ -1,3 +1,6 @@
+import { pathToFileURL } from 'node:url'
+import type { MovedRoot } from './process-task.js'
+
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that
  * names it; a replayed process gets that placeholder as the variable's value,
@@ -22,6 +25,17 @@ export class SecretMask {
     if (value.length < SHORTEST_SECRET) return
     const placeholder = 'x'.repeat(value.length)
     if (value !== placeholder)
+      this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+  }
+
+  /** Not a secret, but the same work: a replay in another folder names its paths as the recording did. */
+  nameAsRecorded({ recorded, current }: MovedRoot): void {
+    const url = (folder: string): string => pathToFileURL(folder).href
+    const pairs = [
+      [url(current), url(recorded)],
+      [current, recorded],
+    ] as const
+    for (const [value, placeholder] of pairs)
       this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
   }
 

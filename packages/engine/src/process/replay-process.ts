@@ -9,6 +9,7 @@ import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { ReplaySession } from '../sessions/replay-session.js'
+import { movedTape } from './moved-tape.js'
 import { onProcessExit } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { imitateTerminal } from './terminal-facts.js'
@@ -20,7 +21,8 @@ export const DIVERGED = 3
 
 /** Serves this whole process from the tape and writes a report when it ends. */
 export function replayProcess(task: ReplayTask): void {
-  const tape = openForReplay(task.tape)
+  const recorded = openForReplay(task.tape)
+  const tape = task.root ? movedTape(recorded, task.root) : recorded
   restoreSurroundings(tape.details)
   forbidContact()
   const start = natives.performanceNow()
@@ -34,6 +36,7 @@ export function replayProcess(task: ReplayTask): void {
       beforeDelivery: (event) => holder.atDelivery(event, session),
     }),
   })
+  if (task.root) session.secrets.nameAsRecorded(task.root)
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
       events: tape.count,
@@ -44,9 +47,11 @@ export function replayProcess(task: ReplayTask): void {
       wallMs: natives.performanceNow() - start,
       cutOff: session.cutOff,
       exitCode,
+      ...(end && { end }),
     }
     outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
   }
+  let end: ReplayReport['end']
   const exitCodeOf = (agents: number): number =>
     session.divergences.length > 0 ? DIVERGED : session.cutOff ? 0 : agents
   const stop = (): void => {
@@ -58,7 +63,8 @@ export function replayProcess(task: ReplayTask): void {
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
   onProcessExit((agents) => {
-    session.finish({ exitCode: agents, ...(error && { error }) })
+    end = { exitCode: agents, ...(error && { error }) }
+    session.finish(end)
     process.exitCode = exitCodeOf(agents)
     report(process.exitCode)
   })

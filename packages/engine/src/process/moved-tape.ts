@@ -1,0 +1,66 @@
+import { isDelivery } from '@retake/tape'
+import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape'
+import type { MovedRoot } from '../process-task.js'
+
+/**
+ * A tape whose program now stands in another folder. What is served names that
+ * folder where the recording named its own, so that the program finds its paths
+ * consistent; what is compared stays as it was recorded.
+ *
+ * Not promised: a path that is split over two chunks, or encoded, is served as
+ * it was. Raw bytes are left alone when the two folders' names differ in length,
+ * because something else may have counted them.
+ */
+export function movedTape(tape: Tape, root: MovedRoot): Tape {
+  const move = mover(root)
+  const details = moveJson(tape.details, move) as RunDetails
+  const event = (seq: number): TapeEvent => moveEvent(tape.event(seq), move)
+  const body = (seq: number): Uint8Array => {
+    const recorded = tape.body(seq)
+    const answer = tape.event(seq)
+    return isDelivery(answer) ? moveBody(recorded, answer, root) : recorded
+  }
+  const moved = new Map<string | symbol, unknown>(Object.entries({ details, event, body }))
+  return new Proxy(tape, {
+    get: (target, key) => {
+      if (moved.has(key)) return moved.get(key)
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}
+
+type Move = (text: string) => string
+
+/** Replaces the recorded folder where it stands as a whole: `/app` is not part of `/apple` or `example.org/app`. */
+function mover({ recorded, current }: MovedRoot): Move {
+  const whole = new RegExp(`(?<![\\w.-])${escapeRegExp(recorded)}(?![\\w-]|\\.\\w)`, 'g')
+  return (text) => (text.includes(recorded) ? text.replaceAll(whole, () => current) : text)
+}
+
+function moveEvent(event: TapeEvent, move: Move): TapeEvent {
+  if (event.type === 'draw') return moveJson(event, move) as TapeEvent
+  return isDelivery(event) ? (moveJson(event, move) as TapeEvent) : event
+}
+
+function moveJson(value: unknown, move: Move): unknown {
+  if (typeof value === 'string') return move(value)
+  if (Array.isArray(value)) return value.map((item) => moveJson(item, move))
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  const entries = Object.entries(value).map(([key, item]) => [key, moveJson(item, move)])
+  return Object.fromEntries(entries) as unknown
+}
+
+function moveBody(body: Uint8Array, answer: DeliveryEvent, root: MovedRoot): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!bytes.includes(root.recorded)) return body
+  if ('as' in answer && (answer.as === 'json' || answer.as === 'text'))
+    return Buffer.from(mover(root)(bytes.toString()))
+  if (Buffer.byteLength(root.recorded) !== Buffer.byteLength(root.current)) return body
+  // As latin1 every byte is one character, so that bytes that are no text stay what they are.
+  const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
+  const move = mover({ recorded: latin1(root.recorded), current: latin1(root.current) })
+  return Buffer.from(move(bytes.toString('latin1')), 'latin1')
+}
+
+const escapeRegExp = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&')
