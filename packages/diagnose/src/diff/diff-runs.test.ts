@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { asks, RunScript, says, told, user } from '../../test-support/run-script.js'
+import { diffRuns } from './diff-runs.js'
+import type { RunDiff } from './run-diff.js'
+
+/** Two turns around one tool, which is not wrapped. */
+const refund = (days: number, { id = 'call_1', settings = {} } = {}): RunScript => {
+  const call = { id, name: 'search_policy', args: { query: 'refund window' } }
+  const policy = JSON.stringify({ text: `within ${days} days` })
+  const first = [user('Refund order 1182')]
+  const second = [...first, asks(call), told(policy, id)]
+  return new RunScript()
+    .chat(first, [call], { settings })
+    .chat(second, `The window is ${days} days.`, { settings })
+    .chat([...second, says(`The window is ${days} days.`), user('So?')], 'Approved.', { settings })
+    .print(`window ${days}\n`)
+    .print('done\n')
+    .end()
+}
+
+const summary = ({ steps }: RunDiff): string[] =>
+  steps.map(({ change, a, b }) => `${change} ${a?.label ?? '-'} ${b?.label ?? '-'}`)
+const fields = ({ steps }: RunDiff): string[] =>
+  steps.flatMap(({ a, fields: all }) =>
+    all.map(({ path, carried }) => `${a?.label} ${path}${carried ? ' carried' : ''}`),
+  )
+
+describe('two runs of an agent', () => {
+  test('that are the same do not differ, whatever the ids of calls and the time they took', () => {
+    const again = refund(60, { id: 'call_zzz' })
+    const found = diffRuns(refund(60).view(), again.wait(500).view())
+    expect(found).toMatchObject({ equal: true, steps: [], output: [], outcome: [] })
+    expect(found.counts).toEqual({ same: 4, changed: 0, moved: 0, removed: 0, added: 0 })
+  })
+
+  test('a tool result that differs is found where it comes in; further on it is carried', () => {
+    const found = diffRuns(refund(60).view(), refund(30).view())
+    expect(found.first).toEqual({
+      in: 'step',
+      change: 'changed',
+      a: '1.1',
+      b: '1.1',
+      path: 'result » text',
+    })
+    expect(fields(found)).toEqual([
+      '1.1 result » text',
+      '2 messages[2].content » text carried',
+      '2 answer[0].text',
+      '3 messages[2].content » text carried',
+      '3 messages[3].text carried',
+    ])
+    expect(found.output).toMatchObject([
+      { stream: 'stdout', a: { line: 1, text: 'window 60' }, b: { line: 1, text: 'window 30' } },
+    ])
+  })
+
+  test('settings of a request are compared, and the finer form of a conversation', () => {
+    const settings = diffRuns(refund(60).view(), refund(60, { settings: { seed: 7 } }).view())
+    expect(fields(settings)).toEqual(['1 seed', '2 seed', '3 seed'])
+    const script = (extra: object): RunScript =>
+      new RunScript().chat([{ ...user('Hello'), ...extra }], 'Hi').end()
+    const finer = diffRuns(script({}).view(), script({ cache_control: { type: 'x' } }).view())
+    expect(fields(finer)).toEqual(['1 messages[0].cache_control'])
+  })
+
+  test('only what is asked for counts', () => {
+    const only = (...areas: ('messages' | 'tools' | 'output' | 'usage')[]): RunDiff =>
+      diffRuns(refund(60).view(), refund(30).view(), { only: areas })
+    expect(fields(only('tools'))).toEqual(['1.1 result » text'])
+    expect(only('usage')).toMatchObject({ equal: true, output: [] })
+    expect(only('output')).toMatchObject({ equal: false, steps: [] })
+    expect(only('output').first).toMatchObject({ in: 'output' })
+  })
+
+  test('a step put in is one added step; the conversation after it carries it', () => {
+    const tool = (script: RunScript, id: string): RunScript =>
+      script.tool('lookup_order', { id }, { id, item: `item ${id}` })
+    const short = tool(tool(new RunScript(), '1181'), '1183').end()
+    const long = tool(tool(tool(new RunScript(), '1181'), '1182'), '1183').end()
+    expect(summary(diffRuns(short.view(), long.view()))).toEqual(['added - 2'])
+    expect(summary(diffRuns(long.view(), short.view()))).toEqual(['removed 2 -'])
+  })
+
+  test('steps in another order have moved', () => {
+    const script = (...names: readonly string[]): RunScript => {
+      const run = new RunScript()
+      for (const name of names) run.tool(name, { name }, `result of ${name}`)
+      return run.end()
+    }
+    const found = diffRuns(script('one', 'two').view(), script('two', 'one').view())
+    expect(found.counts).toMatchObject({ same: 1, moved: 1, added: 0, removed: 0 })
+    expect(found.equal).toBe(false)
+  })
+
+  test('how they ended is part of the comparison', () => {
+    const failed = diffRuns(new RunScript().end(0).view(), new RunScript().end(3).view())
+    expect(failed).toMatchObject({ equal: false, first: { in: 'outcome', path: 'exitCode' } })
+    const cutOff = new RunScript()
+    cutOff.status = 'truncated'
+    const found = diffRuns(new RunScript().end().view(), cutOff.view())
+    expect(found.outcome).toContainEqual({ path: 'ended', a: true, b: false })
+  })
+
+  test('bytes that are no text are compared by content', () => {
+    const script = (last: number): RunScript =>
+      new RunScript().exchange('https://example.com/x', 'hi', [new Uint8Array([255, 254, last])])
+    expect(diffRuns(script(1).end().view(), script(1).end().view()).equal).toBe(true)
+    expect(fields(diffRuns(script(1).end().view(), script(2).end().view()))).toEqual(['1 response'])
+  })
+
+  test('the port of a server on this machine is no difference, another host is', () => {
+    const script = (url: string): RunScript => new RunScript().chat([user('x')], 'y', { url })
+    const at = (place: string): string => `http://${place}/v1/chat/completions`
+    const compare = (a: string, b: string): RunDiff =>
+      diffRuns(script(at(a)).end().view(), script(at(b)).end().view())
+    expect(compare('127.0.0.1:4000', '127.0.0.1:5000').equal).toBe(true)
+    expect(fields(compare('127.0.0.1:4000', 'models.example.com'))).toEqual(['1 url'])
+  })
+})
+
+test('the shared part of a branch is known and not read again', () => {
+  const script = (answer: string, run = {}): RunScript =>
+    new RunScript(run).tool('one', 1, 'same').tool('two', 2, answer).end()
+  const parent = script('x')
+  const branch = script('y', { id: 'run-b', parent: { run: 'run-a', seq: 3, chain: '' } })
+  const reads: number[] = []
+  const body = branch.body.bind(branch)
+  branch.body = (seq) => {
+    reads.push(seq)
+    return body(seq)
+  }
+  const found = diffRuns(parent.view(), branch.view())
+  expect(found.shared).toEqual({ run: 'run-a', events: 3 })
+  expect(summary(found)).toEqual(['changed 2 2'])
+  expect(reads).not.toContain(2)
+})
+
+describe('laws over whole runs', () => {
+  const word = fc.constantFrom('refund', 'order', 'policy', 'ship', 'window', 'price', 'day')
+  const step = fc.record({
+    name: fc.constantFrom('find', 'buy'),
+    words: fc.array(word, { maxLength: 5 }),
+  })
+  const runOf = (steps: readonly { name: string; words: readonly string[] }[]): RunScript => {
+    const script = new RunScript()
+    for (const { name, words } of steps) script.tool(name, { query: words }, words.join(' '))
+    return script.end()
+  }
+
+  test('a run does not differ from itself', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 10 }), (steps) => {
+        expect(diffRuns(runOf(steps).view(), runOf(steps).view()).equal).toBe(true)
+      }),
+    )
+  })
+
+  test('what is added one way is removed the other way', () => {
+    const steps = fc.array(step, { maxLength: 8 })
+    fc.assert(
+      fc.property(steps, steps, (left, right) => {
+        const there = diffRuns(runOf(left).view(), runOf(right).view())
+        const back = diffRuns(runOf(right).view(), runOf(left).view())
+        expect(back.equal).toBe(there.equal)
+        expect(back.counts).toEqual({
+          ...there.counts,
+          added: there.counts.removed,
+          removed: there.counts.added,
+        })
+      }),
+    )
+  })
+})
