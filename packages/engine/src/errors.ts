@@ -17,13 +17,15 @@ export class RetakeError extends Error {
 /** Replay found the first point where the program does something else than the tape says. */
 export class ReplayDiverged extends RetakeError {
   override readonly name = 'ReplayDiverged'
-  constructor(readonly divergence: Divergence) {
-    super(
-      'REPLAY_DIVERGED',
-      `Replay diverged at event ${divergence.seq}: ${divergence.summary}`,
-      divergence.explanation,
-      'Compare the code with the version that was recorded, or record again.',
-    )
+  constructor(
+    readonly divergence: Divergence,
+    told: { readonly code: string; readonly what: string; readonly fix: string } = {
+      code: 'REPLAY_DIVERGED',
+      what: `Replay diverged at event ${divergence.seq}: ${divergence.summary}`,
+      fix: 'Compare the code with the version that was recorded, or record again.',
+    },
+  ) {
+    super(told.code, told.what, divergence.explanation, told.fix)
   }
 }
 
@@ -102,6 +104,12 @@ export const errors = {
       'The parent run ended before it came.',
       'Fork at an earlier step, or handle the error in the agent.',
     ),
+  offlineTailEnded: (divergence: Divergence) =>
+    new ReplayDiverged(divergence, {
+      code: 'OFFLINE_TAIL_ENDED',
+      what: `The branch asks for something the parent has no answer to: ${divergence.summary}.`,
+      fix: 'Fork without `--tail offline` to ask it live, or change the edit.',
+    }),
   notReplayable: (name: string) =>
     new RetakeError(
       'BOUNDARY_NOT_REPLAYABLE',

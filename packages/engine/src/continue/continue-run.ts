@@ -1,5 +1,6 @@
 import type { RunDetails, Tape } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
+import type { TapeAnswers } from '../answers/tape-answers.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { outside } from '../sessions/answer-source.js'
@@ -8,6 +9,7 @@ import { ContinuedSession } from '../sessions/continued-session.js'
 import type { ContinuedOptions } from '../sessions/continued-session.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { CarryOver } from './carry-over.js'
+import { carryOffline, offlineAnswers } from './offline-tail.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
 
 /** A run that goes on from its tape. */
@@ -33,6 +35,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   try {
     const tape = openForReplay(plan.source)
     const carryOver = new CarryOver(tape, plan)
+    let offline: TapeAnswers | undefined
     const session = new ContinuedSession(tape, {
       ...callbacks,
       leave: plan.leave,
@@ -42,9 +45,14 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         writer ??= startBranch(plan, tape, at)
         onWriter?.(writer)
         const shift = plan.branch === undefined ? 0 : at - 1
-        return new RecordSession(writer, { owner, shift, answers: answersFor(plan) })
+        offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
+        const answers = withEditedDraw(plan, offline ?? outside)
+        return new RecordSession(writer, { owner, shift, answers })
       },
-      carryOver: (operation, recorder) => carryOver.carry(operation, recorder, session.position),
+      carryOver: (operation, recorder) =>
+        offline === undefined
+          ? carryOver.carry(operation, recorder, session.position)
+          : carryOffline(operation, offline, plan),
     })
     return {
       session,
@@ -87,16 +95,22 @@ function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWrit
   )
 }
 
-/** The outside, but for a first value that a fork puts in place of a recorded one. */
-function answersFor({ draw }: ContinuePlan): AnswerSource {
-  if (draw === undefined) return outside
+/** The same answers, but for a first value that a fork puts in place of a recorded one. */
+function withEditedDraw({ draw }: ContinuePlan, answers: AnswerSource): AnswerSource {
+  if (draw === undefined) return answers
   let edited: { readonly value: unknown } | undefined = draw
-  return {
-    ...outside,
-    draw: <T>(kind: string, native: () => T): T => {
-      const { value } = edited ?? { value: native() }
-      edited = undefined
-      return value as T
-    },
+  const drawEdited = <T>(kind: string, native: () => T): T => {
+    const value = answers.draw(kind, native)
+    if (edited === undefined) return value
+    const given = edited.value as T
+    edited = undefined
+    return given
   }
+  return new Proxy(answers, {
+    get: (target, key) => {
+      if (key === 'draw') return drawEdited
+      const member: unknown = Reflect.get(target, key, target)
+      return typeof member === 'function' ? (member.bind(target) as unknown) : member
+    },
+  })
 }

@@ -3,6 +3,7 @@ import { recordError } from '@retake/tape'
 import type { RecordedError } from '@retake/tape'
 import { continueRun } from '../continue/continue-run.js'
 import { natives } from '../natives.js'
+import { forbidContact } from '../outside-contact.js'
 import type { ContinueReport, ContinueTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { onProcessExit } from './process-exit.js'
@@ -17,6 +18,8 @@ const writeReport = writeFileSync
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
 export function continueProcess(task: ContinueTask & { readonly failure?: string }): void {
   const start = natives.performanceNow()
+  // A second lock: with an offline tail there is no way from the session to the outside.
+  if (task.plan.tail === 'offline') forbidContact()
   const { session, tape, settled, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
     onWriter: (writer) => stopOnFailure(writer, task.failure),

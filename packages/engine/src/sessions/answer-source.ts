@@ -1,3 +1,4 @@
+import type { Divergence } from './divergence.js'
 import type { NewDelivery, Operation, SyncCall } from './session.js'
 
 /** What a call came to, in this process or on a tape. */
@@ -18,6 +19,14 @@ export interface AnswerSource {
   start(operation: Operation): void
   /** Answers at once. `op` is the number of the call in the run. */
   run(call: SyncCall, op: number): Answer
+  /** Answers come from a tape: nothing may touch the outside. */
+  readonly isTape?: boolean
+  /** Where a tape had no answer. */
+  readonly divergences?: readonly Divergence[]
+  /** Told just before a part reaches the agent. */
+  delivering?(operation: Operation, event: NewDelivery): void
+  /** A timer was refreshed. */
+  restart?(operation: Operation): void
 }
 
 export const outside: AnswerSource = {

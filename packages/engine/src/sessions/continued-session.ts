@@ -57,7 +57,7 @@ export class ContinuedSession implements Session {
   }
 
   get replaying(): boolean {
-    return this.#recorder === undefined
+    return this.#current.replaying
   }
 
   get secrets(): SecretMask {
@@ -83,7 +83,7 @@ export class ContinuedSession implements Session {
   }
 
   get divergences(): readonly Divergence[] {
-    return this.#player.divergences
+    return [...this.#player.divergences, ...(this.#recorder?.divergences ?? [])]
   }
 
   draw<T>(kind: string, native: () => T): T {

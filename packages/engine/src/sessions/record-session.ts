@@ -5,6 +5,7 @@ import { HIDDEN, isSecretHeader } from '../headers.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from './answer-source.js'
 import type { AnswerSource } from './answer-source.js'
+import type { Divergence } from './divergence.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import { EMPTY, Operation } from './session.js'
@@ -44,7 +45,8 @@ export interface RecordSessionOptions {
  */
 export class RecordSession implements Session {
   closed = false
-  readonly replaying = false
+  /** Also while recording, when the answers come from another tape. */
+  readonly replaying: boolean
   readonly secrets = new SecretMask()
   readonly #queue: Completed[] = []
   readonly #notes = new Set<string>()
@@ -64,8 +66,14 @@ export class RecordSession implements Session {
     this.#owner = options.owner ?? this
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
+    this.replaying = this.#answers.isTape === true
     this.secrets.addEnvironment(process.env)
     sessionOpened()
+  }
+
+  /** Where a tape that answers in place of the outside had no answer. */
+  get divergences(): readonly Divergence[] {
+    return this.#answers.divergences ?? []
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -121,6 +129,7 @@ export class RecordSession implements Session {
     for (let at = this.#queue.length - 1; at >= 0; at -= 1) {
       if (this.#queue[at]?.operation === operation) this.#queue.splice(at, 1)
     }
+    this.#answers.restart?.(operation)
   }
 
   /** Ends the run: the tape gets its last event and its seal. Later calls are no longer recorded. */
@@ -136,7 +145,8 @@ export class RecordSession implements Session {
   close(): void {
     if (this.closed) return
     this.closed = true
-    sessionClosed()
+    // What such a run leaves behind still must not find its way out.
+    if (!this.replaying) sessionClosed()
   }
 
   #begin(call: SyncCall | Action): number {
@@ -179,6 +189,7 @@ export class RecordSession implements Session {
     const { operation, event, body, native } = next
     this.#append({ ...this.#masked(event), op: operation.id }, body)
     if (event.type === 'result' && operation.action.durable === true) this.#barrier()
+    this.#answers.delivering?.(operation, event)
     return { operation, delivery: { event, body, native } }
   }
 }

@@ -1,0 +1,86 @@
+import { isDelivery, isInitiation } from '@retake/tape'
+import type { DeliveryEvent, InitiationEvent, Tape } from '@retake/tape'
+
+/** Something that was started in a recording, with the parts of its answer. */
+export interface RecordedOperation {
+  readonly event: InitiationEvent
+  /** The delivery that the agent was acting on when it started this. */
+  readonly turn: number
+  /** Numbers of the deliveries that belong to it, in order. */
+  readonly parts: number[]
+  /** Connections: what the agent had written when its answer began. */
+  readonly written: number
+  used: boolean
+}
+
+interface Connection {
+  requests: number
+  /** The request that is being answered, or the connection itself before the first one. */
+  answering: RecordedOperation
+}
+
+/** What a tape holds from an event on: what was started, what came of it, what was drawn, and in which turn. */
+export class RecordedAnswers {
+  /** Started from the event on, in order. */
+  readonly operations: RecordedOperation[] = []
+  /** Every operation, also those under way at that event; their parts are those from the event on. */
+  readonly byStart = new Map<number, RecordedOperation>()
+  /** By connection that was open at the event: what it was answering. */
+  readonly answering = new Map<number, RecordedOperation>()
+  /** The turn that the event belongs to. */
+  readonly firstTurn: number
+
+  constructor(
+    readonly tape: Tape,
+    readonly from: number,
+    onDraw: (turn: number, kind: string, value: unknown) => void,
+  ) {
+    const connections = new Map<number, Connection>()
+    const synchronous = new Set<number>()
+    let turn = 0
+    let firstTurn = 0
+    for (const event of tape.events(1)) {
+      if (event.seq === from) {
+        firstTurn = turn
+        for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
+      }
+      if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
+      else if (isInitiation(event)) {
+        if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
+        this.#start(event, turn, connections)
+      } else if (isDelivery(event)) {
+        if (!synchronous.has(event.op)) turn = event.seq
+        if (event.seq >= from) this.#ownerOf(event, connections)?.parts.push(event.seq)
+      }
+    }
+    this.firstTurn = firstTurn
+  }
+
+  delivery(seq: number): DeliveryEvent {
+    return this.tape.event(seq) as DeliveryEvent
+  }
+
+  #start(event: InitiationEvent, turn: number, connections: Map<number, Connection>): void {
+    const connection = event.type === 'request' ? connections.get(event.socket ?? -1) : undefined
+    if (connection !== undefined) connection.requests += 1
+    const operation: RecordedOperation = {
+      event,
+      turn,
+      parts: [],
+      written: connection?.requests ?? 0,
+      used: false,
+    }
+    if (connection !== undefined) connection.answering = operation
+    if (event.type === 'socket') connections.set(event.seq, { requests: 0, answering: operation })
+    this.byStart.set(event.seq, operation)
+    if (event.seq >= this.from) this.operations.push(operation)
+  }
+
+  /** Of a connection, a part belongs to the request that was written last. */
+  #ownerOf(
+    event: DeliveryEvent,
+    connections: ReadonlyMap<number, Connection>,
+  ): RecordedOperation | undefined {
+    return connections.get(event.op)?.answering ?? this.byStart.get(event.op)
+  }
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import { changesFiles } from '../continue/in-doubt.js'
+import { bodyMismatches } from '../sessions/body-difference.js'
+import { compareInitiation } from '../signature.js'
+import type { Mismatch } from '../signature.js'
+import type { DrawnValues } from './drawn-values.js'
+import type { RecordedOperation } from './recorded-answers.js'
+
+type Initiation = NewEvent<InitiationEvent>
+
+/** More candidates than this are not looked at to name the nearest one. */
+const COMPARED_MAX = 50
+
+export interface Nearest {
+  readonly recorded: RecordedOperation
+  readonly mismatches: readonly Mismatch[]
+}
+
+/**
+ * Finds what a recording has for something the agent starts: identical in what is
+ * asked and of whom, and not used yet. Values that were drawn by chance or from a
+ * clock may differ where nothing identical is left: in another order, another lane
+ * may have drawn them.
+ */
+export class RecordedIndex {
+  readonly #buckets = new Map<string, RecordedOperation[]>()
+  readonly #shas = new Map<RecordedOperation, string>()
+  readonly #bodies = new Map<RecordedOperation, string>()
+
+  constructor(
+    readonly tape: Tape,
+    readonly operations: readonly RecordedOperation[],
+    readonly drawn: DrawnValues,
+  ) {
+    for (const operation of operations) {
+      const key = keyOf(operation.event)
+      const bucket = this.#buckets.get(key)
+      if (bucket === undefined) this.#buckets.set(key, [operation])
+      else bucket.push(operation)
+    }
+  }
+
+  /** Takes the one of this turn, else the first in recorded order. `body` is masked already. */
+  take(event: Initiation, body: Uint8Array, turn: number): RecordedOperation | undefined {
+    const bucket = this.#buckets.get(keyOf(event)) ?? []
+    const sha = sha256(body)
+    const identical = bucket.filter(
+      (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
+    )
+    const unused = identical.filter(({ used }) => !used)
+    const found =
+      unused.find((one) => one.turn === turn) ??
+      unused[0] ??
+      this.#exceptDrawn(bucket, event, body, turn) ??
+      (mayBeAskedAgain(event) ? identical.at(-1) : undefined)
+    if (found !== undefined) found.used = true
+    return found
+  }
+
+  /** Timers, work and connections that are not used and of the same kind. */
+  unused(event: Initiation): RecordedOperation[] {
+    return (this.#buckets.get(keyOf(event)) ?? []).filter(({ used }) => !used)
+  }
+
+  /** Any that is identical, used or not. */
+  alike(event: Initiation): RecordedOperation[] {
+    const bucket = this.#buckets.get(keyOf(event)) ?? []
+    return bucket.filter((one) => compareInitiation(one.event, event).length === 0)
+  }
+
+  /** The unused one that differs least, for a person who wants to know what changed. */
+  nearest(event: Initiation, body: Uint8Array, turn: number): Nearest | undefined {
+    const sameKind = this.operations.filter(
+      (one) =>
+        !one.used && one.event.type === event.type && callName(one.event) === callName(event),
+    )
+    let best: Nearest | undefined
+    for (const recorded of sameKind.slice(0, COMPARED_MAX)) {
+      const mismatches = [
+        ...compareInitiation(recorded.event, event),
+        ...(this.#sha(recorded) === sha256(body)
+          ? []
+          : bodyMismatches(this.tape.body(recorded.event.seq), body)),
+      ]
+      const isBetter =
+        best === undefined ||
+        mismatches.length < best.mismatches.length ||
+        (mismatches.length === best.mismatches.length &&
+          recorded.turn === turn &&
+          best.recorded.turn !== turn)
+      if (isBetter) best = { recorded, mismatches }
+    }
+    return best
+  }
+
+  #exceptDrawn(
+    bucket: readonly RecordedOperation[],
+    event: Initiation,
+    body: Uint8Array,
+    turn: number,
+  ): RecordedOperation | undefined {
+    if (body.length === 0) return undefined
+    const text = this.drawn.without(body)
+    const alike = bucket.filter(
+      (one) =>
+        !one.used &&
+        this.#withoutDrawn(one) === text &&
+        compareInitiation(one.event, event).every(({ recorded, current }) =>
+          this.drawn.differsOnlyInDrawn(recorded, current),
+        ),
+    )
+    return alike.find((one) => one.turn === turn) ?? alike[0]
+  }
+
+  #withoutDrawn(operation: RecordedOperation): string {
+    const known = this.#bodies.get(operation)
+    if (known !== undefined) return known
+    const text = this.drawn.without(this.tape.body(operation.event.seq))
+    this.#bodies.set(operation, text)
+    return text
+  }
+
+  #sha(operation: RecordedOperation): string {
+    const known = this.#shas.get(operation)
+    if (known !== undefined) return known
+    const sha = this.tape.bodySha(operation.event.seq) ?? EMPTY_SHA
+    this.#shas.set(operation, sha)
+    return sha
+  }
+}
+
+/** What is certainly the same when two are identical. */
+function keyOf(event: Initiation): string {
+  switch (event.type) {
+    case 'request':
+      return `request ${event.seam} ${event.method} ${event.url}`
+    case 'call':
+      return `call ${event.kind} ${event.name}`
+    case 'timer':
+      return `timer ${event.kind}`
+    case 'work':
+      return `work ${event.name}`
+    case 'socket':
+      return `socket ${event.kind} ${event.host} ${event.port} ${event.path}`
+  }
+}
+
+const callName = (event: Initiation): string =>
+  event.type === 'call' ? `${event.kind} ${event.kind === 'tool' ? '' : event.name}` : ''
+
+/** Looking has no effect: the last answer stands for another look. */
+const mayBeAskedAgain = (event: Initiation): boolean =>
+  event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const EMPTY_SHA = sha256(new Uint8Array(0))

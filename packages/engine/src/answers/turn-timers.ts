@@ -1,0 +1,98 @@
+import type { TimerEvent } from '@retake/tape'
+import type { Operation } from '../sessions/session.js'
+import type { HeldOperation } from './held-operation.js'
+import { PendingAnswer } from './pending-answer.js'
+import type { RecordedOperation } from './recorded-answers.js'
+import type { RecordedIndex } from './recorded-index.js'
+
+interface Started {
+  readonly operation: Operation
+  readonly work: HeldOperation | undefined
+}
+
+/**
+ * Timers and local work. They ask for nothing that could tell one from another,
+ * so they are matched when the turn they were started in is over: by the turn,
+ * and by how long they wait.
+ *
+ * Only timers that fired in the recording fire, in the order they are due in a
+ * time that stands still between them. One that the recording does not have fires
+ * when nothing else can happen, if one like it has fired then.
+ */
+export class TurnTimers {
+  #started: Started[] = []
+  #now = 0
+  readonly #unknown = new Set<PendingAnswer>()
+
+  constructor(readonly index: RecordedIndex) {}
+
+  add(operation: Operation, work?: HeldOperation): void {
+    this.#started.push({ operation, work })
+  }
+
+  /** The turn is over: what was started in it can be matched. */
+  match(turn: number): PendingAnswer[] {
+    const started = this.#started
+    this.#started = []
+    return started.map(({ operation, work }) => {
+      const recorded = this.#take(operation, turn)
+      const pending = new PendingAnswer(operation, recorded, { ...(work && { work }) })
+      if (pending.isTimer) {
+        pending.due = this.#now + msOf(operation)
+        if (recorded === undefined) this.#unknown.add(pending)
+      }
+      return pending
+    })
+  }
+
+  fired(pending: PendingAnswer): void {
+    this.#now = Math.max(this.#now, pending.due)
+    this.#unknown.delete(pending)
+    if (kindOf(pending.operation) === 'interval') pending.due = this.#now + msOf(pending.operation)
+    else pending.armed = false
+  }
+
+  restart(operation: Operation, pending: readonly PendingAnswer[]): void {
+    const found = pending.find((one) => one.operation === operation)
+    if (found === undefined) return
+    found.armed = true
+    found.due = this.#now + msOf(operation)
+  }
+
+  /** When nothing else can happen. */
+  lastResort(pending: readonly PendingAnswer[]): PendingAnswer | undefined {
+    return pending
+      .filter((one) => this.#unknown.has(one) && this.#firedLike(one.operation))
+      .toSorted((a, b) => a.due - b.due)[0]
+  }
+
+  #take({ action: { event } }: Operation, turn: number): RecordedOperation | undefined {
+    const candidates = this.index.unused(event)
+    const alike =
+      event.type === 'timer'
+        ? candidates.filter((one) => (one.event as TimerEvent).ms === event.ms)
+        : candidates
+    const found =
+      alike.find((one) => one.turn === turn) ??
+      alike[0] ??
+      candidates.find((one) => one.turn === turn)
+    if (found !== undefined) found.used = true
+    return found
+  }
+
+  #firedLike(operation: Operation): boolean {
+    const ms = msOf(operation)
+    return this.index.operations.some(
+      ({ event, parts }) =>
+        event.type === 'timer' &&
+        event.kind === kindOf(operation) &&
+        parts.length > 0 &&
+        event.ms <= ms * 2 &&
+        event.ms * 2 >= ms,
+    )
+  }
+}
+
+const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)
+const kindOf = ({ action: { event } }: Operation): string | undefined =>
+  event.type === 'timer' ? event.kind : undefined
