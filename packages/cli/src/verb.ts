@@ -18,6 +18,8 @@ export interface Verb {
   /** The rest of `retake <verb> --help`: options and examples. */
   readonly help: string
   readonly options: Options
+  /** Text options that may stand without a value, like `--inspect`; they are empty then. */
+  readonly valueOptional?: readonly string[]
   /** Everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
   /** stdout belongs to the agent: `--json` goes to stderr. */
@@ -37,7 +39,7 @@ export function parseVerb(
   const cut = verb.agentFollows ? firstPositional(args, options) : args.length
   try {
     const { values, positionals } = parseArgs({
-      args: args.slice(0, cut),
+      args: args.slice(0, cut).map((arg) => (isBare(verb, arg) ? `${arg}=` : arg)),
       options,
       allowPositionals: true,
     })
@@ -46,6 +48,9 @@ export function parseVerb(
     throw usageOf(verb, options, error as NodeJS.ErrnoException)
   }
 }
+
+const isBare = ({ valueOptional = [] }: Verb, arg: string): boolean =>
+  valueOptional.some((name) => arg === `--${name}`)
 
 function usageOf(verb: Verb, options: Options, { code, message }: NodeJS.ErrnoException): Error {
   const [what = message] = message.split(/(?<=\.) |\n/)

@@ -6,12 +6,14 @@ import { resume } from './resume.js'
 import { demo } from './demo.js'
 import { diff } from './diff.js'
 import { doctor } from './doctor.js'
+import { evaluate } from './eval.js'
 import { exportRun } from './export.js'
 import { list } from './list.js'
 import { locate } from './locate.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
 import { show } from './show.js'
+import { snapshot } from './snapshot.js'
 import { verify } from './verify.js'
 
 /** In the order a newcomer needs them. */
@@ -23,6 +25,8 @@ export const verbs: readonly Verb[] = [
   diff,
   locate,
   replay,
+  evaluate,
+  snapshot,
   fork,
   rerun,
   resume,

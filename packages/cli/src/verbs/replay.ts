@@ -3,23 +3,30 @@ import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
+import { replayToStep } from '../replay-to-step.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
-import type { Verb } from '../verb.js'
+import type { OptionValues, Verb } from '../verb.js'
 
 export const replay: Verb = {
   name: 'replay',
   summary: 'Run the recorded program again, offline, served from its tape',
-  usage: '<run> [options]',
+  usage: '<run> [--step N [--inspect]] [options]',
   help: `Runs the real code again, with the recorded arguments in the recorded folder.
 Nothing leaves the process: models, tools, files, clock and chance are answered
 by the tape. Stops with exit code 3 where the program does something else.
 
 A run is named by its id, the start of it, the path of its tape, or \`last\`.
 
+With --step it runs only to the moment when step N's answer reached the program,
+and shows the line of your code that ran next, the call stack and the variables.
+
 Options:
+  --step <N>         stop there and show the program's state
+  --inspect[=port]   with --step: hold the program at that line, for Chrome DevTools
+                     or VS Code to attach (default port: 9229)
   --observe          do not stop at a difference; report all of them
   --pace             keep the recorded pauses (default: full speed)
   --node-arg=<flag>  a flag for Node itself; may be repeated
@@ -28,9 +35,14 @@ Options:
 
 Examples:
   retake replay last
+  retake replay last --step 3
+  retake replay last --step 3 --inspect
   retake replay 20261115-0930 --observe
   retake replay last --json 2>/dev/null | jq .identical`,
+  valueOptional: ['inspect'],
   options: {
+    step: { type: 'string' },
+    inspect: { type: 'string' },
     observe: { type: 'boolean' },
     pace: { type: 'boolean' },
     dir: { type: 'string' },
@@ -41,7 +53,12 @@ Examples:
       throw wrongUsage('replay', 'Name one run to replay.', 'For example: retake replay last.')
     }
     const json = flag(values, 'json')
+    const step = text(values, 'step')
+    const inspect = text(values, 'inspect')
+    checkOptions(values, step, inspect)
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    if (step !== undefined)
+      return replayToStep(tape, { step, inspect, json, nodeArgs: texts(values, 'node-arg') })
     const replayed = await replayAgent(tape, {
       observe: flag(values, 'observe'),
       pace: flag(values, 'pace'),
@@ -57,4 +74,19 @@ Examples:
     if (replayed.signal) return signalExitCode(replayed.signal)
     return replayed.cutOff ? 0 : replayed.exitCode
   },
+}
+
+function checkOptions(
+  values: OptionValues,
+  step: string | undefined,
+  inspect: string | undefined,
+): void {
+  if (inspect !== undefined && step === undefined) {
+    const why = 'It holds the program at a step, for example --step 3 --inspect.'
+    throw wrongUsage('replay', '--inspect needs --step.', why)
+  }
+  if (step !== undefined && (flag(values, 'observe') || flag(values, 'pace'))) {
+    const why = 'A replay to a step is strict, and as fast as it can be.'
+    throw wrongUsage('replay', '--step does not go with --observe or --pace.', why)
+  }
 }

@@ -1,10 +1,16 @@
 import { summarizeStep } from '@retake/tape'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { noSuchStep, wrongUsage } from '../errors.js'
+import { noState, wrongUsage } from '../errors.js'
+import { findStep } from '../find-step.js'
 import { RunStore } from '../run-store.js'
 import { runLines } from '../run-lines.js'
 import { statusOf } from '../run-summary.js'
+import { stateDifference } from '../state-difference.js'
+import type { StateChanges } from '../state-difference.js'
+import { readStates } from '../state-file.js'
+import type { StepState } from '../state-file.js'
+import { stateLines } from '../state-lines.js'
 import { stepJson, stepLines } from '../step-lines.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
@@ -17,14 +23,17 @@ export const show: Verb = {
   usage: '<run> [--step N] [options]',
   help: `Options:
   --step <N>      one step in full: messages, request and answer, result
+  --state         with --step: also the program's state then, and what changed since
+                  the step before; \`retake snapshot\` captures it
   --dir <folder>  where the tapes are (default: .retake/runs)
   --json          everything as JSON
 
 Examples:
   retake show last
   retake show last --step 3
+  retake show last --step 3 --state
   retake show last --json | jq '.steps[] | select(.kind == "model") | .usage'`,
-  options: { step: { type: 'string' }, dir: { type: 'string' } },
+  options: { step: { type: 'string' }, state: { type: 'boolean' }, dir: { type: 'string' } },
   run(values, [name, ...rest]) {
     if (name === undefined || rest.length > 0)
       throw wrongUsage('show', 'Name one run to show.', 'For example: retake show last.')
@@ -32,20 +41,32 @@ Examples:
     const view = viewRun(tape)
     const label = text(values, 'step')
     const step = label === undefined ? undefined : findStep(view, label)
-    if (flag(values, 'json'))
-      console.log(JSON.stringify(step ? stepJson(step) : runJson(view, tape), undefined, 2))
-    else {
+    if (flag(values, 'state') && step === undefined)
+      throw wrongUsage('show', '--state needs --step.', 'State is captured at steps.')
+    const found = step && flag(values, 'state') ? stateAt(tape, step) : undefined
+    if (flag(values, 'json')) {
+      const json = step ? { ...(stepJson(step) as object), ...found } : runJson(view, tape)
+      console.log(JSON.stringify(json, undefined, 2))
+    } else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-      console.log((step ? stepLines(step, look) : runLines(view, tape, look)).join('\n'))
+      const lines = step ? stepLines(step, look) : runLines(view, tape, look)
+      const state = found ? stateLines(found.state, found.since, look) : []
+      console.log([...lines, ...state].join('\n'))
     }
     return Promise.resolve(0)
   },
 }
 
-function findStep(view: RunView, label: string): Step {
-  const step = view.step(label)
-  if (step === undefined) throw noSuchStep(view.id, label, view.recordedSteps.length)
-  return step
+/** The captured state of a step, and what changed since the step before that was captured. */
+function stateAt(tape: Tape, step: Step): { state: StepState; since?: StateChanges } {
+  const states = readStates(tape)
+  if (states === undefined) throw noState(tape.run.id, undefined)
+  const index = states.findIndex((state) => state.step === step.label)
+  const state = states[index]
+  if (state === undefined) throw noState(tape.run.id, step.label)
+  const before = states[index - 1]
+  if (before === undefined) return { state }
+  return { state, since: { step: before.step, changes: stateDifference(before, state) } }
 }
 
 function runJson(view: RunView, tape: Tape): unknown {

@@ -53,6 +53,11 @@ export class InspectorLink {
     return answer
   }
 
+  /** Says something that may be the last thing the process hears. */
+  tell(method: string): void {
+    this.post(method).catch(() => {})
+  }
+
   /** One listener a method. */
   on(method: string, listener: Listener): void {
     this.#listeners.set(method, listener)

@@ -70,7 +70,7 @@ export class LineWatch {
     })
     await this.#setInAdvance()
     for (;;) {
-      await this.#thread.resume()
+      this.#thread.resume()
       const halt = await this.#thread.next()
       if (halt.kind === 'paused') await this.#look(halt.paused)
       if (halt.kind === 'ended') {

@@ -105,22 +105,30 @@ export class ProbeThread {
   }
 
   /** Goes on from a pause; breakpoints stay. */
-  async resume(how: 'resume' | 'stepOver' | 'stepInto' | 'stepOut' = 'resume'): Promise<void> {
+  resume(how: 'resume' | 'stepOver' | 'stepInto' | 'stepOut' = 'resume'): void {
     this.paused = undefined
-    await this.link.post(`Debugger.${how}`)
+    this.link.tell(`Debugger.${how}`)
   }
 
-  /** Goes on from wherever it stands, and takes the debugger off. */
-  async letGo(): Promise<void> {
+  /** Goes on from wherever it stands, and takes the debugger off or makes it deaf. */
+  async letGo(debuggerStays: boolean): Promise<void> {
     const isPaused = this.paused !== undefined
     this.paused = undefined
-    // A paused thread goes on when the debugger is disabled.
-    if (isPaused) return this.#disable()
-    if (this.#isEnabled) {
-      await this.link.post('Retake.attend')
-      await this.#disable()
+    if (debuggerStays && isPaused) {
+      await this.link.post('Debugger.setBreakpointsActive', { active: false })
+      this.link.tell('Debugger.resume')
+    } else if (isPaused) {
+      this.#forgetDebugger()
+      // A paused thread goes on when the debugger is disabled.
+      this.link.tell('Debugger.disable')
+    } else {
+      if (this.#isEnabled && !debuggerStays) {
+        this.#forgetDebugger()
+        await this.link.post('Retake.attend')
+        await this.link.post('Debugger.disable')
+      }
+      this.link.tell('Retake.release')
     }
-    await this.link.post('Retake.release')
   }
 
   /** While paused. `frame` is a place in the stack; without one only globals are seen. */
@@ -187,10 +195,9 @@ export class ProbeThread {
     return result.objectId
   }
 
-  async #disable(): Promise<void> {
+  #forgetDebugger(): void {
     this.#isEnabled = false
     this.breakpoints.forget()
-    await this.link.post('Debugger.disable')
   }
 
   #arrive(halt: Halt | Failed): void {

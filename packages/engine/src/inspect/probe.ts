@@ -40,13 +40,14 @@ export class Probe {
   /**
    * Lets the agent run until the first event numbered `seq` or later: just before a
    * delivery reaches it, or just after it initiated something. Draws and output are
-   * passed by. Runs at full speed, with no debugger attached.
+   * passed by. Runs at full speed, with no debugger attached; `keepDebugger` makes the
+   * way slower and the next look faster, for when many looks follow one another.
    */
-  async runTo(seq: number): Promise<Held | Ended> {
+  async runTo(seq: number, { keepDebugger = false } = {}): Promise<Held | Ended> {
     if (this.place.kind === 'ended') throw misused('has ended')
     await this.#thread.want({ wanted: seq, wantedDelivery: NEVER })
     this.#place = undefined
-    await this.#thread.letGo()
+    await this.#thread.letGo(keepDebugger)
     const halt = await this.#thread.next()
     if (halt.kind === 'paused') throw misused('paused by itself')
     return (this.#place = halt)
@@ -153,7 +154,7 @@ export class Probe {
         await this.#thread.link.post('Debugger.setBreakpointsActive', { active: false })
       await this.#thread.want({ wantedDelivery: isAnothers ? next : next ? turn + 1 : NEVER })
       this.#place = undefined
-      await this.#thread.resume()
+      this.#thread.resume()
       const halt = await this.#thread.next()
       if (halt.kind === 'ended') return (this.#place = halt)
       if (halt.kind === 'paused') return this.#stopped(held.seq, halt.paused, isRelated)
@@ -168,7 +169,7 @@ export class Probe {
     await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     await this.#thread.breakpoints.disarm()
     this.#place = undefined
-    await this.#thread.resume(how)
+    this.#thread.resume(how)
     for (;;) {
       const halt = await this.#thread.next()
       if (halt.kind === 'ended') return (this.#place = halt)
@@ -177,7 +178,7 @@ export class Probe {
         return this.#stopped(stop.seq, halt.paused, stop.isDirect)
       // Stepped into a library: go on to the next line of user code.
       await this.#thread.breakpoints.arm()
-      await this.#thread.resume()
+      this.#thread.resume()
     }
   }
 

@@ -1,0 +1,75 @@
+import type { Step, Tape } from '@retake/tape'
+import { Interrupted } from './agent-process.js'
+import { closeOnSignal } from './close-on-signal.js'
+import { checkEnd, explainingDivergence, lookAtStep } from './look-at-step.js'
+import { findStep } from './find-step.js'
+import { inspectorLines, inspectorPort, openInspector } from './hold-with-inspector.js'
+import { printable } from './printable.js'
+import { probeAgent } from './probe-agent.js'
+import { stopJson, stopLines } from './stop-lines.js'
+import { painter, widthOf } from './terminal.js'
+import { viewRun } from './view-run.js'
+
+export interface ReplayToStepOptions {
+  readonly step: string
+  /** The value of `--inspect`, if it was given. */
+  readonly inspect: string | undefined
+  readonly json: boolean
+  readonly nodeArgs: readonly string[]
+}
+
+/** Runs the recorded program to the moment a step was answered and shows, or holds, it there. */
+export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Promise<number> {
+  const { json, inspect, nodeArgs } = options
+  const view = viewRun(tape)
+  const step = findStep(view, options.step)
+  const port = inspect === undefined ? undefined : inspectorPort(inspect)
+  const output = {
+    stdout: json ? process.stderr : 'inherit',
+    stderr: 'inherit',
+  } as const
+  const probe = await probeAgent(tape, { nodeArgs, ...(inspect !== undefined && { output }) })
+  const interruption = closeOnSignal(probe)
+  try {
+    return await explainingDivergence(tape, json, async () => {
+      const stop = await lookAtStep(probe, view, step)
+      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const url = port === undefined ? undefined : await openInspector(probe, port)
+      if (json) console.log(JSON.stringify(jsonOf(tape, step, stop, url), undefined, 2))
+      else {
+        const notes = stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']
+        console.log([headOf(step, look.paint), ...notes, ...stopLines(stop, look)].join('\n'))
+      }
+      if (url === undefined) return 0
+      process.stderr.write(`\n${inspectorLines(url, tape.details.cwd ?? '.').join('\n')}\n`)
+      const end = await probe.waitForEnd()
+      if (interruption.signal) throw new Interrupted(interruption.signal)
+      checkEnd(end)
+      return end.exitCode
+    })
+  } catch (error) {
+    throw interruption.signal ? new Interrupted(interruption.signal) : error
+  } finally {
+    interruption.undo()
+    await probe.close()
+  }
+}
+
+const headOf = (step: Step, paint: ReturnType<typeof painter>): string => {
+  const when = step.answerSeqs.length > 0 ? 'its answer has arrived' : 'it has no answer'
+  return `${paint('bold', `step ${step.label}`)}  ${printable(step.title)} · ${when}`
+}
+
+const jsonOf = (
+  tape: Tape,
+  step: Step,
+  stop: Parameters<typeof stopJson>[0],
+  url: URL | undefined,
+): unknown => ({
+  run: tape.run.id,
+  step: step.label,
+  title: step.title,
+  seq: stop.seq,
+  ...(stopJson(stop) as object),
+  ...(url && { inspector: url.href }),
+})

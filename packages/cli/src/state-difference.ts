@@ -1,0 +1,58 @@
+import type { StepState } from './state-file.js'
+
+export interface Change {
+  /** For example `main.cart.items[2].price`. */
+  readonly path: string
+  /** Undefined where it was not there. */
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+export interface StateChanges {
+  /** The step compared with. */
+  readonly step: string
+  readonly changes: readonly Change[]
+}
+
+/** What is different in the variables of one state and the one before it, by function and name. */
+export function stateDifference(before: StepState, after: StepState): Change[] {
+  const old = variablesOf(before)
+  const now = variablesOf(after)
+  const changes: Change[] = []
+  for (const name of new Set([...old.keys(), ...now.keys()]))
+    compare(name, old.get(name), now.get(name), changes)
+  return changes
+}
+
+/** Variables of a function that is on both stacks more than once are told apart by the nearest. */
+function variablesOf(state: StepState): Map<string, unknown> {
+  const found = new Map<string, unknown>()
+  for (const { name: functionName, variables } of state.frames) {
+    for (const { name, scope, json } of variables) {
+      const owner =
+        scope === 'module' ? '' : `${functionName === '' ? '(top level)' : functionName}.`
+      if (!found.has(owner + name)) found.set(owner + name, json)
+    }
+  }
+  return found
+}
+
+function compare(path: string, before: unknown, after: unknown, changes: Change[]): void {
+  if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
+    const step = (key: string): string =>
+      Array.isArray(after) ? `${path}[${key}]` : `${path}.${key}`
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+      compare(step(key), own(before, key), own(after, key), changes)
+  } else if (!Object.is(before, after)) {
+    changes.push({
+      path,
+      ...(before !== undefined && { before }),
+      ...(after !== undefined && { after }),
+    })
+  }
+}
+
+const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const own = (tree: object, key: string): unknown =>
+  Object.hasOwn(tree, key) ? (tree as Record<string, unknown>)[key] : undefined

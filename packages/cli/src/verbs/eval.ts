@@ -1,0 +1,120 @@
+import type { LineHit, WatchedLine } from '@retake/engine'
+import { IN_FULL } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { Interrupted } from '../agent-process.js'
+import { checkExpression } from '../check-expression.js'
+import { closeOnSignal } from '../close-on-signal.js'
+import { lineNeverRan, wrongUsage } from '../errors.js'
+import { findSourceLine } from '../find-source-line.js'
+import type { SourceLine } from '../find-source-line.js'
+import { fromHere } from '../from-here.js'
+import { checkEnd, explainingDivergence } from '../look-at-step.js'
+import { printable } from '../printable.js'
+import { probeAgent } from '../probe-agent.js'
+import { RunStore } from '../run-store.js'
+import { painter } from '../terminal.js'
+import { flag, text, texts } from '../verb.js'
+import type { Verb } from '../verb.js'
+import { stepAt, viewRun } from '../view-run.js'
+
+export const evaluate: Verb = {
+  name: 'eval',
+  summary: 'Print what an expression was, each time a line ran',
+  usage: "<run> --at file:line '<expression>'",
+  help: `Runs the recorded program again, offline, and evaluates the expression whenever the
+line is about to run, as if a log line had stood there. The run is not disturbed:
+an expression that would change something fails instead, with its error printed
+for that time.
+
+Options:
+  --at <file:line>      where; the file as seen from the folder of the recording
+  --allow-side-effects  let the expression change things; the replay may diverge then
+  --node-arg=<flag>     a flag for Node itself; may be repeated
+  --dir <folder>        where the tapes are (default: .retake/runs)
+  --json                one JSON object a line: hit, step, seq, value
+
+Examples:
+  retake eval last --at src/agent.ts:42 'messages.length'
+  retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
+  options: {
+    at: { type: 'string' },
+    'allow-side-effects': { type: 'boolean' },
+    dir: { type: 'string' },
+    'node-arg': { type: 'string', multiple: true },
+  },
+  async run(values, [name, expression, ...rest]) {
+    const at = text(values, 'at')
+    if (name === undefined || expression === undefined || at === undefined || rest.length > 0) {
+      const why = "For example: retake eval last --at src/agent.ts:42 'messages.length'."
+      throw wrongUsage('eval', 'Name one run, a line and one expression.', why)
+    }
+    const json = flag(values, 'json')
+    const checked = checkExpression(expression)
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const line = findSourceLine(at, tape.details.cwd)
+    const print = printer(tape, json)
+    return explainingDivergence(tape, json, async () => {
+      const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
+        watchLine(tape, texts(values, 'node-arg'), {
+          ...line,
+          expression: checked,
+          allowSideEffects: flag(values, 'allow-side-effects'),
+          limits: json ? IN_FULL : undefined,
+          onHit: print,
+          ...(known && { known }),
+        })
+      let watched = await watch()
+      if (watched.hits === 0 && watched.known) watched = await watch(watched.known)
+      checkEnd(watched.end)
+      if (watched.hits === 0) throw neverRan(line, watched)
+      return 0
+    })
+  },
+}
+
+type WatchOptions = Parameters<Awaited<ReturnType<typeof probeAgent>>['watchLine']>[0]
+
+async function watchLine(
+  tape: Tape,
+  nodeArgs: readonly string[],
+  options: Omit<WatchOptions, 'limits'> & { limits: WatchOptions['limits'] | undefined },
+): Promise<WatchedLine> {
+  const { limits, ...rest } = options
+  const probe = await probeAgent(tape, { nodeArgs })
+  const interruption = closeOnSignal(probe)
+  try {
+    return await probe.watchLine({ ...rest, ...(limits && { limits }) })
+  } catch (error) {
+    throw interruption.signal ? new Interrupted(interruption.signal) : error
+  } finally {
+    interruption.undo()
+    await probe.close()
+  }
+}
+
+/** One line a hit, as soon as it is known. */
+function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
+  const view = viewRun(tape)
+  const paint = painter(process.stdout)
+  return ({ hit, position, location, evaluation }) => {
+    const seq = position - 1
+    const step = stepAt(view, seq)?.label
+    if (json) console.log(JSON.stringify({ hit, step, seq, location, ...evaluation }))
+    else {
+      const shown = evaluation.ok ? evaluation.value.text : paint('red', evaluation.message)
+      const when = step === undefined ? 'before step 1' : `step ${step}`
+      console.log(`${paint('dim', `${hit} · ${when}`)}  ${printable(shown)}`)
+    }
+  }
+}
+
+function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
+  const { wasLoaded, nextLineWithCode } = watched
+  const why = !wasLoaded
+    ? 'The program did not load this file.'
+    : nextLineWithCode === undefined
+      ? 'The program loaded the file, but did not come to this line.'
+      : `No code begins on it; the next line with code is ${nextLineWithCode}.`
+  return lineNeverRan(fromHere(file), line, why)
+}
