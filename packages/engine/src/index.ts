@@ -24,6 +24,7 @@ export { movedTape } from './process/moved-tape.js'
 export { TASK_VARIABLE } from './process-task.js'
 export type {
   CallSites,
+  ChaosReport,
   ContinueReport,
   MovedRoot,
   ProcessTask,
@@ -35,6 +36,7 @@ export { replay } from './replay.js'
 export type { ReplayFunctionOptions } from './replay.js'
 export { newRunId } from './run-id.js'
 export { looksSecret } from './secrets.js'
+export type { Swap } from './answers/delivery-order.js'
 export type { Divergence, DivergenceKind } from './sessions/divergence.js'
 export type { Mismatch } from './signature.js'
 export { tool } from './tool.js'

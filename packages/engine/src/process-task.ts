@@ -1,11 +1,12 @@
 import type { RecordedError } from '@retake/tape'
+import type { OrderOptions, Swap } from './answers/delivery-order.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 
 /**
  * What the command line asks of an agent process, handed over in the variable
  * `RETAKE_SESSION` and removed from the environment before agent code runs.
  */
-export type ProcessTask = (RecordTask | ReplayTask | ContinueTask) & {
+export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & {
   /** How many of Node's own flags, counted from the last, were added by Retake. */
   readonly flagCount: number
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
@@ -79,6 +80,37 @@ export interface ContinueReport {
   readonly settled: readonly SettledDoubt[]
   readonly wallMs: number
   readonly exitCode: number
+}
+
+/** A recorded run once more, with its own answers in another order. */
+export interface ChaosTask {
+  readonly mode: 'chaos'
+  /** The recorded run. */
+  readonly source: string
+  readonly order: OrderOptions
+  /** Tape for what happens. */
+  readonly tape: string
+  readonly id: string
+  readonly name: string
+  /** File for the `ChaosReport`. */
+  readonly report: string
+}
+
+/** What a process that got its answers in another order has to say when it ends. */
+export interface ChaosReport {
+  readonly exitCode: number
+  /** Set when it asked for something that is not on the tape: it was stopped there. */
+  readonly divergences: readonly unknown[]
+  /** How often the next delivery was chosen. */
+  readonly picks: number
+  /** The choices that went against the recorded order. */
+  readonly swaps: readonly Swap[]
+  /** What the recorded run asked for and this one did not, by event. */
+  readonly unasked: readonly { readonly seq: number; readonly what: string }[]
+  /** What it waited for at its end although the recording has no rest of it. */
+  readonly cutShort: readonly { readonly seq: number; readonly what: string }[]
+  readonly contacts: Readonly<Record<string, number>>
+  readonly wallMs: number
 }
 
 /** What a replayed process has to say when it ends. */

@@ -1,7 +1,7 @@
 import type { DeliveryEvent } from '@retake/tape'
 import type { Operation } from '../sessions/session.js'
 import type { HeldOperation } from './held-operation.js'
-import type { RecordedOperation } from './recorded-answers.js'
+import type { RecordedAnswers, RecordedOperation } from './recorded-answers.js'
 
 const LAST = Number.MAX_SAFE_INTEGER
 
@@ -17,6 +17,7 @@ export class PendingAnswer {
   readonly #writtenBefore: number
 
   constructor(
+    readonly source: RecordedAnswers,
     /** Parts reach the agent through this one. */
     readonly operation: Operation,
     /** Missing when the recording has nothing like it: timers and local work, which need no answer. */
@@ -57,11 +58,11 @@ export class PendingAnswer {
   }
 
   /** Whether its next part could come now. Work counts as ready when it runs: its time is not in the world's hands. */
-  isReady(delivery: (seq: number) => DeliveryEvent): boolean {
+  isReady(): boolean {
     if (this.operation.closed) return false
     if (this.work !== undefined) return this.isExhausted ? this.work.outcomes.length > 0 : true
     if (this.isExhausted || !this.armed) return false
-    return this.hasWritten(delivery(this.nextSeq)) !== 'less'
+    return this.hasWritten(this.source.delivery(this.nextSeq)) !== 'less'
   }
 
   /** How much the agent has written to the connection or process, compared with when this part came. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import type { InitiationEvent, NewEvent } from '@retake/tape'
 import { changesFiles } from '../continue/in-doubt.js'
 import { bodyMismatches } from '../sessions/body-difference.js'
 import { compareInitiation } from '../signature.js'
 import type { Mismatch } from '../signature.js'
 import type { DrawnValues } from './drawn-values.js'
-import type { RecordedOperation } from './recorded-answers.js'
+import type { RecordedAnswers, RecordedOperation } from './recorded-answers.js'
 
 type Initiation = NewEvent<InitiationEvent>
 
@@ -29,11 +29,10 @@ export class RecordedIndex {
   readonly #bodies = new Map<RecordedOperation, string>()
 
   constructor(
-    readonly tape: Tape,
-    readonly operations: readonly RecordedOperation[],
+    readonly recorded: RecordedAnswers,
     readonly drawn: DrawnValues,
   ) {
-    for (const operation of operations) {
+    for (const operation of recorded.operations) {
       const key = keyOf(operation.event)
       const bucket = this.#buckets.get(key)
       if (bucket === undefined) this.#buckets.set(key, [operation])
@@ -71,7 +70,7 @@ export class RecordedIndex {
 
   /** The unused one that differs least, for a person who wants to know what changed. */
   nearest(event: Initiation, body: Uint8Array, turn: number): Nearest | undefined {
-    const sameKind = this.operations.filter(
+    const sameKind = this.recorded.operations.filter(
       (one) =>
         !one.used && one.event.type === event.type && callName(one.event) === callName(event),
     )
@@ -81,7 +80,7 @@ export class RecordedIndex {
         ...compareInitiation(recorded.event, event),
         ...(this.#sha(recorded) === sha256(body)
           ? []
-          : bodyMismatches(this.tape.body(recorded.event.seq), body)),
+          : bodyMismatches(this.recorded.tape.body(recorded.event.seq), body)),
       ]
       const isBetter =
         best === undefined ||
@@ -116,7 +115,7 @@ export class RecordedIndex {
   #withoutDrawn(operation: RecordedOperation): string {
     const known = this.#bodies.get(operation)
     if (known !== undefined) return known
-    const text = this.drawn.without(this.tape.body(operation.event.seq))
+    const text = this.drawn.without(this.recorded.tape.body(operation.event.seq))
     this.#bodies.set(operation, text)
     return text
   }
@@ -124,7 +123,7 @@ export class RecordedIndex {
   #sha(operation: RecordedOperation): string {
     const known = this.#shas.get(operation)
     if (known !== undefined) return known
-    const sha = this.tape.bodySha(operation.event.seq) ?? EMPTY_SHA
+    const sha = this.recorded.tape.bodySha(operation.event.seq) ?? EMPTY_SHA
     this.#shas.set(operation, sha)
     return sha
   }

@@ -78,7 +78,7 @@ export class TapeAnswers implements AnswerSource {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
     }
-    this.#index = new RecordedIndex(tape, this.recorded.operations, this.#drawn)
+    this.#index = new RecordedIndex(this.recorded, this.#drawn)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)
   }
@@ -146,7 +146,9 @@ export class TapeAnswers implements AnswerSource {
     else if (reexecuted === true) this.#carryWork(operation)
     else
       this.#pending.push(
-        new PendingAnswer(operation, recorded, { writtenBefore: recorded?.written ?? 0 }),
+        new PendingAnswer(this.recorded, operation, recorded, {
+          writtenBefore: recorded?.written ?? 0,
+        }),
       )
     this.#requestNext()
   }
@@ -163,12 +165,12 @@ export class TapeAnswers implements AnswerSource {
     const connection =
       event.type === 'request' ? this.#connections.get(event.socket ?? -1) : undefined
     if (connection === undefined) {
-      this.#pending.push(new PendingAnswer(operation, recorded))
+      this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
     this.#endOthersOn(connection)
     const writtenBefore = connection.action.stamp?.().written ?? 0
-    this.#pending.push(new PendingAnswer(connection, recorded, { writtenBefore }))
+    this.#pending.push(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
   }
 
   /** A connection that is asked again was not closed after its last answer. */
@@ -185,12 +187,14 @@ export class TapeAnswers implements AnswerSource {
     this.#connections.set(operation.id, operation)
     const recorded = this.#take(event, undefined)
     if (recorded !== undefined) {
-      this.#pending.push(new PendingAnswer(operation, recorded))
+      this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
     const alike = this.#index.alike(event).find(({ parts }) => parts.length > 0)
     if (alike === undefined) return void this.#stop(this.#noAnswer(event, undefined))
-    this.#pending.push(new PendingAnswer(operation, alike, { parts: alike.parts.slice(0, 1) }))
+    this.#pending.push(
+      new PendingAnswer(this.recorded, operation, alike, { parts: alike.parts.slice(0, 1) }),
+    )
   }
 
   #work(operation: Operation): HeldOperation {
@@ -255,7 +259,7 @@ export class TapeAnswers implements AnswerSource {
   }
 
   #ready(): PendingAnswer[] {
-    return this.#pending.filter((one) => one.isReady((seq) => this.recorded.delivery(seq)))
+    return this.#pending.filter((one) => one.isReady())
   }
 
   #handOut(pending: PendingAnswer): void {

@@ -36,7 +36,9 @@ export class TurnTimers {
     this.#started = []
     return started.map(({ operation, work }) => {
       const recorded = this.#take(operation, turn)
-      const pending = new PendingAnswer(operation, recorded, { ...(work && { work }) })
+      const pending = new PendingAnswer(this.index.recorded, operation, recorded, {
+        ...(work && { work }),
+      })
       if (pending.isTimer) {
         pending.due = this.#now + msOf(operation)
         if (recorded === undefined) this.#unknown.add(pending)
@@ -82,7 +84,7 @@ export class TurnTimers {
 
   #firedLike(operation: Operation): boolean {
     const ms = msOf(operation)
-    return this.index.operations.some(
+    return this.index.recorded.operations.some(
       ({ event, parts }) =>
         event.type === 'timer' &&
         event.kind === kindOf(operation) &&

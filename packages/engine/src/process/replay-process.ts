@@ -50,6 +50,7 @@ export function replayProcess(task: ReplayTask): void {
       ...(end && { end }),
     }
     outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+    holder?.atEnd()
   }
   let end: ReplayReport['end']
   const exitCodeOf = (agents: number): number =>
@@ -74,7 +75,7 @@ export function replayProcess(task: ReplayTask): void {
 }
 
 /** Environment, terminal and zone as they were; secrets stay placeholders. */
-function restoreSurroundings(details: RunDetails): void {
+export function restoreSurroundings(details: RunDetails): void {
   if (details.env) {
     for (const name of Object.keys(process.env))
       if (!(name in details.env)) delete process.env[name]

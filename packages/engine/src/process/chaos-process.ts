@@ -1,0 +1,98 @@
+import { writeFileSync } from 'node:fs'
+import { recordError } from '@retake/tape'
+import type { InitiationEvent, RecordedError } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { isCutShort } from '../answers/is-cut-short.js'
+import { TapeAnswers } from '../answers/tape-answers.js'
+import { natives } from '../natives.js'
+import { openForReplay } from '../open-for-replay.js'
+import { contactCounts, forbidContact } from '../outside-contact.js'
+import type { ChaosReport, ChaosTask } from '../process-task.js'
+import { elapsed } from '../record.js'
+import { adoptProcess, outsideRuns } from '../scope.js'
+import { describe } from '../sessions/divergence.js'
+import { RecordSession } from '../sessions/record-session.js'
+import { onProcessExit } from './process-exit.js'
+import { DIVERGED, restoreSurroundings } from './replay-process.js'
+import { captureSignals } from './signals.js'
+import { stopOnFailure } from './stop-with.js'
+
+/** Captured before the file boundary is patched. */
+const writeReport = writeFileSync
+
+/**
+ * Runs the recorded program from its start with the answers of its tape, in
+ * another order that could have been. What it does is recorded on a tape of its
+ * own, the only file that is written; nothing reaches the outside.
+ */
+export function chaosProcess(task: ChaosTask & { readonly failure?: string }): void {
+  const source = openForReplay(task.source)
+  restoreSurroundings(source.details)
+  forbidContact()
+  const start = natives.performanceNow()
+  const { id, name, order } = task
+  const writer = TapeWriter.create(
+    task.tape,
+    {
+      type: 'run',
+      id,
+      name,
+      startedAt: natives.dateNow(),
+      scope: 'process',
+      node: process.version,
+      flags: source.run.flags,
+    },
+    { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },
+    { now: elapsed() },
+  )
+  stopOnFailure(writer, task.failure)
+  const answers = new TapeAnswers(source, {
+    from: 1,
+    order,
+    secrets: () => session.secrets,
+    onStopped: () => stop(),
+  })
+  const session = new RecordSession(writer, { answers })
+  const report = (exitCode: number): void => {
+    const result: ChaosReport = {
+      exitCode,
+      divergences: answers.divergences,
+      picks: answers.order.picks,
+      swaps: answers.order.swaps,
+      unasked: unaskedOf(answers),
+      cutShort: answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
+        seq: recorded?.event.seq ?? 0,
+        what: describe(operation.action.event),
+      })),
+      contacts: contactCounts(),
+      wallMs: natives.performanceNow() - start,
+    }
+    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+  }
+  const stop = (): void => {
+    session.close()
+    writer.close()
+    report(DIVERGED)
+    // Not process.exit: the agent's exit listeners would go on running past this point.
+    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+  }
+  let error: RecordedError | undefined
+  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  onProcessExit((exitCode) => {
+    session.finish({ exitCode, ...(error && { error }) })
+    report(exitCode)
+  })
+  captureSignals(session)
+  adoptProcess(session)
+}
+
+/** What the recorded run asked for, and this one did not. */
+function unaskedOf({ recorded }: TapeAnswers): ChaosReport['unasked'] {
+  return recorded.operations
+    .filter(({ used, event }) => !used && isAsked(event))
+    .map(({ event }) => ({ seq: event.seq, what: describe(event) }))
+}
+
+const isAsked = (event: InitiationEvent): boolean =>
+  event.type === 'request' ||
+  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
