@@ -21,7 +21,11 @@ const PIPE_FD = 3
 export const probeAgent = (tape: Tape, options: ProbeAgentOptions = {}): Promise<Probe> =>
   Probe.start(() => spawnProbe(tape, options))
 
-function spawnProbe(tape: Tape, { nodeArgs = [], output }: ProbeAgentOptions): ProbeProcess {
+/** The process alone, for those who look after several of them. */
+export function spawnProbe(
+  tape: Tape,
+  { nodeArgs = [], output }: ProbeAgentOptions = {},
+): ProbeProcess {
   const command = replayCommand(tape, { nodeArgs, inspectFd: PIPE_FD })
   const { start } = command
   const { stdout = 'ignore', stderr = 'ignore' } = output ?? {}
@@ -45,6 +49,7 @@ function spawnProbe(tape: Tape, { nodeArgs = [], output }: ProbeAgentOptions): P
   return {
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
+    pid: child.pid,
     libraries: [new URL('.', import.meta.url).href],
     kill: () => void child.kill('SIGKILL'),
   }

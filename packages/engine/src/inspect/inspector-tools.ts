@@ -12,6 +12,11 @@ export interface HeldSession extends Session {
   readonly position: number
 }
 
+/** Lets a debugger that is still attached go: a process that has ended would wait for it. */
+export function closeInspector(): void {
+  if (inspector.url() !== undefined) inspector.close()
+}
+
 /** A frame that waits for another, as V8 prints it behind `at async`. */
 export interface RawAsyncFrame {
   readonly name: string

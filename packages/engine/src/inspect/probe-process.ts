@@ -17,6 +17,8 @@ export interface ProbeProcess {
   /** The controller's end of the pipe whose other end is `InspectTask.fd`. */
   readonly pipe: Duplex
   readonly ended: Promise<ProbeEnd>
+  /** Undefined when it could not be started. */
+  readonly pid?: number | undefined
   /** Starts of script URLs that are no code of the user's, besides the engine, Node and node_modules. */
   readonly libraries?: readonly string[]
   /** Ends it at once. */

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import type { DeliveryEvent, InitiationEvent } from '@retake/tape'
 import type { InspectTask } from '../process-task.js'
 import { outsideRuns } from '../scope.js'
-import { InspectorTools } from './inspector-tools.js'
+import { closeInspector, InspectorTools } from './inspector-tools.js'
 import type { HeldSession } from './inspector-tools.js'
 import { pauseHere } from './pause-here.js'
 import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
@@ -42,6 +42,11 @@ export class ThreadHolder {
     const { seq } = event
     if (seq >= this.#slot(SLOT.wanted) || seq >= this.#slot(SLOT.wantedDelivery))
       this.#hold({ seq, at: 'delivery' }, session)
+  }
+
+  /** The agent has ended. */
+  atEnd(): void {
+    outsideRuns(closeInspector)
   }
 
   #slot(slot: number): number {
