@@ -1,4 +1,5 @@
 import type { Verb } from '../verb.js'
+import { bisect } from './bisect.js'
 import { branches } from './branches.js'
 import { fork } from './fork.js'
 import { rerun } from './rerun.js'
@@ -32,6 +33,7 @@ export const verbs: readonly Verb[] = [
   resume,
   branches,
   verify,
+  bisect,
   doctor,
   exportRun,
 ]

@@ -1,0 +1,91 @@
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import {
+  bisectCutOff,
+  bisectNotBad,
+  bisectNotGood,
+  bisectUntestable,
+  dirtyTree,
+  notAnAncestor,
+  notAProcessRun,
+  outsideRepository,
+  sameCommit,
+} from '../errors.js'
+import { findFirstBad } from './find-first-bad.js'
+import { GitRepository } from './git-repository.js'
+import type { Commit } from './git-repository.js'
+import { tryCommit } from './try-commit.js'
+import type { Trial, Tried } from './try-commit.js'
+
+export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
+  readonly good: string
+  readonly bad: string
+  readonly allowDirty: boolean
+  /** Told before a commit is tried, with the number of steps probably left after it. */
+  readonly onTry: (commit: Commit, stepsLeft: number) => void
+  readonly onTried: (commit: Commit, tried: Tried, stepsLeft: number) => void
+}
+
+export interface Bisected {
+  readonly commit: Commit
+  readonly tried: Tried
+  /** Set when it may also be one of these, which cannot be tested. */
+  readonly doubtful: readonly Commit[]
+  readonly all: readonly Tried[]
+}
+
+/** Finds the first commit at which the program is no longer what the tape says. The checkout is left alone. */
+export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bisected> {
+  const repository = await GitRepository.find(process.cwd())
+  checkTape(tape, repository.top)
+  const good = await repository.resolve(options.good)
+  const bad = await repository.resolve(options.bad)
+  if (good === bad) throw sameCommit(short(good))
+  if (!(await repository.isAncestor(good, bad))) throw notAnAncestor(short(good), short(bad))
+  const changed = options.allowDirty ? [] : await repository.changedFiles()
+  if (changed.length > 0) throw dirtyTree(changed)
+
+  const all: Tried[] = []
+  const attempt = async (hash: string, stepsLeft: number): Promise<Tried> => {
+    const commit = await repository.describe(hash)
+    options.onTry(commit, stepsLeft)
+    const tried = await tryCommit(hash, { ...options, tape, repository })
+    all.push(tried)
+    options.onTried(commit, tried, stepsLeft)
+    return tried
+  }
+  const steps = Math.ceil(Math.log2((await repository.candidates([good], bad)).length))
+  checkEnd('good', await attempt(good, steps + 1))
+  const worst = await attempt(bad, steps)
+  checkEnd('bad', worst)
+  const found = await findFirstBad({ repository, good, bad: worst, tryCommit: attempt })
+  return {
+    commit: await repository.describe(found.bad.commit),
+    tried: found.bad,
+    doubtful: await Promise.all(found.doubtful.map((hash) => repository.describe(hash))),
+    all,
+  }
+}
+
+function checkTape(tape: Tape, top: string): void {
+  const { cwd, entry } = tape.details
+  if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
+    throw notAProcessRun(tape.run.id)
+  if (tape.status === 'truncated') throw bisectCutOff(tape.run.id)
+  if (!isInside(top, cwd)) throw outsideRepository(`in the folder ${cwd}`, top)
+  const agent = path.resolve(cwd, entry)
+  if (!isInside(top, agent)) throw outsideRepository(`the agent is ${agent}`, top)
+}
+
+function isInside(top: string, file: string): boolean {
+  const inside = path.relative(top, file)
+  return inside !== '..' && !inside.startsWith(`..${path.sep}`) && !path.isAbsolute(inside)
+}
+
+function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): void {
+  if (verdict === 'untestable') throw bisectUntestable(which, short(commit), reason)
+  if (which === 'good' && verdict === 'different') throw bisectNotGood(short(commit), reason)
+  if (which === 'bad' && verdict === 'same') throw bisectNotBad(short(commit), reason)
+}
+
+const short = (hash: string): string => hash.slice(0, 10)

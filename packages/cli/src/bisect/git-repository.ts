@@ -1,0 +1,104 @@
+import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors.js'
+import { runCommand } from './run-command.js'
+import type { CommandEnd } from './run-command.js'
+
+export interface Commit {
+  readonly hash: string
+  readonly short: string
+  readonly author: string
+  /** ISO 8601. */
+  readonly authorDate: string
+  readonly subject: string
+  readonly isMerge: boolean
+}
+
+/** The repository that holds a folder. Reads only: worktrees aside, nothing in it is changed. */
+export class GitRepository {
+  private constructor(readonly top: string) {}
+
+  static async find(folder: string): Promise<GitRepository> {
+    const { code, stdout, stderr } = await git(folder, ['rev-parse', '--show-toplevel'])
+    if (code !== 0) throw notARepository(folder, stderr.trim())
+    return new GitRepository(stdout.replace(/\r?\n$/, ''))
+  }
+
+  /** Full hash of the commit that a revision names. */
+  async resolve(revision: string): Promise<string> {
+    const wanted = `${revision}^{commit}`
+    const found = await this.#try('rev-parse', '--verify', '--quiet', '--end-of-options', wanted)
+    if (found.code !== 0) throw unknownRevision(revision, this.top)
+    return found.stdout.trim().split('\n').at(-1) ?? ''
+  }
+
+  async isAncestor(older: string, newer: string): Promise<boolean> {
+    return (await this.#try('merge-base', '--is-ancestor', older, newer)).code === 0
+  }
+
+  /** Tracked files with uncommitted changes. */
+  async changedFiles(): Promise<string[]> {
+    // Without the optional lock git does not even refresh the index.
+    const text = await this.run(
+      '--no-optional-locks',
+      'status',
+      '--porcelain',
+      '--untracked-files=no',
+    )
+    return lines(text).map((line) => line.slice(3))
+  }
+
+  async describe(hash: string): Promise<Commit> {
+    const text = await this.run('show', '-s', '--format=%h%x00%an%x00%aI%x00%s%x00%P', hash)
+    const [short = '', author = '', authorDate = '', subject = '', parents = ''] = text.split('\0')
+    return { hash, short, author, authorDate, subject, isMerge: parents.trim().includes(' ') }
+  }
+
+  /**
+   * Commits that may be the first bad one: `bad` and those before it that come
+   * after a good one. The one that halves them best stands first; git itself
+   * weighs them, by the number of ancestors, so merges are taken into account.
+   */
+  async candidates(good: readonly string[], bad: string): Promise<string[]> {
+    const excluded = good.map((hash) => `^${hash}`)
+    const text = await this.run('rev-list', '--bisect-all', '--ancestry-path', bad, ...excluded)
+    return lines(text).map((line) => line.split(' ')[0] ?? '')
+  }
+
+  async addWorktree(folder: string, hash: string): Promise<void> {
+    await this.run('worktree', 'add', '--quiet', '--force', '--detach', folder, hash)
+  }
+
+  /** Forgets the worktree, also when its folder is already gone. Not `prune`, which would forget others, too. */
+  async removeWorktree(folder: string): Promise<boolean> {
+    return (await this.#try('worktree', 'remove', '--force', '--force', folder)).code === 0
+  }
+
+  async run(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#try(...args)
+    if (code !== 0) throw gitFailed(args.join(' '), stderr.trim())
+    return stdout
+  }
+
+  #try(...args: readonly string[]): Promise<CommandEnd> {
+    return git(this.top, args)
+  }
+}
+
+/** Hooks of the user's do not run, and nothing is fetched from anywhere. */
+async function git(cwd: string, args: readonly string[]): Promise<CommandEnd> {
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    LC_ALL: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_LFS_SKIP_SMUDGE: '1',
+    GIT_NO_LAZY_FETCH: '1',
+  }
+  // Set inside a hook, where they would name one work tree for all.
+  for (const name of ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']) delete env[name]
+  try {
+    return await runCommand('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd, env })
+  } catch (error) {
+    throw gitMissing(error)
+  }
+}
+
+const lines = (text: string): string[] => text.split('\n').filter((line) => line !== '')

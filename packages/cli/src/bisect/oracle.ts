@@ -1,0 +1,86 @@
+import { wrongUsage } from '../errors.js'
+import { runCommand } from './run-command.js'
+
+/** What a replayed program came to. */
+export interface Outcome {
+  readonly commit: string
+  readonly stdout: Buffer
+  /** Missing when the program did not come to its own end. */
+  readonly exitCode?: number
+}
+
+export interface Judgement {
+  readonly verdict: 'same' | 'different' | 'untestable'
+  readonly reason: string
+}
+
+/** Tells good outcomes from bad ones. */
+export type Oracle = (outcome: Outcome, signal: AbortSignal) => Promise<Judgement>
+
+/** `exit:0`, `stdout:/regex/`, or else a shell command that gets the output on stdin. */
+export function parseOracle(text: string): Oracle {
+  if (text.trim() === '')
+    throw wrongUsage('bisect', 'The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
+  if (text.startsWith('exit:')) return exitOracle(text)
+  return text.startsWith('stdout:') ? outputOracle(text) : commandOracle(text)
+}
+
+function exitOracle(text: string): Oracle {
+  const wanted = /^exit:(\d{1,3})$/.exec(text)?.[1]
+  if (wanted === undefined)
+    throw wrongUsage('bisect', `"${text}" names no exit code.`, 'For example: --oracle exit:0.')
+  return async ({ exitCode }) =>
+    judge(
+      exitCode === Number(wanted),
+      exitCode === undefined ? 'it did not come to an end' : `exit code ${exitCode}`,
+    )
+}
+
+function outputOracle(text: string): Oracle {
+  const parts = /^stdout:\/(.+)\/([a-z]*)$/s.exec(text)
+  const pattern = parts && regExp(parts[1] ?? '', parts[2] ?? '')
+  if (!pattern)
+    throw wrongUsage(
+      'bisect',
+      `"${text}" holds no regular expression.`,
+      "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
+    )
+  return async ({ stdout }) => {
+    const matches = stdout.toString().search(pattern) >= 0
+    return judge(matches, `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`)
+  }
+}
+
+/** What `git bisect run` takes for "cannot be tested". */
+const UNTESTABLE = 125
+
+function commandOracle(command: string): Oracle {
+  return async ({ commit, stdout, exitCode }, signal) => {
+    const { code } = await runCommand(command, [], {
+      cwd: process.cwd(),
+      shell: true,
+      input: stdout,
+      signal,
+      env: {
+        ...process.env,
+        RETAKE_COMMIT: commit,
+        ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
+      },
+    })
+    const reason = `${command} ended with exit code ${code}`
+    return code === UNTESTABLE ? { verdict: 'untestable', reason } : judge(code === 0, reason)
+  }
+}
+
+const judge = (passes: boolean, reason: string): Judgement => ({
+  verdict: passes ? 'same' : 'different',
+  reason,
+})
+
+function regExp(source: string, flags: string): RegExp | undefined {
+  try {
+    return new RegExp(source, flags)
+  } catch {
+    return undefined
+  }
+}

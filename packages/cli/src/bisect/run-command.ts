@@ -1,0 +1,56 @@
+import { spawn } from 'node:child_process'
+
+export interface CommandOptions {
+  readonly cwd: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly shell?: boolean
+  readonly input?: Uint8Array
+  /** Ends the command and everything it started. */
+  readonly signal?: AbortSignal
+}
+
+export interface CommandEnd {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** More than this of a command's output is not kept. */
+const OUTPUT_MAX = 16 * 1024 * 1024
+
+/**
+ * Runs a command to its end. It is a process group of its own: a Ctrl-C in the
+ * terminal does not reach it, so that cleaning up is never interrupted.
+ */
+export function runCommand(
+  file: string,
+  args: readonly string[],
+  { cwd, env = process.env, shell = false, input, signal }: CommandOptions,
+): Promise<CommandEnd> {
+  const child = spawn(file, args, { cwd, env, shell, detached: true, stdio: 'pipe' })
+  const kept = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      if (kept[name].length < OUTPUT_MAX) kept[name] += text
+    })
+  }
+  // A command that does not read its input is not a failure.
+  child.stdin.on('error', () => {})
+  child.stdin.end(input)
+  const end = (): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+    } catch {
+      // It is gone.
+    }
+  }
+  if (signal?.aborted) end()
+  signal?.addEventListener('abort', end)
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => {
+      signal?.removeEventListener('abort', end)
+      resolve({ code: code ?? 1, ...kept })
+    })
+  })
+}

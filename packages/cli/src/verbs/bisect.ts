@@ -1,0 +1,107 @@
+import { openTape } from '@retake/tape/node'
+import { bisectLines, triedLine } from '../bisect/bisect-lines.js'
+import { bisectRun } from '../bisect/bisect-run.js'
+import { Interruption } from '../bisect/interruption.js'
+import { parseOracle } from '../bisect/oracle.js'
+import { wrongUsage } from '../errors.js'
+import { FOUND } from '../exit-codes.js'
+import { plural } from '../facts.js'
+import { Progress } from '../progress.js'
+import { RunStore } from '../run-store.js'
+import { painter, widthOf } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { OptionValues, Verb } from '../verb.js'
+
+export const bisect: Verb = {
+  name: 'bisect',
+  summary: 'Find the commit that changed what the program does, by replaying',
+  usage: '<run> --good <rev> [options]',
+  help: `Replays the tape with the code of commits between a good and a bad one and names
+the first that differs. Commits are checked out in temporary folders; your own
+checkout stays as it is. The tape answers everything: no network, no key.
+Commits that do not load or build are passed over, as with \`git bisect skip\`.
+Exit code 3 when the commit was found, 1 when not.
+
+Options:
+  --good <rev>      a commit where the run was as recorded
+  --bad <rev>       a commit where it is not (default: HEAD)
+  --oracle <check>  what counts, instead of an identical replay: exit:0,
+                    stdout:/regex/, or a shell command that gets stdout on stdin
+                    (exit code 0 good, 125 cannot tell, else bad)
+  --run <command>   run before each replay, for example "npm run build"
+  --timeout <s>     longest time for one replay (default: 120)
+  --allow-dirty     the uncommitted changes here do not matter
+  --dir <folder>    where the tapes are (default: .retake/runs)
+  --json            the answer as JSON
+
+Examples:
+  retake bisect last --good v1.2.0
+  retake bisect last --good main~20 --bad main --oracle 'stdout:/refunded/'
+  retake bisect last --good HEAD~8 --run 'npm run build'`,
+  options: {
+    good: { type: 'string' },
+    bad: { type: 'string' },
+    oracle: { type: 'string' },
+    run: { type: 'string' },
+    timeout: { type: 'string' },
+    'allow-dirty': { type: 'boolean' },
+    dir: { type: 'string' },
+  },
+  async run(values, [name, ...rest]) {
+    const good = text(values, 'good')
+    if (name === undefined || rest.length > 0)
+      throw usage('Name one run.', 'For example: retake bisect last --good v1.2.0.')
+    if (good === undefined)
+      throw usage('Name a good commit.', 'Where the run was recorded, for example --good v1.2.0.')
+    const oracle = text(values, 'oracle')
+    const build = text(values, 'run')
+    const timeoutMs = timeoutOf(values)
+    const judge = oracle === undefined ? {} : { oracle: parseOracle(oracle) }
+    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const interruption = new Interruption()
+    let progress: Progress | undefined
+    const paint = painter(process.stderr)
+    try {
+      const bisected = await bisectRun(tape, {
+        good,
+        bad: text(values, 'bad') ?? 'HEAD',
+        allowDirty: flag(values, 'allow-dirty'),
+        ...judge,
+        ...(build !== undefined && { build }),
+        timeoutMs,
+        interruption,
+        onTry: ({ short }, left) => {
+          progress = new Progress(`trying ${short}, then about ${plural(left, 'step')} left`)
+        },
+        onTried: (commit, tried, left) => {
+          progress?.stop()
+          const then = left === 0 ? '' : paint('dim', ` · about ${plural(left, 'step')} left`)
+          process.stderr.write(`${triedLine(commit, tried, paint)}${then}\n`)
+        },
+      })
+      const { commit, doubtful, tried, all } = bisected
+      const found = doubtful.length === 0
+      if (flag(values, 'json')) {
+        const { verdict: _, commit: __, ...difference } = tried
+        const commits = all.map(({ replayed: ___, ...each }) => each)
+        const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
+        console.log(JSON.stringify({ ...answer, see: `git show ${commit.short}` }, undefined, 2))
+      } else {
+        const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+        console.log(bisectLines(tape, bisected, look).join('\n'))
+      }
+      return found ? FOUND : 1
+    } finally {
+      progress?.stop()
+      interruption.stop()
+    }
+  },
+}
+
+const usage = (what: string, why: string): Error => wrongUsage('bisect', what, why)
+
+function timeoutOf(values: OptionValues): number {
+  const seconds = Number(text(values, 'timeout') ?? 120)
+  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400) return seconds * 1000
+  throw usage('--timeout is not a number of seconds.', 'For example: --timeout 300.')
+}
