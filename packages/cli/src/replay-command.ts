@@ -91,7 +91,7 @@ const isNoEnvFile = (flag: string): boolean => !/^--env-file(-if-exists)?=/.test
  * Nodes reach no network. Nodes that cannot allow the inspector under this guard
  * are looked into without it: the engine's own guard stays.
  */
-function permissionFlags(writable: string, isInspected: boolean): string[] {
+export function permissionFlags(writable: string, isInspected: boolean): string[] {
   const known = process.allowedNodeEnvironmentFlags
   if (!known.has('--permission')) return []
   if (isInspected && !known.has('--allow-inspector')) return []
