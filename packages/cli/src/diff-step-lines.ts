@@ -11,21 +11,18 @@ const MOST_FIELDS = 8
 
 /** All that differs in one step. What is only carried along is counted, not repeated. */
 export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
-  const { fields } = diff
-  const news = fields.filter(({ area, carried }) => area !== 'usage' && (look.full || !carried))
-  const carried = fields.filter((field) => field.carried).length
+  const { fields, carried } = diff
+  const news = fields.filter(({ area }) => area !== 'usage')
   const shown = look.full ? news : news.slice(0, MOST_FIELDS)
   const differences = new DifferenceLines(look)
   const hidden = [
-    ...(news.length > shown.length
-      ? [plural(news.length - shown.length, 'more difference')]
-      : []),
-    ...(carried > 0 && !look.full ? [`${carried} carried over from earlier steps`] : []),
+    ...(news.length > shown.length ? [plural(news.length - shown.length, 'more difference')] : []),
+    ...(carried.length > 0 ? [`${plural(carried.length, 'message')} as in earlier steps`] : []),
   ]
   return [
     headLine(diff, look),
     ...shown.flatMap((field) => differences.field(field)),
-    ...(hidden.length > 0 ? [`  ${look.paint('dim', `… ${hidden.join(', ')}`)}`] : []),
+    ...(hidden.length > 0 ? [`  ${look.paint('dim', `… and ${hidden.join(', ')}`)}`] : []),
     ...usageLines(diff, look),
   ]
 }

@@ -121,23 +121,20 @@ export class RunScript implements TapeLike {
     result?: unknown
   }): this {
     const { kind, name, title, args, result } = call
-    const asked = args === undefined ? {} : encodeBody(args)
+    const asked = encoded(args)
+    const told = encoded(result instanceof Uint8Array ? Buffer.from(result) : result)
     const op = this.add(
       {
         type: 'call',
         kind,
         name,
         ...(title !== undefined && { title }),
-        ...('as' in asked && { as: asked.as }),
+        ...(asked !== undefined && { as: asked.as }),
         site: '/agent.ts:2:2',
       },
-      'body' in asked ? asked.body : undefined,
+      asked?.body,
     )
-    const told = result === undefined ? {} : encodeBody(bytesOr(result))
-    this.add(
-      { type: 'result', op, ...('as' in told && { as: told.as }) },
-      'body' in told ? told.body : undefined,
-    )
+    this.add({ type: 'result', op, ...(told !== undefined && { as: told.as }) }, told?.body)
     return this
   }
 
@@ -187,8 +184,8 @@ const callJson = ({ id = 'call_1', name, args }: ChatCall): object => ({
   function: { name, arguments: JSON.stringify(args) },
 })
 
-const bytesOr = (value: unknown): unknown =>
-  value instanceof Uint8Array ? Buffer.from(value) : value
+const encoded = (value: unknown): ReturnType<typeof encodeBody> | undefined =>
+  value === undefined ? undefined : encodeBody(value)
 
 export const user = (content: string): object => ({ role: 'user', content })
 export const says = (content: string): object => ({ role: 'assistant', content })

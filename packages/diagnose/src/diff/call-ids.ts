@@ -2,43 +2,25 @@ import type { Message, MessagePart } from '@retake/tape'
 
 /**
  * Ids of tool calls are new in every run and say nothing but which result
- * belongs to which call. Here they become numbers in order of appearance, so
- * that two runs can be compared.
+ * belongs to which call. Two conversations are compared with their ids numbered
+ * in order of appearance.
  */
-export class CallIds {
-  readonly #names = new Map<string, string>()
-
-  constructor(messages: readonly Message[]) {
-    for (const { parts } of messages) {
-      for (const part of parts) if ('id' in part) this.#add(part.id)
+export const numberIds = (messages: readonly Message[], value: unknown): string => {
+  const names = new Map<string, string>()
+  for (const { parts } of messages) {
+    for (const part of parts) {
+      if (!('id' in part) || part.id === '' || names.has(part.id)) continue
+      names.set(part.id, `call ${names.size + 1}`)
     }
   }
-
-  /** Messages with numbered ids. */
-  number(messages: readonly Message[]): Message[] {
-    return messages.map(({ role, parts }) => ({
-      role,
-      parts: parts.map((part): MessagePart =>
-        'id' in part ? { ...part, id: this.#nameOf(part.id) } : part,
-      ),
-    }))
-  }
-
-  /** JSON text of a value in which every string that is an id is numbered. */
-  stringify(value: unknown): string {
-    if (this.#names.size === 0) return JSON.stringify(value) ?? ''
-    return (
-      JSON.stringify(value, (_key, member: unknown) =>
-        typeof member === 'string' ? this.#nameOf(member) : member,
-      ) ?? ''
-    )
-  }
-
-  #add(id: string): void {
-    if (id !== '' && !this.#names.has(id)) this.#names.set(id, `call ${this.#names.size + 1}`)
-  }
-
-  #nameOf(id: string): string {
-    return this.#names.get(id) ?? id
-  }
+  const replace = (_key: string, member: unknown): unknown =>
+    typeof member === 'string' ? (names.get(member) ?? member) : member
+  return JSON.stringify(value, names.size === 0 ? undefined : replace)
 }
+
+/** Messages for reading, where ids do not matter. */
+export const withoutIds = (messages: readonly Message[]): Message[] =>
+  messages.map(({ role, parts }) => ({
+    role,
+    parts: parts.map((part): MessagePart => ('id' in part ? { ...part, id: '' } : part)),
+  }))

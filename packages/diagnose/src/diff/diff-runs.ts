@@ -13,7 +13,7 @@ import type {
   StepRef,
 } from './run-diff.js'
 import { sharedLabels, sharedPart } from './shared-steps.js'
-import { StepComparer } from './step-diff.js'
+import { StepComparer, type FieldDiffs } from './step-diff.js'
 import { profileOf, sharedProfile, type StepProfile } from './step-profile.js'
 
 /**
@@ -48,6 +48,8 @@ export const diffRuns = (
   }
 }
 
+const NOTHING: FieldDiffs = { fields: [], carried: [] }
+
 const diffSteps = (
   a: readonly StepProfile[],
   b: readonly StepProfile[],
@@ -62,15 +64,14 @@ const diffSteps = (
       pair.b === undefined ? undefined : b[pair.b],
     ]
     if (left !== undefined && right !== undefined) {
-      const fields =
-        left.digest === right.digest
-          ? []
-          : comparer.compare(left.step, right.step).filter(({ area }) => only.has(area))
+      const found = left.digest === right.digest ? NOTHING : comparer.compare(left.step, right.step)
+      const fields = found.fields.filter(({ area }) => only.has(area))
+      const carried = only.has('messages') ? found.carried : []
       const isMoved = pair.moved === true && concerns(left.step, only)
-      if (fields.length === 0 && !isMoved) same++
+      if (fields.length === 0 && carried.length === 0 && !isMoved) same++
       else {
         const change = pair.moved === true ? 'moved' : 'changed'
-        steps.push({ change, a: refOf(left.step), b: refOf(right.step), fields })
+        steps.push({ change, a: refOf(left.step), b: refOf(right.step), fields, carried })
       }
       continue
     }
@@ -79,7 +80,7 @@ const diffSteps = (
     const side = left === undefined ? 'b' : 'a'
     comparer.pass(step, side)
     if (!concerns(step, only)) continue
-    steps.push({ change: side === 'a' ? 'removed' : 'added', [side]: refOf(step), fields: [] })
+    steps.push({ change: side === 'a' ? 'removed' : 'added', [side]: refOf(step), ...NOTHING })
   }
   return { steps, same }
 }
@@ -111,14 +112,14 @@ const firstOf = (
   [outcome]: RunDiff['outcome'],
 ): FirstDivergence | undefined => {
   if (step !== undefined) {
-    const { change, a, b, fields } = step
-    const [field] = fields
+    const { change, a, b, fields, carried } = step
+    const path = fields[0]?.path ?? carried[0]
     return {
       in: 'step',
       change,
       ...(a !== undefined && { a: a.label }),
       ...(b !== undefined && { b: b.label }),
-      ...(field !== undefined && { path: field.path }),
+      ...(path !== undefined && { path }),
     }
   }
   if (line !== undefined) return { in: 'output', line }

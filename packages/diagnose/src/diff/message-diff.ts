@@ -5,85 +5,146 @@ import { align } from './align.js'
 import { lazySketch, type Alignable } from './alignable.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
 
-/** A difference between two conversations, and what tells it from others. */
-export interface MessageDiff extends ValueDiff {
-  /** Equal when the same difference shows again, further on in a conversation. */
-  readonly key: string
+/** What differs between two lists of messages. */
+export interface MessageDiff {
+  readonly news: readonly ValueDiff[]
+  /** Paths of messages whose difference was told before. */
+  readonly carried: readonly string[]
 }
 
 /**
- * Differences between two lists of messages: messages put in or left out, and
- * what differs in those that are two versions of one. Numbers in paths count
- * in the first list, or in the second for what only stands there.
+ * Compares conversations that grow: what differs in one message differs in
+ * every later request too. A difference is told once, and from then on it is
+ * known which messages belong together and which stand on one side only.
  */
-export const diffMessages = (
-  a: readonly Message[],
-  b: readonly Message[],
-  path: string,
-): MessageDiff[] =>
-  align(a.map(alignable), b.map(alignable)).flatMap((pair) => {
-    const [left, right] = [pair.a, pair.b]
-    const at = `${path}[${left ?? right ?? 0}]`
-    if (left === undefined || right === undefined) {
-      const message = left === undefined ? b[right ?? 0] : a[left]
-      return message === undefined ? [] : [oneSided(message, at, left === undefined ? 'b' : 'a')]
+export class ConversationDiffer {
+  /** Pieces of news, by their keys. */
+  readonly #told = new Set<string>()
+  /** Digests of messages of the second run, and those of the first they belong to. */
+  readonly #partners = new Map<number, number>()
+  readonly #alone = { a: new Set<number>(), b: new Set<number>() }
+
+  /** Notes something that was told elsewhere; see `pairKey` and `aloneKey`. */
+  tell(key: string): void {
+    this.#told.add(key)
+  }
+
+  /** Numbers in paths count in the first list, or in the second for what only stands there. */
+  diff(a: readonly Message[], b: readonly Message[], path: string): MessageDiff {
+    const news: ValueDiff[] = []
+    const carried: string[] = []
+    const [left, right] = [a.map(place), b.map(place)]
+    const inB = new Set(right.map(({ digest }) => this.#partners.get(digest) ?? digest))
+    const inA = new Set(left.map(({ digest }) => digest))
+    const isAloneInA = ({ digest }: Placed): boolean =>
+      this.#alone.a.has(digest) && !inB.has(digest)
+    const isAloneInB = ({ digest }: Placed): boolean =>
+      this.#alone.b.has(digest) && !inA.has(this.#partners.get(digest) ?? digest)
+    const at = ({ index }: Placed): string => `${path}[${index}]`
+    carried.push(...left.filter(isAloneInA).map(at), ...right.filter(isAloneInB).map(at))
+    const [ones, others] = [
+      left.filter((each) => !isAloneInA(each)),
+      right.filter((each) => !isAloneInB(each)),
+    ]
+    for (const pair of align(
+      ones,
+      others.map((each) => this.#asPartner(each)),
+    )) {
+      const one = pair.a === undefined ? undefined : ones[pair.a]
+      const other = pair.b === undefined ? undefined : others[pair.b]
+      if (one?.digest === other?.digest) continue
+      const found = one && other ? this.#pair(one, other, at(one)) : this.#single(one, other, path)
+      if (found.length === 0) carried.push(at((one ?? other) as Placed))
+      else news.push(...found)
     }
-    const [one, other] = [a[left], b[right]]
-    return one === undefined || other === undefined ? [] : diffParts(one, other, at)
-  })
+    return { news, carried }
+  }
 
-const oneSided = (message: Message, path: string, side: 'a' | 'b'): MessageDiff => ({
-  path,
-  [side]: message,
-  key: `${side} ${message.parts.map(contentKey).join(' ')}`,
-})
+  #asPartner(placed: Placed): Alignable {
+    const partner = this.#partners.get(placed.digest)
+    return partner === undefined ? placed : { ...placed, digest: partner }
+  }
 
-/** Parts are compared by place: a message has few. */
-const diffParts = (a: Message, b: Message, path: string): MessageDiff[] => {
-  const count = Math.max(a.parts.length, b.parts.length)
-  return Array.from({ length: count }, (_, index) => index).flatMap((index) => {
-    const [left, right] = [a.parts[index], b.parts[index]]
-    const at = count === 1 ? path : `${path}.parts[${index}]`
-    const key = `${keyOf(left)} → ${keyOf(right)}`
-    return diffJson(partJson(left), partJson(right), at).map((diff) => ({ ...diff, key }))
-  })
-}
+  /** What is new in two versions of a message. */
+  #pair(one: Placed, other: Placed, path: string): ValueDiff[] {
+    if (this.#partners.get(other.digest) === one.digest) return []
+    this.#partners.set(other.digest, one.digest)
+    const [a, b] = [one.message.parts, other.message.parts]
+    const count = Math.max(a.length, b.length)
+    const keys = new Set<string>()
+    const news = Array.from({ length: count }, (_, index) => index).flatMap((index) => {
+      const key = pairKey(keyOf(a[index]), keyOf(b[index]))
+      keys.add(key)
+      if (this.#told.has(key)) return []
+      const at = count === 1 ? path : `${path}.parts[${index}]`
+      return diffJson(partJson(a[index]), partJson(b[index]), at)
+    })
+    for (const key of keys) this.#told.add(key)
+    return news
+  }
 
-const keyOf = (part: MessagePart | undefined): string => (part ? contentKey(part) : 'nothing')
-
-/** What a part says, whoever says it: the result of a tool and the message that reports it are the same news. */
-const contentKey = (part: MessagePart): string => {
-  switch (part.type) {
-    case 'text':
-      return newsKey(part.text)
-    case 'tool_result':
-      return newsKey(part.content)
-    case 'tool_call':
-      return newsKey([part.name, part.args])
-    case 'reasoning':
-    case 'image':
-    case 'other':
-      return newsKey(part)
+  /** A message of one side only, unless it was told before. */
+  #single(one: Placed | undefined, other: Placed | undefined, path: string): ValueDiff[] {
+    const side = one === undefined ? 'b' : 'a'
+    const placed = one ?? other
+    if (placed === undefined) return []
+    this.#alone[side].add(placed.digest)
+    const key = aloneKey(side, placed.message.parts.map(keyOf))
+    if (this.#told.has(key)) return []
+    this.#told.add(key)
+    return [{ path: `${path}[${placed.index}]`, [side]: placed.message }]
   }
 }
 
+interface Placed extends Alignable {
+  readonly index: number
+  readonly message: Message
+}
+
+const place = (message: Message, index: number): Placed => {
+  const text = JSON.stringify(message.parts)
+  return {
+    index,
+    message,
+    digest: hashText(message.role + text),
+    family: message.role,
+    sketch: lazySketch(() => text),
+  }
+}
+
+/** Name of the news that one content became another. */
+export const pairKey = (a: string, b: string): string => `${a} → ${b}`
+
+/** Name of the news that something is there on one side only. */
+export const aloneKey = (side: 'a' | 'b', contents: readonly string[]): string =>
+  `${side} ${contents.join(' ')}`
+
 /** A short name for some content; JSON text and the value it stands for have the same. */
-export const newsKey = (content: unknown): string => {
+export const contentKey = (content: unknown): string => {
   const value = typeof content === 'string' ? (parsedText(content) ?? content) : asJson(content)
   return hashText(JSON.stringify(value) ?? '').toString(36)
+}
+
+/** By what a part says, whoever says it: the result of a tool and the message that reports it are the same news. */
+const keyOf = (part: MessagePart | undefined): string => {
+  switch (part?.type) {
+    case undefined:
+      return 'nothing'
+    case 'text':
+      return contentKey(part.text)
+    case 'tool_result':
+      return contentKey(part.content)
+    case 'tool_call':
+      return contentKey([part.name, part.args])
+    case 'reasoning':
+    case 'image':
+    case 'other':
+      return contentKey(part)
+  }
 }
 
 const partJson = (part: MessagePart | undefined): unknown => {
   if (part === undefined) return undefined
   const { type, ...rest } = part
-  return type === 'other' || type === 'image' ? { type, ...rest } : rest
-}
-
-const alignable = (message: Message): Alignable => {
-  const text = JSON.stringify(message.parts)
-  return {
-    digest: hashText(message.role + text),
-    family: message.role,
-    sketch: lazySketch(() => text),
-  }
+  return type === 'other' || type === 'image' ? part : rest
 }

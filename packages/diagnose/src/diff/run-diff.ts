@@ -21,6 +21,8 @@ export interface StepDiff {
   readonly a?: StepRef
   readonly b?: StepRef
   readonly fields: readonly FieldDiff[]
+  /** Paths of messages that differ as an earlier step has told, and are only carried along. */
+  readonly carried: readonly string[]
 }
 
 /** The first thing that is not the same. */

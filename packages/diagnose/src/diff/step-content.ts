@@ -1,7 +1,7 @@
 import type { CallDetail, Exchange, Message, Step } from '@retake/tape'
 import { hashBytes } from '../hash.js'
 import { asJson, isRecord, utf8 } from '../json-value.js'
-import { CallIds } from './call-ids.js'
+import { numberIds, withoutIds } from './call-ids.js'
 import type { DiffArea } from './diff-area.js'
 
 /** One named value of a step. */
@@ -46,7 +46,6 @@ export const contentOf = (step: Step): StepContent => {
 const CONVERSATION = new Set(['messages', 'input', 'system', 'instructions', 'contents'])
 
 const modelContent = (step: Step, exchange: Exchange): StepContent => {
-  const ids = new CallIds([...exchange.messages, ...exchange.answer])
   const body = isRecord(exchange.request.json) ? Object.entries(exchange.request.json) : []
   const isSaid = ([key]: [string, unknown]): boolean => CONVERSATION.has(key)
   const { usage } = exchange
@@ -57,9 +56,9 @@ const modelContent = (step: Step, exchange: Exchange): StepContent => {
       // What is no JSON object is compared as a whole.
       ...(body.length === 0 ? [section('requests', 'request', bodyValue(exchange.request))] : []),
     ],
-    messages: ids.number(exchange.messages),
-    conversation: ids.stringify(Object.fromEntries(body.filter(isSaid))),
-    answer: ids.number(exchange.answer).map(({ role, parts }) => ({
+    messages: withoutIds(exchange.messages),
+    conversation: numberIds(exchange.messages, Object.fromEntries(body.filter(isSaid))),
+    answer: withoutIds(exchange.answer).map(({ role, parts }) => ({
       role,
       parts: parts.filter(({ type }) => type !== 'tool_call'),
     })),

@@ -1,89 +1,92 @@
 import type { Step } from '@retake/tape'
 import type { DiffArea } from './diff-area.js'
 import { diffJson, type ValueDiff } from './json-diff.js'
-import { diffMessages, newsKey, type MessageDiff } from './message-diff.js'
+import { aloneKey, contentKey, ConversationDiffer, pairKey } from './message-diff.js'
 import { contentOf, type Section, type StepContent } from './step-content.js'
 
 /** One difference between two versions of a step. */
 export interface FieldDiff extends ValueDiff {
   readonly area: DiffArea
-  /** The same difference stood in an earlier step and is only carried along in the conversation. */
-  readonly carried?: boolean
+}
+
+export interface FieldDiffs {
+  readonly fields: readonly FieldDiff[]
+  /** Paths of messages whose difference an earlier step has told. */
+  readonly carried: readonly string[]
 }
 
 /**
- * Compares steps in order and remembers what it has reported: a changed tool
+ * Compares steps in order and remembers what it has told: a changed tool
  * result stands in every later request, and should be read only once.
  */
 export class StepComparer {
-  readonly #reported = new Set<string>()
+  readonly #conversations = new ConversationDiffer()
 
-  compare(a: Step, b: Step): FieldDiff[] {
+  compare(a: Step, b: Step): FieldDiffs {
     const [left, right] = [contentOf(a), contentOf(b)]
+    const messages = this.#conversations.diff(left.messages, right.messages, 'messages')
+    const answer = this.#conversations.diff(left.answer, right.answer, 'answer')
+    const isSame = messages.news.length === 0 && messages.carried.length === 0
     const fields = [
       ...diffSections(left.before, right.before),
-      ...this.#conversation(left, right),
-      ...this.#messages(left.answer, right.answer, 'answer'),
+      ...inMessages(messages.news),
+      ...(isSame ? diffConversations(left, right) : []),
+      ...inMessages(answer.news),
       ...diffSections(left.after, right.after),
     ]
-    this.#rememberResults(left.after, right.after)
-    return fields
+    this.#tellResults(left.after, right.after)
+    return { fields, carried: [...messages.carried, ...answer.carried] }
   }
 
   /** A step on one side only: what it brings into the conversation is known from here on. */
   pass(step: Step, side: 'a' | 'b'): void {
     const { answer, after } = contentOf(step)
     for (const part of answer.flatMap(({ parts }) => parts)) {
-      if (part.type === 'text') this.#reported.add(`${side} ${newsKey(part.text)}`)
+      if (part.type === 'text') this.#conversations.tell(aloneKey(side, [contentKey(part.text)]))
     }
-    for (const { path, value } of after) {
-      if (path === 'result') this.#reported.add(`${side} ${newsKey(value)}`)
-    }
+    const result = valueOf(after, 'result')
+    if (result !== undefined) this.#conversations.tell(aloneKey(side, [contentKey(result)]))
     // The message that asks for tools holds nothing but its calls.
     const calls = callKeys(after)
-    if (calls.length > 0) this.#reported.add(`${side} ${calls.join(' ')}`)
+    if (calls.length > 0) this.#conversations.tell(aloneKey(side, calls))
   }
 
-  #conversation(a: StepContent, b: StepContent): FieldDiff[] {
-    const messages = this.#messages(a.messages, b.messages, 'messages')
-    if (messages.length > 0 || a.conversation === b.conversation) return messages
-    const [left, right] = [a, b].map(
-      ({ conversation }) => JSON.parse(conversation || '{}') as unknown,
-    )
-    return diffJson(left, right).map((diff) => ({ ...diff, area: 'messages' }))
-  }
-
-  #messages(a: StepContent['messages'], b: StepContent['messages'], path: string): FieldDiff[] {
-    const diffs = diffMessages(a, b, path)
-    // Looked up first and noted after: one part can differ in several places.
-    const fields = diffs.map((diff) => this.#field(diff))
-    for (const { key } of diffs) this.#reported.add(key)
-    return fields
-  }
-
-  #field({ key, ...diff }: MessageDiff): FieldDiff {
-    return { ...diff, area: 'messages', ...(this.#reported.has(key) && { carried: true }) }
-  }
-
-  #rememberResults(a: readonly Section[], b: readonly Section[]): void {
-    const find = (sections: readonly Section[]): unknown =>
-      sections.find(({ path }) => path === 'result')?.value
-    this.#reported.add(`${newsKey(find(a))} → ${newsKey(find(b))}`)
-    const [left, right] = [callKeys(a), callKeys(b)]
-    for (const [index, key] of left.entries()) this.#reported.add(`${key} → ${right[index]}`)
+  #tellResults(a: readonly Section[], b: readonly Section[]): void {
+    const [left, right] = [a, b].map((side) => contentKey(valueOf(side, 'result')))
+    this.#conversations.tell(pairKey(left ?? '', right ?? ''))
+    const others = callKeys(b)
+    for (const [index, key] of callKeys(a).entries()) {
+      this.#conversations.tell(pairKey(key, others[index] ?? 'nothing'))
+    }
   }
 }
 
+/** Where two conversations that read the same were sent in different form. */
+const diffConversations = (a: StepContent, b: StepContent): FieldDiff[] => {
+  if (a.conversation === b.conversation) return []
+  const [left, right] = [a, b].map(
+    ({ conversation }) => JSON.parse(conversation || '{}') as unknown,
+  )
+  return inMessages(diffJson(left, right))
+}
+
+const inMessages = (diffs: readonly ValueDiff[]): FieldDiff[] =>
+  diffs.map((diff) => ({ ...diff, area: 'messages' }))
+
+const valueOf = (sections: readonly Section[], wanted: string): unknown =>
+  sections.find(({ path }) => path === wanted)?.value
+
 const callKeys = (sections: readonly Section[]): string[] => {
-  const calls = sections.find(({ path }) => path === 'toolCalls')?.value
+  const calls = valueOf(sections, 'toolCalls')
   if (!Array.isArray(calls)) return []
-  return (calls as { name: string; args: unknown }[]).map(({ name, args }) => newsKey([name, args]))
+  return (calls as { name: string; args: unknown }[]).map(({ name, args }) =>
+    contentKey([name, args]),
+  )
 }
 
 const diffSections = (a: readonly Section[], b: readonly Section[]): FieldDiff[] => {
   const paths = new Map([...a, ...b].map(({ path, area }) => [path, area]))
-  return [...paths].flatMap(([path, area]) => {
-    const [left, right] = [a, b].map((side) => side.find((each) => each.path === path)?.value)
-    return diffJson(left, right, path).map((diff) => ({ ...diff, area }))
-  })
+  return [...paths].flatMap(([path, area]) =>
+    diffJson(valueOf(a, path), valueOf(b, path), path).map((diff) => ({ ...diff, area })),
+  )
 }
