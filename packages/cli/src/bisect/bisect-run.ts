@@ -11,6 +11,7 @@ import {
   outsideRepository,
   sameCommit,
 } from '../errors.js'
+import { viewRun } from '../view-run.js'
 import { findFirstBad } from './find-first-bad.js'
 import { GitRepository } from './git-repository.js'
 import type { Commit } from './git-repository.js'
@@ -71,7 +72,8 @@ function checkTape(tape: Tape, top: string): void {
   const { cwd, entry } = tape.details
   if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
     throw notAProcessRun(tape.run.id)
-  if (tape.status === 'truncated') throw bisectCutOff(tape.run.id)
+  if (tape.status === 'truncated' || viewRun(tape).exit?.signal !== undefined)
+    throw bisectCutOff(tape.run.id)
   if (!isInside(top, cwd)) throw outsideRepository(`in the folder ${cwd}`, top)
   const agent = path.resolve(cwd, entry)
   if (!isInside(top, agent)) throw outsideRepository(`the agent is ${agent}`, top)
