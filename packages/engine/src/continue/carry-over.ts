@@ -8,6 +8,10 @@ import type { NewDelivery, Operation } from '../sessions/session.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
 import { lostAnswer, skippedAnswer } from './given-up-answer.js'
 import { changesFiles, findInDoubt } from './in-doubt.js'
+import { RepeatedAnswer } from './repeated-answer.js'
+import type { SeenPart } from './repeated-answer.js'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 interface Part {
   readonly event: NewDelivery
@@ -44,7 +48,7 @@ export class CarryOver {
       hand(answers.parts.map(({ event, body }) => ({ event, body: Buffer.from(body, 'base64') })))
     else if (again?.op === id)
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
-    else if (action.event.type === 'timer') action.start(operation)
+    else if (action.event.type === 'timer' || action.lasting === true) action.start(operation)
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
     else {
       const rest = this.#restOf(operation, at)
@@ -92,18 +96,28 @@ export class CarryOver {
     const what = describe(this.tape.event(doubt.seq))
     const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
     if (decision === 'fail') throw errors.stepInDoubt(what)
-    const settle = (made: SettledDoubt['decision']): void =>
-      void this.settled.push({ seq: doubt.seq, what, decision: made })
-    if (doubt.partial) {
-      settle('lost')
-      hand(lostAnswer(event))
-    } else if (decision === 'retry') {
-      settle('retried')
-      operation.action.start(operation)
-    } else {
-      settle('skipped')
-      hand(skippedAnswer(event))
+    const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
+    this.settled.push(settled)
+    if (decision === 'retry') {
+      const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []
+      const onLost = (): void => void (settled.decision = 'lost')
+      operation.action.start(
+        seen.length === 0 ? operation : new RepeatedAnswer(operation, seen, onLost),
+      )
+      return
     }
+    settled.decision = doubt.partial ? 'lost' : 'skipped'
+    hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
+  }
+
+  /** What the agent got of an answer before the run was killed. */
+  #seenOf(operation: Operation, from: number): SeenPart[] {
+    const parts: SeenPart[] = []
+    for (const event of this.tape.events(from)) {
+      if (isDelivery(event) && event.op === operation.id)
+        parts.push({ event, body: this.tape.body(event.seq) })
+    }
+    return parts
   }
 }
 

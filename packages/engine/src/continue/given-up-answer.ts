@@ -36,9 +36,13 @@ function connectionLost(event: Initiation): Error {
     errno: -104,
     syscall: 'read',
   })
-  return event.type === 'request' && event.seam === 'fetch'
-    ? new TypeError('terminated', { cause: reset })
-    : reset
+  const error =
+    event.type === 'request' && event.seam === 'fetch'
+      ? new TypeError('terminated', { cause: reset })
+      : reset
+  // Our own frames mean nothing to the agent.
+  for (const each of [reset, error]) each.stack = `${each.name}: ${each.message}`
+  return error
 }
 
 /** A conflict, because clients do not take it for a passing failure; theirs say so by header. */

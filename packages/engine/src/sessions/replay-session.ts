@@ -370,10 +370,10 @@ export class ReplaySession implements Session {
   }
 
   #schedule(): void {
-    if (this.#gate.requested || this.#log.stopped || this.closed) return
+    if (this.#log.stopped || this.closed) return
     const event = this.#cursor.peek()
     if (event === undefined && this.options.leave !== undefined) this.#leaveSoon()
-    if (event === undefined || !isDelivery(event)) return
+    if (event === undefined || !isDelivery(event) || this.#gate.requested) return
     const isPaced = this.options.pace === 'recorded'
     this.#gate.request(isPaced ? event.at - (natives.performanceNow() - this.#startedAt) : 0)
   }

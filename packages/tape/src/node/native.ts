@@ -21,6 +21,7 @@ export const {
   readSync,
   renameSync,
   rmSync,
+  unlinkSync,
   writeSync,
   writevSync,
 } = fs

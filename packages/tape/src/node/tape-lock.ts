@@ -1,5 +1,5 @@
 import { tapeInUse, tapeWriteFailed } from '../errors.js'
-import { closeSync, linkSync, openSync, readFileSync, rmSync, writeSync } from './native.js'
+import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from './native.js'
 
 /**
  * Keeps a second writer away from a tape: a file beside it that names the
@@ -20,13 +20,13 @@ export class TapeLock {
       if (claim(path)) return new TapeLock(path)
       const owner = readOwner(path)
       if (owner !== undefined && isAlive(owner)) throw tapeInUse(tape, owner.pid)
-      rmSync(path, { force: true })
+      remove(path)
     }
     throw tapeInUse(tape, readOwner(path)?.pid ?? 0)
   }
 
   release(): void {
-    rmSync(this.#path, { force: true })
+    remove(this.#path)
   }
 }
 
@@ -55,11 +55,20 @@ function claim(path: string): boolean {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
     throw tapeWriteFailed(path, error)
   } finally {
-    rmSync(own, { force: true })
+    remove(own)
   }
 }
 
 let counter = 0
+
+/** Not `rmSync`: it calls functions that a recorder has patched. */
+function remove(path: string): void {
+  try {
+    unlinkSync(path)
+  } catch {
+    // It is gone, or will be taken over when this process is.
+  }
+}
 
 function readOwner(path: string): Owner | undefined {
   try {
@@ -78,11 +87,12 @@ function isAlive({ pid, started }: Owner): boolean {
   return started === startOf(pid)
 }
 
-/** Empty where the system does not tell. */
+/** When a process started; empty where the system does not tell. One that nobody has buried yet counts as gone. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? ''
+    const [, state, ...fields] = stat.slice(stat.lastIndexOf(')')).split(' ')
+    return state === 'Z' || state === 'X' ? 'gone' : (fields[18] ?? '')
   } catch {
     return ''
   }

@@ -1,0 +1,261 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { isDelivery } from '../../packages/tape/src/index.js'
+import { openTape, TapeWriter } from '../../packages/tape/src/node/index.js'
+import { startEffectProvider } from '../support/effect-provider.mjs'
+import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+
+const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
+
+let provider: Awaited<ReturnType<typeof startEffectProvider>>
+let workspace: Workspace
+/** A whole run of the agent, to be cut. */
+let whole: string
+let wanted: string
+let cuts = 0
+
+const AGENT = 'resume/steps.mjs'
+
+beforeAll(async () => {
+  provider = await startEffectProvider()
+  workspace = await makeWorkspace()
+  const recorded = await workspace.retake(['record', agentPath(AGENT)], {
+    env: { AGENT_BASE_URL: provider.url },
+  })
+  wanted = recorded.stdout
+  const folder = join(workspace.folder, '.retake/runs')
+  whole = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tape'))))
+}, 60_000)
+afterAll(async () => {
+  await provider.close()
+  await workspace.remove()
+})
+beforeEach(() => provider.counts.clear())
+
+/** The tape, and the log that the agent keeps, as a kill after `count` events would have left them. */
+function cutAfter(count: number): string {
+  const source = openTape(whole)
+  restoreLog(count)
+  const folder = join(workspace.folder, `cut-${cuts++}`)
+  mkdirSync(folder)
+  const path = join(folder, `${source.run.id}.tape`)
+  const { type, format: _, seq: _s, at: _a, ...run } = source.run
+  const times = [...source.events(0, count)].map(({ at }) => at)
+  let next = 0
+  const writer = TapeWriter.create(path, { type, ...run }, source.details, {
+    now: () => times[next++] ?? 0,
+  })
+  for (const event of source.events(1, count)) {
+    const { seq, at: _at, ...rest } = event
+    writer.append(rest, source.body(seq))
+  }
+  writer.close()
+  return path
+}
+
+function restoreLog(count: number): void {
+  const tape = openTape(whole)
+  const lines = [...tape.events(0, count)].flatMap((event) =>
+    event.type === 'call' && event.name === 'fs.appendFileSync'
+      ? [Buffer.from(tape.body(event.seq)).toString()]
+      : [],
+  )
+  writeFileSync(join(workspace.folder, 'log.txt'), lines.join(''))
+}
+
+/** Number of events up to and including the first that fits. */
+function upTo(fits: (event: ReturnType<ReturnType<typeof openTape>['event']>) => boolean): number {
+  for (const event of openTape(whole).events()) if (fits(event)) return event.seq + 1
+  throw new Error('no such event')
+}
+
+const firstTool = (): number => upTo((event) => event.type === 'call' && event.kind === 'tool')
+const tools = (): string[] =>
+  [...provider.counts.keys()].filter((key) => key.startsWith('/effect tool'))
+
+describe('a step in doubt', () => {
+  test('stops a resume that was not told what to do, before anything runs', async () => {
+    const tape = cutAfter(firstTool())
+    const before = readFileSync(tape)
+    const resumed = await workspace.retake(['resume', tape])
+    expect(resumed.code).toBe(1)
+    expect(resumed.stdout).toBe('')
+    expect(resumed.stderr).toContain('STEP_IN_DOUBT')
+    expect(resumed.stderr).toContain('charge({"id":"r1"})')
+    expect(resumed.stderr).toContain('--in-doubt retry')
+    expect(provider.counts.size).toBe(0)
+    expect(readFileSync(tape).equals(before)).toBe(true)
+  })
+
+  test('is made again with retry, and said so', async () => {
+    const tape = cutAfter(firstTool())
+    const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'retry'])
+    expect(resumed.stderr).toMatch(/in doubt step \d+ tool call charge: retried/)
+    expect(resumed.stdout).toBe(wanted)
+    expect(resumed.code).toBe(0)
+    expect(tools()).toHaveLength(4)
+    expect((await workspace.retake(['verify', tape])).code).toBe(0)
+  })
+
+  test('is not made with skip: the agent gets an error it can handle', async () => {
+    const tape = cutAfter(firstTool())
+    const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
+    expect(resumed.stderr).toContain('STEP_SKIPPED')
+    expect(resumed.stderr).toMatch(/in doubt step \d+ tool call charge: skipped/)
+    expect(resumed.code).toBe(1)
+    expect(tools()).toHaveLength(0)
+    const replayed = await workspace.retake(['replay', tape])
+    expect(replayed.stdout).toBe(resumed.stdout)
+    expect(replayed.stderr).toContain('identical')
+  })
+
+  test('of a model is skipped with an answer that its SDK does not ask for again', async () => {
+    const tape = cutAfter(upTo((event) => event.type === 'request'))
+    const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
+    expect(resumed.stderr).toContain('409')
+    expect(provider.counts.size).toBe(0)
+  })
+})
+
+describe('a run cut off', () => {
+  test('at every twentieth event is resumed to the same end', { timeout: 120_000 }, async () => {
+    const { count } = openTape(whole)
+    for (let events = 2; events < count - 2; events += 20) {
+      provider.counts.clear()
+      const tape = cutAfter(events)
+      const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'retry'])
+      expect(resumed.stdout, `${events}: ${resumed.stderr}`).toBe(wanted)
+      expect(resumed.code).toBe(0)
+    }
+  })
+
+  test('in the middle of a record loses only that record', async () => {
+    const tape = cutAfter(60)
+    const bytes = readFileSync(tape)
+    writeFileSync(tape, bytes.subarray(0, bytes.length - 7))
+    const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'retry'])
+    expect(resumed.stdout).toBe(wanted)
+    expect((await workspace.retake(['replay', tape])).stdout).toBe(wanted)
+  })
+
+  test('is refused when the program is another one by now, and left as it was', async () => {
+    const agent = join(workspace.folder, 'changing.mjs')
+    writeFileSync(
+      agent,
+      `console.log('one'); await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'x' }); console.log('two')`,
+    )
+    await workspace.retake(['record', '--dir', 'changing', agent], {
+      env: { AGENT_BASE_URL: provider.url },
+    })
+    const folder = join(workspace.folder, 'changing')
+    const tape = join(folder, String(readdirSync(folder)[0]))
+    const sealed = openTape(tape)
+    const end = [...sealed.events()].findLast(isDelivery)?.seq ?? 0
+    const backup = whole
+    whole = tape
+    const cut = cutAfter(end)
+    whole = backup
+    writeFileSync(agent, `console.log('uno'); console.log('due')`)
+    const before = readFileSync(cut)
+    const resumed = await workspace.retake(['resume', cut, '--in-doubt', 'retry'])
+    expect(resumed.code).toBe(3)
+    expect(resumed.stderr).toContain('diverged at event')
+    expect(readFileSync(cut).equals(before)).toBe(true)
+  })
+})
+
+test('a second resume at the same time is refused', async () => {
+  const slow = join(workspace.folder, 'slow.mjs')
+  writeFileSync(
+    slow,
+    `console.log('up'); await new Promise((r) => setTimeout(r, 1500)); console.log('done')`,
+  )
+  const recording = spawn(process.execPath, [cli, 'record', '--dir', 'slow', slow], {
+    cwd: workspace.folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  })
+  await new Promise((resolve) => recording.stdout.once('data', resolve))
+  process.kill(-Number(recording.pid), 'SIGKILL')
+  await new Promise((resolve) => recording.on('exit', resolve))
+  const folder = join(workspace.folder, 'slow')
+  const tape = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tape'))))
+  const [first, second] = await Promise.all([
+    workspace.retake(['resume', tape]),
+    new Promise((resolve) => setTimeout(resolve, 700)).then(() =>
+      workspace.retake(['resume', tape]),
+    ),
+  ])
+  expect(second.code).toBe(1)
+  expect(second.stderr).toContain('TAPE_IN_USE')
+  expect(first.stderr).toContain('resumed')
+  expect(first.stdout).toBe('up\ndone\n')
+  expect((await workspace.retake(['replay', tape])).stdout).toBe('up\ndone\n')
+})
+
+describe('a run that ended with an error', () => {
+  const agent = (): string => join(workspace.folder, 'failing.mjs')
+  const source = `
+    const url = process.env.AGENT_BASE_URL
+    for (let step = 1; step <= 10; step++) {
+      const response = await fetch(url + '/effect', { method: 'POST', body: 'step ' + step })
+      if (!response.ok) throw new Error('step ' + step + ' failed with ' + response.status)
+      console.log(step, (await response.json()).seen)
+    }`
+
+  test('at step 9 of 10 goes on there as a branch; its tape stays as it is', async () => {
+    writeFileSync(agent(), source)
+    provider.failNext('step 9')
+    const failed = await workspace.retake(['record', '--dir', 'failing', agent()], {
+      env: { AGENT_BASE_URL: provider.url },
+    })
+    expect(failed.code).toBe(1)
+    const folder = join(workspace.folder, 'failing')
+    const [name] = readdirSync(folder)
+    const tape = join(folder, String(name))
+    const before = readFileSync(tape)
+    provider.counts.clear()
+    const resumed = await workspace.retake(['resume', tape])
+    expect(resumed.code).toBe(0)
+    expect(resumed.stdout.trim().split('\n')).toHaveLength(10)
+    expect([...provider.counts.keys()]).toEqual(['/effect step 9', '/effect step 10'])
+    expect(readFileSync(tape).equals(before)).toBe(true)
+    expect(resumed.stderr).toMatch(/resumed .* from .* at step 9/)
+    expect((await workspace.retake(['replay', 'last', '--dir', folder])).stdout).toBe(
+      resumed.stdout,
+    )
+  })
+
+  test('that came to its end has nothing to resume', async () => {
+    const copy = join(workspace.folder, 'whole')
+    mkdirSync(copy)
+    copyFileSync(whole, join(copy, 'run.tape'))
+    const resumed = await workspace.retake(['resume', join(copy, 'run.tape')])
+    expect(resumed.code).toBe(1)
+    expect(resumed.stderr).toContain('RUN_COMPLETE')
+  })
+
+  test('by an exception of its own goes on when the code was mended', async () => {
+    const own = join(workspace.folder, 'own.mjs')
+    const broken = `
+      const seen = (await (await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'a' })).json()).seen
+      console.log(seen)
+      if (true) throw new Error('a mistake')
+      console.log((await (await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'b' })).json()).seen)`
+    writeFileSync(own, broken)
+    const env = { AGENT_BASE_URL: provider.url }
+    expect((await workspace.retake(['record', '--dir', 'own', own], { env })).code).toBe(1)
+    provider.counts.clear()
+    const same = await workspace.retake(['resume', 'last', '--dir', 'own'])
+    expect(same.stderr).toContain('a mistake')
+    expect(same.code).toBe(1)
+    expect(provider.counts.size).toBe(0)
+    writeFileSync(own, broken.replace('if (true)', 'if (false)'))
+    const resumed = await workspace.retake(['resume', 'last', '--dir', 'own'])
+    expect(resumed.code).toBe(0)
+    expect([...provider.counts.keys()]).toEqual(['/effect b'])
+  })
+})
