@@ -103,7 +103,7 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
     if (json) console.log(JSON.stringify({ hit, step, seq, location, ...evaluation }))
     else {
       const shown = evaluation.ok ? evaluation.value.text : paint('red', evaluation.message)
-      const when = step === undefined ? 'before step 1' : `step ${step}`
+      const when = step === undefined ? `event ${seq}` : `step ${step}`
       console.log(`${paint('dim', `${hit} · ${when}`)}  ${printable(shown)}`)
     }
   }

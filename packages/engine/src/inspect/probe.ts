@@ -68,7 +68,7 @@ export class Probe {
     if (held.at === 'initiation') return this.#stopped(held.seq, paused, true)
     const turns =
       held.at === 'start'
-        ? []
+        ? [held.seq]
         : await this.#thread.callTool<number[]>('relatedTurns', { value: held.seq })
     await this.#thread.breakpoints.arm()
     return this.#runToUserCode(held, turns)
@@ -119,6 +119,7 @@ export class Probe {
    */
   async openInspector(port: number): Promise<string> {
     if (this.place.kind === 'ended') throw misused('has ended')
+    await this.#thread.want({ wanted: NEVER, wantedDelivery: NEVER })
     await this.#thread.attach()
     await this.#thread.breakpoints.disarm()
     return this.#thread.callTool<string>('openInspector', { value: port })
@@ -152,7 +153,9 @@ export class Probe {
       const isAnothers = !isRelated && next !== undefined
       if (isAnothers)
         await this.#thread.link.post('Debugger.setBreakpointsActive', { active: false })
-      await this.#thread.want({ wantedDelivery: isAnothers ? next : next ? turn + 1 : NEVER })
+      await this.#thread.want({
+        wantedDelivery: isAnothers ? next : isRelated ? turn + 1 : NEVER,
+      })
       this.#place = undefined
       this.#thread.resume()
       const halt = await this.#thread.next()
