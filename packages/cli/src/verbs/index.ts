@@ -1,6 +1,7 @@
 import type { Verb } from '../verb.js'
 import { bisect } from './bisect.js'
 import { branches } from './branches.js'
+import { chaos } from './chaos.js'
 import { fork } from './fork.js'
 import { rerun } from './rerun.js'
 import { resume } from './resume.js'
@@ -32,6 +33,7 @@ export const verbs: readonly Verb[] = [
   rerun,
   resume,
   branches,
+  chaos,
   verify,
   bisect,
   doctor,

@@ -8,12 +8,13 @@ type Queues = Map<string, unknown[]>
  * time between one delivery and the next. When deliveries come in another order,
  * each lane so keeps its own ids and times.
  *
- * A turn that asks for more than it did then goes on with what earlier turns left
- * over: what follows a join is done in the turn of whichever lane comes last.
+ * A turn that asks for more than it did then goes on with what other turns left
+ * over, the one that was last in the recording first: what follows a join is done
+ * in the turn of whichever lane comes last.
  */
 export class TurnDraws {
   readonly #byTurn = new Map<number, Queues>()
-  /** Turns that are over and have not drawn all they had, oldest first, by kind. */
+  /** Turns that are over and have not drawn all they had, in recorded order, by kind. */
   readonly #leftOver = new Map<string, number[]>()
   readonly #last = new Map<string, unknown>()
   #turn: number
@@ -62,9 +63,9 @@ export class TurnDraws {
   #takeLeftOver(kind: string, native: () => unknown): unknown {
     const turns = this.#leftOver.get(kind) ?? []
     while (turns.length > 0) {
-      const queue = this.#byTurn.get(turns[0] as number)?.get(kind)
+      const queue = this.#byTurn.get(turns.at(-1) as number)?.get(kind)
       if (queue !== undefined && queue.length > 0) return queue.shift()
-      turns.shift()
+      turns.pop()
     }
     this.#made += 1
     const random = seededRandom(`${this.seed} ${this.#turn} ${this.#made}`)
