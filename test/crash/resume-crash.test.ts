@@ -29,7 +29,7 @@ beforeAll(async () => {
   provider = await startEffectProvider()
   workspace = await makeWorkspace()
   const whole = await workspace.retake(['record', agent], { env: { AGENT_BASE_URL: provider.url } })
-  expect(whole.stderr).toContain('recorded')
+  if (whole.code !== 0) throw new Error(`nothing was recorded: ${whole.stderr}`)
   wanted = whole.stdout
   requests = provider.counts.size
 }, 60_000)
@@ -68,7 +68,10 @@ function acknowledged(tape: string): string[] {
     if (step.state !== 'done') return []
     const request = step.exchange()?.request
     if (request) return [`${new URL(request.url).pathname} ${request.text}`]
-    return [`/effect tool ${(step.call()?.args as { id: string }).id}`]
+    const call = step.call()
+    if (call === undefined) return []
+    const { id } = call.args as { id: string }
+    return [`/effect tool ${id}`]
   })
 }
 

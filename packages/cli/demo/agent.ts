@@ -1,9 +1,13 @@
 /**
  * A refund agent. Two sub-agents look things up at the same time, then a third
  * decides. It talks to any model that speaks OpenAI's chat format at MODEL_URL.
+ *
+ * It runs as it is, without Retake. Wrapping a function in `tool()` makes it a
+ * step of its own: it can be looked at, and forked with another result.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { tool } from 'retake'
 
 interface Message {
   role: 'system' | 'user' | 'assistant' | 'tool'
@@ -20,9 +24,10 @@ type Tool = (args: Record<string, string>) => Promise<unknown>
 const shop = JSON.parse(await readFile(new URL('shop.json', import.meta.url), 'utf8')) as Shop
 
 const tools: Record<string, Tool> = {
-  lookup_order: async ({ id }) => shop.orders.find((order) => order.id === id),
-  search_policy: async ({ query }) =>
+  lookup_order: tool('lookup_order', ({ id }) => shop.orders.find((order) => order.id === id)),
+  search_policy: tool('search_policy', ({ query }) =>
     shop.policies.find(({ title }) => title.toLowerCase().includes(query.toLowerCase())),
+  ),
 }
 
 const log = (...words: string[]) => console.log(new Date().toISOString().slice(11, 23), ...words)
@@ -47,7 +52,8 @@ async function ask(name: string, instructions: string, question: string): Promis
       return message.content ?? ''
     }
     for (const { id, function: call } of message.tool_calls) {
-      const result = await tools[call.name](JSON.parse(call.arguments) as Record<string, string>)
+      const args = JSON.parse(call.arguments) as Record<string, string>
+      const result = await tools[call.name](args)
       log(`${name}: ${call.name} ${call.arguments}`)
       messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) })
     }

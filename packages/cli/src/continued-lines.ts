@@ -38,7 +38,9 @@ export function continuedLines(
         `  ${paint('yellow', 'in doubt')} ${stepLabel(tape, seq)}${printable(what)}: ${decision}`,
     ),
     ...factLines(facts, paint),
-    `  next     retake show ${tape.run.id}${tape.run.parent ? ` · retake diff ${tape.run.parent.run} ${tape.run.id}` : ''}`,
+    tape.run.parent === undefined
+      ? `  next     retake show ${tape.run.id}`
+      : `  next     retake diff ${tape.run.parent.run} ${tape.run.id}`,
   ]
 }
 

@@ -1,10 +1,19 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunStore } from '../run-store.js'
 
 const SHIPPED = fileURLToPath(new URL('../../demo/', import.meta.url))
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Where the demo's agent runs: a copy the user may look into and change. */
 export interface DemoFolder {
@@ -33,6 +42,7 @@ function fill(folder: string, store: RunStore): DemoFolder {
   mkdirSync(folder, { recursive: true })
   for (const file of ['agent.ts', 'shop.json'])
     copyFileSync(path.join(SHIPPED, file), path.join(folder, file))
+  linkPackage(folder)
   const agent = path.join(folder, 'agent.ts')
   return {
     store,
@@ -43,4 +53,12 @@ function fill(folder: string, store: RunStore): DemoFolder {
       return () => writeFileSync(agent, original)
     },
   }
+}
+
+/** The agent imports `retake`, which need not be installed where the demo runs. */
+function linkPackage(folder: string): void {
+  const link = path.join(folder, 'node_modules', 'retake')
+  mkdirSync(path.dirname(link), { recursive: true })
+  rmSync(link, { force: true })
+  symlinkSync(PACKAGE, link, 'junction')
 }

@@ -20,11 +20,11 @@ export interface ScriptedModel {
  * speaks OpenAI's chat format and answers by rules from what it is told; ids and
  * waiting times are random, as they are with a real one.
  */
-export async function startScriptedModel(): Promise<ScriptedModel> {
+export async function startScriptedModel(wantedPort = 0): Promise<ScriptedModel> {
   const server = createServer((request, response) => {
     void respond(request, response)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(wantedPort, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

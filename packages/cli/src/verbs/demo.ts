@@ -1,27 +1,36 @@
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
-import type { Tape } from '@retake/tape'
+import { planFork } from '@retake/engine'
+import type { Stop } from '@retake/engine'
+import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from '../agent-process.js'
+import { continueAgent } from '../continue-agent.js'
+import { continuedLines } from '../continued-lines.js'
 import { wrongUsage } from '../errors.js'
 import { makeDemoFolder } from '../demo/demo-folder.js'
 import type { DemoFolder } from '../demo/demo-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
+import { lookAtStep } from '../look-at-step.js'
+import { probeAgent } from '../probe-agent.js'
 import { recordAgent } from '../record-agent.js'
 import { recordingLine } from '../recording-line.js'
 import { replayAgent } from '../replay-agent.js'
 import type { Replayed } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
+import { stopJson, stopLines } from '../stop-lines.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag } from '../verb.js'
 import type { Verb } from '../verb.js'
+import { viewRun } from '../view-run.js'
 
 export const demo: Verb = {
   name: 'demo',
   summary: 'See it work: an agent with a bug, recorded and replayed, no key needed',
   usage: '[--json]',
   help: `Records a small refund agent that talks to a scripted model on this machine,
-stops the model, replays the run, and shows what a changed prompt looks like.
-The agent is copied to .retake/demo; the run stays in .retake/runs.
+stops the model, replays the run, and shows what a changed prompt looks like. Then
+it jumps to the step that went wrong, and forks the run there with a corrected
+tool result. The agent is copied to .retake/demo; the runs stay in .retake/runs.
 
 Options:
   --json  only the results, as JSON
@@ -39,10 +48,22 @@ Examples:
     const first = await recordIt(folder, say)
     const second = await replayIt(first, say)
     const third = await changeIt(folder, first.tape, say)
-    const proven = second.identical && third.divergences.length > 0
+    const wrong = wrongStep(first.tape)
+    const stop = await jumpTo(wrong, first.tape, say)
+    const branch = await forkAt(wrong, first.tape, say)
+    const flipped = branch.output.includes('DENIED')
+    const proven = second.identical && third.divergences.length > 0 && flipped
     if (flag(values, 'json'))
       console.log(
-        JSON.stringify({ run: first.tape.run.id, ...second, divergence: third.divergences[0] }),
+        JSON.stringify({
+          run: first.tape.run.id,
+          ...second,
+          divergence: third.divergences[0],
+          step: wrong.label,
+          stop: stopJson(stop),
+          branch: branch.id,
+          flipped,
+        }),
       )
     say(ending(proven))
     return proven ? 0 : 1
@@ -88,8 +109,8 @@ async function recordIt(folder: DemoFolder, say: Say): Promise<Recorded> {
   return { tape: openTape(recording.tape), stdout: output.digest() }
 }
 
-async function withScriptedModel<T>(use: (url: string) => Promise<T>): Promise<T> {
-  const model = await startScriptedModel()
+async function withScriptedModel<T>(use: (url: string) => Promise<T>, port?: number): Promise<T> {
+  const model = await startScriptedModel(port)
   try {
     return await use(model.url)
   } finally {
@@ -129,6 +150,53 @@ async function changeIt(folder: DemoFolder, tape: Tape, say: Say): Promise<Repla
   return replayed
 }
 
+/** The tool that handed out the outdated policy. */
+function wrongStep(tape: Tape): Step {
+  const step = viewRun(tape).recordedSteps.find(
+    (candidate) => candidate.kind === 'tool' && candidate.call()?.name === 'search_policy',
+  )
+  if (step === undefined) throw new Error('the demo agent did not call search_policy')
+  return step
+}
+
+async function jumpTo(step: Step, tape: Tape, say: Say): Promise<Stop> {
+  say(title(4, 'Jump to the moment the wrong policy reached the agent, and look inside'))
+  say(indented([`$ retake replay last --step ${step.label}`]))
+  const probe = await probeAgent(tape)
+  try {
+    const stop = await lookAtStep(probe, viewRun(tape), step)
+    say(indented(stopLines(stop, look())))
+    return stop
+  } finally {
+    await probe.close()
+  }
+}
+
+const CORRECT = 'Customers may return an item within 30 days of delivery.'
+
+async function forkAt(step: Step, tape: Tape, say: Say): Promise<{ id: string; output: string }> {
+  say(title(5, 'Fork it there with the right policy: the rest runs live, the outcome flips'))
+  say(indented([`$ retake fork last --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`]))
+  const plan = planFork(tape, { at: step.label, set: { text: CORRECT } })
+  const { port } = new URL(tape.details.env?.['MODEL_URL'] ?? '')
+  let output = ''
+  const shown = collect(say)
+  const continued = await withScriptedModel(
+    () =>
+      continueAgent(tape, plan, {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        onOutput: (chunk) => {
+          output += chunk.toString()
+          shown.take(chunk)
+        },
+      }),
+    Number(port),
+  )
+  if (continued.interruptedBy) throw new Interrupted(continued.interruptedBy)
+  say(indented(continuedLines(tape, continued, 'forked', look())))
+  return { id: plan.branch?.id ?? '', output }
+}
+
 function ending(proven: boolean): string {
   const { paint } = look()
   if (!proven) return `\n${paint('red', 'The replay was not what it should be.')} Please report it.`
@@ -137,7 +205,9 @@ ${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
 
    retake record agent.ts    run it as it is, and record everything it touches
    retake show last          its steps, messages, tools and costs
-   retake replay last        the same run again, offline, bit for bit`
+   retake replay last        the same run again, offline, bit for bit
+   retake fork last --at 3   try something else there, pay for the rest only
+   retake branches last      what was tried, what it came to, what it saved`
 }
 
 /** Shows what the agent writes, and remembers its digest. */
