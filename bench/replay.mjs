@@ -1,16 +1,12 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TASK_VARIABLE } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
+import { modelAgent, runModelAgent } from './measure/run-model-agent.mjs'
 import { startLoopbackServer } from './measure/start-loopback-server.mjs'
 import { quantile } from './measure/statistics.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 
 const LATENCY_MS = 40
-const agent = join(import.meta.dirname, 'measure/model-agent.mjs')
-const preload = import.meta.resolve('@retake/engine/preload')
 
 /**
  * How long a run takes again, compared with how long it took: models, networks
@@ -26,12 +22,12 @@ export async function measure({ quick }) {
     const tape = join(folder, 'run.tape')
     const server = await startLoopbackServer()
     const args = [`${server.url}/slow?ms=${LATENCY_MS}`, String(steps)]
-    const recorded = await runAgent(args, {
+    const recorded = await runModelAgent(args, {
       mode: 'record',
       id: 'bench',
       name: 'bench',
       tape,
-      entry: agent,
+      entry: modelAgent,
       args,
     })
     await server.stop()
@@ -40,7 +36,7 @@ export async function measure({ quick }) {
     for (let replay = 0; replay < replays; replay++) {
       const report = join(folder, `report-${replay}.json`)
       const task = { mode: 'replay', tape, observe: false, pace: 'full', report }
-      const { stdout, linesMs } = await runAgent(args, task)
+      const { stdout, linesMs } = await runModelAgent(args, task)
       const { wallMs, divergences } = JSON.parse(readFileSync(report, 'utf8'))
       if (divergences.length > 0 || stdout !== recorded.stdout) throw new Error('replay diverged')
       times.lines.push(linesMs)
@@ -62,24 +58,6 @@ export async function measure({ quick }) {
       },
     ]
   })
-}
-
-/** Runs the agent as the command line does. */
-async function runAgent(args, task) {
-  const env = { ...process.env, [TASK_VARIABLE]: JSON.stringify({ ...task, flagCount: 1 }) }
-  const child = spawn(process.execPath, [`--import=${preload}`, agent, ...args], {
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let stdout = ''
-  const arrivals = []
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-    arrivals.push(performance.now())
-  })
-  const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`the agent ended with ${code} (${task.mode})`)
-  return { stdout, linesMs: arrivals.at(-1) - arrivals[0] }
 }
 
 /** From the first line the agent printed to the last. */

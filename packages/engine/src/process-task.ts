@@ -78,6 +78,8 @@ export interface ContinueReport {
   readonly served: number
   readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
+  /** From opening the tape to going live, or to the end when it never did. */
+  readonly servedMs: number
   readonly wallMs: number
   readonly exitCode: number
 }

@@ -33,6 +33,7 @@ export function continueProcess(task: ContinueTask & { readonly failure?: string
       divergences: session.divergences,
       ...session.counts,
       settled,
+      servedMs: (session.liveSinceMs ?? natives.performanceNow()) - start,
       wallMs: natives.performanceNow() - start,
       exitCode,
     }

@@ -1,4 +1,6 @@
 import type { NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
+import type { Overlay } from '../overlay/overlay.js'
+import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { SecretMask } from '../secrets.js'
 import type { Divergence } from './divergence.js'
@@ -14,6 +16,7 @@ export interface ContinuedOptions extends Pick<
   'onStopped' | 'onDivergence' | 'stallMs' | 'keepAlive'
 > {
   readonly leave: Leave
+  readonly overlay?: Overlay | undefined
   /** The first event that is not served; the end of the tape unless set. */
   readonly until?: number
   /**
@@ -31,14 +34,17 @@ export interface ContinuedOptions extends Pick<
  * session all along: what they opened while served, they still hold when live.
  */
 export class ContinuedSession implements Session {
+  readonly overlay: Overlay | undefined
   readonly #player: ReplaySession
   #recorder: RecordSession | undefined
   #why: Divergence | undefined
+  #liveSinceMs: number | undefined
 
   constructor(
     readonly tape: Tape,
     readonly options: ContinuedOptions,
   ) {
+    this.overlay = options.overlay
     const { onStopped, onDivergence, stallMs, keepAlive, leave, until } = options
     this.#player = new ReplaySession(tape, {
       onStopped,
@@ -76,6 +82,11 @@ export class ContinuedSession implements Session {
   /** The mismatch at which it went live, if that is why. */
   get left(): Divergence | undefined {
     return this.#why
+  }
+
+  /** When it went live, on the monotonic clock. */
+  get liveSinceMs(): number | undefined {
+    return this.#liveSinceMs
   }
 
   get counts(): ReplaySession['counts'] {
@@ -167,6 +178,7 @@ export class ContinuedSession implements Session {
       const underWay = this.#player.underWay
       this.#why = why
       this.#recorder = recorder
+      this.#liveSinceMs = natives.performanceNow()
       this.#player.close()
       for (const operation of underWay) this.options.carryOver(operation, recorder)
       return recorder
