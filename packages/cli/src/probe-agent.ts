@@ -51,6 +51,10 @@ export function spawnProbe(
     ended,
     pid: child.pid,
     libraries: [new URL('.', import.meta.url).href],
-    kill: () => void child.kill('SIGKILL'),
+    kill: () => {
+      child.kill('SIGKILL')
+      // Now, because this process may be about to end as well.
+      command.remove()
+    },
   }
 }

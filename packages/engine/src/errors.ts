@@ -83,6 +83,13 @@ export const errors = {
       'A changed request gets a live answer.',
       'Leave out either --request, or --set and --response.',
     ),
+  noOverlay: (folder: string) =>
+    new RetakeError(
+      'NO_OVERLAY',
+      `There are no files of a branch in ${folder}.`,
+      'Only forks and reruns keep the files they write to themselves, until they are discarded.',
+      '`retake branches <run>` shows the branches of a run; the files of any other run are on disk.',
+    ),
   stepInDoubt: (what: string) =>
     new RetakeError(
       'STEP_IN_DOUBT',
@@ -124,6 +131,34 @@ export const errors = {
       'It reads its task from RETAKE_SESSION, which is unset or not JSON.',
       'Start agents with `retake record` or `retake replay`.',
       { cause },
+    ),
+  noSuchMoment: (run: string, step: string, count: number) =>
+    new RetakeError(
+      'NO_SUCH_STEP',
+      `Run ${run} has no recorded step ${step}.`,
+      count === 0 ? 'It has no steps at all.' : `There are ${count}.`,
+      `\`retake show ${run}\` lists them; steps with a point in their number are only seen in conversations.`,
+    ),
+  stepNotReached: (run: string, step: string, why: string) =>
+    new RetakeError(
+      'STEP_NOT_REACHED',
+      `The replay of run ${run} ended before step ${step}.`,
+      why,
+      `See what is different with \`retake replay ${run}\`, and go back to the code that was recorded.`,
+    ),
+  notAtAStep: (where: string) =>
+    new RetakeError(
+      'NOT_AT_A_STEP',
+      `There is nothing to look at at the ${where} of the run.`,
+      'Variables and the stack are seen where the answer of a step reached the agent.',
+      'Go to a step first.',
+    ),
+  timelineClosed: () =>
+    new RetakeError(
+      'TIMELINE_CLOSED',
+      'The timeline is closed.',
+      'Its processes were ended.',
+      'Open a new one.',
     ),
   probeGone: (during: string) =>
     new RetakeError(

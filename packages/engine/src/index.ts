@@ -21,6 +21,16 @@ export type { ProbeEnd, ProbeProcess } from './inspect/probe-process.js'
 export type { SourceLocation } from './inspect/source-location.js'
 export type { Frame, Stop, Value, Variable } from './inspect/stop.js'
 export { movedTape } from './process/moved-tape.js'
+export { Timeline } from './inspect/timeline/timeline.js'
+export type { MotionOptions, TimelineOptions, TimelineStatus } from './inspect/timeline/timeline.js'
+export type { Moment, TimelineStep } from './inspect/timeline/moments.js'
+export type {
+  NotFound,
+  Position,
+  StackLine,
+  StoppedPosition,
+  Watched,
+} from './inspect/timeline/position.js'
 export { TASK_VARIABLE } from './process-task.js'
 export type {
   CallSites,

@@ -1,0 +1,86 @@
+import { isDelivery, isInitiation } from '@retake/tape'
+import type { Step, Tape } from '@retake/tape'
+
+/** What a timeline needs to know of a step; the read model's `Step` is one. */
+export type TimelineStep = Pick<
+  Step,
+  'number' | 'label' | 'seq' | 'answerSeqs' | 'kind' | 'title' | 'state' | 'lane'
+>
+
+/** A step of a run as a place in time: the moment its answer reached the agent. Plain JSON. */
+export interface Moment {
+  /** Place in time, from 0. Steps that run at once are answered in another order than they start. */
+  readonly index: number
+  readonly label: string
+  readonly kind: TimelineStep['kind']
+  readonly title: string
+  readonly state: TimelineStep['state']
+  readonly lane: number
+  /** The event before which the agent is held: the last part of the answer, or the start when there is none. */
+  readonly seq: number
+}
+
+/** The steps of a run in the order in which their answers came. */
+export class Moments {
+  readonly #steps: readonly { readonly step: TimelineStep; readonly seq: number }[]
+  readonly #indexes: ReadonlyMap<string, number>
+
+  constructor(tape: Tape, steps: readonly TimelineStep[]) {
+    this.#steps = steps
+      .map((step) => ({ step, seq: holdingEvent(tape, step) }))
+      .toSorted((a, b) => a.seq - b.seq || a.step.number - b.step.number)
+    this.#indexes = new Map(this.#steps.map(({ step }, index) => [step.label, index]))
+  }
+
+  get count(): number {
+    return this.#steps.length
+  }
+
+  /** Titles are read from the tape when asked for. */
+  at(index: number): Moment {
+    const { step, seq } = this.#entry(index)
+    const { label, kind, title, state, lane } = step
+    return { index, label, kind, title, state, lane, seq }
+  }
+
+  seqAt(index: number): number {
+    return this.#entry(index).seq
+  }
+
+  labelAt(index: number): string {
+    return this.#entry(index).step.label
+  }
+
+  laneAt(index: number): number {
+    return this.#entry(index).step.lane
+  }
+
+  indexOf(label: string): number | undefined {
+    return this.#indexes.get(label)
+  }
+
+  /** The first moment that a process which has consumed all events before `seq` can still see. */
+  firstFrom(seq: number): number {
+    let [low, high] = [0, this.count]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.seqAt(middle) < seq) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #entry(index: number): { readonly step: TimelineStep; readonly seq: number } {
+    const entry = this.#steps[index]
+    if (entry === undefined) throw new RangeError(`there is no moment ${index}`)
+    return entry
+  }
+}
+
+/** A mark is neither started nor answered: the agent is held at whatever comes next. */
+function holdingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {
+  if (kind !== 'mark') return answerSeqs.at(-1) ?? seq
+  for (const event of tape.events(seq + 1))
+    if (isDelivery(event) || isInitiation(event)) return event.seq
+  return seq
+}

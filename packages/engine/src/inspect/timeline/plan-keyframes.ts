@@ -1,0 +1,64 @@
+/** A moment at which a process should be parked; any from `first` to `last` will do. */
+export interface Place {
+  readonly first: number
+  /** The best one, and where a new process is parked. */
+  readonly last: number
+}
+
+export interface KeyframePlanInput {
+  /** Milliseconds of replay until each moment is reached; undefined until that was measured. */
+  readonly costs: readonly number[] | undefined
+  /** Moments before this one can be reached. */
+  readonly count: number
+  /** Where the user is: -1 before the first moment. */
+  readonly current: number
+  /** How many processes may be parked. */
+  readonly limit: number
+}
+
+/** Of eight processes, three stay close behind the user. */
+const NEAR_SHARE = 3 / 8
+
+/**
+ * Where processes should be parked, the most useful first. Most of them stand evenly
+ * over the run, by the time a replay takes and not by the number of steps; the others
+ * 1, 3, 9, … moments behind the user, for going back. The even places do not move
+ * with the user: a process that is parked there stays of use.
+ */
+export function planKeyframes({ costs, count, current, limit }: KeyframePlanInput): Place[] {
+  const nearCount = Math.floor(limit * NEAR_SHARE)
+  const near = Array.from({ length: nearCount }, (_, order): Place => {
+    const distance = 3 ** order
+    const last = Math.min(current, count) - distance
+    return { first: Math.max(0, distance === 1 ? last : last - distance), last }
+  }).filter(({ last }) => last >= 0)
+  const even = costs === undefined ? [] : evenPlaces(costs.slice(0, count), limit - nearCount)
+  // The one right behind the user first, the farther ones last.
+  return [...near.slice(0, 1), ...even, ...near.slice(1)]
+}
+
+/** The first moment, where all modules are loaded, and equal stretches of time from there. */
+function evenPlaces(costs: readonly number[], wanted: number): Place[] {
+  const [start, end] = [costs[0], costs.at(-1)]
+  if (start === undefined || end === undefined) return []
+  const spacing = (end - start) / wanted
+  const places: Place[] = []
+  for (let order = 0; order < wanted; order++) {
+    const last = lastReached(costs, start + order * spacing)
+    const first = firstReached(costs, start + (order - 1 / 4) * spacing)
+    if (last !== places.at(-1)?.last) places.push({ first: Math.min(first, last), last })
+  }
+  return places
+}
+
+const lastReached = (costs: readonly number[], ms: number): number =>
+  Math.max(
+    0,
+    costs.findLastIndex((cost) => cost <= ms),
+  )
+
+const firstReached = (costs: readonly number[], ms: number): number =>
+  Math.max(
+    0,
+    costs.findIndex((cost) => cost >= ms),
+  )

@@ -1,0 +1,51 @@
+import type { Evaluation } from '../probe-thread.js'
+import type { SourceLocation } from '../source-location.js'
+import type { Frame, Variable } from '../stop.js'
+import type { Moment } from './moments.js'
+
+/** One line of a stack. */
+export interface StackLine extends Omit<Frame, 'variables'> {
+  /** It waits for the lines above it; its variables cannot be read. */
+  readonly isAsync: boolean
+}
+
+export interface Watched {
+  readonly expression: string
+  readonly evaluation: Evaluation
+  /** It had another value at the stop before. */
+  readonly isChanged: boolean
+}
+
+/** The agent stands at the line of user code that a step's answer has woken. */
+export interface StoppedPosition {
+  readonly kind: 'stop'
+  readonly moment: Moment
+  /** False when no line ran for the answer alone: this one ran for a later one. */
+  readonly isDirect: boolean
+  /** Of the innermost frame of user code; undefined when none is on the stack. */
+  readonly location: SourceLocation | undefined
+  /** Variables of that frame. */
+  readonly locals: readonly Variable[]
+  /** Innermost first. */
+  readonly stack: readonly StackLine[]
+  readonly watches: readonly Watched[]
+}
+
+/** Where a timeline stands. All of it is plain JSON. */
+export type Position =
+  /** Before the first step. */
+  | { readonly kind: 'start' }
+  | StoppedPosition
+  /** The run ended; with a `moment` when no user code ran after the answer of that step. */
+  | { readonly kind: 'end'; readonly moment?: Moment }
+
+/** No step fulfils the condition; the timeline stays where it was. */
+export interface NotFound {
+  readonly kind: 'not found'
+  readonly condition: string
+  /** How many steps were looked at. */
+  readonly steps: number
+  /** At how many of them the condition threw, and what it threw last. */
+  readonly failed: number
+  readonly message?: string
+}

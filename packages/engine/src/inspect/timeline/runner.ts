@@ -1,0 +1,97 @@
+import { errors } from '../../errors.js'
+import { Probe } from '../probe.js'
+import type { ProbeProcess } from '../probe-process.js'
+import type { Ended, Evaluation } from '../probe-thread.js'
+import type { Stop } from '../stop.js'
+
+/**
+ * One process of a timeline. It goes forward only; `from` says which moments still
+ * lie before it. Parked, it is a keyframe.
+ */
+export class Runner {
+  readonly pid: number
+  /** Resolves when the process is gone. */
+  readonly gone: Promise<void>
+  readonly #process: ProbeProcess
+  readonly #probe: Promise<Probe>
+  #from = 0
+  #stop: Stop | undefined
+  #isGone = false
+
+  constructor(spawn: () => ProbeProcess) {
+    const process = spawn()
+    this.#process = process
+    this.pid = process.pid ?? 0
+    const markGone = (): void => {
+      this.#isGone = true
+      this.#from = Infinity
+    }
+    this.gone = process.ended.then(markGone, markGone)
+    this.#probe = Probe.start(() => process)
+    // Whoever uses the runner hears of it.
+    this.#probe.catch(() => {})
+  }
+
+  /** Number of the first event at which it can still be held; Infinity when it has ended. */
+  get from(): number {
+    return this.#isGone ? Infinity : this.#from
+  }
+
+  isStoppedAt(seq: number): boolean {
+    return this.from !== Infinity && this.#stop?.seq === seq
+  }
+
+  /** Runs until just before the event, with nothing that slows it down. */
+  async park(seq: number): Promise<Ended | undefined> {
+    const probe = await this.#probe
+    return this.#runTo(probe, seq, false)
+  }
+
+  /**
+   * Runs to the event and stops at the line of user code it wakes. With `keepDebugger`
+   * the next stop is faster, if it is near.
+   */
+  async stopAt(seq: number, keepDebugger: boolean): Promise<Stop | Ended> {
+    if (this.#stop && this.isStoppedAt(seq)) return this.#stop
+    const probe = await this.#probe
+    const end = await this.#runTo(probe, seq, keepDebugger)
+    if (end) return end
+    const stop = await probe.stopAtUserCode()
+    if (stop.kind === 'ended') return this.#ended(stop)
+    this.#from = stop.position
+    this.#stop = stop
+    return stop
+  }
+
+  /** In the innermost frame of user code of the stop. Cannot change anything. */
+  async evaluate(expression: string): Promise<Evaluation> {
+    return (await this.#probe).evaluate(expression)
+  }
+
+  /** Ends the process, whatever it does. */
+  kill(): void {
+    this.#from = Infinity
+    this.#process.kill()
+    // Lets those who wait for an answer know.
+    this.#process.pipe.destroy()
+  }
+
+  async #runTo(probe: Probe, seq: number, keepDebugger: boolean): Promise<Ended | undefined> {
+    const { place } = probe
+    if (place.kind === 'ended') return this.#ended(place)
+    if (place.kind === 'held' && place.seq === seq) return undefined
+    if (seq < this.#from) throw new Error(`The probe is past event ${seq} already.`)
+    this.#stop = undefined
+    const held = await probe.runTo(seq, { keepDebugger })
+    if (held.kind === 'ended') return this.#ended(held)
+    this.#from = held.seq
+    // The tape has the event, so whoever replays it comes by.
+    if (held.seq !== seq) throw errors.probeGone(`at event ${seq}`)
+    return undefined
+  }
+
+  #ended(end: Ended): Ended {
+    this.#from = Infinity
+    return end
+  }
+}
