@@ -8,7 +8,7 @@ import type { ForkOptions } from '@retake/engine'
 import { answerPayload } from '@retake/tape'
 import type { Payload, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
-import { editorFailed, noSuchStep, nothingEdited } from './errors.js'
+import { editedNotJson, editorFailed, noSuchStep, nothingEdited } from './errors.js'
 import { errorLines, explain } from './print-error.js'
 import { viewRun } from './view-run.js'
 
@@ -20,7 +20,7 @@ import { viewRun } from './view-run.js'
 export async function editPayload(
   tape: Tape,
   options: ForkOptions,
-): Promise<Pick<ForkOptions, 'response'>> {
+): Promise<Pick<ForkOptions, 'payload'>> {
   const view = viewRun(tape)
   const step = view.step(options.at)
   if (step === undefined) throw noSuchStep(view.id, String(options.at), view.recordedSteps.length)
@@ -32,11 +32,12 @@ export async function editPayload(
     writeFileSync(file, before, { mode: 0o600 })
     for (;;) {
       openEditor(file)
-      const response = readFileSync(file)
-      if (response.toString() === before) throw nothingEdited(step.label)
+      const after = readFileSync(file, 'utf8')
+      if (after === before) throw nothingEdited(step.label)
       try {
-        planFork(tape, { ...options, response })
-        return { response }
+        const edited = { kind: payload.kind, data: dataOf(payload, after) }
+        planFork(tape, { ...options, payload: edited })
+        return { payload: edited }
       } catch (error) {
         await offerAnotherTry(error)
       }
@@ -52,6 +53,15 @@ const textOf = (payload: Payload): string =>
   isText(payload)
     ? (payload.data as { text: string }).text
     : `${JSON.stringify(payload.data, undefined, 2)}\n`
+
+function dataOf(payload: Payload, text: string): unknown {
+  if (isText(payload)) return { text }
+  try {
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw editedNotJson(cause)
+  }
+}
 
 function openEditor(file: string): void {
   const editor = process.env['VISUAL'] || process.env['EDITOR'] || 'vi'

@@ -350,3 +350,12 @@ export const recordedOrderDiffers = (id: string, how: string): RetakeError =>
     'The code has changed, or it does something that is not captured. Other orders would prove nothing.',
     `\`retake replay ${id}\` shows the first difference; record again once it is gone.`,
   )
+
+export const editedNotJson = (cause: unknown): RetakeError =>
+  new RetakeError(
+    'EDIT_NOT_JSON',
+    'What was saved is not JSON.',
+    `It says: ${reason(cause)}.`,
+    'Edit it again; nothing was forked.',
+    { cause },
+  )

@@ -25,6 +25,8 @@ export interface ForkPlanOptions extends EditOptions {
   readonly set?: Readonly<Record<string, unknown>>
   /** Stands in for the whole answer: the text of a file, or parsed JSON. */
   readonly response?: Uint8Array | Readonly<Record<string, unknown>>
+  /** The same as an edited payload, as `answerPayload` gives it. */
+  readonly payload?: Payload
   /** Changes in what is asked, by path; the answer is then a live one. */
   readonly request?: Readonly<Record<string, unknown>>
   /** `offline`: after the fork, too, only answers of the parent are used. */
@@ -78,7 +80,11 @@ function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { set, response, request } = options
-  const changesAnswer = response !== undefined || options.status !== undefined || hasKeys(set)
+  const changesAnswer =
+    response !== undefined ||
+    options.payload !== undefined ||
+    options.status !== undefined ||
+    hasKeys(set)
   if (changesAnswer && hasKeys(request)) throw errors.answerAndRequestEdited()
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
@@ -94,7 +100,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
 function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { response, set } = options
   const [first] = step.answerSeqs
-  const whole = response && wholePayload(step, response)
+  const whole = options.payload ?? (response && wholePayload(step, response))
   const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set, options)
   const { op, deliveries } = editedAnswer(tape, step, payload, options)
   const replaced: BranchEdit[] = whole ? [{ target: 'answer', value: whole.data }] : []
