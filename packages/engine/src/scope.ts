@@ -21,6 +21,13 @@ export function currentSession(): Session | undefined {
   return session?.closed === true && !session.replaying ? undefined : session
 }
 
+/** The recorded run that a call belongs to although it has ended. */
+export function endedSession(): Session | undefined {
+  const store = storage.getStore()
+  const session = store === undefined ? processSession : (store ?? undefined)
+  return session?.closed === true && !session.replaying ? session : undefined
+}
+
 /** The run of the whole process, if the call belongs to it and to no nearer run. */
 export function currentProcessRun(): Session | undefined {
   const session = currentSession()

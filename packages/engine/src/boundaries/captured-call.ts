@@ -15,10 +15,12 @@ export interface CapturedCall {
   /** What was passed beside them: the bytes of a write, else the options. */
   readonly input: Encoded
   readonly form: ResultForm
+  /** Told when the answer was not made in this process just now but comes from a tape. */
+  served?(outcome: Outcome): void
 }
 
-/** How a call came out, in this process, just now. */
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
+/** How a call came out. */
+export type Outcome = { readonly value: unknown } | { readonly error: unknown }
 
 /** Calls back once, with an error or a value. */
 export type Answer = (error: unknown, value?: unknown) => void
@@ -130,7 +132,15 @@ function outcomeOf(
   delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
 ): Outcome {
   if (delivery.native !== undefined) return delivery.native as Outcome
-  const { event, body } = delivery
+  const outcome = decodeOutcome(call, delivery)
+  call.served?.(outcome)
+  return outcome
+}
+
+function decodeOutcome(
+  call: CapturedCall,
+  { event, body }: { event: NewDelivery; body: Uint8Array },
+): Outcome {
   if (event.type !== 'result') return { value: undefined }
   if (event.error) return { error: rebuildError(event.error) }
   return { value: call.form.decode(event.as, body) }

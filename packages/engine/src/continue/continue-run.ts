@@ -2,7 +2,11 @@ import type { RunDetails, Tape } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import type { TapeAnswers } from '../answers/tape-answers.js'
 import { natives } from '../natives.js'
+import { isOverlay } from '../overlay/overlay-changes.js'
+import { Overlay } from '../overlay/overlay.js'
+import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
+import { outsideRuns } from '../scope.js'
 import { outside } from '../sessions/answer-source.js'
 import type { AnswerSource } from '../sessions/answer-source.js'
 import { ContinuedSession } from '../sessions/continued-session.js'
@@ -11,6 +15,7 @@ import { RecordSession } from '../sessions/record-session.js'
 import { CarryOver } from './carry-over.js'
 import { carryOffline, offlineAnswers } from './offline-tail.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
+import { overlayOf } from './plan-resume.js'
 
 /** A run that goes on from its tape. */
 export interface ContinuedRun {
@@ -35,10 +40,12 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   try {
     const tape = openForReplay(plan.source)
     const carryOver = new CarryOver(tape, plan)
+    const overlay = overlayFor(plan, tape)
     let offline: TapeAnswers | undefined
     const session = new ContinuedSession(tape, {
       ...callbacks,
       leave: plan.leave,
+      overlay,
       ...(plan.until !== undefined && { until: plan.until }),
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),
       goLive: (at, _why, owner) => {
@@ -47,7 +54,9 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         const shift = plan.branch === undefined ? 0 : at - 1
         offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
         const answers = withEditedDraw(plan, offline ?? outside)
-        return new RecordSession(writer, { owner, shift, answers })
+        const recorder = new RecordSession(writer, { owner, shift, answers })
+        if (overlay) noteFilesAt(at, overlay, recorder)
+        return recorder
       },
       carryOver: (operation, recorder) =>
         offline === undefined
@@ -58,10 +67,11 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       session,
       tape,
       settled: carryOver.settled,
-      abandon: () => {
-        session.close()
-        writer?.close()
-      },
+      abandon: () =>
+        outsideRuns(() => {
+          session.close()
+          writer?.close()
+        }),
     }
   } catch (error) {
     writer?.close()
@@ -113,4 +123,29 @@ function withEditedDraw({ draw }: ContinuePlan, answers: AnswerSource): AnswerSo
       return typeof member === 'function' ? (member.bind(target) as unknown) : member
     },
   })
+}
+
+/**
+ * Where the files of a branch go. A branch that was killed goes on with the overlay
+ * it has; one that is branched off again gets its own, because its files never
+ * reached the disk.
+ */
+function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
+  const options = { parent: new ParentWrites(tape) }
+  if (overlay !== undefined) return new Overlay(overlay, options)
+  const own = overlayOf(tape.path)
+  if (!isOverlay(own)) return undefined
+  return branch === undefined
+    ? new Overlay(own, { ...options, isFilled: true })
+    : new Overlay(overlayOf(branch.path), options)
+}
+
+function noteFilesAt(at: number, overlay: Overlay, recorder: RecordSession): void {
+  overlay.later = overlay.parent?.from(at) ?? overlay.later
+  for (const place of overlay.unknown)
+    recorder.note({
+      kind: 'boundary',
+      name: place,
+      text: 'the run had changed this file by now; the disk is no longer such that it could be put back to that moment',
+    })
 }

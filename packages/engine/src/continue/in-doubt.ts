@@ -60,7 +60,7 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
 
 /** Calls that only look may simply be made again. */
 const READS =
-  /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink/i
+  /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink|^FSWatcher$/i
 
 /** Whether a call changes something on disk. */
 export const changesFiles = (event: Pick<TapeEvent, 'type'>): event is CallEvent =>

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent } from '@retake/tape'
+import type { Overlay } from '../overlay/overlay.js'
 import type { SecretMask } from '../secrets.js'
 
 /** What reaches the agent: the event as it stands on the tape, with its body. */
@@ -28,6 +29,8 @@ export interface Action {
   readonly durable?: boolean
   /** Deterministic work: runs again on replay, only its completion waits for its turn. */
   readonly reexecuted?: boolean
+  /** Goes on until it is closed, like a watcher: a run that goes live starts it anew. */
+  readonly lasting?: boolean
   /**
    * Does the real thing, outside the run; reports through `operation.complete`.
    * `edited` is sent in place of `body`, where a fork changes what is asked.
@@ -91,6 +94,8 @@ export interface Session {
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
+  /** Where the files go that a branch writes; without it they are those of the disk. */
+  readonly overlay?: Overlay | undefined
   /** What must not stand on the tape. */
   readonly secrets: SecretMask
   /** The agent wrote to something: a held-back answer may be due now. */

@@ -1,36 +1,42 @@
 import { encodeBody } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import type { Session } from '../../sessions/session.js'
-import type { CapturedCall } from '../captured-call.js'
+import type { CapturedCall, Outcome } from '../captured-call.js'
+import { carriedBy } from './carried-descriptors.js'
 import { nameDescriptor } from './file-descriptors.js'
-import { isPlace } from './file-functions.js'
+import { isPlace, shapeOf } from './file-functions.js'
 import type { FileShape } from './file-functions.js'
 import { learnSecrets } from './file-secrets.js'
+import { tookFromTape } from './served-call.js'
 import type { Encoded } from '../result-form.js'
 
 /**
- * A call of this shape: its paths are its title, the rest is its input. Also learns
+ * A call of the function `name`, under the name `label`: its paths are its title, the rest is its input. Also learns
  * the secrets of a `.env` file it touches, before anything about it goes on tape.
  */
 export function fileCall(
   session: Session,
+  label: string,
   name: string,
-  { inputs, form }: FileShape,
   args: readonly unknown[],
+  shape: FileShape = shapeOf(name),
 ): CapturedCall {
+  const { inputs, form } = shape
   const paths = args.filter((_, index) => isPlace(inputs[index]))
   const rest = args.filter((_, index) => !isPlace(inputs[index]))
   const names = paths.map((path) => nameOf(session, path))
-  if (rest.some(hasFunction)) noteFunction(session, name)
+  if (rest.some(hasFunction)) noteFunction(session, label)
+  if (name === 'open') carriedBy(session).opening(args)
+  const served = (outcome: Outcome): void => tookFromTape(session, name, args, outcome)
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)
-    return { kind: 'file', name, title, input: encodeOptions(rest), form }
+    return { kind: 'file', name: label, title, input: encodeOptions(rest), form, served }
   }
   const [data, ...options] = rest
   const input = encodeData(data, encodingOf(options[0]))
   learnSecrets(session, names, input.body)
-  return { kind: 'file', name, title: title + describeOptions(options), input, form }
+  return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
 }
 
 /** The filter of `cp`, the exclusion of `glob`. */

@@ -5,6 +5,7 @@ import type { Answer } from '../captured-call.js'
 import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
 import { takes } from './file-functions.js'
+import { callLive } from './live-call.js'
 import { nativeFs, nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { replaceFileFunction } from './file-wrapper.js'
@@ -23,10 +24,10 @@ const blobShape = takes('path options')
 
 async function openAsBlob(session: Session, args: unknown[], native: FileFunction): Promise<Blob> {
   checkArguments(blobShape, args.slice(0, 1), nativeFs['readFileSync'])
-  const call = fileCall(session, 'fs.openAsBlob', blobShape, args)
+  const call = fileCall(session, 'fs.openAsBlob', 'openAsBlob', args, blobShape)
   const start = (done: Answer): void => {
     const read = async (): Promise<Buffer> => {
-      const blob = (await native(...args)) as Blob
+      const blob = (await callLive(session, 'openAsBlob', native, args)) as Blob
       return Buffer.from(await blob.arrayBuffer())
     }
     read().then((bytes) => done(null, bytes), done)
@@ -36,8 +37,9 @@ async function openAsBlob(session: Session, args: unknown[], native: FileFunctio
 
 function openAsBlobSync(session: Session, args: unknown[]): Blob {
   checkArguments(blobShape, args.slice(0, 1), nativeFs['readFileSync'])
-  const call = fileCall(session, 'fs.openAsBlobSync', blobShape, args)
-  const run = (): unknown => nativeFunction('readFileSync')(args[0])
+  const call = fileCall(session, 'fs.openAsBlobSync', 'openAsBlob', args, blobShape)
+  const run = (): unknown =>
+    callLive(session, 'readFile', nativeFunction('readFileSync'), [args[0]])
   return blobOf(performCall(session, call, run), args[1])
 }
 

@@ -8,6 +8,7 @@ import { nativeFs, nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { outputWrite, passOutput } from './file-output.js'
 import { trackDescriptor } from './file-sync.js'
+import { startLive } from './live-call.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -34,8 +35,9 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
     checkArguments(shape, args, nativeFs[`${name}Sync`])
     const output = outputWrite(session, shape, args)
     if (output) return passOutput(session, output, () => callback(null))
-    const call = fileCall(session, label, shape, args)
-    startCall(session, call, startNative(name, native, args), (error, value) => {
+    const call = fileCall(session, label, name, args)
+    const start = (done: Answer): void => startLive(session, name, native, args, done)
+    startCall(session, call, start, (error, value) => {
       if (error !== null) return callback(error)
       trackDescriptor(session, name, args[0], value)
       if (name === 'exists') callback(value)
@@ -46,14 +48,6 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
   const nested = (native as { native?: FileFunction }).native
   if (nested) Object.assign(patched, { native: callbackFunction(name, nested, '.native') })
   return patched
-}
-
-/** Starts the real work. `exists` is the one function whose callback has no error. */
-export function startNative(name: string, native: FileFunction, args: readonly unknown[]) {
-  return (done: Answer): void => {
-    if (name === 'exists') native(...args, (there: unknown) => done(null, there))
-    else native(...args, done)
-  }
 }
 
 /** The callback is the last function given; without one Node throws, and so do we. */

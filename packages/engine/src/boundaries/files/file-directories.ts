@@ -8,6 +8,7 @@ import { splitCallback } from './file-callbacks.js'
 import { TapeDirectory } from './file-directory.js'
 import { takes } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
+import { ListedDirectory } from './listed-directory.js'
 import { plain } from '../result-form.js'
 import type { ResultForm } from '../result-form.js'
 import { replaceFileFunction } from './file-wrapper.js'
@@ -23,35 +24,53 @@ export function patchDirectories(): Undo {
   ])
 }
 
-/** The real folder goes to the stand-in; the tape gets only the path it reports. */
+/** The real folder, or what the agent sees of it in an overlay, goes to the stand-in; the tape gets only the path it reports. */
 const opened: ResultForm = {
   encode: (directory) => plain.encode((directory as fs.Dir).path),
   decode: (as, body) => ({ path: plain.decode(as, body) }),
 }
 const shape = takes('path options', opened)
 
-function callOf(session: Session, name: string, args: readonly unknown[]): CapturedCall {
+function callOf(session: Session, label: string, args: readonly unknown[]): CapturedCall {
   checkArguments(shape, args, nativeFunction('opendirSync'))
-  return fileCall(session, name, shape, args)
+  return fileCall(session, label, 'opendir', args, shape)
+}
+
+/** In an overlay a folder is the sum of two: its entries are listed at once. */
+function open(session: Session, args: readonly unknown[]): unknown {
+  return session.overlay === undefined
+    ? nativeFunction('opendirSync')(...args)
+    : new ListedDirectory(session, args)
+}
+
+function start(session: Session, args: readonly unknown[], done: Answer): void {
+  if (session.overlay === undefined) return void nativeFunction('opendir')(...args, done)
+  let directory: ListedDirectory
+  try {
+    directory = new ListedDirectory(session, args)
+  } catch (error) {
+    return done(error)
+  }
+  done(null, directory)
 }
 
 function openSync(session: Session, args: unknown[]): TapeDirectory {
   const call = callOf(session, 'fs.opendirSync', args)
-  const run = (): unknown => nativeFunction('opendirSync')(...args)
-  return new TapeDirectory(session, performCall(session, call, run) as fs.Dir)
+  const directory = performCall(session, call, () => open(session, args))
+  return new TapeDirectory(session, directory as fs.Dir, args)
 }
 
 function openWithCallback(session: Session, given: unknown[]): void {
   const { args, callback } = splitCallback(given, shape.required)
-  const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
-  startCall(session, callOf(session, 'fs.opendir', args), start, (error, value) => {
-    if (error === null) callback(null, new TapeDirectory(session, value as fs.Dir))
+  const begin = (done: Answer): void => start(session, args, done)
+  startCall(session, callOf(session, 'fs.opendir', args), begin, (error, value) => {
+    if (error === null) callback(null, new TapeDirectory(session, value as fs.Dir, args))
     else callback(error)
   })
 }
 
 async function openPromise(session: Session, args: unknown[]): Promise<TapeDirectory> {
-  const start = (done: Answer): void => void nativeFunction('opendir')(...args, done)
+  const begin = (done: Answer): void => start(session, args, done)
   const call = callOf(session, 'fs.promises.opendir', args)
-  return new TapeDirectory(session, (await promiseCall(session, call, start)) as fs.Dir)
+  return new TapeDirectory(session, (await promiseCall(session, call, begin)) as fs.Dir, args)
 }

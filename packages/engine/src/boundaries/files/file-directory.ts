@@ -4,8 +4,10 @@ import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
+import { endedFileSession } from './ended-run.js'
 import { directoryClosed } from './file-errors.js'
 import { entry } from './file-values.js'
+import { ListedDirectory, nameOfEntry } from './listed-directory.js'
 import { plain } from '../result-form.js'
 
 /** Open folders; Node closes one that is forgotten at a moment nobody can foresee, with a warning. */
@@ -14,13 +16,18 @@ const kept = new Set<fs.Dir>()
 /** What `opendir` gives inside a run: an `fs.Dir` whose entries come through the gate. */
 export class TapeDirectory {
   readonly #session: Session
-  /** The real folder while recording; on replay only its path. */
-  readonly #directory: fs.Dir
+  /** The real folder while recording; on replay only its path, until the run goes live. */
+  #directory: fs.Dir
+  readonly #args: readonly unknown[]
+  /** Entries handed out by a tape: a folder that is opened again need not show them. */
+  readonly #seen = new Set<string>()
   #closed = false
 
-  constructor(session: Session, directory: fs.Dir) {
+  /** `args` are those it was opened with. */
+  constructor(session: Session, directory: fs.Dir, args: readonly unknown[]) {
     this.#session = session
     this.#directory = directory
+    this.#args = args
     if (!session.replaying) kept.add(directory)
   }
 
@@ -30,12 +37,12 @@ export class TapeDirectory {
 
   read(callback?: Answer): Promise<unknown> | void {
     if (this.#closed) throw directoryClosed()
-    return this.#ask('read', (done) => this.#directory.read(done as never), callback)
+    return this.#ask('read', (done) => this.#real().read(done as never), callback)
   }
 
   readSync(): unknown {
     if (this.#closed) throw directoryClosed()
-    return this.#askSync('readSync', () => this.#directory.readSync())
+    return this.#askSync('readSync', () => this.#real().readSync())
   }
 
   close(callback?: Answer): Promise<unknown> | void {
@@ -44,13 +51,13 @@ export class TapeDirectory {
       return process.nextTick(callback, directoryClosed())
     }
     this.#forget()
-    return this.#ask('close', (done) => this.#directory.close(done as never), callback)
+    return this.#ask('close', (done) => this.#real().close(done as never), callback)
   }
 
   closeSync(): void {
     if (this.#closed) throw directoryClosed()
     this.#forget()
-    this.#askSync('closeSync', () => this.#directory.closeSync())
+    this.#askSync('closeSync', () => this.#real().closeSync())
   }
 
   async *entries(): AsyncGenerator {
@@ -91,13 +98,30 @@ export class TapeDirectory {
   }
 
   #call(method: string): CapturedCall {
-    const form = method.startsWith('read') ? entry : plain
-    return { kind: 'file', name: `Dir.${method}`, title: this.path, input: {}, form }
+    const isRead = method.startsWith('read')
+    return {
+      kind: 'file',
+      name: `Dir.${method}`,
+      title: this.path,
+      input: {},
+      form: isRead ? entry : plain,
+      served: (outcome) => {
+        if (isRead && 'value' in outcome && outcome.value !== null)
+          this.#seen.add(nameOfEntry(outcome.value as fs.Dirent))
+      },
+    }
+  }
+
+  /** What the tape had opened is opened now, for the rest of its entries. */
+  #real(): fs.Dir {
+    if (typeof this.#directory.readSync !== 'function')
+      this.#directory = new ListedDirectory(this.#session, this.#args, this.#seen) as never
+    return this.#directory
   }
 
   /** The run this call belongs to; none when the recording is over and the folder is still open. */
   #live(): Session | undefined {
-    const session = currentSession()
+    const session = currentSession() ?? endedFileSession()
     if (session === undefined && this.#session.replaying) throw directoryClosed()
     return session
   }

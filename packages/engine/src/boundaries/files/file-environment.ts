@@ -3,6 +3,7 @@ import { performCall } from '../captured-call.js'
 import { pathText } from './file-arguments.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
+import { callLive } from './live-call.js'
 import { learnSecrets } from './file-secrets.js'
 import { plain } from '../result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
@@ -23,7 +24,8 @@ export function patchLoadEnvFile(): Undo {
       form: plain,
     }
     const variables = performCall(session, call, () => {
-      const text = nativeFunction('readFileSync')(path, 'utf8') as string
+      const read = nativeFunction('readFileSync')
+      const text = callLive(session, 'readFile', read, [path, 'utf8']) as string
       return { ...parseEnv(text) }
     }) as Record<string, string>
     for (const [name, value] of Object.entries(variables)) process.env[name] ??= value

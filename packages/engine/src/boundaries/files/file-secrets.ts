@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import { secretsOfEnvFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
@@ -14,7 +15,10 @@ const ENV_FILE = /^\.env(?:\..+)?$/
 export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
   for (const path of paths) {
     if (!ENV_FILE.test(basename(path))) continue
-    const texts = [data && Buffer.from(data).toString(), session.replaying ? '' : contentOf(path)]
+    const texts = [
+      data && Buffer.from(data).toString(),
+      session.replaying ? '' : contentOf(session, path),
+    ]
     for (const text of texts) {
       for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
     }
@@ -23,10 +27,11 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
 
 const readFileSync = nativeFunction('readFileSync')
 
-function contentOf(path: string): string {
+function contentOf({ overlay }: Session, path: string): string {
   try {
-    const place = path.startsWith('file:') ? new URL(path) : path
-    return String(outsideRuns(() => readFileSync(place, 'utf8')))
+    const place = absolute(path.startsWith('file:') ? new URL(path) : path)
+    const at = overlay?.locate(overlay.resolve(place)).at ?? place
+    return String(outsideRuns(() => readFileSync(at, 'utf8')))
   } catch {
     return ''
   }

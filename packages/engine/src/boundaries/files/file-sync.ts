@@ -9,6 +9,7 @@ import { fileFunctions, shapeOf } from './file-functions.js'
 import { nativeFs } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { noteOutput, outputWrite } from './file-output.js'
+import { callLive } from './live-call.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -33,8 +34,8 @@ function syncFunction(name: string, native: FileFunction, suffix = ''): FileFunc
       noteOutput(session, output)
       return outsideRuns(() => native(output.fd, ...args.slice(1)))
     }
-    const call = fileCall(session, label, shape, args)
-    const value = performCall(session, call, () => native(...args))
+    const call = fileCall(session, label, name, args)
+    const value = performCall(session, call, () => callLive(session, name, native, args))
     trackDescriptor(session, name, args[0], value)
     return value
   })

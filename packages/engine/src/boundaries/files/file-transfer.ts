@@ -1,10 +1,12 @@
 import type { Session } from '../../sessions/session.js'
 import { describeOptions, encodeOptions } from './file-arguments.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
+import { carriedBy } from './carried-descriptors.js'
 import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
 import { nativeFunction } from './file-natives.js'
 import type { OutputWrite } from './file-output.js'
 import { plain } from '../result-form.js'
+import { readFromTape, wroteFromTape } from './served-call.js'
 
 /** A read or write on a descriptor, ready to be performed; the forms of its arguments are sorted out. */
 export interface Transfer {
@@ -44,15 +46,18 @@ export function reading(session: Session, fd: number, { views, position, passed 
       title: nameDescriptor(session, fd),
       input: encodeOptions([length, position ?? undefined]),
       form: plain,
+      served: (outcome) => readFromTape(session, fd, position, outcome),
     },
     runSync: () => {
       const buffer = Buffer.allocUnsafeSlow(length)
-      const count = nativeFunction('readSync')(fd, buffer, 0, length, position) as number
+      const real = carriedBy(session).real(fd)
+      const count = nativeFunction('readSync')(real, buffer, 0, length, position) as number
       return buffer.subarray(0, count)
     },
     start: (done) => {
       const buffer = Buffer.allocUnsafeSlow(length)
-      nativeFunction('read')(fd, buffer, 0, length, position, (error: unknown, count: number) =>
+      const real = carriedBy(session).real(fd)
+      nativeFunction('read')(real, buffer, 0, length, position, (error: unknown, count: number) =>
         done(error, buffer.subarray(0, count)),
       )
     },
@@ -82,7 +87,7 @@ export function writing(
   { name, args, input, position }: Write,
 ): Transfer {
   const output = outputDescriptor(session, fd)
-  const at = output ?? fd
+  const real = (): number => output ?? carriedBy(session).real(fd)
   const where = typeof position === 'number' ? [position] : []
   return {
     fd,
@@ -93,9 +98,10 @@ export function writing(
       title: nameDescriptor(session, fd) + describeOptions(where),
       input,
       form: plain,
+      served: (outcome) => wroteFromTape(session, fd, { name, args, position }, outcome),
     },
-    runSync: () => nativeFunction(`${name}Sync`)(at, ...args),
-    start: (done) => void nativeFunction(name)(at, ...args, done),
+    runSync: () => nativeFunction(`${name}Sync`)(real(), ...args),
+    start: (done) => void nativeFunction(name)(real(), ...args, done),
     settle: (value) => value as number,
     ...(output && { output: { fd: output, bytes: input.body ?? new Uint8Array(0) } }),
   }

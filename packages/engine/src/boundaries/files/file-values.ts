@@ -101,8 +101,11 @@ const TYPES = [
 function describeEntry(item: unknown): unknown {
   if (!(item instanceof fs.Dirent)) return item
   const parent = (item as { parentPath?: unknown }).parentPath ?? item.path
-  return { name: item.name as unknown, parent, type: TYPES.find(([is]) => item[is]())?.[1] ?? 0 }
+  return { name: item.name as unknown, parent, type: typeOfEntry(item) }
 }
+
+/** The number that stands for the kind of an entry. */
+export const typeOfEntry = (entry: fs.Dirent): number => TYPES.find(([is]) => entry[is]())?.[1] ?? 0
 
 const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object
 

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { fromWire, toWire } from '@retake/tape'
+import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall } from '../captured-call.js'
@@ -9,6 +10,7 @@ import { isPath } from './file-checks.js'
 import { takes } from './file-functions.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
+import { callLive } from './live-call.js'
 import { numbersOf, statsOf } from './file-values.js'
 import { namedChange, TapeWatcher } from './file-watcher.js'
 import type { ChangeForm, NativeWatcher } from './file-watcher.js'
@@ -37,18 +39,38 @@ function watch(session: Session, given: unknown[]): TapeWatcher {
   const [place, options] = given.filter((arg) => typeof arg !== 'function')
   const { signal, ...rest } = (typeof options === 'object' ? (options ?? {}) : {}) as WatchOptions
   const args = [place, typeof options === 'string' ? options : rest]
-  const call = fileCall(session, 'fs.watch', opened, args)
-  const native = performCall(session, call, () => nativeFunction('watch')(...args))
+  const call = fileCall(session, 'fs.watch', 'watch', args, opened)
+  const open = (): NativeWatcher => watchBoth(session, args)
+  const native = performCall(session, call, open)
   const watcher = new TapeWatcher(session, {
     name: 'FSWatcher',
     path: pathText(place),
     form: namedChange,
     native: native as NativeWatcher | undefined,
+    open,
     stop: (real) => (real as fs.FSWatcher).close(),
   })
   if (listener) watcher.on('change', listener)
   if (signal?.aborted === true) process.nextTick(() => watcher.close())
   else signal?.addEventListener('abort', () => watcher.close(), { once: true })
+  return watcher
+}
+
+/** In a branch both may change: the disk, and what the branch itself writes. */
+function watchBoth(session: Session, args: readonly unknown[]): NativeWatcher {
+  const native = nativeFunction('watch')
+  const { overlay } = session
+  const place = overlay?.resolve(absolute(args[0]))
+  if (overlay === undefined || place === undefined || !overlay.covers(place))
+    return native(...args) as NativeWatcher
+  const watcher = callLive(session, 'watch', native, args) as fs.FSWatcher
+  if (overlay.locate(place).in !== 'disk') return watcher
+  const own = native(overlay.forWriting(place), ...args.slice(1)) as fs.FSWatcher
+  own.on('change', (...change) => watcher.emit('change', ...change))
+  watcher.on('close', () => own.close())
+  const { ref, unref } = watcher
+  watcher.ref = () => (own.ref(), ref.call(watcher))
+  watcher.unref = () => (own.unref(), unref.call(watcher))
   return watcher
 }
 
@@ -80,13 +102,17 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
   if (watcher === undefined) {
     const options = typeof rest[0] === 'object' ? (rest[0] ?? {}) : {}
     const ignore = (): void => {}
-    const start = (): unknown => native(place, options, ignore)
+    // In a branch, what it writes itself is all that can be polled.
+    const { overlay } = session
+    const watched = overlay ? overlay.forWriting(overlay.resolve(absolute(place))) : place
+    const open = (): NativeWatcher => native(watched, options, ignore) as NativeWatcher
     watcher = new TapeWatcher(session, {
       name: 'fs.watchFile',
       path: pathText(place),
       form: statChange,
-      native: session.replaying ? undefined : (outsideRuns(start) as NativeWatcher),
-      stop: () => nativeFunction('unwatchFile')(place, ignore),
+      native: session.replaying ? undefined : outsideRuns(open),
+      open,
+      stop: () => nativeFunction('unwatchFile')(watched, ignore),
     })
     pollersOf(session).set(key, watcher)
   }

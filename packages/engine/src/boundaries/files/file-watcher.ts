@@ -26,8 +26,10 @@ export interface Watched {
   readonly name: string
   readonly path: string
   readonly form: ChangeForm
-  /** The real watcher; absent on replay. */
+  /** The real watcher; absent on replay, until the run goes live. */
   readonly native: NativeWatcher | undefined
+  /** Starts the real watching, outside the run. */
+  open(): NativeWatcher
   /** Ends the real watching. */
   stop(native: NativeWatcher): void
 }
@@ -39,11 +41,14 @@ export interface Watched {
 export class TapeWatcher extends EventEmitter {
   readonly #watched: Watched
   readonly #operation: Operation
+  #native: NativeWatcher | undefined
+  #isRefed = true
   #closed = false
 
   constructor(session: Session, watched: Watched) {
     super()
     this.#watched = watched
+    this.#native = watched.native
     const { name, path } = watched
     const site = callSite()
     this.#operation = session.perform({
@@ -54,6 +59,7 @@ export class TapeWatcher extends EventEmitter {
         title: session.secrets.text(path),
         ...(site !== undefined && { site }),
       },
+      lasting: true,
       start: (operation) => this.#listen(operation),
       deliver: (delivery) => this.#receive(delivery),
     })
@@ -63,18 +69,20 @@ export class TapeWatcher extends EventEmitter {
     if (this.#closed) return
     this.#closed = true
     this.#operation.close()
-    const { native } = this.#watched
+    const native = this.#native
     if (native) outsideRuns(() => this.#watched.stop(native))
     process.nextTick(() => this.emit('close'))
   }
 
   ref(): this {
-    this.#watched.native?.ref?.()
+    this.#isRefed = true
+    this.#native?.ref?.()
     return this
   }
 
   unref(): this {
-    this.#watched.native?.unref?.()
+    this.#isRefed = false
+    this.#native?.unref?.()
     return this
   }
 
@@ -83,13 +91,25 @@ export class TapeWatcher extends EventEmitter {
   }
 
   #listen(operation: Operation): void {
-    const { native, form } = this.#watched
+    const { form } = this.#watched
+    const native = this.#native ?? this.#open(operation)
     native?.on('change', (...args: unknown[]) =>
       operation.complete({ type: 'deliver', part: 'change', value: form.encode(args) }),
     )
     native?.on('error', (error) =>
       operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }),
     )
+  }
+
+  /** What the tape was watching is watched from now on. */
+  #open(operation: Operation): NativeWatcher | undefined {
+    try {
+      this.#native = this.#watched.open()
+      if (!this.#isRefed) this.#native.unref?.()
+    } catch (error) {
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
+    }
+    return this.#native
   }
 
   #receive({ event }: Delivery): void {

@@ -1,5 +1,6 @@
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
+import { endedFileSession } from './ended-run.js'
 import type { FileFunction } from './file-natives.js'
 import { dressLike, replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -14,7 +15,7 @@ export function wrapFileFunction(
   inside: (session: Session, args: unknown[]) => unknown,
 ): FileFunction {
   const wrapper: FileFunction = (...args) => {
-    const session = currentSession()
+    const session = currentSession() ?? endedFileSession()
     if (session === undefined) return native(...args)
     return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
   }

@@ -1,0 +1,158 @@
+import { callSite } from '../../call-site.js'
+import { originalError, overlayCall, placesOf } from '../../overlay/overlay-call.js'
+import type { OverlayCall } from '../../overlay/overlay-call.js'
+import type { Overlay } from '../../overlay/overlay.js'
+import type { Session } from '../../sessions/session.js'
+import type { Answer } from '../captured-call.js'
+import { carriedBy } from './carried-descriptors.js'
+import { nativeFs } from './file-natives.js'
+import type { FileFunction } from './file-natives.js'
+
+/**
+ * A call of `node:fs` made for real, for a run that may hold descriptors from a
+ * tape and may have an overlay: `native` is the function, `name` what it is called
+ * without `Sync`.
+ */
+export function callLive(
+  session: Session,
+  name: string,
+  native: FileFunction,
+  given: readonly unknown[],
+): unknown {
+  if (isPlain(session)) return native(...given)
+  if (name === 'open') carriedBy(session).isOver(given)
+  const args = withRealDescriptor(session, name, given)
+  const { overlay } = session
+  const value =
+    overlay === undefined
+      ? native(...args)
+      : callOnOverlay(session, overlay, args, name, native, true).value
+  return name === 'open' ? carriedBy(session).adopt(value as number) : value
+}
+
+/** The same for a function with a callback. */
+export function startLive(
+  session: Session,
+  name: string,
+  native: FileFunction,
+  given: readonly unknown[],
+  done: Answer,
+): void {
+  if (isPlain(session)) return startNative(name, native, given, done)
+  if (name === 'open') carriedBy(session).isOver(given)
+  const args = withRealDescriptor(session, name, given)
+  const { overlay } = session
+  const finish: Answer = (error, value) => {
+    const isOpened = name === 'open' && (error === null || error === undefined)
+    done(error, isOpened ? carriedBy(session).adopt(value as number) : value)
+  }
+  if (overlay === undefined) return startNative(name, native, args, finish)
+  let made: Made
+  try {
+    made = callOnOverlay(session, overlay, args, name, nativeFs[`${name}Sync`])
+  } catch (error) {
+    return finish(error)
+  }
+  const { call } = made
+  if ('value' in made) return finish(null, made.value)
+  startNative(name, native, call.args, (error, value) => {
+    if (error !== null && error !== undefined)
+      finish(originalError(overlay, error, args, call.args))
+    else finish(null, call.finish ? call.finish(value) : value)
+  })
+}
+
+/** Nothing stands between this run and the disk. */
+const isPlain = (session: Session): boolean =>
+  session.overlay === undefined && !carriedBy(session).isNeeded
+
+/** `exists` is the one function whose callback has no error. */
+function startNative(
+  name: string,
+  native: FileFunction,
+  args: readonly unknown[],
+  done: Answer,
+): void {
+  if (name === 'exists') native(...args, (there: unknown) => done(null, there))
+  else native(...args, done)
+}
+
+const REMOVES = new Set(['rename', 'rm', 'rmdir', 'unlink'])
+
+function withRealDescriptor(
+  session: Session,
+  name: string,
+  args: readonly unknown[],
+): readonly unknown[] {
+  const carried = carriedBy(session)
+  if (REMOVES.has(name)) {
+    const places = placesOf(name, args)
+    carried.keepOpen(places.map((place) => session.overlay?.resolve(place, false) ?? place))
+  }
+  const [fd, ...rest] = args
+  if (typeof fd !== 'number') return args
+  const real = carried.real(fd)
+  if (name === 'close') carried.closed(fd)
+  return [real, ...rest]
+}
+
+/** A call on the overlay; with its answer when it was made already. */
+interface Made {
+  readonly call: OverlayCall
+  readonly value?: unknown
+}
+
+/**
+ * Makes a call that changes something at once, even for a function that answers
+ * later: nobody may find the overlay in the middle of a change. What only reads
+ * is left to the caller, unless `always`.
+ */
+function callOnOverlay(
+  session: Session,
+  overlay: Overlay,
+  args: readonly unknown[],
+  name: string,
+  sync: FileFunction | undefined,
+  always = false,
+): Made {
+  let used = args
+  try {
+    return overlay.change(() => {
+      const call = prepare(session, overlay, name, args)
+      used = call.args
+      if (call.answer) return { call, value: call.answer() }
+      if (sync === undefined || (call.changes !== true && !always)) return { call }
+      const value = sync(...call.args)
+      return { call, value: call.finish ? call.finish(value) : value }
+    })
+  } catch (error) {
+    throw originalError(overlay, error, args, used)
+  }
+}
+
+function prepare(
+  session: Session,
+  overlay: Overlay,
+  name: string,
+  args: readonly unknown[],
+): OverlayCall {
+  if (typeof args[0] === 'number') return { args }
+  const call = overlayCall(overlay, name, args) ?? { args }
+  for (const place of placesOf(name, args)) noteLater(session, overlay, name, place)
+  return call
+}
+
+/** The disk is not as it was at the moment the branch goes on from. */
+function noteLater(session: Session, overlay: Overlay, name: string, place: string): void {
+  const { later } = overlay
+  if (later.size === 0 || !later.has(place)) return
+  const resolved = overlay.resolve(place)
+  if (overlay.locate(resolved).in !== 'disk') return
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name: `fs.${name} ${place}`,
+    text: 'the parent run wrote this file after the point the branch goes on from; the branch sees it as it is on disk today',
+    ...(site !== undefined && { site }),
+  })
+}

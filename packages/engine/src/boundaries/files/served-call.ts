@@ -1,0 +1,205 @@
+import path from 'node:path'
+import { disk } from '../../overlay/disk.js'
+import { flagBits, opensForWriting, opensNew, opensToAppend } from '../../overlay/open-flags.js'
+import { absolute, changeOverlay, placesOf } from '../../overlay/overlay-call.js'
+import type { Overlay } from '../../overlay/overlay.js'
+import { outsideRuns } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import type { Outcome } from '../captured-call.js'
+import { carriedBy } from './carried-descriptors.js'
+import { encodeData, encodingOf } from './file-arguments.js'
+
+/**
+ * Takes note of a call whose answer came from the tape. The run may go live later:
+ * then its descriptors must be at their places, and in a branch the overlay must
+ * hold what the run had written by then.
+ */
+export function tookFromTape(
+  session: Session,
+  name: string,
+  args: readonly unknown[],
+  outcome: Outcome,
+): void {
+  const { overlay } = session
+  const isFilling = fills(overlay)
+  if (name === 'open') carriedBy(session).isOver(args)
+  outsideRuns(() => {
+    if ('error' in outcome) {
+      if (isFilling && isMissing(outcome.error)) foundNothing(overlay, name, args)
+      return
+    }
+    if (typeof args[0] === 'number') onDescriptor(session, name, args, outcome.value, isFilling)
+    else if (name === 'open') opened(session, args, outcome.value as number, isFilling)
+    else if (isFilling) fill(overlay, name, args, outcome.value)
+    if (name === 'rename') {
+      const [from = '', to = ''] = placesOf(name, args).map((p) => overlay?.resolve(p, false) ?? p)
+      carriedBy(session).renamed(from, to)
+    }
+  })
+}
+
+/** Whether what the tape did has to be done in the overlay. */
+const fills = (overlay: Overlay | undefined): overlay is Overlay =>
+  overlay !== undefined && !overlay.isFilled
+
+/** A read from a descriptor was answered by the tape. */
+export function readFromTape(
+  session: Session,
+  fd: number,
+  position: unknown,
+  outcome: Outcome,
+): void {
+  if ('error' in outcome || isOwnPlace(position)) return
+  const { byteLength } = outcome.value as Uint8Array
+  outsideRuns(() => carriedBy(session).moved(fd, byteLength))
+}
+
+/** A write to a descriptor was answered by the tape. */
+export function wroteFromTape(
+  session: Session,
+  fd: number,
+  write: { readonly name: string; readonly args: readonly unknown[]; readonly position: unknown },
+  outcome: Outcome,
+): void {
+  if ('error' in outcome) return
+  const carried = carriedBy(session)
+  if (fills(session.overlay)) outsideRuns(() => carried.repeat(fd, write.name, write.args))
+  if (!isOwnPlace(write.position)) carried.moved(fd, outcome.value as number, true)
+}
+
+const isOwnPlace = (position: unknown): boolean =>
+  typeof position === 'bigint' ? position >= 0n : typeof position === 'number' && position >= 0
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** A look that found nothing. If the run itself made it later, it is not there yet. */
+function foundNothing(overlay: Overlay, name: string, args: readonly unknown[]): void {
+  const [place, ...others] = placesOf(name, args)
+  if (place === undefined || others.length > 0) return
+  const resolved = overlay.resolve(place)
+  if (overlay.parent?.has(resolved) === true) overlay.unborn(resolved)
+}
+
+/** The run made this: before, nothing was there. */
+function isNew(overlay: Overlay, place: unknown, follow = false): void {
+  overlay.unborn(overlay.resolve(absolute(place), follow))
+}
+
+function opened(session: Session, args: readonly unknown[], fd: number, isFilling: boolean): void {
+  const { overlay } = session
+  const [given, flags, mode] = args
+  const place = overlay?.resolve(absolute(given)) ?? absolute(given)
+  const bits = flagBits(flags)
+  const carried = carriedBy(session)
+  if (!isFilling || overlay === undefined || !opensForWriting(bits) || !overlay.covers(place))
+    return carried.opened(fd, place, flags)
+  if (opensNew(bits)) overlay.unborn(place)
+  else if (opensToAppend(bits)) overlay.takeBack(place)
+  const real = attempt(overlay, place, () => changeOverlay(overlay, 'open', [place, flags, mode]))
+  carried.opened(fd, place, flags, real as number | undefined)
+}
+
+function onDescriptor(
+  session: Session,
+  name: string,
+  args: readonly unknown[],
+  value: unknown,
+  isFilling: boolean,
+): void {
+  const carried = carriedBy(session)
+  const [fd, data, options] = args as [number, unknown, unknown]
+  if (name === 'close') {
+    const real = isFilling ? carried.openNumber(fd) : undefined
+    if (real !== undefined) disk.closeSync(real)
+    return carried.closed(fd)
+  }
+  if (name === 'readFile') return carried.moved(fd, lengthOf(value, encodingOf(data)))
+  const isWrite = name === 'writeFile' || name === 'appendFile'
+  if (isFilling && (isWrite || CHANGES_OPEN.has(name))) carried.repeat(fd, name, args.slice(1))
+  if (isWrite) carried.moved(fd, lengthOf(data, encodingOf(options)), true)
+}
+
+const CHANGES_OPEN = new Set(['fchmod', 'fchown', 'ftruncate', 'futimes'])
+
+function lengthOf(data: unknown, encoding: BufferEncoding): number {
+  return encodeData(data, encoding).body?.byteLength ?? 0
+}
+
+type Fill = (overlay: Overlay, args: readonly unknown[], value: unknown) => void
+
+/** Does in the overlay what the run had done to the disk. */
+function fill(overlay: Overlay, name: string, args: readonly unknown[], value: unknown): void {
+  const places = placesOf(name, args)
+  if (value === FOUND_NOTHING[name] && name in FOUND_NOTHING) foundNothing(overlay, name, args)
+  if (!CHANGES.has(name) || !places.every((place) => overlay.covers(place))) return
+  BEFORE[name]?.(overlay, args, value)
+  if (name === 'mkdtemp')
+    return void attempt(overlay, String(value), () => makeFolder(overlay, absolute(value)))
+  attempt(overlay, places.join(' → '), () => changeOverlay(overlay, name, args))
+}
+
+/** Answers that say so without an error. */
+const FOUND_NOTHING: Readonly<Record<string, unknown>> = {
+  exists: false,
+  lstat: undefined,
+  stat: undefined,
+}
+
+const CHANGES = new Set([
+  'appendFile',
+  'chmod',
+  'copyFile',
+  'cp',
+  'lchmod',
+  'link',
+  'lutimes',
+  'mkdir',
+  'mkdtemp',
+  'rename',
+  'rm',
+  'rmdir',
+  'symlink',
+  'truncate',
+  'unlink',
+  'utimes',
+  'writeFile',
+])
+
+/** What the success of a call says about the disk before it. */
+const BEFORE: Readonly<Record<string, Fill>> = {
+  appendFile: (overlay, [place]) => overlay.takeBack(overlay.resolve(absolute(place))),
+  link: (overlay, [, to]) => isNew(overlay, to),
+  symlink: (overlay, [, place]) => isNew(overlay, place),
+  mkdir: (overlay, [place, options], value) => {
+    const { recursive } = (options ?? {}) as { recursive?: boolean }
+    if (recursive !== true) isNew(overlay, place)
+    else if (value !== undefined) isNew(overlay, value)
+  },
+  writeFile: (overlay, [place, , options]) => {
+    const { flag } = (options ?? {}) as { flag?: unknown }
+    if (opensNew(flagBits(flag ?? 'w'))) isNew(overlay, place, true)
+    else if (opensToAppend(flagBits(flag ?? 'w')))
+      overlay.takeBack(overlay.resolve(absolute(place)))
+  },
+}
+
+function makeFolder(overlay: Overlay, place: string): void {
+  isNew(overlay, place)
+  disk.mkdirSync(overlay.forWriting(overlay.resolve(place, false)), { mode: 0o700 })
+}
+
+/** The disk is no longer as it was: what cannot be done again is told when the run goes live. */
+function attempt(overlay: Overlay, what: string, work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    if (!isGone(error)) overlay.unknown.add(path.normalize(what))
+    return undefined
+  }
+}
+
+/** Deleted since, as the run itself did then. */
+const isGone = (error: unknown): boolean => {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' && /^(?:unlink|rmdir|rm|lstat)$/.test(syscall ?? '')
+}

@@ -1,0 +1,46 @@
+import { disk } from './disk.js'
+
+const {
+  O_APPEND,
+  O_CREAT,
+  O_EXCL,
+  O_RDONLY,
+  O_RDWR,
+  O_SYNC = 0,
+  O_TRUNC,
+  O_WRONLY,
+} = disk.constants
+
+/** The flags of `fs.open` as the system takes them. Flags that Node refuses were refused before. */
+export function flagBits(flags: unknown): number {
+  if (typeof flags === 'number') return flags
+  const letters = typeof flags === 'string' ? flags : 'r'
+  const has = (letter: string): boolean => letters.includes(letter)
+  const access = has('+') ? O_RDWR : has('r') ? O_RDONLY : O_WRONLY
+  const kind = has('w') ? O_CREAT | O_TRUNC : has('a') ? O_CREAT | O_APPEND : 0
+  return access | kind | (has('x') ? O_EXCL : 0) | (has('s') ? O_SYNC : 0)
+}
+
+/** Whether opening a file like this may make it, empty it, or is for writing to it. */
+export const opensForWriting = (bits: number): boolean =>
+  (bits & (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)) !== 0
+
+/** Whether it can only succeed when nothing is there yet. */
+export const opensNew = (bits: number): boolean => (bits & O_CREAT) !== 0 && (bits & O_EXCL) !== 0
+
+export const opensEmpty = (bits: number): boolean => (bits & O_TRUNC) !== 0
+
+export const opensToAppend = (bits: number): boolean => (bits & O_APPEND) !== 0
+
+/**
+ * To open a file once more that was open before: it is neither emptied nor made
+ * anew, but for one that is appended to. What was for writing can be read, too: that is how
+ * its position is reached.
+ */
+export function reopeningBits(bits: number): number {
+  if (opensToAppend(bits)) return bits & ~(O_TRUNC | O_EXCL)
+  const kept = bits & ~(O_CREAT | O_EXCL | O_TRUNC)
+  return (kept & O_WRONLY) === 0 ? kept : (kept & ~O_WRONLY) | O_RDWR
+}
+
+export const opensToRead = (bits: number): boolean => (bits & O_WRONLY) === 0

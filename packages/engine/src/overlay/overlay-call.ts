@@ -1,0 +1,271 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { disk } from './disk.js'
+import { flagBits, opensEmpty, opensForWriting } from './open-flags.js'
+import type { Overlay } from './overlay.js'
+import { globEntries, listEntries } from './overlay-listing.js'
+
+/** A call of `node:fs` as it is made on the overlay. */
+export interface OverlayCall {
+  /** What the native function gets. */
+  readonly args: readonly unknown[]
+  /** It changes something: then it is made at once, in one go. */
+  readonly changes?: boolean
+  /** The answer, where no native function has it. */
+  readonly answer?: () => unknown
+  /** After it succeeded; answers what the agent gets. */
+  readonly finish?: (value: unknown) => unknown
+}
+
+type Translate = (overlay: Overlay, args: readonly unknown[]) => OverlayCall
+
+/** How a call by path is made on the overlay; undefined when it is made as it is. */
+export function overlayCall(
+  overlay: Overlay,
+  name: string,
+  args: readonly unknown[],
+): OverlayCall | undefined {
+  const translate = CALLS[name]
+  const isCovered = placesOf(name, args).every((place) => overlay.covers(place))
+  return translate === undefined || !isCovered ? undefined : translate(overlay, args)
+}
+
+/** The paths among the arguments of a function, absolute. */
+export function placesOf(name: string, args: readonly unknown[]): string[] {
+  if (name === 'glob') return []
+  const given = name === 'symlink' ? [args[1]] : TWO_PLACES.has(name) ? args.slice(0, 2) : [args[0]]
+  return given.flatMap((place) => (typeof place === 'number' ? [] : [absolute(place)]))
+}
+
+/** A path in whatever form it has. */
+export function absolute(place: unknown): string {
+  if (place instanceof URL) return path.resolve(fileURLToPath(place))
+  return path.resolve(place instanceof Uint8Array ? Buffer.from(place).toString() : String(place))
+}
+
+const TWO_PLACES = new Set(['copyFile', 'cp', 'link', 'rename'])
+
+const reads =
+  (follow: boolean): Translate =>
+  (overlay, [place, ...rest]) => ({
+    args: [overlay.locate(overlay.resolve(absolute(place), follow)).at, ...rest],
+  })
+
+const writes =
+  (follow: boolean): Translate =>
+  (overlay, [place, ...rest]) => ({
+    args: [overlay.forWriting(overlay.resolve(absolute(place), follow)), ...rest],
+    changes: true,
+  })
+
+const opens =
+  (flagsOf: (args: readonly unknown[]) => unknown): Translate =>
+  (overlay, args) => {
+    const bits = flagBits(flagsOf(args))
+    if (!opensForWriting(bits)) return reads(true)(overlay, args)
+    const place = overlay.resolve(absolute(args[0]))
+    const at = overlay.forWriting(place, { content: !opensEmpty(bits) })
+    return { args: [at, ...args.slice(1)], changes: true }
+  }
+
+const flagOf = (options: unknown): unknown => (options as { flag?: unknown } | null)?.flag
+
+const removes: Translate = (overlay, [place, ...rest]) => {
+  const gone = overlay.resolve(absolute(place), false)
+  return {
+    args: [overlay.forRemoving(gone), ...rest],
+    changes: true,
+    finish: (value) => {
+      overlay.hide(gone)
+      return value
+    },
+  }
+}
+
+const inOriginals =
+  (translate: Translate): Translate =>
+  (overlay, args) => ({
+    ...translate(overlay, args),
+    finish: (value) =>
+      typeof value === 'string'
+        ? overlay.original(value)
+        : value instanceof Uint8Array
+          ? Buffer.from(overlay.original(Buffer.from(value).toString()))
+          : value,
+  })
+
+const CALLS: Readonly<Record<string, Translate>> = {
+  access: reads(true),
+  exists: reads(true),
+  readFile: opens(([, options]) => flagOf(options)),
+  stat: reads(true),
+  statfs: reads(true),
+  lstat: reads(false),
+  readlink: inOriginals(reads(false)),
+  realpath: (overlay, args) => {
+    const place = overlay.resolve(absolute(args[0]))
+    const finish = (value: unknown): unknown =>
+      typeof value === 'string' ? place : Buffer.from(place)
+    return { ...reads(true)(overlay, args), finish }
+  },
+  openAsBlob: reads(true),
+  watch: reads(true),
+  open: opens(([, flags]) => flags),
+  appendFile: opens(([, , options]) => flagOf(options) ?? 'a'),
+  writeFile: opens(([, , options]) => flagOf(options) ?? 'w'),
+  truncate: writes(true),
+  chmod: writes(true),
+  chown: writes(true),
+  utimes: writes(true),
+  lchmod: writes(false),
+  lchown: writes(false),
+  lutimes: writes(false),
+  unlink: removes,
+  rmdir: removes,
+  rm: (overlay, [place, options]) => {
+    const gone = overlay.resolve(absolute(place), false)
+    const { recursive } = (options ?? {}) as { recursive?: boolean }
+    // With everything in it, nothing has to be told apart.
+    const at = recursive ? overlay.forWriting(gone, { content: false }) : overlay.forRemoving(gone)
+    return { ...removes(overlay, [place, options]), args: [at, options] }
+  },
+  mkdir: (overlay, [place, options]) => {
+    const isRecursive = (options as { recursive?: unknown } | null | undefined)?.recursive === true
+    const at = overlay.forWriting(overlay.resolve(absolute(place), isRecursive))
+    // The first folder made, as a part of the path that was given.
+    const made = (value: unknown): unknown => {
+      if (typeof value !== 'string') return value
+      const levels = path.relative(value, at).split(path.sep).filter(Boolean).length
+      let folder = pathText(place)
+      for (let level = 0; level < levels; level += 1) folder = path.dirname(folder)
+      return folder
+    }
+    return { args: [at, options], changes: true, finish: made }
+  },
+  mkdtemp: (overlay, [prefix, options]) => {
+    const text = prefix instanceof URL ? fileURLToPath(prefix) : pathText(prefix)
+    const folder = /[\\/]$/.test(text) ? text : path.dirname(text)
+    const rest = text.slice(folder === '.' && !text.startsWith('.') ? 0 : folder.length)
+    const at = overlay.forWriting(overlay.resolve(path.resolve(folder)))
+    const start = path.join(at, path.sep) + rest.replace(/^[\\/]+/, '')
+    const back = (made: string): string => text + made.slice(start.length)
+    return {
+      args: [start, options],
+      changes: true,
+      finish: (made) => (typeof made === 'string' ? back(made) : Buffer.from(back(String(made)))),
+    }
+  },
+  symlink: (overlay, [target, place, type]) => ({
+    args: [target, overlay.forWriting(overlay.resolve(absolute(place), false)), type],
+    changes: true,
+  }),
+  link: (overlay, [from, to]) => ({
+    args: [
+      overlay.forWriting(overlay.resolve(absolute(from), false)),
+      overlay.forWriting(overlay.resolve(absolute(to), false)),
+    ],
+    changes: true,
+  }),
+  copyFile: (overlay, [from, to, mode]) => ({
+    args: [
+      overlay.locate(overlay.resolve(absolute(from))).at,
+      overlay.forWriting(overlay.resolve(absolute(to)), { content: false }),
+      mode,
+    ],
+    changes: true,
+  }),
+  cp: (overlay, [from, to, options]) => {
+    const source = overlay.resolve(absolute(from), false)
+    const isFolder = overlay.lookAt(source)?.isDirectory() === true
+    const { filter, ...rest } = (options ?? {}) as {
+      filter?: (from: string, to: string) => unknown
+    }
+    return {
+      args: [
+        isFolder ? overlay.forMoving(source) : overlay.locate(source).at,
+        overlay.forMoving(overlay.resolve(absolute(to))),
+        {
+          ...rest,
+          ...(filter && {
+            filter: (a: string, b: string) => filter(overlay.original(a), overlay.original(b)),
+          }),
+        },
+      ],
+      changes: true,
+    }
+  },
+  rename: (overlay, [from, to]) => {
+    const source = overlay.resolve(absolute(from), false)
+    const target = overlay.resolve(absolute(to), false)
+    const isFolder = overlay.lookAt(source)?.isDirectory() === true
+    return {
+      args: [overlay.forMoving(source), overlay.forRemoving(target)],
+      changes: true,
+      finish: (value) => {
+        if (source !== target) overlay.hide(source)
+        // What the disk has below it is not what was moved there.
+        if (isFolder) overlay.hide(target)
+        return value
+      },
+    }
+  },
+  readdir: (overlay, args) => {
+    const call = reads(true)(overlay, args)
+    const place = overlay.resolve(absolute(args[0]))
+    if (overlay.lookAt(place)?.isDirectory() !== true) return call
+    return { ...call, answer: () => listEntries(overlay, place, pathText(args[0]), args[1]) }
+  },
+  glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
+}
+
+const pathText = (place: unknown): string =>
+  place instanceof URL
+    ? fileURLToPath(place)
+    : place instanceof Uint8Array
+      ? Buffer.from(place).toString()
+      : String(place)
+
+/** Makes a call that changes something, with the function that answers at once. */
+export function changeOverlay(overlay: Overlay, name: string, args: readonly unknown[]): unknown {
+  return overlay.change(() => {
+    const call = overlayCall(overlay, name, args)
+    const native = (disk as unknown as Record<string, (...given: unknown[]) => unknown>)[
+      `${name}Sync`
+    ]
+    const value = native?.(...(call?.args ?? args))
+    return call?.finish ? call.finish(value) : value
+  })
+}
+
+/** An error as it would be without an overlay: it names the agent's paths. */
+export function originalError(
+  overlay: Overlay,
+  error: unknown,
+  given: readonly unknown[],
+  used: readonly unknown[],
+): unknown {
+  if (!(error instanceof Error)) return error
+  const swap = (text: string): string => {
+    let swapped = text
+    for (const [index, arg] of used.entries()) {
+      const before = given[index]
+      const isPath = typeof arg === 'string' && (typeof before === 'string' || isPathLike(before))
+      if (isPath && arg !== before && arg.length > 1)
+        swapped = swapped.replaceAll(arg, pathText(before))
+    }
+    return overlay.original(swapped)
+  }
+  for (const key of ['message', 'stack', 'path', 'dest'] as const) {
+    const value = (error as unknown as Record<string, unknown>)[key]
+    if (typeof value !== 'string') continue
+    Object.defineProperty(error, key, {
+      value: swap(value),
+      writable: true,
+      configurable: true,
+      enumerable: key === 'path' || key === 'dest',
+    })
+  }
+  return error
+}
+
+const isPathLike = (value: unknown): boolean => value instanceof URL || value instanceof Uint8Array

@@ -1,0 +1,150 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { errors } from '../errors.js'
+import { disk, lookAt } from './disk.js'
+import { isBelow } from './overlay.js'
+import { OverlayStore } from './overlay-store.js'
+
+/** What an overlay would change on disk. */
+export interface FileChange {
+  /** Absolute. */
+  readonly path: string
+  readonly kind: 'added' | 'changed' | 'deleted'
+  readonly type: 'file' | 'folder' | 'link'
+  /** Bytes on disk today; absent when nothing is there, or a folder. */
+  readonly sizeBefore?: number
+  /** Bytes in the overlay; absent when it is deleted, or a folder. */
+  readonly sizeAfter?: number
+  /** Where the new content lies; absent when it is deleted. */
+  readonly from?: string
+}
+
+export const isOverlay = (folder: string): boolean => OverlayStore.open(folder) !== undefined
+
+/** What differs between an overlay and the disk as it is now, sorted by path. */
+export function overlayChanges(folder: string): readonly FileChange[] {
+  const store = openOverlay(folder)
+  const written = writtenIn(store, store.tree)
+  return [...written, ...deletedBy(store)].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/**
+ * Makes the changes of an overlay real: on disk, or below `to`, where only what
+ * was added or changed is put. The overlay stays as it is.
+ */
+export function keepOverlay(folder: string, to?: string): readonly FileChange[] {
+  const { base } = openOverlay(folder)
+  const changes = overlayChanges(folder)
+  const kept = to === undefined ? changes : changes.filter(({ kind }) => kind !== 'deleted')
+  for (const change of kept)
+    putOut(change, to === undefined ? change.path : placeBelow(to, base, change.path))
+  return kept
+}
+
+/** Throws an overlay away. */
+export function discardOverlay(folder: string): void {
+  openOverlay(folder).remove()
+}
+
+function openOverlay(folder: string): OverlayStore {
+  const store = OverlayStore.open(folder)
+  if (store === undefined) throw errors.noOverlay(folder)
+  return store
+}
+
+function* writtenIn(store: OverlayStore, folder: string): Generator<FileChange> {
+  for (const name of disk.readdirSync(folder)) {
+    const from = path.join(folder, name)
+    const place = store.original(from)
+    const after = disk.lstatSync(from)
+    const before = lookAt(place)
+    if (!isSame(from, after, place, before)) yield changeOf(place, from, after, before)
+    if (after.isDirectory()) yield* writtenIn(store, from)
+  }
+}
+
+function changeOf(
+  place: string,
+  from: string,
+  after: fs.Stats,
+  before: fs.Stats | undefined,
+): FileChange {
+  return {
+    path: place,
+    kind: before === undefined ? 'added' : 'changed',
+    type: typeOf(after),
+    ...(before?.isFile() && { sizeBefore: before.size }),
+    ...(after.isFile() && { sizeAfter: after.size }),
+    from,
+  }
+}
+
+/** What the branch deleted and did not write anew; of a folder that is gone, only the folder. */
+function* deletedBy(store: OverlayStore): Generator<FileChange> {
+  const deleted = [...store.hidden].flatMap(([place, why]) => (why === 'deleted' ? [place] : []))
+  const tops = deleted.filter((place) =>
+    deleted.every((other) => other === place || !isBelow(place, other)),
+  )
+  for (const place of tops) yield* missingAt(store, place)
+}
+
+function* missingAt(store: OverlayStore, place: string): Generator<FileChange> {
+  const before = lookAt(place)
+  if (before === undefined) return
+  const after = lookAt(store.placeOf(place))
+  if (after === undefined) {
+    yield {
+      path: place,
+      kind: 'deleted',
+      type: typeOf(before),
+      ...(before.isFile() && { sizeBefore: before.size }),
+    }
+  } else if (before.isDirectory() && after.isDirectory())
+    for (const name of disk.readdirSync(place)) yield* missingAt(store, path.join(place, name))
+}
+
+const typeOf = (stat: fs.Stats): FileChange['type'] =>
+  stat.isDirectory() ? 'folder' : stat.isSymbolicLink() ? 'link' : 'file'
+
+/** A copy that was never changed is no change. */
+function isSame(
+  from: string,
+  after: fs.Stats,
+  place: string,
+  before: fs.Stats | undefined,
+): boolean {
+  if (before === undefined || typeOf(before) !== typeOf(after)) return false
+  // The overlay gives its owner all rights to a folder.
+  if (after.isDirectory()) return (before.mode | 0o700) === (after.mode | 0o700)
+  if (after.isSymbolicLink()) return disk.readlinkSync(from) === disk.readlinkSync(place)
+  if (before.mode !== after.mode || before.size !== after.size) return false
+  return disk.readFileSync(from).equals(disk.readFileSync(place))
+}
+
+/** As below the folder the branch ran in, where it is; else by its whole path. */
+function placeBelow(to: string, base: string, place: string): string {
+  const { root } = path.parse(place)
+  return path.resolve(to, path.relative(isBelow(place, base) ? base : root, place))
+}
+
+function putOut({ kind, type, from = '' }: FileChange, place: string): void {
+  const there = lookAt(place)
+  const isOther = there !== undefined && (type === 'folder') !== there.isDirectory()
+  if (kind === 'deleted' || isOther) disk.rmSync(place, { recursive: true, force: true })
+  if (kind === 'deleted') return
+  disk.mkdirSync(path.dirname(place), { recursive: true })
+  const { mode, atime, mtime } = disk.lstatSync(from)
+  if (type === 'folder') {
+    disk.mkdirSync(place, { recursive: true })
+    return disk.chmodSync(place, mode & 0o7777)
+  }
+  // Whole or not at all: it takes the place of the old one at once.
+  const whole = path.join(path.dirname(place), `.retake-${process.pid}-${path.basename(place)}`)
+  if (type === 'link') disk.symlinkSync(disk.readlinkSync(from), whole)
+  else {
+    disk.copyFileSync(from, whole)
+    disk.chmodSync(whole, mode & 0o7777)
+    disk.utimesSync(whole, atime, mtime)
+  }
+  disk.renameSync(whole, place)
+}

@@ -1,0 +1,117 @@
+import path from 'node:path'
+import { disk } from './disk.js'
+
+/**
+ * Why something on disk is not there for a branch: the branch deleted it, or it
+ * came only later than the moment the branch goes on from.
+ */
+export type Hidden = 'deleted' | 'later'
+
+interface JournalLine {
+  readonly hide: string
+  readonly why: Hidden
+}
+
+/**
+ * How an overlay lies in its folder:
+ * - `tree/` holds what the branch has written, at the path it has on disk
+ * - `hidden.jsonl` says what on disk it does not see; lines are only ever added
+ * - `overlay.json` makes the folder an overlay, and names the folder it started in
+ * - `work/` holds copies until they are whole
+ *
+ * Each change is one append or one rename, so a killed branch leaves a whole overlay.
+ */
+export class OverlayStore {
+  readonly folder: string
+  readonly tree: string
+  /** The working directory of the branch. */
+  readonly base: string
+  readonly hidden = new Map<string, Hidden>()
+  readonly #work: string
+  readonly #journal: string
+  #copies = 0
+
+  private constructor(folder: string, base: string) {
+    this.folder = disk.realpathSync(folder)
+    this.base = base
+    this.tree = path.join(this.folder, 'tree')
+    this.#work = path.join(this.folder, 'work')
+    this.#journal = path.join(this.folder, 'hidden.jsonl')
+    for (const { hide, why } of readJournal(this.#journal)) this.hidden.set(hide, why)
+  }
+
+  /** Makes the folder, or goes on with one that is there. */
+  static make(folder: string, base: string): OverlayStore {
+    const known = OverlayStore.open(folder)
+    if (known !== undefined) return known
+    disk.mkdirSync(folder, { recursive: true })
+    const store = new OverlayStore(folder, base)
+    for (const part of [store.tree, store.#work]) disk.mkdirSync(part, { recursive: true })
+    disk.writeFileSync(headerOf(folder), `${JSON.stringify({ format: 1, base })}\n`)
+    return store
+  }
+
+  /** An overlay that is there already; undefined when the folder is none. */
+  static open(folder: string): OverlayStore | undefined {
+    try {
+      const { base } = JSON.parse(disk.readFileSync(headerOf(folder), 'utf8')) as { base: string }
+      return new OverlayStore(folder, base)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Where the overlay keeps `place`, an absolute path. */
+  placeOf(place: string): string {
+    const { root } = path.parse(place)
+    return path.join(this.tree, root.replaceAll(/[:\\/]/g, ''), place.slice(root.length))
+  }
+
+  /** The path that a place in the tree stands for; other paths, and texts without one, as they are. */
+  original(text: string): string {
+    if (process.platform !== 'win32') {
+      // The tree itself stands for the root.
+      return text === this.tree ? '/' : text.replaceAll(this.tree + path.sep, '/')
+    }
+    const start = this.tree + path.sep
+    const at = text.indexOf(start)
+    if (at < 0) return text
+    const [drive = '', ...rest] = text.slice(at + start.length).split(path.sep)
+    return text.slice(0, at) + [`${drive}:`, ...rest].join(path.sep)
+  }
+
+  hide(place: string, why: Hidden): void {
+    if (this.hidden.get(place) === why) return
+    disk.appendFileSync(this.#journal, `${JSON.stringify({ hide: place, why })}\n`)
+    this.hidden.set(place, why)
+  }
+
+  /** Puts something into the tree at once: `make` makes it elsewhere first. */
+  put(place: string, make: (at: string) => void): void {
+    this.#copies += 1
+    const whole = path.join(this.#work, `${process.pid}-${this.#copies}`)
+    make(whole)
+    disk.renameSync(whole, this.placeOf(place))
+  }
+
+  remove(): void {
+    disk.rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+const headerOf = (folder: string): string => path.join(folder, 'overlay.json')
+
+/** A kill may have torn the last line: what it was about did not happen. */
+function readJournal(file: string): JournalLine[] {
+  if (!disk.existsSync(file)) return []
+  return disk
+    .readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line) as JournalLine]
+      } catch {
+        return []
+      }
+    })
+}

@@ -1,0 +1,250 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { disk, lookAt } from './disk.js'
+import { OverlayStore } from './overlay-store.js'
+import type { Hidden } from './overlay-store.js'
+import type { ParentWrites } from './parent-writes.js'
+
+/** Where something is found: in the overlay, on disk, or not at all. */
+export interface Located {
+  readonly in: 'overlay' | 'disk' | 'nowhere'
+  /** The path to use for it; for what is nowhere, one that does not exist. */
+  readonly at: string
+}
+
+export interface OverlayOptions {
+  readonly isFilled?: boolean
+  readonly parent?: ParentWrites
+}
+
+/**
+ * The files as a branch sees them: the disk, with what the branch itself wrote
+ * and deleted laid over it. Nothing it does reaches the disk. It takes absolute
+ * or relative paths as the agent gives them, and resolves links in its own view.
+ *
+ * Not promised: that a file open for reading shows what is later written to it by
+ * path, when it was opened on disk; owners of copied files; hard links to files on disk.
+ */
+export class Overlay {
+  /** Paths that the parent run wrote after the moment the branch went live: on disk they are newer. */
+  later: ReadonlySet<string> = new Set()
+  /** What the run had changed before that moment, and could not be changed here: the disk is too different. */
+  readonly unknown = new Set<string>()
+  readonly #store: OverlayStore
+  /** Files that stand in the overlay without their content, made by the change under way. */
+  #shells: string[] = []
+
+  /** What the served part of the run wrote is in it already. */
+  readonly isFilled: boolean
+  readonly parent: ParentWrites | undefined
+
+  constructor(folder: string, options: OverlayOptions = {}) {
+    this.isFilled = options.isFilled ?? false
+    this.parent = options.parent
+    this.#store = OverlayStore.make(folder, process.cwd())
+  }
+
+  get folder(): string {
+    return this.#store.folder
+  }
+
+  /** Devices and the like are no files; the overlay does not cover itself. */
+  covers(place: string): boolean {
+    const absolute = path.resolve(place)
+    if (isBelow(absolute, this.folder)) return false
+    return process.platform === 'win32'
+      ? !/^\\\\[.?]\\/.test(absolute)
+      : !DEVICES.some((folder) => isBelow(absolute, folder))
+  }
+
+  /** The path with every link in it followed, in the branch's own view; the last part only if asked to. */
+  resolve(place: string, follow = true): string {
+    return this.#walk(path.resolve(place), follow, MOST_LINKS)
+  }
+
+  #walk(absolute: string, follow: boolean, linksLeft: number): string {
+    if (!this.covers(absolute)) return absolute
+    const { root } = path.parse(absolute)
+    const names = absolute.slice(root.length).split(path.sep).filter(Boolean)
+    let at = root
+    for (const [index, name] of names.entries()) {
+      const next = path.join(at, name)
+      const rest = names.slice(index + 1)
+      const target = rest.length > 0 || follow ? this.#linkAt(next) : undefined
+      if (target !== undefined && linksLeft > 0)
+        return this.#walk(path.resolve(at, target, ...rest), follow, linksLeft - 1)
+      at = next
+    }
+    return at
+  }
+
+  #linkAt(place: string): string | undefined {
+    const { in: where, at } = this.locate(place)
+    if (where === 'nowhere' || lookAt(at)?.isSymbolicLink() !== true) return undefined
+    return this.#store.original(disk.readlinkSync(at))
+  }
+
+  /** Where a resolved path is found. */
+  locate(place: string): Located {
+    if (!this.covers(place)) return { in: 'disk', at: place }
+    const own = this.#store.placeOf(place)
+    if (lookAt(own) !== undefined) return { in: 'overlay', at: own }
+    if (this.isHidden(place)) return { in: 'nowhere', at: own }
+    return lookAt(place) === undefined ? { in: 'nowhere', at: place } : { in: 'disk', at: place }
+  }
+
+  /** What is at a resolved path in the branch's view. */
+  lookAt(place: string): fs.Stats | undefined {
+    const { in: where, at } = this.locate(place)
+    return where === 'nowhere' ? undefined : lookAt(at)
+  }
+
+  /** Whether the disk is not seen at this path. What the overlay itself holds is seen all the same. */
+  isHidden(place: string): boolean {
+    const { hidden } = this.#store
+    if (hidden.size === 0) return false
+    for (let at = place; ; at = path.dirname(at)) {
+      if (hidden.has(at)) return true
+      if (at === path.dirname(at)) return false
+    }
+  }
+
+  /**
+   * The place to write a resolved path to. What is on disk is copied there first,
+   * without its `content` if that is going to be replaced or removed.
+   */
+  forWriting(place: string, { content = true } = {}): string {
+    if (!this.covers(place)) return place
+    this.#makeParents(place)
+    return this.#copyUp(place, content)
+  }
+
+  /** The same for a folder with everything in it. */
+  forMoving(place: string): string {
+    const at = this.forWriting(place)
+    if (lookAt(at)?.isDirectory())
+      for (const { name } of this.list(place)) this.forMoving(path.join(place, name))
+    return at
+  }
+
+  /** A place that a folder with content can be told from an empty one at, before it is removed or replaced. */
+  forRemoving(place: string): string {
+    const at = this.forWriting(place, { content: false })
+    const [first] = lookAt(at)?.isDirectory() ? this.list(place) : []
+    if (first) this.#copyUp(path.join(place, first.name), false)
+    return at
+  }
+
+  /** Makes a change; when it fails, what was prepared for it is taken back. */
+  change<T>(work: () => T): T {
+    const outer = this.#shells
+    this.#shells = []
+    try {
+      return work()
+    } catch (error) {
+      for (const shell of this.#shells) disk.rmSync(shell, { force: true })
+      throw error
+    } finally {
+      this.#shells = outer
+    }
+  }
+
+  /** From now on the branch does not see what the disk has at a resolved path. */
+  hide(place: string, why: Hidden = 'deleted'): void {
+    if (this.covers(place) && lookAt(place) !== undefined) this.#store.hide(place, why)
+  }
+
+  /** What the disk has at a resolved path, and the parent run made later than now, is not there yet. */
+  unborn(place: string): void {
+    if (this.locate(place).in === 'disk') this.hide(place, 'later')
+  }
+
+  /**
+   * A file that is about to be added to, as it was before the run: what the run
+   * itself has added by today is taken off, because it is going to be added again.
+   */
+  takeBack(place: string): void {
+    if (this.locate(place).in !== 'disk' || this.parent?.has(place) !== true) return
+    const content = disk.readFileSync(place)
+    const added = this.parent.appendedTo(place)
+    const rest = content.length - (added?.length ?? Infinity)
+    if (added === undefined || rest < 0 || !content.subarray(rest).equals(added))
+      this.unknown.add(place)
+    else if (rest === 0) this.hide(place, 'later')
+    else this.put(place, content.subarray(0, rest))
+  }
+
+  /** Puts a file with this content there, to stand for what is on disk. */
+  put(place: string, content: Uint8Array): void {
+    this.#makeParents(place)
+    const mode = lookAt(place)?.mode ?? 0o644
+    this.#store.put(place, (at) => disk.writeFileSync(at, content, { mode: mode & 0o7777 }))
+  }
+
+  /** What a resolved folder holds, sorted by name; nothing when it is no folder. */
+  list(place: string): fs.Dirent[] {
+    const found = new Map<string, fs.Dirent>()
+    if (!this.isHidden(place))
+      for (const entry of entriesOf(place))
+        if (!this.isHidden(path.join(place, entry.name))) found.set(entry.name, entry)
+    if (this.covers(place))
+      for (const entry of entriesOf(this.#store.placeOf(place))) found.set(entry.name, entry)
+    return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Where the overlay keeps a resolved path, whether it has it or not. */
+  placeOf(place: string): string {
+    return this.#store.placeOf(place)
+  }
+
+  /** Paths of the overlay's own folder in a text, as the paths they stand for. */
+  original(text: string): string {
+    return this.#store.original(text)
+  }
+
+  /** Folders above are made as they are on disk; what is no folder there stays none. */
+  #makeParents(place: string): void {
+    const parent = path.dirname(place)
+    if (parent === place) return
+    this.#makeParents(parent)
+    this.#copyUp(parent, false)
+  }
+
+  #copyUp(place: string, content: boolean): string {
+    const { in: where, at } = this.locate(place)
+    const own = this.#store.placeOf(place)
+    if (where !== 'disk') return own
+    const stat = disk.lstatSync(at)
+    if (stat.isSymbolicLink())
+      this.#store.put(place, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
+    else if (stat.isDirectory()) {
+      // The owner must be able to work in it: the overlay holds more than the agent may write.
+      disk.mkdirSync(own, { mode: (stat.mode & 0o7777) | 0o700 })
+      disk.utimesSync(own, stat.atime, stat.mtime)
+    } else if (stat.isFile()) {
+      if (!content) this.#shells.push(own)
+      this.#store.put(place, (to) => {
+        if (content) disk.copyFileSync(at, to, disk.constants.COPYFILE_FICLONE)
+        else disk.writeFileSync(to, '')
+        disk.chmodSync(to, stat.mode & 0o7777)
+        disk.utimesSync(to, stat.atime, stat.mtime)
+      })
+    } else return at
+    return own
+  }
+}
+
+const DEVICES = ['/dev', '/proc', '/sys']
+/** As many as the system follows. */
+const MOST_LINKS = 40
+
+export const isBelow = (place: string, folder: string): boolean =>
+  place === folder || place.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
+
+function entriesOf(folder: string): fs.Dirent[] {
+  try {
+    return disk.readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,123 @@
+import path from 'node:path'
+import { decodeBody, isDelivery } from '@retake/tape'
+import type { CallEvent, Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { disk } from './disk.js'
+import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
+
+/** One change of a file that a tape tells of. */
+interface Write {
+  readonly seq: number
+  readonly place: string
+  /** The bytes, when they were added at its end. */
+  readonly appended?: Uint8Array
+}
+
+/**
+ * What a run and its parents wrote to the disk, by their tapes: the disk holds all
+ * of it today, a branch goes on from an earlier moment. What parents that were
+ * branches themselves wrote is in their overlays and does not count.
+ */
+export class ParentWrites {
+  #writes: readonly Write[] | undefined
+
+  constructor(readonly tape: Tape) {}
+
+  /** Paths written by events from `at` on. */
+  from(at: number): ReadonlySet<string> {
+    return new Set(this.#all().flatMap(({ seq, place }) => (seq >= at ? [place] : [])))
+  }
+
+  /** Whether a path was written at all. */
+  has(place: string): boolean {
+    return this.#all().some((write) => write.place === place)
+  }
+
+  /** Everything that was ever added to a file, when nothing else was done to it. */
+  appendedTo(place: string): Uint8Array | undefined {
+    const writes = this.#all().filter((write) => write.place === place)
+    const parts = writes.flatMap(({ appended }) => (appended ? [appended] : []))
+    return parts.length === writes.length ? Buffer.concat(parts) : undefined
+  }
+
+  #all(): readonly Write[] {
+    return (this.#writes ??= tapesOnDisk(this.tape).flatMap(({ tape, shared }) =>
+      // Behind the point where its branch left it, a parent's events are later than all of the branch's.
+      writesOf(tape).map((write) => (write.seq >= shared ? { ...write, seq: Infinity } : write)),
+    ))
+  }
+}
+
+interface TapeOnDisk {
+  readonly tape: Tape
+  /** Number of its events that the branch shares. */
+  readonly shared: number
+}
+
+/** The tapes whose writes reached the disk, eldest first. */
+function tapesOnDisk(tape: Tape, shared = Infinity): TapeOnDisk[] {
+  const link = tape.run.parent
+  if (link === undefined) return [{ tape, shared }]
+  const own = disk.existsSync(tape.path.replace(/\.tape$/, '.files')) ? [] : [{ tape, shared }]
+  try {
+    const parent = openTape(path.join(path.dirname(tape.path), `${link.run}.tape`))
+    return [...tapesOnDisk(parent, Math.min(shared, link.seq)), ...own]
+  } catch {
+    return own
+  }
+}
+
+function writesOf(tape: Tape): Write[] {
+  const calls = new Map<number, CallEvent>()
+  const appending = new Set<string>()
+  const writes: Write[] = []
+  for (const event of tape.events(tape.ownFrom)) {
+    if (event.type === 'call' && event.kind === 'file') calls.set(event.seq, event)
+    const call = isDelivery(event) ? calls.get(event.op) : undefined
+    if (call === undefined || event.type !== 'result') continue
+    calls.delete(call.seq)
+    if (event.error === undefined) writes.push(...writesOfCall(tape, call, appending))
+  }
+  return writes
+}
+
+const CONTENT = /\.(writeFile|appendFile|write|writev)(Sync)?$/
+const OTHERS =
+  /\.(copyFile|cp|rename|link|symlink|unlink|rm|rmdir|mkdir|truncate|ftruncate)(Sync)?$/
+
+function writesOfCall(tape: Tape, call: CallEvent, appending: Set<string>): Write[] {
+  const { name, seq } = call
+  if (/\.open(Sync)?$/.test(name)) return writesOfOpen(tape, call, appending)
+  if (CONTENT.test(name)) {
+    const { place, options } = placeAndOptions(tape, call.title ?? '')
+    const isFile = name.includes('appendFile') || appending.has(place)
+    const isAppended = isFile ? !/"flag":"(?!a)/.test(options) : /"flag":"a/.test(options)
+    return [{ seq, place, ...(isAppended && { appended: tape.body(seq) }) }]
+  }
+  if (!OTHERS.test(name)) return []
+  return (call.title ?? '').split(' → ').map((part) => ({ seq, place: placeOf(tape, part) }))
+}
+
+function writesOfOpen(
+  tape: Tape,
+  { seq, title = '', as }: CallEvent,
+  appending: Set<string>,
+): Write[] {
+  const place = placeOf(tape, title)
+  const [flags] = as === undefined ? [] : (decodeBody(as, tape.body(seq)) as unknown[])
+  const bits = flagBits(flags)
+  appending.delete(place)
+  if (!opensForWriting(bits)) return []
+  if (!opensToAppend(bits)) return [{ seq, place }]
+  appending.add(place)
+  return [{ seq, place, appended: new Uint8Array(0) }]
+}
+
+/** Options and positions of a write follow its path. */
+function placeAndOptions(tape: Tape, title: string): { place: string; options: string } {
+  const [, name = title, options = ''] = /^(.*?)( \[.*\])?$/s.exec(title) ?? []
+  return { place: placeOf(tape, name), options }
+}
+
+const placeOf = ({ details }: Tape, name: string): string =>
+  path.resolve((details as { cwd?: string }).cwd ?? '.', name)
