@@ -1,0 +1,387 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DebuggerClient } from '../support/debugger-client.js'
+import { startProvider } from '../support/loopback-provider.mjs'
+import { agentPath, makeWorkspace, run } from '../support/run-retake.mjs'
+import type { Finished, Workspace } from '../support/run-retake.mjs'
+import { cli, folderWith } from './workspace.js'
+
+interface Shown {
+  readonly step: string
+  readonly isDirect: boolean
+  readonly location: { readonly file: string; readonly line: number; readonly mapped: boolean }
+  readonly frames: readonly {
+    readonly name: string
+    readonly isUser: boolean
+    readonly variables: readonly { readonly name: string; readonly json: unknown }[]
+  }[]
+  readonly asyncFrames: readonly { readonly name: string }[]
+}
+
+/** What `replay --step N --json` says, with the variables of the innermost user frame by name. */
+async function look(workspace: Workspace, step: number) {
+  const { stdout, code } = await workspace.retake(['replay', 'last', '--step', `${step}`, '--json'])
+  expect(code).toBe(0)
+  const shown = JSON.parse(stdout) as Shown
+  const frame = shown.frames.find(({ isUser }) => isUser)
+  const locals = Object.fromEntries((frame?.variables ?? []).map(({ name, json }) => [name, json]))
+  return { shown, frame, locals }
+}
+
+/** Number of the line of a fixture that holds a text. */
+const lineOf = (agent: string, text: string): number =>
+  readFileSync(agentPath(agent), 'utf8')
+    .split('\n')
+    .findIndex((line) => line.includes(text)) + 1
+
+let tools: Workspace
+let recordedTools: Finished
+let chats: Workspace
+
+beforeAll(async () => {
+  const provider = await startProvider()
+  tools = await makeWorkspace()
+  recordedTools = await tools.record('inspect/fan-out.ts', { provider })
+  expect(recordedTools).toMatchObject({ code: 0 })
+  chats = await makeWorkspace()
+  expect(await chats.record('inspect/chats.ts', { provider })).toMatchObject({ code: 0 })
+  await provider.close()
+})
+
+afterAll(async () => {
+  await tools.remove()
+  await chats.remove()
+})
+
+test('each of three tools at once wakes its own call: line, function and variables, through a source map', async () => {
+  const expected = [
+    { city: 'Oslo', index: 0, label: '0:Oslo', degrees: 4, found: 2 },
+    { city: 'Rome', index: 1, label: '1:Rome', degrees: 21, found: 0 },
+    { city: 'Lima', index: 2, label: '2:Lima', degrees: 17, found: 1 },
+  ]
+  for (const [index, variables] of expected.entries()) {
+    const { shown, frame, locals } = await look(tools, index + 1)
+    expect(shown.location).toMatchObject({
+      file: agentPath('inspect/fan-out.ts'),
+      line: lineOf('inspect/fan-out.ts', 'const finding: Finding'),
+      mapped: true,
+    })
+    expect(shown.isDirect).toBe(true)
+    expect(frame?.name).toBe('lookUp')
+    expect(locals).toMatchObject(variables)
+    expect(shown.asyncFrames.map(({ name }) => name)).toContain('main')
+  }
+})
+
+test('each of three chats at once through an SDK wakes its own call, and a stream the code behind its loop', async () => {
+  for (const [index, question] of ['one', 'two', 'three'].entries()) {
+    const { shown, frame, locals } = await look(chats, index + 1)
+    expect(shown.location.line).toBe(lineOf('inspect/chats.ts', 'const answer: string'))
+    expect(frame?.name).toBe('ask')
+    expect(locals).toMatchObject({
+      question,
+      mine: `asked ${question}`,
+      completion: { object: 'chat.completion' },
+    })
+  }
+  const { shown, locals } = await look(chats, 4)
+  expect(shown.location.line).toBe(lineOf('inspect/chats.ts', "console.log('heard'"))
+  expect(locals['heard']).toBeGreaterThan(0)
+})
+
+test('for people there is the source with its line marked, the stack and the variables', async () => {
+  const { stdout, code } = await tools.retake(['replay', 'last', '--step', '2'])
+  expect(code).toBe(0)
+  const line = lineOf('inspect/fan-out.ts', 'const finding: Finding')
+  expect(stdout).toMatch(/^step 2 {2}weather\(.*Rome.*\) · its answer has arrived$/m)
+  expect(stdout).toContain(`\n> ${line}    const finding: Finding = { city, degrees }\n`)
+  expect(stdout).toMatch(/\nstack\n {2}lookUp .*\n {2}async main /)
+  expect(stdout).toMatch(/\nlocals\n {2}city +'Rome'\n {2}index +1\n {2}label +'1:Rome'\n/)
+  expect(stdout).toMatch(/\nmodule\n(.*\n)* {2}found +0$/m)
+})
+
+/** A held replay, once it has said where its debugger is. */
+async function hold(workspace: Workspace, args: readonly string[]) {
+  const child = spawn(process.execPath, [cli, 'replay', 'last', ...args], {
+    cwd: workspace.folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk: Buffer) => (said.stdout += chunk.toString()))
+  const ready = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said.stderr += chunk.toString()
+      if (said.stderr.includes('Ctrl-C')) resolve()
+    })
+  })
+  await Promise.race([ready, once(child, 'close')])
+  const url = /Debugger: (ws:\S+)/.exec(said.stderr)?.[1]
+  if (url === undefined) throw new Error(said.stderr)
+  return { child, said, url }
+}
+
+const exitOf = async (child: ChildProcess): Promise<unknown> => {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  return ((await once(child, 'close')) as [number | null])[0]
+}
+
+test('a debugger attaches to a held replay, reads a variable, steps and resumes; the run ends as recorded', async () => {
+  const { child, said, url } = await hold(tools, ['--step', '3', '--inspect=0'])
+  expect(said.stderr).toContain('chrome://inspect')
+  expect(said.stderr).toContain(`"port": ${new URL(url).port}`)
+  const client = await DebuggerClient.attach(url)
+  const stop = await client.paused()
+  expect(stop.callFrames[0].functionName).toBe('lookUp')
+  expect(await client.evaluate(stop.callFrames[0], '[city, degrees, found]')).toEqual([
+    'Lima',
+    17,
+    1,
+  ])
+  await client.post('Debugger.stepOver')
+  await client.paused()
+  await client.post('Debugger.stepOver')
+  const stepped = await client.paused()
+  expect(stepped.callFrames[0].functionName).toBe('lookUp')
+  expect(await client.evaluate(stepped.callFrames[0], '[finding, found]')).toEqual([
+    { city: 'Lima', degrees: 17 },
+    2,
+  ])
+  await client.post('Debugger.resume')
+  expect(await exitOf(child)).toBe(0)
+  await client.closed
+  const ownOutput = recordedTools.stdout.trimEnd().split('\n')
+  expect(said.stdout.trimEnd().split('\n')).toEqual(expect.arrayContaining(ownOutput))
+})
+
+/** Processes that work for a test folder, by their working directory; Linux only. */
+function processesIn(folder: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readlinkSync(`/proc/${pid}/cwd`) === folder
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}
+
+test.runIf(process.platform === 'linux')(
+  'a held replay is gone when its controller is killed, and after Ctrl-C',
+  async () => {
+    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+      const { child } = await hold(tools, ['--step', '1', '--inspect=0'])
+      expect(processesIn(tools.folder)).toHaveLength(2)
+      child.kill(signal)
+      const code = await exitOf(child)
+      expect(code).toBe(signal === 'SIGINT' ? 130 : null)
+      await expect.poll(() => processesIn(tools.folder), { timeout: 5000 }).toEqual([])
+    }
+  },
+)
+
+test('eval prints the value at every time a line ran, in the order it ran, without disturbing the run', async () => {
+  const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'found += 1')}`
+  const { stdout, code } = await tools.retake(['eval', 'last', '--at', at, '{ city, found }'])
+  expect(code).toBe(0)
+  expect(stdout).toBe(
+    "1 · step 2  { city: 'Rome', found: 0 }\n" +
+      "2 · step 3  { city: 'Lima', found: 1 }\n" +
+      "3 · step 1  { city: 'Oslo', found: 2 }\n",
+  )
+})
+
+test('eval goes on after an expression that throws, and refuses to change the run unless told to', async () => {
+  const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'console.log(label')}`
+  const evaluate = async (...args: string[]) => {
+    const { stdout, code } = await tools.retake(['eval', 'last', '--at', at, ...args, '--json'])
+    const lines = stdout.trimEnd().split('\n')
+    return { code, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) }
+  }
+  const thrown = await evaluate('index === 2 ? city.no.where : index')
+  expect(thrown.code).toBe(0)
+  expect(thrown.lines).toMatchObject([
+    { hit: 1, step: '2', ok: true, value: { json: 1, type: 'number' } },
+    { hit: 2, step: '3', ok: false, message: expect.stringMatching(/^TypeError: /) },
+    { hit: 3, step: '1', ok: true, value: { json: 0 } },
+  ])
+  const refused = await evaluate('found = 100')
+  expect(refused.code).toBe(0)
+  expect(refused.lines).toHaveLength(3)
+  for (const line of refused.lines)
+    expect(line).toMatchObject({ ok: false, message: expect.stringContaining('side-effect') })
+  const allowed = await evaluate(
+    '(Date.now(), Math.random(), found += 100)',
+    '--allow-side-effects',
+  )
+  expect(allowed.code).toBe(0)
+  expect(allowed.lines.map(({ value }) => (value as { json: unknown }).json)).toEqual([
+    101, 202, 303,
+  ])
+})
+
+test('eval finds lines in CommonJS, plain and through a source map', async () => {
+  const { retake } = await folderWith({
+    'package.json': '{ "type": "commonjs" }',
+    'plain.cjs':
+      'function twice(n) {\n  const result = n * 2\n  return result\n}\nconsole.log(twice(2), twice(3))\n',
+    'mapped.ts': `interface Unused { a: number }\n\nenum Level { One = 1, Two }\n\nfunction twice(n: number): number {\n  const result = n * Level.Two\n  return result\n}\nconsole.log(twice(2), twice(3))\n`,
+  })
+  for (const [agent, line] of [
+    ['plain.cjs', 3],
+    ['mapped.ts', 7],
+  ] as const) {
+    await retake(['record', agent])
+    const { stdout } = await retake(['eval', 'last', '--at', `${agent}:${line}`, 'result'])
+    expect(stdout).toMatch(/^1 · event \d+ {2}4\n2 · event \d+ {2}6\n$/)
+  }
+})
+
+test('snapshot captures the state at every step; show prints it and what changed since the step before', async () => {
+  const { stdout } = await tools.retake(['snapshot', 'last', '--json'])
+  const { file, states } = JSON.parse(stdout) as { file: string; states: number }
+  expect(states).toBe(3)
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { step?: string }).step)).toEqual([
+    undefined,
+    '1',
+    '2',
+    '3',
+  ])
+  const shown = await tools.retake(['show', 'last', '--step', '3', '--state'])
+  expect(shown.code).toBe(0)
+  expect(shown.stdout).toMatch(/\nlookUp .*\n {2}city +'Lima'\n/)
+  expect(shown.stdout).toContain(
+    "changed since step 2\n  lookUp.city\n  - 'Rome'\n  + 'Lima'\n  lookUp.index\n  - 1\n  + 2\n",
+  )
+  expect(shown.stdout).toContain('  found\n  - 0\n  + 1\n')
+  const json = await tools.retake(['show', 'last', '--step', '3', '--state', '--json'])
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    label: '3',
+    state: { step: '3', frames: [{ name: 'lookUp' }] },
+    since: { step: '2' },
+  })
+})
+
+test('snapshot --every leaves steps out, and show says how to get them', async () => {
+  await chats.retake(['snapshot', 'last', '--every', '3'])
+  expect((await chats.retake(['show', 'last', '--step', '4', '--state'])).code).toBe(0)
+  const { code, stderr } = await chats.retake(['show', 'last', '--step', '2', '--state'])
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/NO_STATE/)
+  expect(stderr).toContain('retake snapshot')
+})
+
+test('a step without an answer is shown where it was started', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const { retake } = await folderWith({
+    'agent.mjs': `async function ask(why) {
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), 100)
+  await fetch('http://127.0.0.1:${port}')
+}
+await ask('because')
+`,
+  })
+  await retake(['record', 'agent.mjs'])
+  silent.closeAllConnections()
+  silent.close()
+  const { stdout, code } = await retake(['replay', 'last', '--step', '1'])
+  expect(code).toBe(0)
+  expect(stdout).toContain("> 3    await fetch('")
+  expect(stdout).toMatch(/why +'because'/)
+})
+
+test('a step that answers in the same breath stops in the function that asked', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { execSync } from 'node:child_process'
+function say(word) {
+  const said = execSync('echo ' + word).toString()
+  return said.trim()
+}
+console.log(say('a'), say('b'))
+`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const { stdout } = await retake(['replay', 'last', '--step', '2'])
+  expect(stdout).toMatch(/^agent\.mjs:3:\d+ in say$/m)
+  expect(stdout).toMatch(/word +'b'/)
+})
+
+test('compiled JavaScript without a source map is shown as it runs, and says so', async () => {
+  const { retake, folder } = await folderWith({})
+  await mkdir(join(folder, 'dist'))
+  await writeFile(
+    join(folder, 'dist', 'agent.mjs'),
+    `import { execSync } from 'node:child_process'\nconst a = execSync('echo 1')\nconsole.log(a.length)\n`,
+  )
+  await retake(['record', 'dist/agent.mjs'])
+  const { stdout, code } = await retake(['replay', 'last', '--step', '1'])
+  expect(code).toBe(0)
+  expect(stdout).toContain('without a source map')
+  expect(stdout).toContain('dist/agent.mjs:3:1')
+})
+
+test('code that was changed since the recording is reported as the divergence it is', async () => {
+  const agent = (word: string): string =>
+    `import { execSync } from 'node:child_process'\nconst a = execSync('echo ${word}')\nconsole.log(a.length)\n`
+  const { retake, folder } = await folderWith({ 'agent.mjs': agent('one') })
+  await retake(['record', 'agent.mjs'])
+  await writeFile(join(folder, 'agent.mjs'), agent('other'))
+  for (const args of [
+    ['replay', 'last', '--step', '1'],
+    ['snapshot', 'last'],
+    ['eval', 'last', '--at', 'agent.mjs:3', 'a'],
+  ]) {
+    const { code, stdout, stderr } = await retake(args)
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toContain('something else than when it was recorded')
+    expect(stderr).toContain('retake record agent.mjs')
+  }
+  const { stdout, code } = await retake(['replay', 'last', '--step', '1', '--json'])
+  expect(code).toBe(3)
+  expect(JSON.parse(stdout)).toMatchObject({ identical: false, divergences: [{}] })
+})
+
+test('a run recorded inside a program has no process to look into', async () => {
+  const { retake, folder } = await folderWith({})
+  const library = new URL('../../packages/cli/dist/index.js', import.meta.url).href
+  const program = `import { record } from '${library}'; await record({ name: 'inner' }, () => 1)`
+  await writeFile(join(folder, 'program.mjs'), program)
+  const made = await run(process.execPath, ['program.mjs'], folder)
+  expect(made).toMatchObject({ code: 0 })
+  const { code, stderr } = await retake(['snapshot', 'last'])
+  expect(code).toBe(1)
+  expect(stderr).toContain('NOT_A_PROCESS_RUN')
+})
+
+test.each([
+  [['replay', 'last', '--step', '9'], 1, 'NO_SUCH_STEP', 'numbered 1 to 3'],
+  [['replay', 'last', '--inspect'], 2, 'WRONG_USAGE', '--inspect needs --step'],
+  [['replay', 'last', '--step', '1', '--inspect=x'], 2, 'WRONG_USAGE', 'not a port'],
+  [['replay', 'last', '--step', '1', '--observe'], 2, 'WRONG_USAGE', '--observe'],
+  [['eval', 'last', '--at', 'nowhere.ts:4', '1'], 1, 'SOURCE_FILE_MISSING', 'nowhere.ts'],
+  [['eval', 'last', '--at', 'nowhere.ts', '1'], 2, 'WRONG_USAGE', 'file:line'],
+  [['eval', 'last', '--at', 'AGENT:2', '1'], 1, 'LINE_NEVER_RAN', 'next line with code'],
+  [['eval', 'last', '--at', 'AGENT:1', 'a b'], 2, 'EXPRESSION_INVALID', 'Unexpected identifier'],
+  [['eval', 'last', '--at', `${agentPath('clock.mjs')}:1`, '1'], 1, 'LINE_NEVER_RAN', 'not load'],
+  [['eval', 'last', '1'], 2, 'WRONG_USAGE', 'a line'],
+  [['snapshot', 'last', '--every', '0'], 2, 'WRONG_USAGE', 'number of steps'],
+  [['show', 'last', '--state'], 2, 'WRONG_USAGE', '--state needs --step'],
+] as const)('bad input: %j', async (args, code, errorCode, says) => {
+  const agent = agentPath('inspect/fan-out.ts')
+  const finished = await tools.retake(args.map((arg) => arg.replace('AGENT', agent)))
+  expect(finished).toMatchObject({ code, stdout: '' })
+  expect(finished.stderr).toContain(errorCode)
+  expect(finished.stderr).toContain(says)
+})
