@@ -172,7 +172,7 @@ const here: string = path.dirname(fileURLToPath(import.meta.url))
 console.log(import.meta.url, process.cwd(), process.argv[1], here.length)
 console.log(path.relative(process.cwd(), realpathSync(here)))
 console.log(readFileSync(path.join(here, 'prompt.txt'), 'utf8'))
-try { readFileSync(here + '/gone.txt') } catch (error) { console.log(error.message, error.stack) }
+try { readFileSync(here + '/gone.txt') } catch (error) { console.log(error.message, error.stack, error.path === here + '/gone.txt') }
 console.log(path.relative(execFileSync('pwd', { encoding: 'utf8' }).trim(), here))
 console.log(new Error('trace').stack, process.env.PWD === process.cwd())
 console.log(typeof await ask(${JSON.stringify(greeting)} + here))
@@ -305,9 +305,11 @@ test('Ctrl-C leaves nothing behind', async () => {
   )
   await vi.waitFor(() => stat(mark), { timeout: 20_000 })
   expect((await state()).worktrees).not.toBe(before.worktrees)
+  const asked = performance.now()
   child.kill('SIGINT')
   const [code] = await once(child, 'close')
   expect(code).toBe(130)
+  expect(performance.now() - asked).toBeLessThan(20_000)
   expect(await state()).toEqual(before)
 })
 
