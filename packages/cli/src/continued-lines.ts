@@ -89,17 +89,25 @@ function leftLines(parent: Tape, { left, position }: Continued, { width }: Look)
   )
 }
 
-function prefixDiffers(parent: Tape, { divergences }: Continued, look: Look): string[] {
+/** What had to be served did not match: before the fork, or in an offline tail. */
+function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: Look): string[] {
   const [divergence] = divergences
   if (divergence === undefined) return []
   const step = stepAt(viewRun(parent), divergence.seq)
-  const fix = [
-    'The code has changed since the recording. Undo the change, or let',
-    `\`retake rerun ${parent.run.id}\` go live where it differs.`,
-  ]
+  const fix = isLive
+    ? [
+        'After the change the agent asks for something that its parent was not',
+        'asked. Leave out --tail offline to ask it live.',
+      ]
+    : [
+        'The code has changed since the recording. Undo the change, or let',
+        `\`retake rerun ${parent.run.id}\` go live where it differs.`,
+      ]
   const place = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
   return [
     ...divergenceReport(divergence, place, look),
-    '  Nothing was asked and nothing was recorded.',
+    isLive
+      ? '  Nothing was asked. The branch holds what could be served.'
+      : '  Nothing was asked and nothing was recorded.',
   ]
 }
