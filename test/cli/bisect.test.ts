@@ -315,7 +315,7 @@ test('Ctrl-C leaves nothing behind', async () => {
 
 test('what cannot be searched is refused with the reason', async () => {
   const repository = await makeRepository()
-  const { commit, retake, git, folder, write } = repository
+  const { commit, retake, git, write } = repository
   const good = await commit('Start', {
     'agent.mjs': `console.log('one')`,
     'killed.mjs': `console.log('one'); process.kill(process.pid, 'SIGKILL')`,

@@ -35,7 +35,7 @@ export async function findFirstBad({
     const open = before.filter((commit) => commit !== worst.commit)
     const next = open.find((commit) => !skipped.has(commit))
     if (next === undefined) return { bad: worst, doubtful: open }
-    const tried = await tryCommit(next, Math.floor(Math.log2(open.length + 1)))
+    const tried = await tryCommit(next, Math.ceil(Math.log2(open.length + 1)) - 1)
     if (tried.verdict === 'same') goods.push(next)
     else if (tried.verdict === 'different') worst = tried
     else skipped.add(next)
