@@ -16,7 +16,7 @@ export const diff: Verb = {
   name: 'diff',
   summary: 'Compare two runs, step by step',
   usage: '<a> <b> [options]',
-  help: `Aligns the steps of two runs and shows what differs first, then all that differs:
+  help: `Aligns the steps of two runs and shows what differs first, then all of it:
 messages, tool calls and results, requests, output, tokens and cost. Times are
 shown and never count as a difference; neither do headers and made-up ids.
 Exit code 3 when the runs differ.
