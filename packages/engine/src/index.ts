@@ -10,6 +10,8 @@ export { rerun } from './rerun.js'
 export { resume } from './resume.js'
 export type { ResumeOptions } from './resume.js'
 export type { ContinuedResult } from './run-continued.js'
+export { discardOverlay, isOverlay, keepOverlay, overlayChanges } from './overlay/overlay-changes.js'
+export type { FileChange } from './overlay/overlay-changes.js'
 export { install, uninstall } from './boundaries/install.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { GLANCE, IN_FULL } from './inspect/frame-reader.js'
@@ -22,13 +24,14 @@ export type { SourceLocation } from './inspect/source-location.js'
 export type { Frame, Stop, Value, Variable } from './inspect/stop.js'
 export { movedTape } from './process/moved-tape.js'
 export { Timeline } from './inspect/timeline/timeline.js'
-export type { MotionOptions, TimelineOptions, TimelineStatus } from './inspect/timeline/timeline.js'
+export type { LaneOptions, MotionOptions, TimelineOptions } from './inspect/timeline/timeline.js'
 export type { Moment, TimelineStep } from './inspect/timeline/moments.js'
 export type {
   NotFound,
   Position,
   StackLine,
   StoppedPosition,
+  TimelineStatus,
   Watched,
 } from './inspect/timeline/position.js'
 export { TASK_VARIABLE } from './process-task.js'

@@ -17,16 +17,12 @@ export class Fleet {
     process.on('exit', this.#killAll)
   }
 
-  /** Those that were ended a moment ago are waited for: they still take room. */
-  async start(): Promise<Runner> {
-    await this.endings()
+  /** Those that were ended a moment ago still take room: wait for `endings` first. */
+  start(): Runner {
     if (this.#isClosed) throw errors.timelineClosed()
     const runner = new Runner(this.#spawn)
     this.#live.add(runner)
-    void runner.gone.then(() => {
-      this.#live.delete(runner)
-      this.#dying.delete(runner)
-    })
+    void this.#forgetWhenGone(runner)
     return runner
   }
 
@@ -63,6 +59,12 @@ export class Fleet {
     this.#killAll()
     await Promise.all(all.map(({ gone }) => gone))
     process.off('exit', this.#killAll)
+  }
+
+  async #forgetWhenGone(runner: Runner): Promise<void> {
+    await runner.gone
+    this.#live.delete(runner)
+    this.#dying.delete(runner)
   }
 
   readonly #killAll = (): void => {

@@ -5,6 +5,8 @@ import type { Fleet } from './fleet.js'
 import { matchKeyframes } from './match-keyframes.js'
 import type { Matched } from './match-keyframes.js'
 import type { Moments } from './moments.js'
+import { Parking } from './parking.js'
+import type { Job } from './parking.js'
 import { planKeyframes } from './plan-keyframes.js'
 import type { Runner } from './runner.js'
 import { surveyCosts } from './survey-costs.js'
@@ -15,18 +17,6 @@ export interface KeyframeLimits {
   /** Memory of all processes of the timeline together. */
   readonly memoryBytes: number
 }
-
-/** A process on its way to where it will be parked. */
-interface Job {
-  readonly runner: Runner
-  readonly to: number
-  readonly done: Promise<void>
-  /** When it should be there, as `performance.now()` counts. */
-  readonly expectedAt: number
-}
-
-/** Enough to warm up quickly; one processor is left for the user. */
-const jobsMax = (): number => Math.min(4, Math.max(1, availableParallelism() - 1))
 
 /**
  * Processes parked along a run. One that is used runs on and is gone as a keyframe;
@@ -39,16 +29,14 @@ export class Keyframes {
   readonly #fleet: Fleet
   readonly #moments: Moments
   readonly #memoryBytes: number
-  readonly #parked = new Set<Runner>()
-  readonly #jobs = new Set<Job>()
+  readonly #parking: Parking
+  /** Enough to warm up quickly; one processor is left for the user. */
+  readonly #jobsMax = Math.min(4, Math.max(1, availableParallelism() - 1))
   /** How many may be parked: fewer than asked for when memory is short. */
   #allowed: number
   /** How many moments a replay reaches. */
   #reachable: number
-  #costs: readonly number[] | undefined
-  // Not when this file is loaded: it is part of the library, and a run would record the question.
-  readonly #jobsMax = jobsMax()
-  #isSurveyed = false
+  #isSurveyed: boolean
   #current = -1
   #isPaused = false
   #isClosed = false
@@ -60,17 +48,18 @@ export class Keyframes {
     this.#fleet = fleet
     this.#moments = moments
     this.#memoryBytes = memoryBytes
+    this.#parking = new Parking(moments)
     this.#allowed = keyframes
     this.#reachable = moments.count
+    this.#isSurveyed = moments.count === 0
   }
 
-  /** Moments before which a process is parked. */
   get places(): readonly number[] {
-    return [...this.#parked].map((runner) => this.#indexOf(runner)).toSorted((a, b) => a - b)
+    return this.#parking.places
   }
 
   get onTheWay(): number {
-    return this.#jobs.size
+    return this.#parking.jobs.size
   }
 
   /** Takes the process that gets to a moment first, which may be the user's own. */
@@ -80,27 +69,27 @@ export class Keyframes {
     signal: AbortSignal | undefined,
   ): Promise<Runner | undefined> {
     signal?.throwIfAborted()
-    const best = this.#nearest(index, own)
-    const coming = this.#worthWaitingFor(index, best)
+    const best = this.#parking.nearest(index, own)
+    const coming = this.#parking.worthWaitingFor(index, best)
     if (coming) {
       await Promise.race([coming.done, ...(signal ? [once(signal, 'abort')] : [])])
       return this.take(index, own, signal)
     }
-    if (best) this.#parked.delete(best)
+    if (best) this.#parking.parked.delete(best)
     return best
   }
 
   /** The moment from which `take` could go on. */
   nearestIndex(index: number, own: Runner | undefined): number | undefined {
-    const best = this.#nearest(index, own)
-    return best && this.#indexOf(best)
+    const best = this.#parking.nearest(index, own)
+    return best && this.#parking.indexOf(best)
   }
 
   /** Keeps a process that is not looked at any more, if it is of use. */
   park(runner: Runner): void {
-    if (this.#isClosed || runner.from === Infinity) return this.#fleet.end(runner)
-    this.#parked.add(runner)
-    while (this.#parked.size + this.#jobs.size > this.#allowed && this.#dropOne());
+    if (this.#isClosed || runner.from === Infinity) return this.#end(runner)
+    this.#parking.parked.add(runner)
+    while (this.#parking.count > this.#allowed && this.#dropOne());
   }
 
   /** While the user waits for something, nothing new is begun in the background. */
@@ -132,59 +121,36 @@ export class Keyframes {
     this.#onChange()
   }
 
-  #indexOf(runner: Runner): number {
-    return runner.from === Infinity ? Infinity : this.#moments.firstFrom(runner.from)
-  }
-
-  #nearest(index: number, own: Runner | undefined): Runner | undefined {
-    const all = own ? [own, ...this.#parked] : [...this.#parked]
-    return all
-      .filter((runner) => this.#indexOf(runner) <= index)
-      .toSorted((a, b) => b.from - a.from)[0]
-  }
-
-  /** A process in the background that gets the user there sooner than `best` would. */
-  #worthWaitingFor(index: number, best: Runner | undefined): Job | undefined {
-    const without = this.#cost(index) - (best ? this.#cost(this.#indexOf(best)) : 0)
-    const waitMs = ({ expectedAt, to }: Job): number =>
-      Math.max(0, expectedAt - performance.now()) + this.#cost(index) - this.#cost(to)
-    return [...this.#jobs]
-      .filter((job) => job.to <= index && job.expectedAt < Infinity && waitMs(job) < without)
-      .toSorted((a, b) => waitMs(a) - waitMs(b))[0]
-  }
-
-  /** Milliseconds of replay until a moment is reached; 0 as long as nobody knows. */
-  #cost(index: number): number {
-    return this.#costs?.[Math.min(index, this.#costs.length - 1)] ?? 0
-  }
-
   async #work(): Promise<void> {
+    const { jobs } = this.#parking
     while (!this.#isClosed) {
       const version = this.#version
       if (!this.#isPaused) {
         await this.#keepWithinMemory()
-        if (this.#jobs.size < this.#jobsMax && (await this.#beginJob())) continue
-        if (this.#jobs.size === 0 && version === this.#version) return
+        if (jobs.size < this.#jobsMax && (await this.#beginJob())) continue
+        if (jobs.size === 0 && version === this.#version) return
       }
       if (version !== this.#version) continue
       const changed = new Promise<void>((resolve) => (this.#onChange = resolve))
-      await Promise.race([changed, ...[...this.#jobs].map(({ done }) => done)])
+      await Promise.race([changed, ...[...jobs].map(({ done }) => done)])
     }
   }
 
   /** Begins the most useful thing that is left to do. */
   async #beginJob(): Promise<boolean> {
+    if (this.#isPaused || this.#isClosed) return false
     if (!this.#isSurveyed) return this.#startInRoom((runner) => this.#survey(runner))
+    const { parked } = this.#parking
     const { moves, spare } = this.#match()
     for (const { runner, to } of moves) {
       // It is on its way to another place, from which it may go on later.
       if (runner !== undefined && 'to' in runner) continue
       if (runner !== undefined) {
-        this.#parked.delete(runner)
+        parked.delete(runner)
         this.#bring(runner, to)
         return true
       }
-      const victim = spare.find((each) => this.#parked.has(each as Runner)) as Runner | undefined
+      const victim = [...parked].find((each) => spare.includes(each))
       if (!this.#hasRoom() && victim) this.#end(victim)
       return this.#startInRoom((started) => this.#bring(started, to))
     }
@@ -196,24 +162,31 @@ export class Keyframes {
     await this.#fleet.endings()
     // The user may have done something meanwhile.
     if (this.#isClosed || this.#isPaused || !this.#hasRoom()) return false
-    use(await this.#fleet.start())
+    use(this.#fleet.start())
     return true
   }
 
   #hasRoom(): boolean {
-    return this.#parked.size + this.#jobs.size < this.#allowed
+    return this.#parking.count < this.#allowed
   }
 
   /** Processes on their way count as if they had arrived. */
   #match(): Matched<Runner | Job> {
+    const { costs, jobs, parked } = this.#parking
     const places = planKeyframes({
-      costs: this.#costs,
+      costs,
       count: this.#reachable,
       current: this.#current,
       limit: this.#allowed,
     })
-    return matchKeyframes<Runner | Job>(places, [...this.#jobs, ...this.#parked], (each) =>
-      'to' in each ? each.to : this.#indexOf(each),
+    // Moments that share an event are one place.
+    const placeOf = (index: number): number => this.#moments.firstFrom(this.#moments.seqAt(index))
+    const distinct = places.map(({ first, last }) => ({
+      first: placeOf(first),
+      last: placeOf(last),
+    }))
+    return matchKeyframes<Runner | Job>(distinct, [...jobs, ...parked], (each) =>
+      'to' in each ? each.to : this.#parking.indexOf(each),
     )
   }
 
@@ -223,15 +196,14 @@ export class Keyframes {
       const { costs, reached, end } = await surveyCosts(this.#moments, runner)
       this.#isSurveyed = end?.signal === undefined
       if (!this.#isSurveyed) return end
-      this.#costs = costs
+      this.#parking.costs = costs
       this.#reachable = Math.min(this.#reachable, reached)
       return end
     })
   }
 
   #bring(runner: Runner, to: number): void {
-    const from = runner.from === 0 ? 0 : this.#cost(this.#indexOf(runner))
-    const expectedAt = performance.now() + this.#cost(to) - from
+    const expectedAt = performance.now() + this.#parking.wayMs(runner, to)
     this.#begin(runner, to, expectedAt, () => runner.park(this.#moments.seqAt(to)))
   }
 
@@ -241,18 +213,19 @@ export class Keyframes {
     expectedAt: number,
     run: () => Promise<Ended | undefined>,
   ): void {
+    const { jobs } = this.#parking
     const done = run()
       .then(
         (end) => this.#arrived(runner, to, end),
         () => this.#lost(runner),
       )
-      .then(() => void this.#jobs.delete(job))
+      .then(() => void jobs.delete(job))
     const job: Job = { runner, to, expectedAt, done }
-    this.#jobs.add(job)
+    jobs.add(job)
   }
 
   #arrived(runner: Runner, to: number, end: Ended | undefined): void {
-    if (end === undefined && runner.from !== Infinity) this.#parked.add(runner)
+    if (end === undefined && runner.from !== Infinity) this.#parking.parked.add(runner)
     else if (end && end.signal === undefined) this.#reachable = Math.min(this.#reachable, to)
     else this.#lost(runner)
   }
@@ -267,7 +240,7 @@ export class Keyframes {
     for (;;) {
       const sizes = await this.#fleet.sizes()
       const total = sizes.reduce((sum, size) => sum + size, 0)
-      const count = this.#parked.size + this.#jobs.size
+      const { count } = this.#parking
       const isAbove = total > this.#memoryBytes
       const oneMore = total + Math.max(0, ...sizes)
       if (isAbove) this.#allowed = Math.min(this.#allowed, Math.max(0, count - 1))
@@ -279,23 +252,17 @@ export class Keyframes {
   /** Ends the parked process that is missed least. */
   #dropOne(): boolean {
     const { spare } = this.#match()
-    const parked = [...this.#parked]
+    const parked = [...this.#parking.parked]
+    const gap = (runner: Runner): number => this.#parking.gapBefore(runner)
     const victim =
       parked.find((runner) => spare.includes(runner)) ??
-      parked.toSorted((a, b) => this.#gapBefore(a) - this.#gapBefore(b))[0]
+      parked.toSorted((a, b) => gap(a) - gap(b))[0]
     if (victim) this.#end(victim)
     return victim !== undefined
   }
 
-  /** How much longer jumps right behind it would take without it. */
-  #gapBefore(runner: Runner): number {
-    const index = this.#indexOf(runner)
-    const before = this.places.filter((place) => place < index).at(-1)
-    return this.#cost(index) - (before === undefined ? 0 : this.#cost(before))
-  }
-
   #end(runner: Runner): void {
-    this.#parked.delete(runner)
+    this.#parking.parked.delete(runner)
     this.#fleet.end(runner)
   }
 }

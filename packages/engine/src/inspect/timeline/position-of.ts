@@ -14,7 +14,12 @@ export function positionOf(
     location,
     locals: frames.find(({ isUser }) => isUser)?.variables ?? [],
     stack: [
-      ...frames.map(({ variables: _, ...line }) => ({ ...line, isAsync: false })),
+      ...frames.map(({ name, location: at, isUser }) => ({
+        name,
+        location: at,
+        isUser,
+        isAsync: false,
+      })),
       ...asyncFrames.map((line) => ({ ...line, isAsync: true })),
     ],
     watches,

@@ -49,3 +49,15 @@ export interface NotFound {
   readonly failed: number
   readonly message?: string
 }
+
+/** Processes of a timeline. */
+export interface TimelineStatus {
+  /** Moments before which a process is parked. */
+  readonly parked: readonly number[]
+  /** Processes that run in the background to where they will be parked. */
+  readonly onTheWay: number
+  /** All processes, with the one that is looked at. */
+  readonly processes: number
+  /** Their memory together. */
+  readonly residentBytes: number
+}

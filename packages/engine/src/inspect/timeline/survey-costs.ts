@@ -38,11 +38,12 @@ function interpolate(
   known: readonly { readonly index: number; readonly ms: number }[],
 ): readonly number[] {
   const costs: number[] = []
-  for (const [place, { index, ms }] of known.entries()) {
-    const before = known[place - 1]
-    for (let each = costs.length; each < index && before; each++)
-      costs.push(before.ms + ((ms - before.ms) * (each - before.index)) / (index - before.index))
-    costs.push(ms)
+  let before = { index: -1, ms: 0 }
+  for (const { index, ms } of known) {
+    const each = (ms - before.ms) / (index - before.index)
+    for (let offset = 1; offset <= index - before.index; offset++)
+      costs.push(before.ms + each * offset)
+    before = { index, ms }
   }
   return costs
 }

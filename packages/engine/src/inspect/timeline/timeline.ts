@@ -1,19 +1,17 @@
 import type { Tape } from '@retake/tape'
 import { errors } from '../../errors.js'
 import type { ProbeProcess } from '../probe-process.js'
-import type { Ended, Evaluation } from '../probe-thread.js'
-import type { Divergence } from '../../sessions/divergence.js'
+import type { Evaluation } from '../probe-thread.js'
 import type { Stop, Variable } from '../stop.js'
-import { ConditionMemory, conditionResult } from './condition-memory.js'
-import type { ConditionResult } from './condition-memory.js'
+import { ConditionSearch } from './condition-search.js'
 import { Fleet } from './fleet.js'
 import { Keyframes } from './keyframes.js'
 import type { KeyframeLimits } from './keyframes.js'
 import { Moments } from './moments.js'
 import type { Moment, TimelineStep } from './moments.js'
 import { positionOf } from './position-of.js'
-import type { NotFound, Position, StackLine, Watched } from './position.js'
-import type { Runner } from './runner.js'
+import type { NotFound, Position, StackLine, TimelineStatus, Watched } from './position.js'
+import { Traveller } from './traveller.js'
 import { Watches } from './watches.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
@@ -29,44 +27,34 @@ export interface MotionOptions {
   readonly signal?: AbortSignal
 }
 
-/** Processes of a timeline. */
-export interface TimelineStatus {
-  /** Moments before which a process is parked. */
-  readonly parked: readonly number[]
-  /** Processes that run in the background to where they will be parked. */
-  readonly onTheWay: number
-  /** All processes, with the one that is looked at. */
-  readonly processes: number
-  readonly residentBytes: number
-  readonly limits: KeyframeLimits
+export interface LaneOptions extends MotionOptions {
+  /** The lane to follow; the one of the current step unless said. */
+  readonly lane?: number
 }
 
 const KEYFRAMES = 8
 const MEMORY_BYTES = 2 ** 30
-/** How often a process is replaced that was ended from outside. */
-const ATTEMPTS_MAX = 3
 
 /**
  * A recorded run in which one can go forward and back and look around. Calls are
  * done one after another; all answers are plain JSON. Close it when done.
  *
- * Going back is done by replaying from a process parked before the place, a keyframe.
- * They are set up in the background; everything works at once without them, slower.
+ * Going back is replaying from a process parked before the place, a keyframe. They
+ * are set up in the background; everything works at once without them, slower.
  */
 export class Timeline {
+  readonly #run: string
+  readonly #limits: KeyframeLimits
   readonly #moments: Moments
   readonly #fleet: Fleet
   readonly #keyframes: Keyframes
-  readonly #limits: KeyframeLimits
-  readonly #run: string
+  readonly #traveller: Traveller
+  readonly #search: ConditionSearch
   readonly #watches = new Watches()
-  readonly #conditions = new ConditionMemory()
   #position: Position = { kind: 'start' }
+  /** -1 at the start; the number of moments at the end. */
   #index = -1
-  /** Stands at the position, unless a motion was given up. */
-  #runner: Runner | undefined
   #stop: Stop | undefined
-  #signal: AbortSignal | undefined
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -77,7 +65,9 @@ export class Timeline {
     this.#moments = new Moments(tape, steps)
     this.#fleet = new Fleet(spawn)
     this.#keyframes = new Keyframes(this.#fleet, this.#moments, this.#limits)
-    if (this.#moments.count > 0) this.#keyframes.resume(-1)
+    this.#traveller = new Traveller(this.#run, this.#moments, this.#fleet, this.#keyframes)
+    this.#search = new ConditionSearch(this.#traveller)
+    this.#keyframes.resume(this.#index)
   }
 
   /** Where the timeline stands. */
@@ -88,17 +78,16 @@ export class Timeline {
   /** The steps in the order of time. `from` and `to` may lie outside. */
   moments(from = 0, to = this.#moments.count): Moment[] {
     const first = Math.max(0, from)
-    const count = Math.max(0, Math.min(to, this.#moments.count) - first)
-    return Array.from({ length: count }, (_, offset) => this.#moments.at(first + offset))
+    const length = Math.max(0, Math.min(to, this.#moments.count) - first)
+    return Array.from({ length }, (_, offset) => this.#moments.at(first + offset))
   }
 
   /** To the moment the answer of a step reached the agent. */
   jump(step: number | string, options: MotionOptions = {}): Promise<Position> {
     return this.#motion(options, () => {
       const index = this.#moments.indexOf(String(step))
-      if (index === undefined)
-        throw errors.noSuchMoment(this.#run, String(step), this.#moments.count)
-      return this.#goTo(index)
+      if (index !== undefined) return this.#goTo(index)
+      throw errors.noSuchMoment(this.#run, String(step), this.#moments.count)
     })
   }
 
@@ -112,52 +101,31 @@ export class Timeline {
     return this.#motion(options, () => this.#goTo(this.#index - 1))
   }
 
-  /** To the next step of a lane: of the current one unless said. */
-  nextInLane(options: MotionOptions & { readonly lane?: number } = {}): Promise<Position> {
-    return this.#motion(options, () => {
-      const lane = options.lane ?? this.#lane()
-      for (let index = this.#index + 1; index < this.#moments.count; index++)
-        if (this.#moments.laneAt(index) === lane) return this.#goTo(index)
-      return this.#goTo(this.#moments.count)
-    })
+  /** To the next step of a lane, or to the end. */
+  nextInLane(options: LaneOptions = {}): Promise<Position> {
+    return this.#motion(options, () => this.#goTo(this.#inLane(1, options.lane)))
   }
 
-  /** To the step before in a lane: in the current one unless said. */
-  backInLane(options: MotionOptions & { readonly lane?: number } = {}): Promise<Position> {
-    return this.#motion(options, () => {
-      const lane = options.lane ?? this.#lane()
-      for (let index = this.#index - 1; index >= 0; index--)
-        if (this.#moments.laneAt(index) === lane) return this.#goTo(index)
-      return this.#goTo(-1)
-    })
+  /** To the step before in a lane, or to the start. */
+  backInLane(options: LaneOptions = {}): Promise<Position> {
+    return this.#motion(options, () => this.#goTo(this.#inLane(-1, options.lane)))
   }
 
   /** To the next step at which the condition is true; without one, to the end. */
   continue(condition?: string, options: MotionOptions = {}): Promise<Position | NotFound> {
     return this.#motion(options, async () => {
-      if (condition === undefined) return this.#goTo(this.#moments.count)
-      const results = this.#conditions.of(condition)
-      for (let index = this.#index + 1; index < this.#moments.count; index++) {
-        const { isTrue } = await this.#test(condition, index, results)
-        if (isTrue) return this.#goTo(index)
-      }
-      return notFound(condition, results, (index) => index > this.#index)
+      const { count } = this.#moments
+      if (condition === undefined) return this.#goTo(count)
+      const found = await this.#search.forward(condition, this.#index + 1, count)
+      return typeof found === 'number' ? this.#goTo(found) : found
     })
   }
 
   /** To the latest earlier step at which the condition was true. */
   reverseContinue(condition: string, options: MotionOptions = {}): Promise<Position | NotFound> {
     return this.#motion(options, async () => {
-      const results = this.#conditions.of(condition)
-      // Stretch by stretch, each forward from the keyframe before it.
-      for (let last = this.#index - 1; last >= 0;) {
-        const first = this.#keyframes.nearestIndex(last, this.#runner) ?? 0
-        for (let index = first; index <= last; index++) await this.#test(condition, index, results)
-        for (let index = last; index >= first; index--)
-          if (results.get(index)?.isTrue) return this.#goTo(index)
-        last = first - 1
-      }
-      return notFound(condition, results, (index) => index < this.#index)
+      const found = await this.#search.backward(condition, this.#index)
+      return typeof found === 'number' ? this.#goTo(found) : found
     })
   }
 
@@ -167,22 +135,20 @@ export class Timeline {
   }
 
   /** Variables of a frame of the stack: of the innermost one of user code unless said. */
-  locals(frame?: number): Promise<readonly Variable[]> {
-    return this.#motion({}, () => {
-      const frames = this.#stopped().frames
-      const chosen = frame === undefined ? frames.find(({ isUser }) => isUser) : frames[frame]
-      return Promise.resolve(chosen?.variables ?? [])
-    })
+  async locals(frame?: number): Promise<readonly Variable[]> {
+    await this.#last
+    const { frames } = this.#stopped()
+    const chosen = frame === undefined ? frames.find(({ isUser }) => isUser) : frames[frame]
+    return chosen?.variables ?? []
   }
 
-  stack(): Promise<readonly StackLine[]> {
-    return this.#motion({}, () => {
-      this.#stopped()
-      return Promise.resolve(this.#position.kind === 'stop' ? this.#position.stack : [])
-    })
+  async stack(): Promise<readonly StackLine[]> {
+    await this.#last
+    this.#stopped()
+    return this.#position.kind === 'stop' ? this.#position.stack : []
   }
 
-  /** Shows the value of an expression from now on at every stop; answers with the one here. */
+  /** Shows an expression at every stop from now on; answers with its value at this one. */
   watch(expression: string, options: MotionOptions = {}): Promise<Watched | undefined> {
     return this.#motion(options, async () => {
       this.#watches.add(expression)
@@ -195,15 +161,13 @@ export class Timeline {
   }
 
   /** Answers whether it was watched. */
-  unwatch(expression: string): Promise<boolean> {
-    return this.#motion({}, () => {
-      const wasWatched = this.#watches.remove(expression)
-      if (this.#position.kind === 'stop') {
-        const watches = this.#position.watches.filter((each) => each.expression !== expression)
-        this.#position = { ...this.#position, watches }
-      }
-      return Promise.resolve(wasWatched)
-    })
+  async unwatch(expression: string): Promise<boolean> {
+    await this.#last
+    if (this.#position.kind === 'stop') {
+      const watches = this.#position.watches.filter((each) => each.expression !== expression)
+      this.#position = { ...this.#position, watches }
+    }
+    return this.#watches.remove(expression)
   }
 
   /** Resolves when the keyframes are where they should be. Nobody needs to wait for it. */
@@ -218,7 +182,6 @@ export class Timeline {
       onTheWay: this.#keyframes.onTheWay,
       processes: this.#fleet.count,
       residentBytes: sizes.reduce((sum, size) => sum + size, 0),
-      limits: this.#limits,
     }
   }
 
@@ -234,9 +197,9 @@ export class Timeline {
     const done = this.#last.then(async () => {
       if (this.#isClosed) throw errors.timelineClosed()
       signal?.throwIfAborted()
-      const giveUp = (): void => this.#dropRunner()
+      const giveUp = (): void => this.#traveller.giveUp()
       signal?.addEventListener('abort', giveUp, { once: true })
-      this.#signal = signal
+      this.#traveller.signal = signal
       this.#keyframes.pause()
       try {
         return await move()
@@ -246,7 +209,7 @@ export class Timeline {
         throw error
       } finally {
         signal?.removeEventListener('abort', giveUp)
-        if (this.#moments.count > 0) this.#keyframes.resume(this.#index)
+        this.#keyframes.resume(this.#index)
       }
     })
     this.#last = done.catch(() => {})
@@ -254,118 +217,39 @@ export class Timeline {
   }
 
   async #goTo(wanted: number): Promise<Position> {
-    const index = Math.max(-1, Math.min(wanted, this.#moments.count))
-    const isOutside = index < 0 || index === this.#moments.count
-    const stop = isOutside ? undefined : await this.#stopAt(index, false)
-    const position = await this.#describe(index, stop)
+    const { count } = this.#moments
+    const index = Math.max(-1, Math.min(wanted, count))
+    const stop = index < 0 || index === count ? undefined : await this.#traveller.stopAt(index)
+    if (stop === undefined) this.#position = { kind: index < 0 ? 'start' : 'end' }
+    else if (stop.kind === 'ended')
+      this.#position = { kind: 'end', moment: this.#moments.at(index) }
+    else {
+      const watches = await this.#watches.read((each) => this.#traveller.evaluate(each))
+      this.#position = positionOf(this.#moments.at(index), stop, watches)
+    }
     this.#index = index
     this.#stop = stop?.kind === 'stop' ? stop : undefined
-    this.#position = position
-    return position
+    return this.#position
   }
 
-  async #describe(index: number, stop: Stop | Ended | undefined): Promise<Position> {
-    if (stop === undefined) return { kind: index < 0 ? 'start' : 'end' }
-    const moment = this.#moments.at(index)
-    if (stop.kind === 'ended') return { kind: 'end', moment }
-    const watches = await this.#watches.read((expression) => this.#evaluate(expression))
-    return positionOf(moment, stop, watches)
+  #inLane(direction: 1 | -1, wanted: number | undefined): number {
+    const { count } = this.#moments
+    const isInside = (index: number): boolean => index >= 0 && index < count
+    const lane = wanted ?? (isInside(this.#index) ? this.#moments.laneAt(this.#index) : 0)
+    let index = this.#index + direction
+    while (isInside(index) && this.#moments.laneAt(index) !== lane) index += direction
+    return index
   }
 
-  async #test(
-    condition: string,
-    index: number,
-    results: Map<number, ConditionResult>,
-  ): Promise<ConditionResult> {
-    const known = results.get(index)
-    if (known) return known
-    const stop = await this.#stopAt(index, true)
-    const result =
-      stop.kind === 'ended'
-        ? { isTrue: false }
-        : conditionResult(await this.#evaluate(`!!(${condition}\n)`))
-    results.set(index, result)
-    return result
-  }
-
-  /** Brings a process to a moment: the nearest one before it, or a new one. */
-  async #stopAt(index: number, keepDebugger: boolean): Promise<Stop | Ended> {
-    for (let attempt = 1; ; attempt++) {
-      const runner = await this.#runnerFor(index)
-      const stop = await runner.stopAt(this.#moments.seqAt(index), keepDebugger)
-      if (stop.kind === 'stop') return stop
-      this.#dropRunner()
-      this.#signal?.throwIfAborted()
-      // Somebody else ended the process, the system perhaps.
-      if (stop.signal !== undefined && attempt < ATTEMPTS_MAX) continue
-      const problem = problemOf(stop)
-      if (problem !== undefined)
-        throw errors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
-      return stop
-    }
-  }
-
-  async #runnerFor(index: number): Promise<Runner> {
-    const own = this.#runner
-    if (own?.isStoppedAt(this.#moments.seqAt(index))) return own
-    const best = await this.#keyframes.take(index, own, this.#signal)
-    if (best !== undefined && best === own) return own
-    this.#runner = undefined
-    if (own) this.#keyframes.park(own)
-    this.#runner = best ?? (await this.#fleet.start())
-    this.#signal?.throwIfAborted()
-    return this.#runner
-  }
-
-  #dropRunner(): void {
-    if (this.#runner) this.#fleet.end(this.#runner)
-    this.#runner = undefined
-  }
-
-  /** In a process that stands at the position; brings one there if a motion was given up. */
+  /** A motion that was given up may have taken the process away. */
   async #evaluateHere(expression: string): Promise<Evaluation> {
     this.#stopped()
-    await this.#stopAt(this.#index, false)
-    return this.#evaluate(expression)
-  }
-
-  #evaluate(expression: string): Promise<Evaluation> {
-    if (this.#runner === undefined) throw errors.probeGone('an expression')
-    return this.#runner.evaluate(expression)
+    await this.#traveller.stopAt(this.#index)
+    return this.#traveller.evaluate(expression)
   }
 
   #stopped(): Stop {
     if (this.#stop === undefined) throw errors.notAtAStep(this.#position.kind)
     return this.#stop
-  }
-
-  #lane(): number {
-    const isOutside = this.#index < 0 || this.#index >= this.#moments.count
-    return isOutside ? 0 : this.#moments.laneAt(this.#index)
-  }
-}
-
-/** Why the replay did not come to where the recording was; undefined when it just ended. */
-function problemOf({ report, signal, exitCode }: Ended): string | undefined {
-  if (report === undefined)
-    return `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
-  const [divergence] = report.divergences as readonly Divergence[]
-  return divergence && `It diverged at event ${divergence.seq}: ${divergence.summary}`
-}
-
-function notFound(
-  condition: string,
-  results: ReadonlyMap<number, ConditionResult>,
-  wasLookedAt: (index: number) => boolean,
-): NotFound {
-  const seen = [...results].filter(([index]) => wasLookedAt(index)).map(([, result]) => result)
-  const messages = seen.map(({ message }) => message).filter((message) => message !== undefined)
-  const message = messages.at(-1)
-  return {
-    kind: 'not found',
-    condition,
-    steps: seen.length,
-    failed: messages.length,
-    ...(message !== undefined && { message }),
   }
 }

@@ -1,0 +1,96 @@
+import { errors } from '../../errors.js'
+import type { Divergence } from '../../sessions/divergence.js'
+import type { Ended, Evaluation } from '../probe-thread.js'
+import type { Stop } from '../stop.js'
+import type { Fleet } from './fleet.js'
+import type { Keyframes } from './keyframes.js'
+import type { Moments } from './moments.js'
+import type { Runner } from './runner.js'
+
+/** How often a process is replaced that was ended from outside. */
+const ATTEMPTS_MAX = 3
+
+/**
+ * The process that is looked at. It changes: whichever gets to a moment first is
+ * taken, and the one before is parked.
+ */
+export class Traveller {
+  /** Of the motion that is under way. */
+  signal: AbortSignal | undefined
+  readonly #run: string
+  readonly #moments: Moments
+  readonly #fleet: Fleet
+  readonly #keyframes: Keyframes
+  #runner: Runner | undefined
+
+  constructor(run: string, moments: Moments, fleet: Fleet, keyframes: Keyframes) {
+    this.#run = run
+    this.#moments = moments
+    this.#fleet = fleet
+    this.#keyframes = keyframes
+  }
+
+  /** `isOneOfMany`: other stops near it follow, so that it pays to keep the debugger. */
+  async stopAt(index: number, { isOneOfMany = false } = {}): Promise<Stop | Ended> {
+    for (let attempt = 1; ; attempt++) {
+      const stop = await this.#tryToStopAt(index, isOneOfMany)
+      if (stop.kind === 'stop') return stop
+      this.giveUp()
+      this.signal?.throwIfAborted()
+      // Somebody else ended the process, the system perhaps.
+      if (stop.signal !== undefined && attempt < ATTEMPTS_MAX) continue
+      const problem = problemOf(stop)
+      if (problem === undefined) return stop
+      throw errors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
+    }
+  }
+
+  /** At the last stop. */
+  evaluate(expression: string): Promise<Evaluation> {
+    if (this.#runner === undefined) throw errors.probeGone('an expression')
+    return this.#runner.evaluate(expression)
+  }
+
+  /** The moment from which a way to another one would begin; undefined: from the start. */
+  nearestIndex(index: number): number | undefined {
+    return this.#keyframes.nearestIndex(index, this.#runner)
+  }
+
+  /** Ends the process, whatever it does. The next motion takes another one. */
+  giveUp(): void {
+    if (this.#runner) this.#fleet.end(this.#runner)
+    this.#runner = undefined
+  }
+
+  async #tryToStopAt(index: number, keepDebugger: boolean): Promise<Stop | Ended> {
+    const runner = await this.#runnerFor(index)
+    try {
+      return await runner.stopAt(this.#moments.seqAt(index), keepDebugger)
+    } catch (error) {
+      // It cannot be relied upon any more.
+      this.giveUp()
+      throw error
+    }
+  }
+
+  async #runnerFor(index: number): Promise<Runner> {
+    const own = this.#runner
+    if (own?.isStoppedAt(this.#moments.seqAt(index))) return own
+    const best = await this.#keyframes.take(index, own, this.signal)
+    if (best !== undefined && best === own) return own
+    this.#runner = undefined
+    if (own) this.#keyframes.park(own)
+    if (best) return (this.#runner = best)
+    await this.#fleet.endings()
+    this.signal?.throwIfAborted()
+    return (this.#runner = this.#fleet.start())
+  }
+}
+
+/** Why the replay did not come to where the recording was; undefined when it just ended. */
+function problemOf({ report, signal, exitCode }: Ended): string | undefined {
+  if (report === undefined)
+    return `It ${signal ? `was killed by ${signal}` : `exited with ${exitCode}`}.`
+  const [divergence] = report.divergences as readonly Divergence[]
+  return divergence && `It diverged at event ${divergence.seq}: ${divergence.summary}.`
+}
