@@ -25,9 +25,32 @@ export const parsedText = (text: string): JsonRecord | readonly unknown[] | unde
   }
 }
 
-/** Any value as JSON, so that two can be compared: a Map is a list of pairs, bytes are base64. */
+/** Any value as JSON, so that two can be compared: a Map is a list of pairs, bytes are their text or base64. */
 export const asJson = (value: unknown): unknown =>
-  value === undefined ? undefined : plainJson(toWire(value))
+  value === undefined ? undefined : wireAsJson(toWire(value))
+
+/** The same for a wire value. */
+export const wireAsJson = (wire: unknown): unknown => withText(plainJson(wire))
+
+/** Bytes that hold text are read as such: what a program printed, mostly. */
+const withText = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withText)
+  if (!isRecord(value)) return value
+  const entries = Object.entries(value)
+  const [[key, base64] = []] = entries
+  if (entries.length === 1 && key === 'base64' && typeof base64 === 'string') {
+    return textOfBase64(base64) ?? value
+  }
+  return Object.fromEntries(entries.map(([name, member]) => [name, withText(member)]))
+}
+
+const textOfBase64 = (base64: string): string | undefined => {
+  try {
+    return utf8(Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0)))
+  } catch {
+    return undefined
+  }
+}
 
 /** Bytes as text; `undefined` when they are no UTF-8. */
 export const utf8 = (bytes: Uint8Array): string | undefined => {

@@ -1,4 +1,3 @@
-import { plainJson } from '@retake/tape'
 import type {
   BodyForm,
   CallEvent,
@@ -8,7 +7,7 @@ import type {
   RunEvent,
   TapeLike,
 } from '@retake/tape'
-import { utf8 } from '../json-value.js'
+import { utf8, wireAsJson } from '../json-value.js'
 import type { Hit } from './hit.js'
 import type { Matcher } from './matcher.js'
 import type { SourceKind } from './occurrence.js'
@@ -104,5 +103,5 @@ const searchBody = (
   const bytes = tape.body(seq)
   const text = as === 'json' ? utf8(bytes) : undefined
   if (text === undefined) return searchPieces([{ seq, bytes }], matcher)
-  return searchJson(plainJson(JSON.parse(text)), matcher, root)
+  return searchJson(wireAsJson(JSON.parse(text)), matcher, root)
 }

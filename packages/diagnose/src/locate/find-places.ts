@@ -1,4 +1,3 @@
-import { plainJson } from '@retake/tape'
 import type {
   CallEvent,
   DeliverEvent,
@@ -7,6 +6,7 @@ import type {
   TapeEvent,
   TapeLike,
 } from '@retake/tape'
+import { wireAsJson } from '../json-value.js'
 import { callPlace, endPlace, nameOf, resultPlace, runPlaces, searchError } from './event-places.js'
 import { searchExchange } from './exchange-places.js'
 import { PieceGroups } from './piece-groups.js'
@@ -56,7 +56,7 @@ class PlaceFinder {
         this.#places.push(...runPlaces(this.#tape, event))
         break
       case 'draw': {
-        const value = plainJson(event.value)
+        const value = wireAsJson(event.value)
         this.#places.push({
           seq,
           direction: 'in',
@@ -167,7 +167,7 @@ class PlaceFinder {
       this.#pieces.add(`${event.op} ${event.pipe ?? ''}`, event.seq, whose)
       return
     }
-    const value = event.value === undefined ? undefined : plainJson(event.value)
+    const value = event.value === undefined ? undefined : wireAsJson(event.value)
     const { error } = event
     if (value === undefined && error === undefined) return
     this.#places.push({

@@ -125,6 +125,17 @@ describe('values in pieces', () => {
     ])
   })
 
+  test('bytes inside a value are read as the text they hold', () => {
+    const result = { status: 0, stdout: Buffer.from('given 60 days\n'), stderr: Buffer.from([255]) }
+    const script = new RunScript().call({
+      kind: 'process',
+      name: 'spawnSync',
+      title: 'cat',
+      result,
+    })
+    expect(places(script.end(), '60 days')).toEqual(['in process cat stdout'])
+  })
+
   test('bytes of a connection that is not HTTP', () => {
     const script = new RunScript()
     const socket = script.add({ type: 'socket', kind: 'tcp', host: 'db', port: 5432 })
