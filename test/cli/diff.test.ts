@@ -82,7 +82,7 @@ describe('runs that differ', () => {
   test('fit into 60 columns too, with the difference in sight', () => {
     const [a, b] = [viewRun(openTape(runs.first)), viewRun(openTape(runs.other))]
     const look = { paint: (_style: string, text: string) => text, width: 60, full: false }
-    const lines = diffLines(diffRuns(a, b), look).join('\n').split('\n')
+    const lines = diffLines(diffRuns(a, b), look)
     expect(lines.filter((line) => line.length > 60)).toEqual([])
     expect(lines).toContain('  + Within 30 days.')
   })

@@ -5,6 +5,7 @@ import { sideLines, totalsLines } from './diff-totals.js'
 import { plural } from './facts.js'
 import { cutTo } from './table.js'
 import type { Look } from './terminal.js'
+import { wrap } from './wrap.js'
 
 export interface DiffLook extends Look {
   /** Values in full, and every step and line. */
@@ -22,15 +23,15 @@ export function diffLines(diff: RunDiff, look: DiffLook): string[] {
     '',
     ...totalsLines(diff, look),
     '',
-    verdict(diff, look),
+    ...verdict(diff, look),
     ...stepsLines(diff, look),
     ...outputLines(diff.output, look),
     ...outcomeLines(diff.outcome, look),
   ]
 }
 
-function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): string {
-  if (equal) return paint('green', 'No difference.')
+function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): string[] {
+  if (equal) return [paint('green', 'No difference.')]
   const { same, changed, moved, removed, added } = counts
   const parts = [
     `${plural(same, 'step')} the same`,
@@ -40,7 +41,7 @@ function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): str
     ...(added > 0 ? [`${added} only in b`] : []),
   ]
   const where = first === undefined ? '' : `First difference: ${placeOf(first)}`
-  return `${paint('bold', cutTo(where, width))}\n${parts.join(' · ')}`
+  return [paint('bold', cutTo(where, width)), ...wrap(parts.join(' · '), width)]
 }
 
 function placeOf(first: FirstDivergence): string {

@@ -103,6 +103,17 @@ describe('two runs of an agent', () => {
     expect(found.outcome).toContainEqual({ path: 'ended', a: true, b: false })
   })
 
+  test('what a function returned is compared by path', () => {
+    const script = (days: number): RunScript => {
+      const run = new RunScript({ scope: 'function' })
+      run.add({ type: 'end', as: 'json' }, JSON.stringify({ window: { days } }))
+      return run
+    }
+    expect(diffRuns(script(60).view(), script(30).view()).outcome).toEqual([
+      { path: 'returned.window.days', a: 60, b: 30 },
+    ])
+  })
+
   test('bytes that are no text are compared by content', () => {
     const script = (last: number): RunScript =>
       new RunScript().exchange('https://example.com/x', 'hi', [new Uint8Array([255, 254, last])])

@@ -166,6 +166,11 @@ describe('values as JSON writes them', () => {
     ])
   })
 
+  test('a text that was copied with its escapes', () => {
+    const script = new RunScript().tool('note', { text: 'one\ntwo "für"' }, null).end()
+    expect(places(script, 'one\\ntwo \\"f\\u00fcr')).toEqual(['out tool note args.text'])
+  })
+
   test('JSON inside JSON inside JSON', () => {
     const inner = JSON.stringify({ note: 'two\nlines' })
     const script = new RunScript().tool('save', { body: JSON.stringify({ inner }) }, null).end()

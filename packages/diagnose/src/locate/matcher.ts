@@ -17,7 +17,8 @@ const MOST_MATCHES = 1000
 
 /**
  * Finds a text as it is, or else the way JSON writes it: escaped once, escaped
- * with all that is not ASCII, or escaped twice. Digits are found as a whole
+ * with all that is not ASCII, or escaped twice; or what it says when it was
+ * copied from JSON and is escaped itself. Digits are found as a whole
  * number: 60 does not stand in 1600.
  */
 export class ExactMatcher implements Matcher {
@@ -28,7 +29,7 @@ export class ExactMatcher implements Matcher {
     const once = JSON.stringify(text).slice(1, -1)
     const ascii = once.replace(/[^\0-\u007F]/g, escapeUnit)
     const twice = JSON.stringify(once).slice(1, -1)
-    this.#forms = [...new Set([text, once, ascii, twice])]
+    this.#forms = [...new Set([text, once, ascii, twice, unescaped(text)])]
     this.#number = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined
   }
 
@@ -59,6 +60,14 @@ export class ExactMatcher implements Matcher {
       } else index = text.indexOf(form, index + 1)
     }
     return matches
+  }
+}
+
+const unescaped = (text: string): string => {
+  try {
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
+  } catch {
+    return text
   }
 }
 
