@@ -10,7 +10,12 @@ export { rerun } from './rerun.js'
 export { resume } from './resume.js'
 export type { ResumeOptions } from './resume.js'
 export type { ContinuedResult } from './run-continued.js'
-export { discardOverlay, isOverlay, keepOverlay, overlayChanges } from './overlay/overlay-changes.js'
+export {
+  discardOverlay,
+  isOverlay,
+  keepOverlay,
+  overlayChanges,
+} from './overlay/overlay-changes.js'
 export type { FileChange } from './overlay/overlay-changes.js'
 export { install, uninstall } from './boundaries/install.js'
 export { ReplayDiverged, RetakeError } from './errors.js'

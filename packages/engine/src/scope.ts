@@ -4,9 +4,14 @@ import type { Session } from './sessions/session.js'
 /**
  * Which run a call belongs to. The store is a session inside `record()` and
  * `replay()`, `null` inside Retake's own work, and `undefined` elsewhere,
- * where a whole-process run (the command line) may still own the call.
+ * where a whole-process run (the command line) may still own the call. What a
+ * tool does is not recorded either, but it knows whose tool it is.
  */
-const storage = new AsyncLocalStorage<Session | null>()
+const storage = new AsyncLocalStorage<Session | ToolWork | null>()
+
+class ToolWork {
+  constructor(readonly session: Session) {}
+}
 
 let processSession: Session | undefined
 let openSessions = 0
@@ -15,15 +20,17 @@ let openSessions = 0
 export function currentSession(): Session | undefined {
   if (openSessions === 0) return undefined
   const store = storage.getStore()
+  if (store instanceof ToolWork) return undefined
   const session = store === undefined ? processSession : (store ?? undefined)
   // What a recorded run leaves behind goes on natively. A replayed one has no way
   // to the outside, after its end neither: its session keeps answering.
   return session?.closed === true && !session.replaying ? undefined : session
 }
 
-/** The recorded run that a call belongs to although it has ended. */
-export function endedSession(): Session | undefined {
+/** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
+export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
+  if (store instanceof ToolWork) return store.session
   const session = store === undefined ? processSession : (store ?? undefined)
   return session?.closed === true && !session.replaying ? session : undefined
 }
@@ -37,6 +44,11 @@ export function currentProcessRun(): Session | undefined {
 /** Runs Retake's own work: nothing it touches is recorded. */
 export function outsideRuns<T>(work: () => T): T {
   return storage.run(null, work)
+}
+
+/** Runs the work of a tool of this run. */
+export function insideTool<T>(session: Session, work: () => T): T {
+  return storage.run(new ToolWork(session), work)
 }
 
 export function insideRun<T>(session: Session, work: () => T): T {

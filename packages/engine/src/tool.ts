@@ -1,7 +1,7 @@
 import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape'
 import { callSite } from './call-site.js'
 import { errors } from './errors.js'
-import { currentSession } from './scope.js'
+import { currentSession, insideTool } from './scope.js'
 import type { Operation, Session } from './sessions/session.js'
 
 export interface ToolOptions {
@@ -73,7 +73,7 @@ async function execute(
   args: unknown[],
 ): Promise<void> {
   try {
-    const result = await run(...args)
+    const result = await insideTool(operation.session, () => run(...args))
     if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
       throw errors.toolResultNotRecordable(name, 'an asynchronous iterator')
     }

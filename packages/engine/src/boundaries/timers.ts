@@ -52,6 +52,7 @@ export class TapeTimer {
   #native: NodeJS.Timeout | NodeJS.Immediate | undefined
   #referenced = true
   #stopped = false
+  #wasRefreshed = false
   /** Starts of the native wait; a `refresh()` makes an older one void. */
   #armings = 0
 
@@ -73,7 +74,8 @@ export class TapeTimer {
         event: { type: 'timer', kind, ms },
         start: (operation) => {
           this.#onTime = () => operation.complete({ type: 'deliver', part: 'fire' })
-          this.#arm()
+          // When it was refreshed last is not on the tape: it waits in full then.
+          this.#arm(this.#wasRefreshed ? 0 : operation.underWayMs)
         },
         deliver: fire,
       })
@@ -89,14 +91,15 @@ export class TapeTimer {
     return session && TapeTimer.#byId.get(session)?.get(Number(handle))
   }
 
-  #arm(): void {
+  /** `waitedMs`: how much of the wait of a timeout is over already. */
+  #arm(waitedMs = 0): void {
     const arming = ++this.#armings
     const onTime = (): void => {
       if (arming === this.#armings) this.#onTime()
     }
     if (this.kind === 'immediate') this.#native = natives.setImmediate(onTime)
     else if (this.kind === 'interval') this.#native = natives.setInterval(onTime, this.ms)
-    else this.#native = natives.setTimeout(onTime, this.ms)
+    else this.#native = natives.setTimeout(onTime, Math.max(1, this.ms - waitedMs))
     if (!this.#referenced) this.#native.unref()
   }
 
@@ -136,6 +139,7 @@ export class TapeTimer {
   /** Starts the wait again from now; a fired timeout comes back to life. */
   refresh(): this {
     if (this.#stopped || this.kind === 'immediate') return this
+    this.#wasRefreshed = true
     const operation = this.#operation
     if (operation?.session.replaying !== true) {
       if (this.#native !== undefined) this.#disarm()

@@ -1,15 +1,6 @@
 import { disk } from './disk.js'
 
-const {
-  O_APPEND,
-  O_CREAT,
-  O_EXCL,
-  O_RDONLY,
-  O_RDWR,
-  O_SYNC = 0,
-  O_TRUNC,
-  O_WRONLY,
-} = disk.constants
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_SYNC, O_TRUNC, O_WRONLY } = disk.constants
 
 /** The flags of `fs.open` as the system takes them. Flags that Node refuses were refused before. */
 export function flagBits(flags: unknown): number {

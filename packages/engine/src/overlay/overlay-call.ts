@@ -109,6 +109,7 @@ const CALLS: Readonly<Record<string, Translate>> = {
     return { ...reads(true)(overlay, args), finish }
   },
   openAsBlob: reads(true),
+  opendir: reads(true),
   watch: reads(true),
   open: opens(([, flags]) => flags),
   appendFile: opens(([, , options]) => flagOf(options) ?? 'a'),

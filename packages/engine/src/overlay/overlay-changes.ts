@@ -1,4 +1,4 @@
-import fs from 'node:fs'
+import type fs from 'node:fs'
 import path from 'node:path'
 import { errors } from '../errors.js'
 import { disk, lookAt } from './disk.js'

@@ -1,4 +1,4 @@
-import fs from 'node:fs'
+import type fs from 'node:fs'
 import path from 'node:path'
 import { disk, lookAt } from './disk.js'
 import { OverlayStore } from './overlay-store.js'
@@ -26,6 +26,8 @@ export interface OverlayOptions {
  * path, when it was opened on disk; owners of copied files; hard links to files on disk.
  */
 export class Overlay {
+  /** Whether any run of this process has one. */
+  static isInUse = false
   /** Paths that the parent run wrote after the moment the branch went live: on disk they are newer. */
   later: ReadonlySet<string> = new Set()
   /** What the run had changed before that moment, and could not be changed here: the disk is too different. */
@@ -39,6 +41,7 @@ export class Overlay {
   readonly parent: ParentWrites | undefined
 
   constructor(folder: string, options: OverlayOptions = {}) {
+    Overlay.isInUse = true
     this.isFilled = options.isFilled ?? false
     this.parent = options.parent
     this.#store = OverlayStore.make(folder, process.cwd())
@@ -166,12 +169,16 @@ export class Overlay {
   takeBack(place: string): void {
     if (this.locate(place).in !== 'disk' || this.parent?.has(place) !== true) return
     const content = disk.readFileSync(place)
-    const added = this.parent.appendedTo(place)
-    const rest = content.length - (added?.length ?? Infinity)
-    if (added === undefined || rest < 0 || !content.subarray(rest).equals(added))
-      this.unknown.add(place)
-    else if (rest === 0) this.hide(place, 'later')
-    else this.put(place, content.subarray(0, rest))
+    const { parts, isAll } = this.parent.appendedTo(place)
+    for (let count = parts.length; count > 0; count -= 1) {
+      const added = Buffer.concat(parts.slice(0, count))
+      const rest = content.length - added.length
+      if (added.length === 0 || rest < 0 || !content.subarray(rest).equals(added)) continue
+      if (rest === 0) this.hide(place, 'later')
+      else this.put(place, content.subarray(0, rest))
+      return
+    }
+    if (!isAll) this.unknown.add(place)
   }
 
   /** Puts a file with this content there, to stand for what is on disk. */
@@ -219,7 +226,8 @@ export class Overlay {
       this.#store.put(place, (to) => disk.symlinkSync(disk.readlinkSync(at), to))
     else if (stat.isDirectory()) {
       // The owner must be able to work in it: the overlay holds more than the agent may write.
-      disk.mkdirSync(own, { mode: (stat.mode & 0o7777) | 0o700 })
+      disk.mkdirSync(own)
+      disk.chmodSync(own, (stat.mode & 0o7777) | 0o700)
       disk.utimesSync(own, stat.atime, stat.mtime)
     } else if (stat.isFile()) {
       if (!content) this.#shells.push(own)

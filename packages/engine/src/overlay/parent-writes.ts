@@ -33,11 +33,12 @@ export class ParentWrites {
     return this.#all().some((write) => write.place === place)
   }
 
-  /** Everything that was ever added to a file, when nothing else was done to it. */
-  appendedTo(place: string): Uint8Array | undefined {
+  /** What was added to a file, in order, before anything else was done to it; whether that is all. */
+  appendedTo(place: string): { readonly parts: readonly Uint8Array[]; readonly isAll: boolean } {
     const writes = this.#all().filter((write) => write.place === place)
-    const parts = writes.flatMap(({ appended }) => (appended ? [appended] : []))
-    return parts.length === writes.length ? Buffer.concat(parts) : undefined
+    const other = writes.findIndex(({ appended }) => appended === undefined)
+    const added = other < 0 ? writes : writes.slice(0, other)
+    return { parts: added.map(({ appended = EMPTY }) => appended), isAll: other < 0 }
   }
 
   #all(): readonly Write[] {
@@ -47,6 +48,8 @@ export class ParentWrites {
     ))
   }
 }
+
+const EMPTY = new Uint8Array(0)
 
 interface TapeOnDisk {
   readonly tape: Tape
@@ -110,7 +113,7 @@ function writesOfOpen(
   if (!opensForWriting(bits)) return []
   if (!opensToAppend(bits)) return [{ seq, place }]
   appending.add(place)
-  return [{ seq, place, appended: new Uint8Array(0) }]
+  return [{ seq, place, appended: EMPTY }]
 }
 
 /** Options and positions of a write follow its path. */
@@ -119,5 +122,18 @@ function placeAndOptions(tape: Tape, title: string): { place: string; options: s
   return { place: placeOf(tape, name), options }
 }
 
-const placeOf = ({ details }: Tape, name: string): string =>
-  path.resolve((details as { cwd?: string }).cwd ?? '.', name)
+/** With links followed, as they are today. */
+function placeOf({ details }: Tape, name: string): string {
+  const place = path.resolve(details.cwd ?? '.', name)
+  for (const [start, rest] of [
+    [place, ''],
+    [path.dirname(place), path.basename(place)],
+  ] as const) {
+    try {
+      return path.join(disk.realpathSync(start), rest)
+    } catch {
+      // It is gone by now.
+    }
+  }
+  return place
+}

@@ -53,6 +53,8 @@ export class Operation {
   closed = false
   /** Set when re-executed work has finished and waits for its turn. */
   finished: { readonly native: unknown } | undefined
+  /** Set when a run goes live: for how long, in recorded time, it has been under way. */
+  underWayMs = 0
   readonly #context = new AsyncResource('RETAKE', { requireManualDestroy: true })
 
   constructor(
@@ -94,6 +96,8 @@ export interface Session {
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
+  /** The run this session works for, when it is not the run's own. */
+  readonly owner?: Session
   /** Where the files go that a branch writes; without it they are those of the disk. */
   readonly overlay?: Overlay | undefined
   /** What must not stand on the tape. */

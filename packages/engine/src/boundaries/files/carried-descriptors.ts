@@ -1,3 +1,4 @@
+import { devNull } from 'node:os'
 import { disk } from '../../overlay/disk.js'
 import {
   flagBits,
@@ -6,11 +7,10 @@ import {
   opensToRead,
   reopeningBits,
 } from '../../overlay/open-flags.js'
-import { isBelow } from '../../overlay/overlay.js'
+import { isBelow, Overlay } from '../../overlay/overlay.js'
 import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { NO_DESCRIPTOR } from './file-checks.js'
-import { keepAfterEnd } from './ended-run.js'
 import { nativeFunction } from './file-natives.js'
 
 /** A descriptor whose number is not, or not surely, that of the system. */
@@ -49,7 +49,7 @@ export class CarriedDescriptors {
 
   /** The tape has opened a file; `real` when it was opened in an overlay at once. */
   opened(fd: number, path: string, flags: unknown, real?: number): void {
-    keepAfterEnd()
+    isInUse = true
     const bits = flagBits(flags)
     this.#held.set(fd, { path, bits, position: 0, real, isVirtual: false, isClosed: false })
   }
@@ -99,6 +99,15 @@ export class CarriedDescriptors {
     const carried = this.#held.get(fd)
     if (carried?.isVirtual === true) this.#held.delete(fd)
     else if (carried) carried.isClosed = true
+  }
+
+  /** The number to close, live, for the agent's; it is given up with that. Closing works also where nothing could be opened. */
+  close(fd: number): number {
+    const carried = this.#held.get(fd)
+    if (carried === undefined) return fd
+    const { isClosed, real = NO_DESCRIPTOR } = carried
+    this.closed(fd)
+    return isClosed ? NO_DESCRIPTOR : real !== NO_DESCRIPTOR ? real : disk.openSync(devNull, 'r')
   }
 
   /** The system's number, if there is one by now. */
@@ -171,9 +180,14 @@ function skip(real: number, count: number): void {
 }
 
 const all = new WeakMap<Session, CarriedDescriptors>()
+let isInUse = false
+
+/** Whether any run of this process has an overlay or descriptors from a tape. */
+export const isCarrying = (): boolean => isInUse || Overlay.isInUse
 
 export function carriedBy(session: Session): CarriedDescriptors {
-  let carried = all.get(session)
-  if (carried === undefined) all.set(session, (carried = new CarriedDescriptors(session)))
+  const owner = session.owner ?? session
+  let carried = all.get(owner)
+  if (carried === undefined) all.set(owner, (carried = new CarriedDescriptors(owner)))
   return carried
 }

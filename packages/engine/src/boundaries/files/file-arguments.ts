@@ -6,6 +6,7 @@ import { carriedBy } from './carried-descriptors.js'
 import { nameDescriptor } from './file-descriptors.js'
 import { isPlace, shapeOf } from './file-functions.js'
 import type { FileShape } from './file-functions.js'
+import { encodeData, encodingOf } from './file-data.js'
 import { learnSecrets } from './file-secrets.js'
 import { tookFromTape } from './served-call.js'
 import type { Encoded } from '../result-form.js'
@@ -65,15 +66,6 @@ export function pathText(path: unknown): string {
   return path instanceof Uint8Array ? Buffer.from(path).toString() : String(path)
 }
 
-/** The bytes a write puts into the file. */
-export function encodeData(data: unknown, encoding: BufferEncoding = 'utf8'): Encoded {
-  if (typeof data === 'string') {
-    return { as: /^utf-?8$/i.test(encoding) ? 'text' : 'bytes', body: Buffer.from(data, encoding) }
-  }
-  if (!ArrayBuffer.isView(data)) return {}
-  return { as: 'bytes', body: Buffer.from(data.buffer, data.byteOffset, data.byteLength) }
-}
-
 /** Options as JSON, without what cannot be compared; nothing when there are none. */
 export function encodeOptions(options: readonly unknown[]): Encoded {
   const given = options.map(comparable)
@@ -94,11 +86,4 @@ function comparable(option: unknown): unknown {
     ([, value]) => value !== undefined && typeof value !== 'function',
   )
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
-}
-
-export function encodingOf(options: unknown): BufferEncoding {
-  const { encoding } = (typeof options === 'string' ? { encoding: options } : (options ?? {})) as {
-    encoding?: BufferEncoding | null
-  }
-  return encoding ?? 'utf8'
 }

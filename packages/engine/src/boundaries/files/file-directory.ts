@@ -4,7 +4,7 @@ import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { Answer, CapturedCall } from '../captured-call.js'
-import { endedFileSession } from './ended-run.js'
+import { unrecordedFileSession } from './unrecorded-session.js'
 import { directoryClosed } from './file-errors.js'
 import { entry } from './file-values.js'
 import { ListedDirectory, nameOfEntry } from './listed-directory.js'
@@ -121,7 +121,7 @@ export class TapeDirectory {
 
   /** The run this call belongs to; none when the recording is over and the folder is still open. */
   #live(): Session | undefined {
-    const session = currentSession() ?? endedFileSession()
+    const session = currentSession() ?? unrecordedFileSession()
     if (session === undefined && this.#session.replaying) throw directoryClosed()
     return session
   }

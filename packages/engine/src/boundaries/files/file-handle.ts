@@ -5,7 +5,7 @@ import type { Interface } from 'node:readline'
 import { promisify } from 'node:util'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { endedFileSession } from './ended-run.js'
+import { unrecordedFileSession } from './unrecorded-session.js'
 import { forgetDescriptor, rememberDescriptor } from './file-descriptors.js'
 import { handleClosed } from './file-errors.js'
 import { readStreamOf, webStreamOf, writeStreamOf } from './file-handle-streams.js'
@@ -192,7 +192,7 @@ export class TapeFileHandle extends EventEmitter {
 
   /** The run this call belongs to; none when the recording is over and the file is still open. */
   #live(name: string): Session | undefined {
-    const session = currentSession() ?? endedFileSession()
+    const session = currentSession() ?? unrecordedFileSession()
     // A replayed descriptor is only a number: it must never reach the system.
     if (session === undefined && this.#session.replaying) throw handleClosed(name)
     return session

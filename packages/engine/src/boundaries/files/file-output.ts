@@ -1,6 +1,6 @@
 import { natives } from '../../natives.js'
 import type { Session } from '../../sessions/session.js'
-import { encodeData, encodingOf } from './file-arguments.js'
+import { encodeData, encodingOf } from './file-data.js'
 import { outputDescriptor } from './file-descriptors.js'
 import type { FileShape } from './file-functions.js'
 

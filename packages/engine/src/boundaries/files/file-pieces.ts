@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { encodingOf } from './file-arguments.js'
+import { encodingOf } from './file-data.js'
 
 /** What `promises.writeFile` takes beside text and bytes: anything that yields them. */
 export type Pieces = Iterable<unknown> | AsyncIterable<unknown>

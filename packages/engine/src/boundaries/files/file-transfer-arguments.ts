@@ -1,6 +1,6 @@
 import { encodeBody } from '@retake/tape'
 import type { Session } from '../../sessions/session.js'
-import { encodeData } from './file-arguments.js'
+import { encodeData } from './file-data.js'
 import { isDescriptor, NO_DESCRIPTOR, tryOut } from './file-checks.js'
 import { nativeFunction } from './file-natives.js'
 import { bytesOf, reading, writing } from './file-transfer.js'

@@ -1,6 +1,6 @@
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { endedFileSession } from './ended-run.js'
+import { unrecordedFileSession } from './unrecorded-session.js'
 import type { FileFunction } from './file-natives.js'
 import { dressLike, replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -15,7 +15,7 @@ export function wrapFileFunction(
   inside: (session: Session, args: unknown[]) => unknown,
 ): FileFunction {
   const wrapper: FileFunction = (...args) => {
-    const session = currentSession() ?? endedFileSession()
+    const session = currentSession() ?? unrecordedFileSession()
     if (session === undefined) return native(...args)
     return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
   }

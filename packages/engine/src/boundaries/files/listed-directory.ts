@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Dirent } from 'node:fs'
+import type { Dir, Dirent } from 'node:fs'
 import type { Session } from '../../sessions/session.js'
 import type { Answer } from '../captured-call.js'
 import { pathText } from './file-arguments.js'
@@ -18,8 +18,11 @@ export class ListedDirectory {
   /** `seen`: entries that were handed out already, by `nameOfEntry`. Throws what opening the folder throws. */
   constructor(session: Session, args: readonly unknown[], seen: ReadonlySet<string> = new Set()) {
     const [place, options] = args
-    const given = typeof options === 'string' ? { encoding: options } : ((options ?? {}) as object)
+    const given = typeof options === 'string' ? { encoding: options } : (options ?? {})
     this.path = pathText(place)
+    // For its errors, which are those of another call.
+    const folder = callLive(session, 'opendir', nativeFunction('opendirSync'), args) as Dir
+    folder.closeSync()
     const list = callLive(session, 'readdir', nativeFunction('readdirSync'), [
       place,
       { ...given, withFileTypes: true },
@@ -47,5 +50,5 @@ export class ListedDirectory {
 /** Tells the entries of a folder and of those below it apart. */
 export function nameOfEntry(entry: Dirent): string {
   const parent = (entry as { parentPath?: string }).parentPath ?? entry.path
-  return path.join(parent, String(entry.name))
+  return path.join(parent, entry.name)
 }

@@ -1,5 +1,5 @@
 import { callSite } from '../../call-site.js'
-import { originalError, overlayCall, placesOf } from '../../overlay/overlay-call.js'
+import { absolute, originalError, overlayCall, placesOf } from '../../overlay/overlay-call.js'
 import type { OverlayCall } from '../../overlay/overlay-call.js'
 import type { Overlay } from '../../overlay/overlay.js'
 import type { Session } from '../../sessions/session.js'
@@ -57,7 +57,7 @@ export function startLive(
   if ('value' in made) return finish(null, made.value)
   startNative(name, native, call.args, (error, value) => {
     if (error !== null && error !== undefined)
-      finish(originalError(overlay, error, args, call.args))
+      finish(originalError(overlay, error, shownPaths(name, error, args), call.args))
     else finish(null, call.finish ? call.finish(value) : value)
   })
 }
@@ -91,9 +91,7 @@ function withRealDescriptor(
   }
   const [fd, ...rest] = args
   if (typeof fd !== 'number') return args
-  const real = carried.real(fd)
-  if (name === 'close') carried.closed(fd)
-  return [real, ...rest]
+  return [name === 'close' ? carried.close(fd) : carried.real(fd), ...rest]
 }
 
 /** A call on the overlay; with its answer when it was made already. */
@@ -126,9 +124,15 @@ function callOnOverlay(
       return { call, value: call.finish ? call.finish(value) : value }
     })
   } catch (error) {
-    throw originalError(overlay, error, args, used)
+    throw originalError(overlay, error, shownPaths(name, error, args), used)
   }
 }
+
+/** The paths that an error names: as they were given, but for the `realpath` that Node does itself. */
+const shownPaths = (name: string, error: unknown, args: readonly unknown[]): readonly unknown[] =>
+  name === 'realpath' && (error as NodeJS.ErrnoException).syscall === 'lstat'
+    ? [absolute(args[0])]
+    : args
 
 function prepare(
   session: Session,
@@ -145,9 +149,9 @@ function prepare(
 /** The disk is not as it was at the moment the branch goes on from. */
 function noteLater(session: Session, overlay: Overlay, name: string, place: string): void {
   const { later } = overlay
-  if (later.size === 0 || !later.has(place)) return
+  if (later.size === 0) return
   const resolved = overlay.resolve(place)
-  if (overlay.locate(resolved).in !== 'disk') return
+  if (!later.has(resolved) || overlay.locate(resolved).in !== 'disk') return
   const site = callSite()
   session.note({
     kind: 'boundary',

@@ -7,7 +7,7 @@ import { outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { Outcome } from '../captured-call.js'
 import { carriedBy } from './carried-descriptors.js'
-import { encodeData, encodingOf } from './file-arguments.js'
+import { encodeData, encodingOf } from './file-data.js'
 
 /**
  * Takes note of a call whose answer came from the tape. The run may go live later:

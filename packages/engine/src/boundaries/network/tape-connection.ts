@@ -4,6 +4,7 @@ import { fromWire, Http1Scanner, rebuildError, recordError, toWire } from '@reta
 import type { Http1Request } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
+import { lostAnswer, SILENCE_MS } from '../../continue/given-up-answer.js'
 import { natives } from '../../natives.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
@@ -51,6 +52,8 @@ export class TapeConnection {
   /** The request that was served last, until its answer is complete: a run that goes live may have to send it again. */
   #unanswered: readonly Uint8Array[] = []
   #heldTimer: NodeJS.Timeout | undefined
+  /** Runs while the answer to a request that was served before the run went live is awaited. */
+  #awaited: NodeJS.Timeout | undefined
   #real: net.Socket | undefined
   readonly #waitingForConnect: (() => void)[] = []
   #idleTimer: TapeTimer | undefined
@@ -103,10 +106,14 @@ export class TapeConnection {
   #carryOver(operation: Operation): void {
     if (this.#real !== undefined) return
     if (this.socket.connecting) this.#attach(operation, false)
-    else if (!this.#isHttp || this.#requests.upgraded) {
-      const lost = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(lost) })
-    }
+    else if (!this.#isHttp || this.#requests.upgraded) this.#lose(operation)
+    // As an open connection would, it keeps the process alive while an answer is awaited.
+    else if (this.#unanswered.length > 0)
+      this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
+  }
+
+  #lose(operation: Operation): void {
+    for (const { event } of lostAnswer(operation.action.event)) operation.complete(event)
   }
 
   #attach(operation: Operation, isOpen: boolean): void {
@@ -251,7 +258,7 @@ export class TapeConnection {
         this.#touch()
         if (native === undefined && this.#isHttp && !this.#responses.upgraded) {
           const answered = this.#responses.push(new Uint8Array(body))
-          if (answered.length > 0) this.#unanswered = []
+          if (answered.length > 0) this.#answered()
         }
         if (this.#responses.upgraded) this.#requests.upgrade()
         socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
@@ -268,6 +275,11 @@ export class TapeConnection {
         socket.destroy((native ?? (event.error && rebuildError(event.error))) as Error)
         return
     }
+  }
+
+  #answered(): void {
+    this.#unanswered = []
+    natives.clearTimeout(this.#awaited)
   }
 
   #connected(facts: Record<string, unknown>): void {
@@ -326,6 +338,7 @@ export class TapeConnection {
     this.#operation.close()
     this.#idleTimer?.stop()
     natives.clearTimeout(this.#heldTimer)
+    natives.clearTimeout(this.#awaited)
     outsideRuns(() => {
       this.#real?.on('error', () => {})
       this.#real?.destroy()

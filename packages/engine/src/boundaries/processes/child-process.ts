@@ -5,6 +5,7 @@ import { callSite } from '../../call-site.js'
 import { beforeContact } from '../../outside-contact.js'
 import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
+import { childStdio, fileSession } from './child-files.js'
 import { commandLine, describeCommand } from './command-line.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -24,9 +25,10 @@ function patchSpawn(): Undo {
   const nativeSpawn = native.spawn
   return replace(native, 'spawn', function (this: ChildProcess, options: any) {
     const session = currentSession()
-    const start = (child: ChildProcess, how: unknown): number => {
+    const files = fileSession()
+    const start = (child: ChildProcess, how: any): number => {
       beforeContact('process')
-      return nativeSpawn.call(child, how)
+      return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
     }
     if (session === undefined) return start(this, options)
     new TapeChild(session, this, options, start)
@@ -97,9 +99,10 @@ function patchSync(): Undo {
     replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
       const session = currentSession()
       const { args, options } = splitArguments(rest)
-      return session
-        ? capturedSpawnSync(session, spawnSync, file, args, options)
-        : (spawnSync as Function)(file, ...rest)
+      if (session) return capturedSpawnSync(session, spawnSync, file, args, options)
+      const files = fileSession()
+      if (files === undefined) return (spawnSync as Function)(file, ...rest)
+      return spawnSync(file, args, { ...options, stdio: childStdio(files, options.stdio) })
     }),
     replace(childProcess, 'execFileSync', (file: string, ...rest: any[]) => {
       const session = currentSession()
@@ -149,7 +152,10 @@ function capturedSpawnSync(
     durable: true,
     run: () => {
       const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
-      const result = native(file, args, { ...options, stdio }) as SyncResult
+      const result = native(file, args, {
+        ...options,
+        stdio: childStdio(session, stdio),
+      }) as SyncResult
       const { as, body } = encodeBody(result)
       return { event: { type: 'result', as }, body, native: result }
     },

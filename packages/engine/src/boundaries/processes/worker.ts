@@ -8,6 +8,7 @@ import { callSite } from '../../call-site.js'
 import { messagePortsInUse } from '../../module-loads.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { noteDisk } from './child-files.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { WrittenBytes } from '../written-bytes.js'
@@ -23,7 +24,10 @@ export function patchWorker(): Undo {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
       const session = currentSession()
       if (session === undefined) return Reflect.construct(native, args, newTarget) as object
-      return new TapeWorker(session, args, () => new Native(...args))
+      return new TapeWorker(session, args, () => {
+        noteDisk(session)
+        return new Native(...args)
+      })
     },
   })
   return replace(worker, 'Worker', Patched)
@@ -76,7 +80,8 @@ class TapeWorker extends EventEmitter {
     outsideRuns(() => this.#real?.postMessage(message, transfer))
   }
 
-  terminate(): Promise<number> {
+  terminate(): Promise<number | undefined> {
+    if (this.#operation.closed) return Promise.resolve(undefined)
     outsideRuns(() => void this.#real?.terminate())
     return new Promise((resolve) => this.#terminating.push(resolve))
   }

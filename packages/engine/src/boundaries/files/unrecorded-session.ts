@@ -1,0 +1,80 @@
+import { natives } from '../../natives.js'
+import { outsideRuns, unrecordedOwner } from '../../scope.js'
+import type { SecretMask } from '../../secrets.js'
+import type { Overlay } from '../../overlay/overlay.js'
+import { EMPTY, Operation } from '../../sessions/session.js'
+import type { Action, Delivery, NewDelivery, Session, SyncCall } from '../../sessions/session.js'
+import { carriedBy, isCarrying } from './carried-descriptors.js'
+
+/**
+ * Lets the file boundary work for a run without recording: for what its tools do,
+ * and for what it leaves behind after its end. Both see the run's overlay and its
+ * descriptors, and must not reach the disk by paths and numbers that only mean
+ * something inside the run.
+ */
+export class UnrecordedSession implements Session {
+  readonly closed = false
+  readonly replaying = false
+
+  constructor(readonly owner: Session) {}
+
+  get overlay(): Overlay | undefined {
+    return this.owner.overlay
+  }
+
+  get secrets(): SecretMask {
+    return this.owner.secrets
+  }
+
+  draw<T>(_kind: string, native: () => T): T {
+    return native()
+  }
+
+  perform(action: Action): Operation {
+    const operation = new Operation(-1, action, this)
+    outsideRuns(() => action.start(operation))
+    return operation
+  }
+
+  performSync(call: SyncCall): Delivery {
+    const { event, body = EMPTY, native } = outsideRuns(() => call.run())
+    return { event, body, native }
+  }
+
+  output(): void {
+    // The bytes go out all the same.
+  }
+
+  note(note: Parameters<Session['note']>[0]): void {
+    this.owner.note(note)
+  }
+
+  completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
+    natives.setImmediate(() => operation.closed || operation.deliver({ event, body, native }))
+  }
+
+  proceed(): void {
+    // Nothing is held back.
+  }
+
+  forget(): void {
+    // No list is kept.
+  }
+
+  restart(): void {
+    // Nothing is on its way.
+  }
+}
+
+const made = new WeakMap<Session, UnrecordedSession>()
+
+/** The session of a call that is not recorded and still has to go through its run; usually none has to. */
+export function unrecordedFileSession(): Session | undefined {
+  if (!isCarrying()) return undefined
+  const owner = unrecordedOwner()
+  if (owner === undefined || (owner.overlay === undefined && !carriedBy(owner).isNeeded))
+    return undefined
+  let session = made.get(owner)
+  if (session === undefined) made.set(owner, (session = new UnrecordedSession(owner)))
+  return session
+}

@@ -1,0 +1,35 @@
+import { callSite } from '../../call-site.js'
+import { currentSession } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { carriedBy } from '../files/carried-descriptors.js'
+import { unrecordedFileSession } from '../files/unrecorded-session.js'
+
+/** The run whose files a process would share that is started now. */
+export const fileSession = (): Session | undefined => currentSession() ?? unrecordedFileSession()
+
+/**
+ * What a child gets as its stdio: descriptors that the run holds from a tape mean
+ * the files behind them, whatever has their number in this process.
+ */
+export function childStdio(session: Session | undefined, stdio: unknown): unknown {
+  if (session === undefined) return stdio
+  noteDisk(session)
+  const carried = carriedBy(session)
+  if (!carried.isNeeded || !Array.isArray(stdio)) return stdio
+  return stdio.map((entry: unknown) => {
+    const fd = typeof entry === 'number' ? entry : (entry as { fd?: unknown } | null)?.fd
+    return typeof fd === 'number' && fd > 2 ? carried.real(fd) : entry
+  })
+}
+
+/** A process of its own knows nothing of an overlay. */
+export function noteDisk(session: Session): void {
+  if (session.overlay === undefined) return
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name: 'files of a child',
+    text: 'a process or thread that a branch starts works on the disk, not on the files of the branch',
+    ...(site !== undefined && { site }),
+  })
+}
