@@ -359,3 +359,6 @@ export const editedNotJson = (cause: unknown): RetakeError =>
     'Edit it again; nothing was forked.',
     { cause },
   )
+
+export const wrongStepCommand = (what: string, why: string): UsageError =>
+  new UsageError('WRONG_STEP_COMMAND', what, why, '`help` lists the commands.')

@@ -16,6 +16,7 @@ import { record } from './record.js'
 import { replay } from './replay.js'
 import { show } from './show.js'
 import { snapshot } from './snapshot.js'
+import { step } from './step.js'
 import { verify } from './verify.js'
 
 /** In the order a newcomer needs them. */
@@ -27,6 +28,7 @@ export const verbs: readonly Verb[] = [
   diff,
   locate,
   replay,
+  step,
   evaluate,
   snapshot,
   fork,

@@ -75,6 +75,16 @@ export class Timeline {
     return this.#position
   }
 
+  /** Number of steps. */
+  get count(): number {
+    return this.#moments.count
+  }
+
+  /** Place in time: -1 at the start, that of the step, or `count` at the end. */
+  get index(): number {
+    return this.#index
+  }
+
   /** The steps in the order of time. `from` and `to` may lie outside. */
   moments(from = 0, to = this.#moments.count): Moment[] {
     const first = Math.max(0, from)
