@@ -7,6 +7,7 @@ import { stepDiffLines } from '../diff-step-lines.js'
 import { noSuchStep, wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { RunStore } from '../run-store.js'
+import { sharedDescent } from '../shared-descent.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
@@ -51,10 +52,14 @@ Examples:
     const only = areasOf(text(values, 'only'))
     const store = new RunStore(text(values, 'dir'))
     const paths = [store.find(a), store.find(b)] as const
-    const views = [viewRun(openTape(paths[0])), viewRun(openTape(paths[1]))] as const
+    const tapes = [openTape(paths[0]), openTape(paths[1])] as const
+    const views = [viewRun(tapes[0]), viewRun(tapes[1])] as const
     const label = text(values, 'step')
     if (label !== undefined) checkStep(label, views)
-    const whole = diffRuns(...views, only === undefined ? {} : { only })
+    const whole = diffRuns(...views, {
+      ...(only !== undefined && { only }),
+      shared: sharedDescent(...tapes),
+    })
     const found = label === undefined ? whole : onlyStep(whole, label)
     if (flag(values, 'json'))
       console.log(

@@ -24,9 +24,8 @@ import { profileOf, sharedProfile, type StepProfile } from './step-profile.js'
 export const diffRuns = (
   a: RunView,
   b: RunView,
-  { only = DIFF_AREAS }: DiffOptions = {},
+  { only = DIFF_AREAS, shared = sharedPart(a, b) }: DiffOptions = {},
 ): RunDiff => {
-  const shared = sharedPart(a, b)
   const known = shared === undefined ? new Set<string>() : sharedLabels(a, b, shared)
   const [left, right] = [a, b].map(({ steps }) =>
     steps.map((step) => (known.has(step.label) ? sharedProfile(step) : profileOf(step))),

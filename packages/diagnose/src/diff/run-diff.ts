@@ -69,4 +69,6 @@ export interface RunDiff {
 export interface DiffOptions {
   /** Nothing but these counts; all of them unless said. */
   readonly only?: readonly DiffArea[]
+  /** What they share by descent, where the caller knows more than the two runs tell: a common ancestor further back. */
+  readonly shared?: SharedPart | undefined
 }
