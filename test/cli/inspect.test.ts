@@ -95,6 +95,22 @@ test('each of three chats at once through an SDK wakes its own call, and a strea
   expect(locals['heard']).toBeGreaterThan(0)
 })
 
+test('an answer that an SDK retries by itself belongs to the code that waits for the SDK, not to what runs meanwhile', async () => {
+  const provider = await startProvider()
+  const workspace = await folderWith({})
+  await workspace.record('inspect/retries.mjs', { provider })
+  await provider.close()
+  const lookAt = async (step: number) => {
+    const { shown, frame, locals } = await look(workspace, step)
+    return [shown.location.line, frame?.name, locals['question'], shown.isDirect]
+  }
+  const line = lineOf('inspect/retries.mjs', 'const answer =')
+  expect(await Promise.all([lookAt(1), lookAt(2)])).toEqual([
+    [line, 'ask', 'Why?', true],
+    [line, 'ask', 'Why?', true],
+  ])
+})
+
 test('for people there is the source with its line marked, the stack and the variables', async () => {
   const { stdout, code } = await tools.retake(['replay', 'last', '--step', '2'])
   expect(code).toBe(0)
