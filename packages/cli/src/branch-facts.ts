@@ -1,15 +1,18 @@
-import type { RunView, Step, Tape } from '@retake/tape'
+import type { RunView, Step, Tape, TapeEvent } from '@retake/tape'
 
 /**
  * - `served`: its answer came from the tape of the parent
  * - `edited`: its answer was put there by a fork
+ * - `lost`: it was under way when the run went live, and could not go on
  * - `live`: it was really asked
  */
-export type StepOrigin = 'served' | 'edited' | 'live'
+export type StepOrigin = 'served' | 'edited' | 'lost' | 'live'
 
 /** What a branch got from its parent instead of asking again. */
 export interface BranchFacts {
   readonly served: number
+  /** Steps that were under way and could not go on. */
+  readonly lost: number
   readonly live: number
   /** Requests to models and servers that were not sent. */
   readonly savedRequests: number
@@ -27,14 +30,17 @@ export interface BranchFacts {
 export function originOf(tape: Tape, step: Step): StepOrigin | undefined {
   const { branch } = tape.details
   if (branch === undefined || step.inferred) return undefined
-  const isChanged =
-    branch.at === step.label && branch.edits.some(({ target }) => target === 'answer')
-  if (isChanged && step.seq < tape.ownFrom) return 'edited'
-  const isServed =
-    step.answerSeqs.length > 0
-      ? step.answerSeqs.every((seq) => isFromParent(tape, seq))
-      : step.seq < tape.ownFrom && step.kind === 'mark'
-  return isServed ? 'served' : 'live'
+  const own = step.answerSeqs.filter((seq) => !isFromParent(tape, seq))
+  // On its own tape it was asked, unless every part of its answer is the parent's.
+  if (step.seq >= tape.ownFrom) {
+    const isServed = step.answerSeqs.length > 0 && own.length === 0
+    return isServed ? 'served' : 'live'
+  }
+  const isForkedAt = branch.at === step.label
+  if (isForkedAt && branch.edits.some(({ target }) => target === 'answer')) return 'edited'
+  if (own.length === 0) return isForkedAt && step.answerSeqs.length === 0 ? 'live' : 'served'
+  if (isForkedAt) return 'live'
+  return own.some((seq) => hasContent(tape.event(seq))) ? 'live' : 'lost'
 }
 
 function isFromParent(tape: Tape, seq: number): boolean {
@@ -43,14 +49,29 @@ function isFromParent(tape: Tape, seq: number): boolean {
   return 'from' in event && event.from !== undefined
 }
 
+/** Whether this part of an answer came from somebody; errors and ends are also made when a run goes live. */
+function hasContent(event: TapeEvent): boolean {
+  if (event.type === 'response') return true
+  if (event.type === 'result') return event.error?.code !== 'ANSWER_LOST'
+  return event.type === 'deliver' && (event.part === 'chunk' || event.part === 'message')
+}
+
 export function branchFacts(tape: Tape, view: RunView): BranchFacts {
-  const steps = { served: [] as Step[], edited: [] as Step[], live: [] as Step[] }
-  for (const step of view.recordedSteps) steps[originOf(tape, step) ?? 'live'].push(step)
-  const saved = sum([...steps.served, ...steps.edited])
-  const paid = sum(steps.live)
+  const live: Step[] = []
+  const notAsked: Step[] = []
+  let lost = 0
+  for (const step of view.recordedSteps) {
+    const origin = originOf(tape, step)
+    if (origin === 'lost') lost += 1
+    if (origin === undefined || origin === 'live') live.push(step)
+    else notAsked.push(step)
+  }
+  const saved = sum(notAsked)
+  const paid = sum(live)
   return {
-    served: steps.served.length + steps.edited.length,
-    live: steps.live.length,
+    served: notAsked.length - lost,
+    lost,
+    live: live.length,
     savedRequests: saved.requests,
     savedTokens: saved.tokens,
     savedUsd: saved.usd,

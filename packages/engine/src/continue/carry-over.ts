@@ -5,8 +5,10 @@ import { describe } from '../sessions/divergence.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation } from '../sessions/session.js'
+import { CarriedAnswers } from './carried-answers.js'
+import type { CarriedPart } from './carried-answers.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
-import { lostAnswer, skippedAnswer } from './given-up-answer.js'
+import { lostAnswer, SILENCE_MS, skippedAnswer } from './given-up-answer.js'
 import { changesFiles, findInDoubt } from './in-doubt.js'
 import { RepeatedAnswer } from './repeated-answer.js'
 import type { SeenPart } from './repeated-answer.js'
@@ -27,35 +29,48 @@ interface Part {
 export class CarryOver {
   readonly settled: SettledDoubt[] = []
   readonly #doubts: ReadonlyMap<number, { readonly seq: number; readonly partial: boolean }>
+  #carried: CarriedAnswers | undefined
 
   constructor(
     readonly tape: Tape,
     readonly plan: ContinuePlan,
   ) {
-    // Only a run that was killed leaves doubt; one that is forked earlier has its answers.
-    const isAtEnd = plan.until === undefined
-    this.#doubts = new Map(isAtEnd ? findInDoubt(tape).map((doubt) => [doubt.op, doubt]) : [])
+    this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
   }
 
   /** `at`: the first event that was not served. */
   carry(operation: Operation, recorder: RecordSession, at: number): void {
     const { action, id } = operation
     const { again, answers } = this.plan
-    const hand = (parts: readonly Part[]): void => {
-      for (const { event, body } of parts) recorder.completed(operation, event, body, undefined)
-    }
-    if (answers?.op === id)
-      hand(answers.parts.map(({ event, body }) => ({ event, body: Buffer.from(body, 'base64') })))
-    else if (again?.op === id)
+    operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
+    if (answers?.op === id) {
+      for (const { event, body } of answers.parts)
+        recorder.completed(operation, event, bytesOf(body), undefined)
+    } else if (again?.op === id)
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
     else if (action.event.type === 'timer' || action.lasting === true) action.start(operation)
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
-    else {
-      const rest = this.#restOf(operation, at)
-      hand(rest)
-      if (!isAnswered(operation, rest)) this.#settle(operation, hand)
-    }
+    else this.#carryAnswer(operation, recorder, at)
     action.carryOver?.(operation)
+  }
+
+  #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
+    this.#carried ??= new CarriedAnswers(recorder)
+    const carried = this.#carried
+    const rest = this.#restOf(operation, at)
+    carried.add(operation, rest)
+    if (isAnswered(operation, rest)) return
+    const last = rest.at(-1)
+    this.#settle(operation, (parts, waitMs = 0) =>
+      carried.add(
+        operation,
+        parts.map((part) => ({
+          ...part,
+          dueMs: (last?.dueMs ?? 0) + waitMs,
+          order: last?.order ?? at,
+        })),
+      ),
+    )
   }
 
   #finishWork(operation: Operation, recorder: RecordSession): void {
@@ -69,9 +84,10 @@ export class CarryOver {
   }
 
   /** What the tape still has for it. Of a connection, only answers to what was written by now. */
-  #restOf(operation: Operation, at: number): Part[] {
+  #restOf(operation: Operation, at: number): CarriedPart[] {
     const written = operation.action.stamp?.().written
-    const parts: Part[] = []
+    const leftAt = this.#leftAt(at)
+    const parts: CarriedPart[] = []
     for (const event of this.tape.events(at)) {
       if (!isDelivery(event) || event.op !== operation.id) continue
       const isLater =
@@ -80,16 +96,29 @@ export class CarryOver {
         event.written !== undefined &&
         event.written > written
       if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
-      parts.push({ event: partOf(event), body: this.tape.body(event.seq) })
+      parts.push({
+        event: partOf(event),
+        body: this.tape.body(event.seq),
+        dueMs: event.at - leftAt,
+        order: event.seq,
+      })
     }
     return parts
   }
 
-  #settle(operation: Operation, hand: (parts: readonly Part[]) => void): void {
+  /** The moment of the run at which it goes live: an edited answer comes when the recorded one came. */
+  #leftAt(at: number): number {
+    const isAnswered = this.plan.answers !== undefined && at < this.tape.count
+    return this.tape.event(isAnswered ? at : at - 1).at
+  }
+
+  #settle(operation: Operation, hand: Hand): void {
     const { event } = operation.action
     const doubt = this.#doubts.get(operation.id)
     if (doubt === undefined) {
       if (mayBeRepeated(operation)) operation.action.start(operation)
+      // The run had given it up by itself: it gets the time to do so again.
+      else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event))
       return
     }
@@ -120,6 +149,9 @@ export class CarryOver {
     return parts
   }
 }
+
+/** `waitMs`: how long after what the tape had. */
+type Hand = (parts: readonly Part[], waitMs?: number) => void
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 

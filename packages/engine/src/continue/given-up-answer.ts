@@ -12,18 +12,23 @@ interface Part {
 
 type Initiation = NewEvent<InitiationEvent>
 
+/** How long a request that the recorded run gave up by itself stays without an answer: as long as Node's fetch would wait. */
+export const SILENCE_MS = 300_000
+
 /** What the agent gets in place of an answer that it shall not ask for again: an error it can handle. */
 export function skippedAnswer(event: Initiation): readonly Part[] {
   const error = errors.stepSkipped(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
   if (event.type === 'socket') return [{ event: chunk, body: http1Refusal(error.what) }]
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
+  if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   return [{ event: { type: 'result', error: recordError(error) }, body: EMPTY }]
 }
 
 /** What the agent gets when an answer broke off, as from a lost connection. */
 export function lostAnswer(event: Initiation): readonly Part[] {
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
+  if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   if (event.type === 'call')
     return [{ event: { type: 'result', error: recordError(errors.answerLost()) }, body: EMPTY }]
   const error = recordError(connectionLost(event))
@@ -85,4 +90,9 @@ const endOfProcess: readonly Part[] = [
   { event: { type: 'deliver', part: 'end', pipe: 1 }, body: EMPTY },
   { event: { type: 'deliver', part: 'end', pipe: 2 }, body: EMPTY },
   { event: { type: 'deliver', part: 'close', value: [null, 'SIGKILL'] }, body: EMPTY },
+]
+
+/** As after `terminate()`. */
+const endOfWorker: readonly Part[] = [
+  { event: { type: 'deliver', part: 'exit', value: 1 }, body: EMPTY },
 ]
