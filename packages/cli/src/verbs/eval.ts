@@ -22,14 +22,14 @@ export const evaluate: Verb = {
   name: 'eval',
   summary: 'Print what an expression was, each time a line ran',
   usage: "<run> --at file:line '<expression>'",
-  help: `Runs the recorded program again, offline, and evaluates the expression whenever the
-line is about to run, as if a log line had stood there. The run is not disturbed:
-an expression that would change something fails instead, with its error printed
-for that time.
+  help: `Runs the recorded program again, offline, and evaluates the expression
+whenever the line is about to run, as if a log line had stood there. The run is
+not disturbed: an expression that would change something fails instead, with its
+error printed for that time.
 
 Options:
   --at <file:line>      where; the file as seen from the folder of the recording
-  --allow-side-effects  let the expression change things; the replay may diverge then
+  --allow-side-effects  let the expression change things; the replay may diverge
   --node-arg=<flag>     a flag for Node itself; may be repeated
   --dir <folder>        where the tapes are (default: .retake/runs)
   --json                one JSON object a line: hit, step, seq, value

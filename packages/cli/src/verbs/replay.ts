@@ -25,8 +25,8 @@ and shows the line of your code that ran next, the call stack and the variables.
 
 Options:
   --step <N>         stop there and show the program's state
-  --inspect[=port]   with --step: hold the program at that line, for Chrome DevTools
-                     or VS Code to attach (default port: 9229)
+  --inspect[=port]   with --step: hold the program at that line, for Chrome
+                     DevTools or VS Code to attach (default port: 9229)
   --observe          do not stop at a difference; report all of them
   --pace             keep the recorded pauses (default: full speed)
   --node-arg=<flag>  a flag for Node itself; may be repeated

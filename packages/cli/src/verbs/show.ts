@@ -23,8 +23,8 @@ export const show: Verb = {
   usage: '<run> [--step N] [options]',
   help: `Options:
   --step <N>      one step in full: messages, request and answer, result
-  --state         with --step: also the program's state then, and what changed since
-                  the step before; \`retake snapshot\` captures it
+  --state         with --step: also the program's state then, and what changed
+                  since the step before; \`retake snapshot\` captures it
   --dir <folder>  where the tapes are (default: .retake/runs)
   --json          everything as JSON
 

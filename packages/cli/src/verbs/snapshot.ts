@@ -18,11 +18,11 @@ export const snapshot: Verb = {
   name: 'snapshot',
   summary: "Capture the program's state at every step, by replaying",
   usage: '<run> [--every k]',
-  help: `Runs the recorded program again, offline, and writes down at every step which line of
-your code ran when the answer had come, the call stack and the variables. The file
-stands beside the tape, with .state after its name; recording costs nothing for it.
-\`retake show <run> --step N --state\` prints a state and what changed since the step
-before.
+  help: `Runs the recorded program again, offline, and writes down at every step which
+line of your code ran when the answer had come, the stack and the variables.
+The file stands beside the tape, with .state after its name; recording costs
+nothing for it. \`retake show <run> --step N --state\` prints a state and what
+changed since the step before.
 
 Options:
   --every <k>        only every k-th step, and the last one
