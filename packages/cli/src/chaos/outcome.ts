@@ -44,7 +44,7 @@ export interface ComparedOutcome {
 
 export function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcome {
   const differences: OutcomeDifference[] = []
-  const compare = (what: string, before: unknown, after: unknown): void => {
+  const compare = (what: string, before?: string | number, after?: string | number): void => {
     if (before !== after) differences.push({ what, recorded: text(before), now: text(after) })
   }
   compare('exit code', recorded.exitCode ?? recorded.signal, now.exitCode ?? now.signal)
@@ -65,7 +65,7 @@ export function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcom
 
 const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
 const linesOf = ({ stdout }: Outcome): string[] => stdout.join('').split('\n')
-const text = (value: unknown): string => (value === undefined ? 'none' : String(value))
+const text = (value: string | number | undefined): string => String(value ?? 'none')
 
 const isSameBag = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.toSorted().join('\u0000') === b.toSorted().join('\u0000')

@@ -36,6 +36,7 @@ export function raceLines(found: Races, context: RaceContext, look: Look): strin
   return [
     head,
     ...races.flatMap((race) => ['', ...oneRace(race, context, look)]),
+    ...keptLines(found, context),
     ...(outputOrderChanges > 0
       ? [
           '',
@@ -43,8 +44,16 @@ export function raceLines(found: Races, context: RaceContext, look: Look): strin
         ]
       : []),
     ...(unclear.length > 0 ? ['', ...unclearLines(found)] : []),
-    ...(reordered === 0 ? ['', 'nothing in this run happens at the same time'] : []),
+    ...(reordered === 0 && tried > 1 ? ['', 'nothing in this run happens at the same time'] : []),
   ]
+}
+
+/** Tapes that were asked for although nothing changed. */
+function keptLines({ races }: Races, { kept }: RaceContext): string[] {
+  const shown = new Set(races.map(({ order }) => order.seed))
+  return [...kept]
+    .filter(([seed]) => !shown.has(seed))
+    .map(([seed, id]) => `kept ${id} · seed ${seed}`)
 }
 
 function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look): string[] {
@@ -55,7 +64,7 @@ function oneRace(race: Race, { tape, view, name, kept }: RaceContext, look: Look
   const site = order.divergence?.site
   const why = decides && [
     `${deliveryName(tape, view, decides.chosen)} came before`,
-    `${deliveryName(tape, view, decides.passed)}`,
+    deliveryName(tape, view, decides.passed),
   ]
   return [
     `${paint('bold', plural(seeds.length, 'order'))} · smallest seed ${seed}`,

@@ -78,7 +78,9 @@ Examples:
       })
       const kept = flag(values, 'keep') ? await keepTapes(tape, found, seeds) : new Map()
       progress.stop()
-      const context: RaceContext = { tape, view: viewRun(tape), name, kept }
+      // `last` may mean another run by then.
+      const again = name === 'last' ? tape.run.id : name
+      const context: RaceContext = { tape, view: viewRun(tape), name: again, kept }
       console.log(
         flag(values, 'json')
           ? JSON.stringify(foundJson(found, context))
@@ -103,9 +105,18 @@ async function judgeFor(tape: Tape, oracle: string | undefined): Promise<Judge> 
   const control = await byOutcome(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') {
     const [first] = control.differences
-    throw recordedOrderDiffers(tape.run.id, first ? `${first.what} ${first.now}` : 'it differs')
+    throw recordedOrderDiffers(
+      tape.run.id,
+      first ? shortened(`${first.what} ${first.now || first.recorded}`) : 'it differs',
+    )
   }
   return parsed === undefined ? byOutcome : judgeByOracle(parsed, recorded)
+}
+
+const SHOWN_MAX = 80
+const shortened = (text: string): string => {
+  const [line = ''] = text.split('\n')
+  return line.length > SHOWN_MAX ? `${line.slice(0, SHOWN_MAX)}…` : line
 }
 
 /** Runs the orders to keep once more: tapes of orders nobody asked for are thrown away. */

@@ -19,8 +19,9 @@ export interface OrderOptions {
 
 /**
  * Chooses which of the answers that are ready comes next. Parts of one answer
- * stay in order, and so do timers by the time they are due: nothing else about
- * the order of deliveries is certain in the world outside.
+ * stay in order, and so do timers by the time they are due. A timeout that came
+ * too late to matter does not come earlier: that a slow answer can be given up on
+ * is no race. Nothing else about the order is certain in the world outside.
  */
 export class DeliveryOrder {
   readonly swaps: Swap[] = []
@@ -46,7 +47,7 @@ export class DeliveryOrder {
     const pick = this.#picks
     this.#picks += 1
     if (seed === 0 || pick >= picks) return first
-    const legal = withEarliestTimer(ready)
+    const legal = withEarliestTimer(ready).filter((one) => one === first || !one.isLateTimeout)
     const chosen = legal[Math.floor(this.#random() * legal.length)] ?? first
     if (chosen !== first) this.swaps.push({ pick, chosen: chosen.nextSeq, passed: first.nextSeq })
     return chosen

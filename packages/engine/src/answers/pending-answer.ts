@@ -48,6 +48,11 @@ export class PendingAnswer {
     return this.#next >= this.parts.length
   }
 
+  /** A timer that fired too late to matter, as timeouts do when the answer has come. */
+  get isLateTimeout(): boolean {
+    return this.isTimer && !this.isExhausted && !this.source.hadEffect(this.nextSeq)
+  }
+
   advance(): void {
     this.#next += 1
   }

@@ -27,6 +27,8 @@ export class RecordedAnswers {
   readonly byStart = new Map<number, RecordedOperation>()
   /** By connection that was open at the event: what it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
+  /** Deliveries after which the agent started something or wrote something. */
+  readonly #acted = new Set<number>()
   /** The turn that the event belongs to. */
   readonly firstTurn: number
 
@@ -45,7 +47,9 @@ export class RecordedAnswers {
         for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
       }
       if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
+      else if (event.type === 'output') this.#acted.add(turn)
       else if (isInitiation(event)) {
+        this.#acted.add(turn)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
         this.#start(event, turn, connections)
       } else if (isDelivery(event)) {
@@ -58,6 +62,11 @@ export class RecordedAnswers {
 
   delivery(seq: number): DeliveryEvent {
     return this.tape.event(seq) as DeliveryEvent
+  }
+
+  /** Whether the agent did anything that could be seen before the next delivery came. */
+  hadEffect(seq: number): boolean {
+    return this.#acted.has(seq)
   }
 
   #start(event: InitiationEvent, turn: number, connections: Map<number, Connection>): void {

@@ -162,6 +162,7 @@ export class TapeAnswers implements AnswerSource {
   ): void {
     const recorded = this.#take(event, body)
     if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body))
+    this.#timers.noteNeighbour(recorded)
     const connection =
       event.type === 'request' ? this.#connections.get(event.socket ?? -1) : undefined
     if (connection === undefined) {
@@ -278,7 +279,8 @@ export class TapeAnswers implements AnswerSource {
         return void this.#stop(otherBytes(event, operation.action.stamp?.().digest))
       operation.complete(partOf(event), this.tape.body(seq))
     }
-    this.#requestNext()
+    // `delivering` asks for the next one. Not here: the agent's turn must be alone in
+    // its round of the event loop, as it is when recorded, or its stacks differ.
   }
 
   #idle(): void {

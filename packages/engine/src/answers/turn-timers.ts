@@ -8,12 +8,15 @@ import type { RecordedIndex } from './recorded-index.js'
 interface Started {
   readonly operation: Operation
   readonly work: HeldOperation | undefined
+  /** What was started next in the same turn and is known for certain. */
+  near: RecordedOperation | undefined
 }
 
 /**
  * Timers and local work. They ask for nothing that could tell one from another,
- * so they are matched when the turn they were started in is over: by the turn,
- * and by how long they wait.
+ * so they are matched when the turn they were started in is over: by how long they
+ * wait, by the turn, and by what was started beside them, as the request is beside
+ * its timeout.
  *
  * Only timers that fired in the recording fire, in the order they are due in a
  * time that stands still between them. One that the recording does not have fires
@@ -21,21 +24,30 @@ interface Started {
  */
 export class TurnTimers {
   #started: Started[] = []
+  #near: RecordedOperation | undefined
   #now = 0
   readonly #unknown = new Set<PendingAnswer>()
 
   constructor(readonly index: RecordedIndex) {}
 
   add(operation: Operation, work?: HeldOperation): void {
-    this.#started.push({ operation, work })
+    this.#started.push({ operation, work, near: undefined })
+  }
+
+  /** Something else was started in this turn, and this is what it was in the recording. */
+  noteNeighbour(recorded: RecordedOperation): void {
+    this.#near = recorded
+    for (const started of this.#started) started.near ??= recorded
   }
 
   /** The turn is over: what was started in it can be matched. */
   match(turn: number): PendingAnswer[] {
     const started = this.#started
+    const before = this.#near
     this.#started = []
-    return started.map(({ operation, work }) => {
-      const recorded = this.#take(operation, turn)
+    this.#near = undefined
+    return started.map(({ operation, work, near = before }) => {
+      const recorded = this.#take(operation, near?.turn ?? turn, near)
       const pending = new PendingAnswer(this.index.recorded, operation, recorded, {
         ...(work && { work }),
       })
@@ -68,14 +80,21 @@ export class TurnTimers {
       .toSorted((a, b) => a.due - b.due)[0]
   }
 
-  #take({ action: { event } }: Operation, turn: number): RecordedOperation | undefined {
+  #take(
+    { action: { event } }: Operation,
+    turn: number,
+    near: RecordedOperation | undefined,
+  ): RecordedOperation | undefined {
     const candidates = this.index.unused(event)
     const alike =
       event.type === 'timer'
         ? candidates.filter((one) => (one.event as TimerEvent).ms === event.ms)
         : candidates
     const found =
-      alike.find((one) => one.turn === turn) ??
+      closest(
+        alike.filter((one) => one.turn === turn),
+        near,
+      ) ??
       alike[0] ??
       candidates.find((one) => one.turn === turn)
     if (found !== undefined) found.used = true
@@ -93,6 +112,15 @@ export class TurnTimers {
         event.ms * 2 >= ms,
     )
   }
+}
+
+function closest(
+  candidates: readonly RecordedOperation[],
+  near: RecordedOperation | undefined,
+): RecordedOperation | undefined {
+  if (near === undefined) return candidates[0]
+  const distance = ({ event }: RecordedOperation): number => Math.abs(event.seq - near.event.seq)
+  return candidates.toSorted((a, b) => distance(a) - distance(b))[0]
 }
 
 const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)
