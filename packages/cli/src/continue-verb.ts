@@ -20,7 +20,7 @@ export const CONTINUE_OPTIONS: Verb['options'] = {
 }
 
 /** Their help. */
-export const CONTINUE_HELP = `  --env NAME=value   a variable that differs from the recorded one; may be repeated
+export const CONTINUE_HELP = `  --env NAME=value   a variable that differs from the recorded one; repeatable
   --node-arg=<flag>  a flag for Node itself; may be repeated
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the result as one line of JSON, on stderr`

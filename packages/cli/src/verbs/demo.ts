@@ -25,12 +25,13 @@ import { viewRun } from '../view-run.js'
 
 export const demo: Verb = {
   name: 'demo',
-  summary: 'See it work: an agent with a bug, recorded and replayed, no key needed',
+  summary: 'See it work: an agent with a bug, replayed, forked and mended',
   usage: '[--json]',
   help: `Records a small refund agent that talks to a scripted model on this machine,
-stops the model, replays the run, and shows what a changed prompt looks like. Then
-it jumps to the step that went wrong, and forks the run there with a corrected
-tool result. The agent is copied to .retake/demo; the runs stay in .retake/runs.
+stops the model, replays the run, and shows what a changed prompt looks like.
+Then it jumps to the step that went wrong, and forks the run there with a
+corrected tool result. No key is needed. The agent is copied to .retake/demo;
+the runs stay in .retake/runs.
 
 Options:
   --json  only the results, as JSON

@@ -13,10 +13,10 @@ import type { OptionValues, Verb } from '../verb.js'
 export const fork: Verb = {
   name: 'fork',
   summary: 'Run again from a step, with another answer or another question',
-  usage: '<run> --at N [--set path=json | --response file | --request path=json | --edit]',
+  usage: '<run> --at N [--set path=json | --request path=json | --edit]',
   help: `Everything before step N is served from the tape and costs nothing. Step N gets
-the answer you give it, or is asked again; what follows is live and recorded as a
-branch. The parent's tape never changes.
+the answer you give it, or is asked again; what follows is live and recorded as
+a branch. The parent's tape never changes.
 
 Options:
   --at <N>             the step; e17 means event 17, for a clock or random value
@@ -24,8 +24,8 @@ Options:
   --response <file>    put a file in place of the whole answer
   --edit               open the answer in $EDITOR
   --request <path>=<json>
-                       change what is asked (model, prompt, tools), or the tool's
-                       arguments; the answer is then live; may be repeated
+                       change what is asked (model, prompt, tools), or the
+                       arguments of the tool; the answer is then live
   --status <code>      another HTTP status for the answer
   --force              accept an answer that the provider would never give
   --tail offline       serve the parent's answers also after the fork, where the

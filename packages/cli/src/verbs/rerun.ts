@@ -8,10 +8,10 @@ import type { Verb } from '../verb.js'
 
 export const rerun: Verb = {
   name: 'rerun',
-  summary: "Run today's code against a run: serve what still matches, pay for the rest",
+  summary: "Run today's code against a run, and pay only for what changed",
   usage: '<run> [options]',
   help: `Serves every step that the code still asks for in the same way, at no cost. From
-the first difference on the run is live, and recorded as a branch of the old one.
+the first difference on it is live, and recorded as a branch of the old run.
 Files that the branch writes go to a folder of their own; see \`retake files\`.
 
 Options:

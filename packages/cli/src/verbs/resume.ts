@@ -16,15 +16,15 @@ export const resume: Verb = {
   summary: 'Go on with a run that was killed or ended with an error',
   usage: '<run> [--in-doubt ask|retry|skip|fail] [options]',
   help: `What the tape holds is served, then the run goes live. A killed run is continued
-on its own tape. A run that ended with an error goes on as a branch, with the step
-that failed asked again.
+on its own tape. A run that ended with an error goes on as a branch, with the
+step that failed asked again.
 
 A step is in doubt when its request left and its answer is not on the tape: the
 other side may have acted on it. It is never repeated unless you say so.
 
 Options:
-  --in-doubt <policy>  ask (default on a terminal), retry, skip (the agent gets an
-                       error in its place), fail (default elsewhere)
+  --in-doubt <policy>  ask (default on a terminal), retry, skip (the agent gets
+                       an error in its place), fail (default elsewhere)
 ${CONTINUE_HELP}
 
 Examples:
