@@ -2,9 +2,21 @@
 // as JSON in its last line on stdout. Each function is one story; the task names it.
 import { createHash } from 'node:crypto'
 import fs, { promises as fsp } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
 import path from 'node:path'
-import { fork, overlayChanges, record, resume, rerun, replay, tool } from '@retake/engine'
-import { openTape, TapeWriter } from '@retake/tape/node'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  discardOverlay,
+  fork,
+  keepOverlay,
+  overlayChanges,
+  record,
+  replay,
+  rerun,
+  resume,
+  tool,
+} from '@retake/engine'
+import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
 import * as battery from './live-files-battery.mjs'
 
 const { story, ...task } = JSON.parse(process.argv[2])
@@ -43,6 +55,21 @@ function cut(file, until) {
   const writer = TapeWriter.create(to, { ...tape.run, id }, tape.details)
   for (const { seq, at: _, ...event } of tape.events(1, until)) writer.append(event, tape.body(seq))
   writer.close()
+  return to
+}
+
+/** The same for a branch, at its second step, with its files as they are. */
+function cutBranch(file) {
+  const tape = openOwnTape(file)
+  const id = `${tape.run.id}-cut`
+  const to = path.join('runs', `${id}.tape`)
+  const last = [...tape.events(1)].findLast(
+    ({ type, kind }) => type === 'call' && kind === 'tool',
+  ).seq
+  const writer = TapeWriter.create(to, { ...tape.run, id }, tape.details)
+  for (const { seq, at: _, ...event } of tape.events(1, last)) writer.append(event, tape.body(seq))
+  writer.close()
+  fs.cpSync(file.replace(/\.tape$/, '.files'), to.replace(/\.tape$/, '.files'), { recursive: true })
   return to
 }
 
@@ -100,9 +127,8 @@ async function handles(step) {
   await new Promise((resolve) => ws.write('one ', resolve))
   const as = fs.createWriteStream('as.txt', { flags: 'a' })
   await new Promise((resolve) => as.write('one ', resolve))
-  const rs = fs
-    .createReadStream('in.txt', { highWaterMark: 4, encoding: 'utf8' })
-    [Symbol.asyncIterator]()
+  const slow = fs.createReadStream('in.txt', { highWaterMark: 4, encoding: 'utf8' })
+  const rs = slow[Symbol.asyncIterator]()
   const first = (await rs.next()).value
   const dir = fs.opendirSync('dir')
   const dirs = [dir.readSync().name]
@@ -191,62 +217,323 @@ const stories = {
     }
   },
 
-  /** The tape gets the number that the agent holds for a file of its own. */
+  /** The tape gets a number that the agent holds for a file of its own. */
   async collision() {
-    const step = tool('step', () => 'x')
-    const agent = async () => {
+    fs.writeFileSync('in.txt', 'input')
+    const agent = (step) => async () => {
       const fds = Array.from({ length: 30 }, (_, index) => fs.openSync(`${index}.txt`, 'w'))
       const handle = await fsp.open('handle.txt', 'w')
+      const readers = Array.from({ length: 30 }, () => fs.openSync('in.txt', 'r'))
       for (const fd of fds) fs.writeSync(fd, 'served ')
       await step()
       for (const fd of fds) fs.writeSync(fd, 'live')
       fs.ftruncateSync(fds[0], 3)
       await handle.writeFile('by handle')
       for (const fd of fds.slice(0, 10)) fs.closeSync(fd)
-      for (const fd of fds.slice(0, 10)) {
+      let refused = 0
+      for (const fd of [...readers, ...fds.slice(0, 10)]) {
         try {
-          fs.writeSync(fd, 'too late')
-          return 'a closed descriptor was written to'
-        } catch {}
+          fs.writeSync(fd, 'over the tape')
+        } catch {
+          refused += 1
+        }
       }
+      const read = readers.filter((fd) => fs.readFileSync(fd, 'utf8') === 'input').length
       setTimeout(() => fs.writeSync(fds[20], ', late'), 20)
-      return [...fds, handle.fd]
+      return { numbers: [...fds, handle.fd, ...readers], refused, read }
     }
-    const recorded = await record(options, agent)
+    const recorded = await record(options, agent(tool('step', () => 'x')))
+    await sleep(50)
+    for (const fd of recorded.output.numbers.slice(10)) fs.closeSync(fd)
     for (const name of fs.readdirSync('.'))
       if (/^\d+\.txt$/.test(name)) fs.writeFileSync(name, 'served ')
     // Pushes the tape's own descriptor into the middle of those that the agent holds.
     for (let index = 0; index < 8; index++) fs.openSync('/dev/null')
-    const tape = task.resume
-      ? cut(recorded.run.path, startOf(recorded.run.path, 1))
-      : recorded.run.path
     let own
     const spy = tool('step', () => {
-      for (const fd of fs.readdirSync('/proc/self/fd')) {
+      own = fs.readdirSync('/proc/self/fd').find((fd) => {
         try {
-          const target = fs.readlinkSync(`/proc/self/fd/${fd}`)
-          if (target.endsWith('.tape')) own = Number(fd)
-        } catch {}
-      }
+          return fs.readlinkSync(`/proc/self/fd/${fd}`).endsWith('.tape')
+        } catch {
+          return false
+        }
+      })
       return 'x'
     })
-    const again = async () => {
-      const fds = await (0, agentWith)(spy)
-      return fds
-    }
-    const agentWith = (stepper) => {
-      const code = agent.toString().replace('await step()', 'await stepper()')
-      return new Function('fs', 'fsp', 'stepper', `return (${code})()`)(fs, fsp, stepper)
-    }
-    const result = task.resume ? await resume(tape, again) : await fork(tape, again, { at: 1 })
-    await new Promise((resolve) => setTimeout(resolve, 60))
-    const written = openTape(result.run.path)
+    const { path: tape } = recorded.run
+    const { output, run } = task.resume
+      ? await resume(cut(tape, startOf(tape, 1)), agent(spy))
+      : await fork(tape, agent(spy), { at: 1 })
+    await sleep(50)
+    const written = openTape(run.path)
+    const names = ['0.txt', '1.txt', '20.txt', '29.txt', 'handle.txt']
     return {
-      collides: result.output.includes(own),
+      collides: output.numbers.includes(Number(own)),
+      refused: output.refused,
+      read: output.read,
       verified: written.verify().problem ?? written.status,
       files: task.resume
-        ? texts(['0.txt', '1.txt', '20.txt', '29.txt', 'handle.txt'])
-        : changes(result.run.path),
+        ? texts(names)
+        : Object.fromEntries(
+            changes(run.path).flatMap(({ path: name, text }) =>
+              names.includes(name) ? [[name, text]] : [],
+            ),
+          ),
+    }
+  },
+
+  /** What tools write is not on the tape, and belongs to the branch all the same. */
+  async tools() {
+    fs.writeFileSync('notes.txt', 'zero')
+    const write = tool('write', async (text) => {
+      await fsp.appendFile('notes.txt', ` ${text}`)
+      const handle = await fsp.open('handle.txt', 'a')
+      await handle.write(text)
+      await handle.close()
+      fs.createWriteStream('stream.txt', { flags: 'a' }).end(text)
+      return fs.readFileSync('notes.txt', 'utf8')
+    })
+    const agent = async () => {
+      const log = fs.openSync('log.txt', 'w')
+      fs.writeSync(log, 'served ')
+      const results = [await write('one'), await write('two')]
+      const direct = tool('direct', () => fs.writeSync(log, 'live'))
+      await direct()
+      await sleep(20)
+      fs.closeSync(log)
+      setTimeout(() => fs.writeFileSync('left-behind.txt', 'late'), 20)
+      return [...results, fs.readFileSync('notes.txt', 'utf8')]
+    }
+    const recorded = await record(options, agent)
+    await sleep(50)
+    fs.rmSync('left-behind.txt')
+    const before = digest()
+    const { output, run } = await fork(recorded.run.path, agent, { at: 2 })
+    await sleep(50)
+    return {
+      recorded: recorded.output,
+      forked: output,
+      untouched: digest() === before,
+      changes: changes(run.path),
+    }
+  },
+
+  async watchers() {
+    fs.mkdirSync('dir')
+    fs.writeFileSync('polled.txt', 'x')
+    const agent = (step) => async () => {
+      const seen = []
+      const watcher = fs.watch('dir', (type, name) => seen.push(name))
+      const controller = new AbortController()
+      const later = (async () => {
+        for await (const { filename } of fsp.watch('dir', { signal: controller.signal }))
+          return filename
+      })()
+      const sizes = []
+      fs.watchFile('polled.txt', { interval: 10 }, ({ size }, old) => sizes.push(old.size, size))
+      const word = await step()
+      await sleep(50)
+      fs.writeFileSync(`dir/${word}.txt`, '')
+      fs.writeFileSync('polled.txt', 'changed')
+      const first = await later
+      for (
+        let tries = 0;
+        tries < 200 && !(seen.includes(`${word}.txt`) && sizes.length > 0);
+        tries++
+      )
+        await sleep(10)
+      watcher.close()
+      fs.unwatchFile('polled.txt')
+      return { first, seen: seen.includes(`${word}.txt`), sizes }
+    }
+    const steps = (word) => tool('step', () => word)
+    const recorded = await record(options, agent(steps('one')))
+    const tape = cut(recorded.run.path, startOf(recorded.run.path, 1))
+    fs.writeFileSync('polled.txt', 'x')
+    const resumed = await resume(tape, agent(steps('two')))
+    fs.writeFileSync('polled.txt', 'x')
+    const before = digest()
+    const forked = await fork(recorded.run.path, agent(steps('one')), {
+      at: 1,
+      set: { value: 'three' },
+    })
+    return {
+      recorded: recorded.output,
+      resumed: resumed.output,
+      forked: forked.output,
+      untouched: digest() === before,
+      replayed: (await replay(forked.run.path, agent(steps('one')))).output,
+    }
+  },
+
+  /** Two branches at once, from a disk on which the parent has gone on. */
+  async twoForks() {
+    fs.writeFileSync('log.txt', 'before\n')
+    const step = tool('step', (word) => word)
+    const agent = async () => {
+      fs.appendFileSync('log.txt', 'one\n')
+      fs.writeFileSync('state.json', '1')
+      const word = await step('two')
+      fs.appendFileSync('log.txt', `${word}\n`)
+      await sleep(Math.random() * 10)
+      const before = fs.readFileSync('state.json', 'utf8')
+      fs.writeFileSync('state.json', word)
+      const made = fs.existsSync('made')
+      if (!made) fs.mkdirSync('made')
+      fs.writeFileSync(`made/${word}`, '')
+      const peek = fs.existsSync('other.txt') && fs.readFileSync('other.txt', 'utf8')
+      fs.writeFileSync('other.txt', word)
+      await step('three')
+      return { log: fs.readFileSync('log.txt', 'utf8'), before, made: fs.readdirSync('made'), peek }
+    }
+    const recorded = await record(options, agent)
+    const before = digest()
+    const forkWith = (value) => fork(recorded.run.path, agent, { at: 1, set: { value } })
+    const [a, b] = await Promise.all([forkWith('A'), forkWith('B')])
+    const third = await fork(a.run.path, agent, { at: 2, set: { value: 'C' } })
+    const resumable = cutBranch(a.run.path)
+    const resumed = await resume(resumable, agent)
+    const replays = await Promise.all(
+      [a, b, third].map(async ({ run }) => (await replay(run.path, agent)).output),
+    )
+    return {
+      recorded: recorded.output,
+      outputs: [a, b, third, resumed].map(({ output }) => output),
+      replays,
+      untouched: digest() === before,
+      changes: [a, b, third].map(({ run }) => changes(run.path)),
+      resumed: changes(resumed.run.path),
+      notes: notes(a.run.path)
+        .filter((note) => note.includes('parent run wrote'))
+        .map((note) => note.replaceAll(process.cwd(), '.')),
+    }
+  },
+
+  /** What was open is no longer there when the run goes on. */
+  async missing() {
+    fs.writeFileSync('gone.txt', 'gone')
+    fs.writeFileSync('kept.txt', 'kept')
+    const step = tool('step', () => 'x')
+    const agent = async () => {
+      const gone = fs.openSync('gone.txt', 'r')
+      const kept = fs.openSync('kept.txt', 'r+')
+      const removed = fs.openSync('kept.txt', 'r')
+      await step()
+      const seen = []
+      try {
+        seen.push(fs.readFileSync(gone, 'utf8'))
+      } catch ({ code, syscall, message }) {
+        seen.push(code, syscall, message)
+      }
+      fs.closeSync(gone)
+      fs.renameSync('kept.txt', 'moved.txt')
+      fs.writeSync(kept, 'K')
+      fs.unlinkSync('moved.txt')
+      seen.push(fs.readFileSync(removed, 'utf8'))
+      fs.closeSync(kept)
+      fs.closeSync(removed)
+      return seen
+    }
+    const recorded = await record(options, agent)
+    fs.writeFileSync('kept.txt', 'kept')
+    fs.rmSync('gone.txt')
+    const tape = cut(recorded.run.path, startOf(recorded.run.path, 1))
+    const resumed = await resume(tape, agent)
+    return {
+      recorded: recorded.output,
+      resumed: resumed.output,
+      notes: notes(tape),
+      left: fs.readdirSync('.'),
+    }
+  },
+
+  /** A child gets the file behind a descriptor, and works on the disk. */
+  async children() {
+    const step = tool('step', () => 'x')
+    const agent = async () => {
+      const log = fs.openSync('log.txt', 'w')
+      fs.writeSync(log, 'served ')
+      await step()
+      const child = spawn(process.execPath, ['-e', 'console.log("child")'], {
+        stdio: ['ignore', log, log],
+      })
+      await new Promise((resolve) => child.on('close', resolve))
+      spawnSync(process.execPath, ['-e', 'console.log("second")'], { stdio: ['ignore', log, log] })
+      fs.closeSync(log)
+      return fs.readFileSync('log.txt', 'utf8')
+    }
+    const recorded = await record(options, agent)
+    const before = digest()
+    const { output, run } = await fork(recorded.run.path, agent, { at: 1 })
+    return {
+      recorded: recorded.output,
+      forked: output,
+      untouched: digest() === before,
+      notes: notes(run.path),
+    }
+  },
+
+  async rerunChanged() {
+    const agent = (word) => async () => {
+      fs.writeFileSync('a.txt', 'same')
+      fs.writeFileSync('b.txt', word)
+      return [fs.readFileSync('a.txt', 'utf8'), fs.readFileSync('b.txt', 'utf8')]
+    }
+    const recorded = await record(options, agent('one'))
+    fs.rmSync('a.txt')
+    const before = digest()
+    const { output, run } = await rerun(recorded.run.path, agent('two'))
+    return { output, untouched: digest() === before, changes: changes(run.path) }
+  },
+
+  /** What becomes of the files of a branch when it is over. */
+  async outcome() {
+    for (const name of ['changed', 'deleted', 'same']) fs.writeFileSync(`${name}.txt`, name)
+    fs.mkdirSync('folder')
+    fs.writeFileSync('folder/inside.txt', 'inside')
+    const step = tool('step', () => 'x')
+    const agent = async () => {
+      if ((await step()) === 'x') return
+      fs.writeFileSync('changed.txt', 'other')
+      fs.writeFileSync('same.txt', 'same')
+      fs.rmSync('deleted.txt')
+      fs.rmSync('folder', { recursive: true })
+      fs.mkdirSync('added/deep', { recursive: true })
+      fs.writeFileSync('added/deep/new.txt', 'new', { mode: 0o600 })
+      fs.symlinkSync('deep/new.txt', 'added/link')
+    }
+    const recorded = await record(options, agent)
+    const { run } = await fork(recorded.run.path, agent, { at: 1, set: { value: 'y' } })
+    const folder = run.path.replace(/\.tape$/, '.files')
+    // A kill in the middle of a line.
+    fs.appendFileSync(path.join(folder, 'hidden.jsonl'), '{"hide":"/')
+    const before = digest()
+    const list = changes(run.path)
+    keepOverlay(folder, '../kept')
+    const aside = fs.readdirSync('../kept', { recursive: true }).toSorted()
+    const untouched = digest() === before
+    keepOverlay(folder)
+    const now = fs
+      .readdirSync('.', { recursive: true })
+      .filter((name) => !/^(runs|node_modules)/.test(name))
+    const differences = overlayChanges(folder).length
+    discardOverlay(folder)
+    let code
+    try {
+      overlayChanges(folder)
+    } catch (error) {
+      code = error.code
+    }
+    return {
+      list,
+      aside,
+      untouched,
+      now: now.toSorted(),
+      link: fs.readFileSync('added/link', 'utf8'),
+      mode: fs.statSync('added/deep/new.txt').mode & 0o777,
+      differences,
+      isGone: !fs.existsSync(folder),
+      code,
     }
   },
 

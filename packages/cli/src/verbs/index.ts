@@ -10,6 +10,7 @@ import { diff } from './diff.js'
 import { doctor } from './doctor.js'
 import { evaluate } from './eval.js'
 import { exportRun } from './export.js'
+import { files } from './files.js'
 import { list } from './list.js'
 import { locate } from './locate.js'
 import { record } from './record.js'
@@ -35,6 +36,7 @@ export const verbs: readonly Verb[] = [
   rerun,
   resume,
   branches,
+  files,
   chaos,
   verify,
   bisect,

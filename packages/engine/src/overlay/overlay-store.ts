@@ -89,7 +89,7 @@ export class OverlayStore {
   /** Puts something into the tree at once: `make` makes it elsewhere first. */
   put(place: string, make: (at: string) => void): void {
     this.#copies += 1
-    const whole = path.join(this.#work, `${process.pid}-${this.#copies}`)
+    const whole = path.join(this.#work, `${PID}-${this.#copies}`)
     make(whole)
     disk.renameSync(whole, this.placeOf(place))
   }
@@ -98,6 +98,9 @@ export class OverlayStore {
     disk.rmSync(this.folder, { recursive: true, force: true })
   }
 }
+
+/** Read before it was made a boundary. */
+const PID = process.pid
 
 const headerOf = (folder: string): string => path.join(folder, 'overlay.json')
 

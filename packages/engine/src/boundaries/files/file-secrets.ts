@@ -30,8 +30,10 @@ const readFileSync = nativeFunction('readFileSync')
 function contentOf({ overlay }: Session, path: string): string {
   try {
     const place = absolute(path.startsWith('file:') ? new URL(path) : path)
-    const at = overlay?.locate(overlay.resolve(place)).at ?? place
-    return String(outsideRuns(() => readFileSync(at, 'utf8')))
+    return outsideRuns(() => {
+      const at = overlay?.locate(overlay.resolve(place)).at ?? place
+      return String(readFileSync(at, 'utf8'))
+    })
   } catch {
     return ''
   }

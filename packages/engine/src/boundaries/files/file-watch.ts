@@ -104,8 +104,11 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
     const ignore = (): void => {}
     // In a branch, what it writes itself is all that can be polled.
     const { overlay } = session
-    const watched = overlay ? overlay.forWriting(overlay.resolve(absolute(place))) : place
-    const open = (): NativeWatcher => native(watched, options, ignore) as NativeWatcher
+    let watched: unknown = place
+    const open = (): NativeWatcher => {
+      if (overlay) watched = overlay.forWriting(overlay.resolve(absolute(place)))
+      return native(watched, options, ignore) as NativeWatcher
+    }
     watcher = new TapeWatcher(session, {
       name: 'fs.watchFile',
       path: pathText(place),

@@ -1,0 +1,83 @@
+import path from 'node:path'
+import { discardOverlay, keepOverlay, overlayChanges, overlayOf } from '@retake/engine'
+import type { FileChange } from '@retake/engine'
+import { openOwnTape } from '@retake/tape/node'
+import { wrongUsage } from '../errors.js'
+import { plural } from '../facts.js'
+import { contentLines, fileChangeLines } from '../file-change-lines.js'
+import { RunStore } from '../run-store.js'
+import { painter, widthOf } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+export const files: Verb = {
+  name: 'files',
+  summary: 'Show what a branch wrote; keep it, or throw it away',
+  usage: '<branch> [--diff] [--keep [folder]] [--discard] [options]',
+  help: `Forks and reruns write no file of yours: what they write stays beside their tape.
+This shows how it differs from the disk as it is now.
+
+Options:
+  --diff          what differs inside the files
+  --keep          make the changes on disk, deletions included; with a folder after
+                  it, put what was added or changed there instead
+  --discard       throw the files of the branch away (after --keep, if both are given)
+  --dir <folder>  where the tapes are (default: .retake/runs)
+  --json          everything as JSON
+
+Examples:
+  retake files last --diff
+  retake files last --keep
+  retake files last --keep ./from-the-fork
+  retake files last --discard`,
+  options: {
+    diff: { type: 'boolean' },
+    keep: { type: 'boolean' },
+    discard: { type: 'boolean' },
+    dir: { type: 'string' },
+  },
+  run(values, [name, to, ...rest]) {
+    const keeps = flag(values, 'keep')
+    if (name === undefined || rest.length > 0)
+      throw wrongUsage('files', 'Name one branch.', 'For example: retake files last.')
+    if (to !== undefined && !keeps)
+      throw wrongUsage('files', `"${to}" is one name too many.`, 'Only --keep takes a folder.')
+    const tape = new RunStore(text(values, 'dir')).find(name)
+    const { id } = openOwnTape(tape).run
+    const folder = overlayOf(path.resolve(tape))
+    const changes = overlayChanges(folder)
+    const shown = flag(values, 'diff') && !flag(values, 'json') ? 'content' : 'list'
+    if (!flag(values, 'json')) print(id, changes, shown)
+    const kept = keeps ? keepOverlay(folder, to) : []
+    const discarded = flag(values, 'discard')
+    if (discarded) discardOverlay(folder)
+    if (flag(values, 'json')) {
+      const where = to === undefined ? {} : { to: path.resolve(to) }
+      console.log(
+        JSON.stringify({ branch: id, folder, changes, kept, ...where, discarded }, undefined, 2),
+      )
+    } else tell(kept, { keeps, to, discarded })
+    return Promise.resolve(0)
+  },
+}
+
+function print(id: string, changes: readonly FileChange[], shown: 'content' | 'list'): void {
+  const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+  if (changes.length === 0) console.log(`Branch ${id} and the disk do not differ.`)
+  else if (shown === 'list') console.log(fileChangeLines(changes, look).join('\n'))
+  else console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))
+}
+
+function tell(
+  kept: readonly FileChange[],
+  done: { readonly keeps: boolean; readonly to: string | undefined; readonly discarded: boolean },
+): void {
+  const { keeps, to, discarded } = done
+  if (keeps)
+    console.error(
+      to === undefined
+        ? `${plural(kept.length, 'change')} made on disk.`
+        : `${plural(kept.length, 'file')} put into ${to}.`,
+    )
+  if (discarded) console.error('The files of the branch are gone; its tape stays.')
+}
