@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DebuggerClient } from '../support/debugger-client.mjs'
 import { startProvider } from '../support/loopback-provider.mjs'
@@ -260,6 +261,37 @@ test('eval finds lines in CommonJS, plain and through a source map', async () =>
     expect(stdout).toMatch(/^1 · event \d+ {2}4\n2 · event \d+ {2}6\n$/)
   }
 })
+
+/** This Node, and those that `npm run test:nodes` keeps in `.nodes/`. */
+const nodes = [
+  process.execPath,
+  ...['20', '22', '24', '26'].map((major) => {
+    const name = `node-${process.platform}-${process.arch}`
+    const root = fileURLToPath(new URL('../../.nodes', import.meta.url))
+    return join(root, major, 'node_modules', name, 'bin/node')
+  }),
+].filter((node) => existsSync(node))
+
+test.each(nodes)('%s can be looked into, and still may not write', async (node) => {
+  const { folder } = await folderWith({})
+  const retake = (...args: string[]) => run(node, [cli, ...args], folder)
+  const agent = agentPath('inspect/fan-out.ts')
+  const recorded = await retake('record', agent)
+  const shown = await retake('replay', 'last', '--step', '3')
+  expect(shown.stdout).toMatch(/\n {2}label +'2:Lima'\n/)
+  expect(shown.stdout).toContain(`> ${lineOf('inspect/fan-out.ts', 'const finding: Finding')} `)
+  const at = `${agent}:${lineOf('inspect/fan-out.ts', "console.log('warmest'")}`
+  const mayWrite = "process.permission?.has('fs.write') ?? 'no guard'"
+  const expression = `[warmest.city, ${mayWrite}]`
+  const evaluated = await retake('eval', 'last', '--at', at, expression, '--allow-side-effects')
+  // Node 22 has a guard, but cannot allow the inspector under it.
+  const guarded = (await run(node, ['-p', INSPECTOR_UNDER_GUARD], folder)).stdout === 'true\n'
+  expect(evaluated.stdout).toBe(`1 · step 1  ['Rome', ${guarded ? 'false' : "'no guard'"}]\n`)
+  expect(evaluated.code).toBe(0)
+  expect((await retake('replay', 'last')).stdout).toBe(recorded.stdout)
+})
+
+const INSPECTOR_UNDER_GUARD = "process.allowedNodeEnvironmentFlags.has('--allow-inspector')"
 
 test('snapshot captures the state at every step; show prints it and what changed since the step before', async () => {
   const { stdout } = await tools.retake(['snapshot', 'last', '--json'])

@@ -15,11 +15,13 @@ interface Finding {
 }
 
 const temperatures: Record<string, number> = { Oslo: 4, Rome: 21, Lima: 17 }
-const waits: Record<string, number> = { Oslo: 60, Rome: 5, Lima: 30 }
+/** Cities in the order in which they are answered, however slow the machine is. */
+const queue = ['Rome', 'Lima', 'Oslo']
 let found = 0
 
 const weather = tool('weather', async (city: string, _unit: Unit): Promise<number> => {
-  await new Promise((resolve) => setTimeout(resolve, waits[city]))
+  while (queue[0] !== city) await new Promise((resolve) => setTimeout(resolve, 1))
+  setTimeout(() => queue.shift(), 5)
   return temperatures[city] ?? 0
 })
 

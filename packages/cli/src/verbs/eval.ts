@@ -9,6 +9,7 @@ import { lineNeverRan, wrongUsage } from '../errors.js'
 import { findSourceLine } from '../find-source-line.js'
 import type { SourceLine } from '../find-source-line.js'
 import { fromHere } from '../from-here.js'
+import { latestStep } from '../latest-step.js'
 import { checkEnd, explainingDivergence } from '../look-at-step.js'
 import { printable } from '../printable.js'
 import { probeAgent } from '../probe-agent.js'
@@ -16,7 +17,7 @@ import { RunStore } from '../run-store.js'
 import { painter } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
-import { stepAt, viewRun } from '../view-run.js'
+import { viewRun } from '../view-run.js'
 
 export const evaluate: Verb = {
   name: 'eval',
@@ -95,11 +96,11 @@ async function watchLine(
 
 /** One line a hit, as soon as it is known. */
 function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
-  const view = viewRun(tape)
+  const stepBy = latestStep(viewRun(tape))
   const paint = painter(process.stdout)
   return ({ hit, position, location, evaluation }) => {
     const seq = position - 1
-    const step = stepAt(view, seq)?.label
+    const step = stepBy(seq)?.label
     if (json) console.log(JSON.stringify({ hit, step, seq, location, ...evaluation }))
     else {
       const shown = evaluation.ok ? evaluation.value.text : paint('red', evaluation.message)

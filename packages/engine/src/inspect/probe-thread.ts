@@ -43,6 +43,8 @@ export interface EvaluateOptions {
 
 /** An expression that does not come to an end is given up. */
 const EVALUATE_MS = 5000
+/** What the inspector keeps for us until it is described. */
+const EVALUATED = 'evaluated'
 
 /**
  * The main thread of a looked-into process, seen from the controller: what it is
@@ -143,7 +145,13 @@ export class ProbeThread {
     await this.callTool('setAside', { value: true })
     const { result, exceptionDetails } = await this.link.post<EvaluateResult>(
       callFrameId === undefined ? 'Runtime.evaluate' : 'Debugger.evaluateOnCallFrame',
-      { expression, callFrameId, throwOnSideEffect: !allowSideEffects, timeout: EVALUATE_MS },
+      {
+        expression,
+        callFrameId,
+        throwOnSideEffect: !allowSideEffects,
+        timeout: EVALUATE_MS,
+        objectGroup: EVALUATED,
+      },
     )
     await this.callTool('setAside', { value: false })
     if (exceptionDetails) {
@@ -153,6 +161,7 @@ export class ProbeThread {
     const described = await this.callTool<Described>('describe', argumentOf(result), {
       value: limits,
     })
+    await this.link.post('Runtime.releaseObjectGroup', { objectGroup: EVALUATED })
     return { ok: true, value: valueOf(described) }
   }
 
