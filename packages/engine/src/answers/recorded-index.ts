@@ -19,9 +19,9 @@ export interface Nearest {
 
 /**
  * Finds what a recording has for something the agent starts: identical in what is
- * asked and of whom, and not used yet. Values that were drawn by chance or from a
- * clock may differ where nothing identical is left: in another order, another lane
- * may have drawn them.
+ * asked and of whom, and not used yet. With `exceptDrawn`, values that came by
+ * chance or from a clock may differ where nothing identical is left: in another
+ * order another lane may have drawn them.
  */
 export class RecordedIndex {
   readonly #buckets = new Map<string, RecordedOperation[]>()
@@ -31,6 +31,7 @@ export class RecordedIndex {
   constructor(
     readonly recorded: RecordedAnswers,
     readonly drawn: DrawnValues,
+    readonly exceptDrawn: boolean,
   ) {
     for (const operation of recorded.operations) {
       const key = keyOf(operation.event)
@@ -99,7 +100,7 @@ export class RecordedIndex {
     body: Uint8Array,
     turn: number,
   ): RecordedOperation | undefined {
-    if (body.length === 0) return undefined
+    if (!this.exceptDrawn || body.length === 0) return undefined
     const text = this.drawn.without(body)
     const alike = bucket.filter(
       (one) =>

@@ -3,11 +3,10 @@ import type { ReplayDiverged } from '../errors.js'
 import { errors } from '../errors.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
-import type { SecretMask } from '../secrets.js'
 import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
-import type { NewDelivery, Operation, SyncCall } from '../sessions/session.js'
+import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import { DeliveryOrder } from './delivery-order.js'
 import type { OrderOptions } from './delivery-order.js'
 import { DrawnValues } from './drawn-values.js'
@@ -24,11 +23,14 @@ export interface TapeAnswersOptions {
   /** The first event whose answers are used; 1 is the start of the run. */
   readonly from: number
   readonly order: OrderOptions
-  readonly secrets: () => SecretMask
+  /** The session that is answered. */
+  readonly session: () => Pick<Session, 'closed' | 'secrets'>
   /** The agent asks for something that the tape has no answer to; nothing is answered any more. */
   readonly onStopped: (error: ReplayDiverged) => void
   /** Milliseconds after which an agent that waits for something the tape does not have is stopped; never unless set. */
   readonly stallMs?: number
+  /** Keeps the process alive until then. */
+  readonly keepAlive?: boolean
 }
 
 /** An answer that stands in for the recorded one of an operation that is under way. */
@@ -78,7 +80,7 @@ export class TapeAnswers implements AnswerSource {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
     }
-    this.#index = new RecordedIndex(this.recorded, this.#drawn)
+    this.#index = new RecordedIndex(this.recorded, this.#drawn, options.order.seed !== 0)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)
   }
@@ -95,7 +97,7 @@ export class TapeAnswers implements AnswerSource {
   }
 
   start(operation: Operation): void {
-    if (this.#error !== undefined || operation.session.closed) return
+    if (this.#error !== undefined || this.options.session().closed) return
     const { event, body, reexecuted } = operation.action
     if (event.type === 'timer') this.#timers.add(operation)
     else if (reexecuted === true) this.#timers.add(operation, this.#work(operation))
@@ -226,7 +228,7 @@ export class TapeAnswers implements AnswerSource {
   }
 
   #masked(body: Uint8Array | undefined): Uint8Array {
-    return body && body.length > 0 ? this.options.secrets().bytes(body) : EMPTY
+    return body && body.length > 0 ? this.options.session().secrets.bytes(body) : EMPTY
   }
 
   // ── what comes next ───────────────────────────────────────────────────────
@@ -284,11 +286,13 @@ export class TapeAnswers implements AnswerSource {
   }
 
   #idle(): void {
-    const { stallMs } = this.options
-    if (stallMs === undefined) return
+    const { stallMs, keepAlive } = this.options
+    if (stallMs === undefined || this.options.session().closed) return
     this.#stall = natives.setTimeout(() => {
-      if (!this.#requested) this.#stop(waitsForever(this.unanswered, this.tape.count))
+      if (!this.#requested && !this.options.session().closed)
+        this.#stop(waitsForever(this.unanswered, this.tape.count))
     }, stallMs)
+    if (keepAlive !== true) this.#stall.unref()
   }
 
   #noAnswer(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): Divergence {

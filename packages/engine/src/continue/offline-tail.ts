@@ -12,14 +12,15 @@ export function offlineAnswers(
   tape: Tape,
   from: number,
   session: Session,
-  { onStopped }: Pick<ContinuedOptions, 'onStopped'>,
+  { onStopped, keepAlive = false }: Pick<ContinuedOptions, 'onStopped' | 'keepAlive'>,
 ): TapeAnswers {
   return new TapeAnswers(tape, {
     from,
     order: { seed: 0 },
-    secrets: () => session.secrets,
+    session: () => session,
     onStopped,
     stallMs: STALL_MS,
+    keepAlive,
   })
 }
 

@@ -49,7 +49,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
   const answers = new TapeAnswers(source, {
     from: 1,
     order,
-    secrets: () => session.secrets,
+    session: () => session,
     onStopped: () => stop(),
   })
   const session = new RecordSession(writer, { answers })
