@@ -47,14 +47,21 @@ export class ForkScene {
       readonly args?: readonly string[]
       readonly env?: Readonly<Record<string, string>>
       readonly maxLatencyMs?: number
+      /** Puts files into the working folder; the agent is then one of them. */
+      readonly prepare?: (folder: string) => Promise<void>
     } = {},
   ): Promise<ForkScene> {
-    const { args = [], env = {}, maxLatencyMs = 0 } = options
+    const { args = [], env = {}, maxLatencyMs = 0, prepare } = options
     const workspace = await makeWorkspace()
     ends.push(workspace.remove)
     const provider = await startProvider({ maxLatencyMs })
     ends.push(provider.close)
-    const recorded = await workspace.record(agent, { provider, args, env })
+    await prepare?.(workspace.folder)
+    const recorded = prepare
+      ? await workspace.retake(['record', agent, ...args], {
+          env: { AGENT_BASE_URL: provider.url, AGENT_H2_URL: provider.h2Url, ...env },
+        })
+      : await workspace.record(agent, { provider, args, env })
     const scene = new ForkScene(workspace, provider, recorded)
     scene.#before.set(scene.parent, sha256(scene.parent))
     return scene

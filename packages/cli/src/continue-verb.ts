@@ -53,7 +53,7 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
     run: written.run.id,
     parent: written.run.parent,
     branch: written.details.branch,
-    ...branchFacts(written, viewRun(written)),
+    facts: branchFacts(written, viewRun(written)),
     ...continued,
   }
 }

@@ -6,6 +6,7 @@ import type { Continued } from './continue-agent.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { cost, plural } from './facts.js'
+import { fromHere } from './from-here.js'
 import { printable } from './printable.js'
 import type { Look, Paint } from './terminal.js'
 import { stepAt, viewRun } from './view-run.js'
@@ -79,17 +80,18 @@ function stepLabel(tape: Tape, seq: number): string {
   return step === undefined ? '' : `step ${step.label} `
 }
 
-function leftLines(parent: Tape, { left, position }: Continued, { width }: Look): string[] {
+/** Where and why a rerun went live. */
+function leftLines(parent: Tape, { left }: Continued, { width }: Look): string[] {
   if (left === undefined) return []
-  const before = viewRun(parent).recordedSteps.filter(({ seq }) => seq < position).length
-  const step = stepAt(viewRun(parent), left.seq)
-  const place = step === undefined ? '' : ` at step ${Math.max(step.number, before + 1)}`
-  return wrap(`live${place}, event ${left.seq}: ${printable(left.summary)}`, width - 2).map(
-    (line) => `  ${line}`,
-  )
+  const { recordedSteps } = viewRun(parent)
+  const step = recordedSteps.find(({ seq }) => seq === left.seq)
+  const before = recordedSteps.findLast(({ seq }) => seq < left.seq)
+  const place = step ? ` at step ${step.label},` : before ? ` after step ${before.label},` : ''
+  const site = left.site === undefined ? '' : ` (${fromHere(left.site)})`
+  const text = `live${place} event ${left.seq}: ${printable(left.summary)}${site}`
+  return wrap(text, width - 2).map((line) => `  ${line}`)
 }
 
-/** What had to be served did not match: before the fork, or in an offline tail. */
 function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: Look): string[] {
   const [divergence] = divergences
   if (divergence === undefined) return []
