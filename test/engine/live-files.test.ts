@@ -70,8 +70,14 @@ describe('handles that were opened while served', () => {
 
   test('give a normal error and a note when their file is gone, and can be closed', async () => {
     const seen = await tell('missing')
-    expect(seen.recorded).toEqual(['gone', 'Kept'])
-    expect(seen['resumed']).toEqual(['EBADF', 'read', 'EBADF: bad file descriptor, read', 'Kept'])
+    expect(seen.recorded).toEqual(['gone', 'EBADF', 'Kept'])
+    expect(seen['resumed']).toEqual([
+      'EBADF',
+      'read',
+      'EBADF: bad file descriptor, read',
+      'EBADF',
+      'Kept',
+    ])
     expect(seen.notes).toEqual([
       expect.stringMatching(/^descriptor \d+, .*gone\.txt: .*could not be opened again: ENOENT/),
     ])

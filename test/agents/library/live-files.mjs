@@ -344,7 +344,7 @@ const stories = {
         await sleep(10)
       watcher.close()
       fs.unwatchFile('polled.txt')
-      return { first, seen: seen.includes(`${word}.txt`), sizes }
+      return { first, seen: seen.includes(`${word}.txt`), sizes: [sizes[0], sizes.at(-1)] }
     }
     const steps = (word) => tool('step', () => word)
     const recorded = await record(options, agent(steps('one')))
@@ -418,6 +418,7 @@ const stories = {
       const gone = fs.openSync('gone.txt', 'r')
       const kept = fs.openSync('kept.txt', 'r+')
       const removed = fs.openSync('kept.txt', 'r')
+      const unused = fs.openSync('kept.txt', 'r+')
       await step()
       const seen = []
       try {
@@ -426,6 +427,12 @@ const stories = {
         seen.push(code, syscall, message)
       }
       fs.closeSync(gone)
+      fs.closeSync(unused)
+      try {
+        fs.writeSync(unused, 'too late')
+      } catch ({ code }) {
+        seen.push(code)
+      }
       fs.renameSync('kept.txt', 'moved.txt')
       fs.writeSync(kept, 'K')
       fs.unlinkSync('moved.txt')

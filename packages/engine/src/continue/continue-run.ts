@@ -2,6 +2,7 @@ import type { RunDetails, Tape } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import type { TapeAnswers } from '../answers/tape-answers.js'
 import { natives } from '../natives.js'
+import { keepsOwnFiles } from '../overlay/keeps-own-files.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
@@ -133,10 +134,10 @@ function withEditedDraw({ draw }: ContinuePlan, answers: AnswerSource): AnswerSo
 function overlayFor({ overlay, branch }: ContinuePlan, tape: Tape): Overlay | undefined {
   const options = { parent: new ParentWrites(tape) }
   if (overlay !== undefined) return new Overlay(overlay, options)
+  if (!keepsOwnFiles(tape)) return undefined
   const own = overlayOf(tape.path)
-  if (!isOverlay(own)) return undefined
   return branch === undefined
-    ? new Overlay(own, { ...options, isFilled: true })
+    ? new Overlay(own, { ...options, isFilled: isOverlay(own) })
     : new Overlay(overlayOf(branch.path), options)
 }
 

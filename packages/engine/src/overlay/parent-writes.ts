@@ -3,6 +3,7 @@ import { decodeBody, isDelivery } from '@retake/tape'
 import type { CallEvent, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
+import { keepsOwnFiles } from './keeps-own-files.js'
 import { flagBits, opensForWriting, opensToAppend } from './open-flags.js'
 
 /** One change of a file that a tape tells of. */
@@ -61,8 +62,9 @@ interface TapeOnDisk {
 function tapesOnDisk(tape: Tape, shared = Infinity): TapeOnDisk[] {
   const link = tape.run.parent
   if (link === undefined) return [{ tape, shared }]
-  const own = disk.existsSync(tape.path.replace(/\.tape$/, '.files')) ? [] : [{ tape, shared }]
+  let own: TapeOnDisk[] = []
   try {
+    if (!keepsOwnFiles(tape)) own = [{ tape, shared }]
     const parent = openTape(path.join(path.dirname(tape.path), `${link.run}.tape`))
     return [...tapesOnDisk(parent, Math.min(shared, link.seq)), ...own]
   } catch {

@@ -42,6 +42,7 @@ export class TapeWatcher extends EventEmitter {
   readonly #watched: Watched
   readonly #operation: Operation
   #native: NativeWatcher | undefined
+  #stopListening = (): void => {}
   #isRefed = true
   #closed = false
 
@@ -69,6 +70,7 @@ export class TapeWatcher extends EventEmitter {
     if (this.#closed) return
     this.#closed = true
     this.#operation.close()
+    this.#stopListening()
     const native = this.#native
     if (native) outsideRuns(() => this.#watched.stop(native))
     process.nextTick(() => this.emit('close'))
@@ -93,12 +95,13 @@ export class TapeWatcher extends EventEmitter {
   #listen(operation: Operation): void {
     const { form } = this.#watched
     const native = this.#native ?? this.#open(operation)
-    native?.on('change', (...args: unknown[]) =>
-      operation.complete({ type: 'deliver', part: 'change', value: form.encode(args) }),
-    )
-    native?.on('error', (error) =>
-      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) }),
-    )
+    const change = (...args: unknown[]): void =>
+      operation.complete({ type: 'deliver', part: 'change', value: form.encode(args) })
+    const fail = (error: unknown): void =>
+      operation.complete({ type: 'deliver', part: 'error', error: recordError(error) })
+    native?.on('change', change).on('error', fail)
+    // Node polls a file as long as anybody listens, and shares that with all who do.
+    this.#stopListening = () => void native?.off('change', change)
   }
 
   /** What the tape was watching is watched from now on. */
