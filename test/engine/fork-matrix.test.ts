@@ -104,6 +104,8 @@ describe.concurrent('step 9 of 20 is', () => {
       expect(refused.stdout.split('\n')[8]).toMatch(/^model 5: failed with (status )?500$/)
       expect(refused.sent[0]?.body).toContain('seen: failed with')
       expect(refused.sent.length).toBe(5)
+      expect(refused.stderr).toContain('changed  answer :status = 500')
+      expect(refused.stderr).toContain('paid     5 requests')
       await replaySame(scene, refused)
     },
   )

@@ -76,6 +76,13 @@ export const errors = {
       'The tool is not wrapped by tool(), so only its result in the conversation is known.',
       `Fork at the model step after it with --request, or at step ${asker}, which asked for it.`,
     ),
+  changeDoesNotFit: (what: string, why: string) =>
+    new RetakeError(
+      'CHANGE_DOES_NOT_FIT',
+      `${what} cannot be changed in this way.`,
+      why,
+      '`retake fork --help` says what can be changed where.',
+    ),
   answerAndRequestEdited: () =>
     new RetakeError(
       'ANSWER_AND_REQUEST_EDITED',

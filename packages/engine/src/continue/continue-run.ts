@@ -3,6 +3,7 @@ import { TapeWriter } from '@retake/tape/node'
 import type { TapeAnswers } from '../answers/tape-answers.js'
 import { natives } from '../natives.js'
 import { keepsOwnFiles } from '../overlay/keeps-own-files.js'
+import { disk } from '../overlay/disk.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
@@ -72,6 +73,9 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         outsideRuns(() => {
           session.close()
           writer?.close()
+          // Nothing was recorded, so there is no branch that the files could belong to.
+          if (overlay !== undefined && plan.branch !== undefined && !session.isLive)
+            disk.rmSync(overlay.folder, { recursive: true, force: true })
         }),
     }
   } catch (error) {

@@ -74,6 +74,17 @@ function findStep(tape: Tape, label: string): Step {
 }
 
 function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
+  const { set, request, response, status } = options
+  if (hasKeys(request) || response !== undefined || status !== undefined)
+    throw errors.changeDoesNotFit(
+      `Event ${seq}`,
+      'A value of clock or random is changed with --set.',
+    )
+  // Without another value it is drawn again.
+  if (!hasKeys(set)) {
+    drawPayload(tape, seq)
+    return { until: seq, edits: [] }
+  }
   const { payload, edits } = applySets(drawPayload(tape, seq), 'draw', options.set, options)
   return { until: seq, draw: { value: editedDraw(tape, seq, payload, options).value }, edits }
 }
@@ -88,6 +99,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   if (changesAnswer && hasKeys(request)) throw errors.answerAndRequestEdited()
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
+  if (event.type === 'note' && hasKeys(request)) requestPayload(tape, step)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   // A mark is no call: the run just goes live behind it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
@@ -98,12 +110,15 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
 }
 
 function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
-  const { response, set } = options
+  const { response, set, status } = options
+  if (status !== undefined && step.exchange() === undefined)
+    throw errors.changeDoesNotFit(`Step ${step.label}`, 'Only the answer of a server has a status.')
   const [first] = step.answerSeqs
   const whole = options.payload ?? (response && wholePayload(step, response))
   const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set, options)
   const { op, deliveries } = editedAnswer(tape, step, payload, options)
   const replaced: BranchEdit[] = whole ? [{ target: 'answer', value: whole.data }] : []
+  if (status !== undefined) replaced.push({ target: 'answer', path: ':status', value: status })
   return {
     until: first ?? step.seq + 1,
     answers: {
