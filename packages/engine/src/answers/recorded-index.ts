@@ -77,12 +77,7 @@ export class RecordedIndex {
     )
     let best: Nearest | undefined
     for (const recorded of sameKind.slice(0, COMPARED_MAX)) {
-      const mismatches = [
-        ...compareInitiation(recorded.event, event),
-        ...(this.#sha(recorded) === sha256(body)
-          ? []
-          : bodyMismatches(this.recorded.tape.body(recorded.event.seq), body)),
-      ]
+      const { mismatches } = this.compare(recorded, event, body)
       const isBetter =
         best === undefined ||
         mismatches.length < best.mismatches.length ||
@@ -92,6 +87,14 @@ export class RecordedIndex {
       if (isBetter) best = { recorded, mismatches }
     }
     return best
+  }
+
+  compare(recorded: RecordedOperation, event: Initiation, body: Uint8Array): Nearest {
+    const bodies =
+      this.#sha(recorded) === sha256(body)
+        ? []
+        : bodyMismatches(this.recorded.tape.body(recorded.event.seq), body)
+    return { recorded, mismatches: [...compareInitiation(recorded.event, event), ...bodies] }
   }
 
   #exceptDrawn(

@@ -143,7 +143,8 @@ export class TapeAnswers implements AnswerSource {
     const recorded =
       this.recorded.answering.get(operation.id) ?? this.recorded.byStart.get(operation.id)
     if (event.type === 'socket') this.#connections.set(operation.id, operation)
-    if (change.asks !== undefined) this.#answer(operation, recorded?.event ?? event, change.asks)
+    if (change.asks !== undefined)
+      this.#answer(operation, recorded?.event ?? event, change.asks, recorded)
     else if (change.given !== undefined) this.#give(operation, change.given, recorded?.parts ?? [])
     else if (reexecuted === true) this.#carryWork(operation)
     else
@@ -161,9 +162,10 @@ export class TapeAnswers implements AnswerSource {
     operation: Operation,
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
+    before?: RecordedOperation,
   ): void {
     const recorded = this.#take(event, body)
-    if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body))
+    if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
     this.#timers.noteNeighbour(recorded)
     const connection =
       event.type === 'request' ? this.#connections.get(event.socket ?? -1) : undefined
@@ -295,9 +297,16 @@ export class TapeAnswers implements AnswerSource {
     if (keepAlive !== true) this.#stall.unref()
   }
 
-  #noAnswer(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): Divergence {
+  #noAnswer(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+    before?: RecordedOperation,
+  ): Divergence {
     const masked = this.#masked(body)
-    return noAnswer(event, this.#index.nearest(event, masked, this.#turn), this.tape.count)
+    const nearest = before
+      ? this.#index.compare(before, event, masked)
+      : this.#index.nearest(event, masked, this.#turn)
+    return noAnswer(event, nearest, this.tape.count)
   }
 
   #stop(divergence: Divergence): ReplayDiverged {
