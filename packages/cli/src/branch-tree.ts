@@ -24,28 +24,36 @@ export interface BranchNode {
   readonly branches: readonly BranchNode[]
 }
 
+export interface BranchTree {
+  readonly root: BranchNode
+  /** Tapes that cannot be read at all: they may be branches, too. */
+  readonly unreadable: readonly string[]
+}
+
 /** The whole tree that a run belongs to, from its first run down. */
-export function branchTree(store: RunStore, id: string): BranchNode {
-  const runs = readRuns(store)
+export function branchTree(store: RunStore, id: string): BranchTree {
+  const { runs, unreadable } = readRuns(store)
   let root = id
   for (let up = runs.get(root)?.parent?.run; up !== undefined; up = runs.get(root)?.parent?.run) {
     if (!runs.has(up)) break
     root = up
   }
-  return makeNode(store, runs, root)
+  return { root: makeNode(store, runs, root), unreadable }
 }
 
-function readRuns(store: RunStore): Map<string, RunEvent> {
+function readRuns(store: RunStore): { runs: Map<string, RunEvent>; unreadable: string[] } {
   const runs = new Map<string, RunEvent>()
+  const unreadable: string[] = []
   for (const id of store.ids().toReversed()) {
     try {
       const { run } = openOwnTape(store.pathOf(id))
       runs.set(run.id, run)
     } catch (error) {
       if (explain(error) === undefined) throw error
+      unreadable.push(id)
     }
   }
-  return runs
+  return { runs, unreadable }
 }
 
 function makeNode(store: RunStore, runs: ReadonlyMap<string, RunEvent>, id: string): BranchNode {

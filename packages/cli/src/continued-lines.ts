@@ -1,7 +1,8 @@
-import type { BranchEdit, Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { branchFacts } from './branch-facts.js'
 import type { BranchFacts } from './branch-facts.js'
+import { atText, editText } from './branch-lines.js'
 import type { Continued } from './continue-agent.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
@@ -45,13 +46,6 @@ export function continuedLines(
   ]
 }
 
-/** One edit in one line. */
-export function editText({ target, path, value }: BranchEdit, width: number): string {
-  const text = JSON.stringify(value) ?? 'nothing'
-  const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
-  return line.length > width ? `${line.slice(0, width - 1)}…` : line
-}
-
 /** What was served and what was paid, in two lines. */
 export function factLines(facts: BranchFacts, paint: Paint): string[] {
   return [
@@ -70,10 +64,6 @@ function whence({ run, details: { branch } }: Tape, did: string): string {
   const at = branch?.at === undefined ? '' : ` at ${atText(branch.at)}`
   return `${did === 'rerun' ? 'as a branch of' : 'from'} ${run.parent.run}${at}`
 }
-
-/** `step 4`, or `event 17`. */
-export const atText = (at: string): string =>
-  /^e\d/.test(at) ? `event ${at.slice(1)}` : `step ${at}`
 
 function stepLabel(tape: Tape, seq: number): string {
   const step = viewRun(tape).recordedSteps.find((candidate) => candidate.seq === seq)

@@ -1,4 +1,6 @@
 import type { BoundaryNote, RunView, Step, Tape } from '@retake/tape'
+import { originOf } from './branch-facts.js'
+import { branchLines } from './branch-lines.js'
 import { duration } from './duration.js'
 import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
@@ -10,24 +12,31 @@ import { wrap } from './wrap.js'
 
 /** A run for a person: what it was, its steps, and what was not captured. */
 export function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
-  const lanes = view.lanes.length > 1
-  const rows = view.steps.map((step) => stepRow(step, lanes, paint))
-  const header = ['step', 'at', 'took', ...(lanes ? ['lane'] : []), 'kind', ''].map((cell) =>
-    paint('dim', cell),
-  )
+  const columns = { lanes: view.lanes.length > 1, origins: tape.details.branch !== undefined }
+  const rows = view.steps.map((step) => stepRow(step, tape, columns, paint))
+  const header = [
+    'step',
+    'at',
+    'took',
+    ...(columns.lanes ? ['lane'] : []),
+    ...(columns.origins ? ['origin'] : []),
+    'kind',
+    '',
+  ].map((cell) => paint('dim', cell))
   return [
-    ...headLines(view, tape, paint),
+    ...headLines(view, tape, { paint, width }),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width)),
     ...noteLines(view.boundaryNotes, { paint, width }),
   ]
 }
 
-function headLines(view: RunView, tape: Tape, paint: Paint): string[] {
+function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const { totals } = view
   const tokens = totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite
   return [
     `${paint('bold', view.id)}  ${printable(view.name)}`,
+    ...branchLines(tape, width),
     [
       endOf(view, tape),
       localTime(view.startedAt),
@@ -61,7 +70,20 @@ function endOf(view: RunView, tape: Tape): string {
   return exit?.code ? `${status} with exit code ${exit.code}` : status
 }
 
-function stepRow(step: Step, lanes: boolean, paint: Paint): string[] {
+interface Columns {
+  readonly lanes: boolean
+  /** Whether answers may have come from a parent. */
+  readonly origins: boolean
+}
+
+const ORIGIN_STYLES = { served: 'dim', edited: 'cyan', lost: 'yellow', live: 'green' } as const
+
+function originCell(tape: Tape, step: Step, paint: Paint): string {
+  const origin = originOf(tape, step)
+  return origin === undefined ? '' : paint(ORIGIN_STYLES[origin], origin)
+}
+
+function stepRow(step: Step, tape: Tape, { lanes, origins }: Columns, paint: Paint): string[] {
   const state = step.state === 'done' ? '' : `${step.state}: `
   const marked = step.state === 'failed' ? paint('red', step.kind) : step.kind
   return [
@@ -69,6 +91,7 @@ function stepRow(step: Step, lanes: boolean, paint: Paint): string[] {
     duration(step.at),
     step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
     ...(lanes ? [String(step.lane)] : []),
+    ...(origins ? [originCell(tape, step, paint)] : []),
     marked,
     printable(state + step.title),
   ]

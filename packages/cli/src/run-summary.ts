@@ -1,5 +1,5 @@
 import { openTape } from '@retake/tape/node'
-import type { RunView, Tape } from '@retake/tape'
+import type { BranchDetails, RunView, Tape } from '@retake/tape'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
 import { isRecording } from './recording-mark.js'
@@ -17,6 +17,8 @@ interface ReadableRun {
   readonly id: string
   readonly path: string
   readonly name: string
+  /** Set on a branch: how it came to be, and from which run. */
+  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
   readonly startedAt: number
   readonly status: RunStatus
   readonly steps: number
@@ -30,10 +32,13 @@ export function summarizeRun(id: string, path: string): RunSummary {
   try {
     const tape = openTape(path)
     const view = viewRun(tape)
+    const { run, details } = tape
     return {
       id: view.id,
       path,
       name: view.name,
+      ...(details.branch &&
+        run.parent && { branch: { kind: details.branch.kind, parent: run.parent.run } }),
       startedAt: view.startedAt,
       status: statusOf(view, tape),
       steps: view.recordedSteps.length,

@@ -1,7 +1,7 @@
 import { openOwnTape } from '@retake/tape/node'
 import { branchTree } from '../branch-tree.js'
 import type { BranchNode } from '../branch-tree.js'
-import { atText, editText } from '../continued-lines.js'
+import { editText, howText } from '../branch-lines.js'
 import { duration } from '../duration.js'
 import { wrongUsage } from '../errors.js'
 import { cost, plural } from '../facts.js'
@@ -33,12 +33,16 @@ Examples:
       throw wrongUsage('branches', 'Name one run.', 'For example: retake branches last.')
     const file = new RunStore(text(values, 'dir')).find(name)
     const { id } = openOwnTape(file).run
-    const tree = branchTree(new RunStore(path.dirname(file)), id)
-    if (flag(values, 'json')) console.log(JSON.stringify(tree, undefined, 2))
+    const { root, unreadable } = branchTree(new RunStore(path.dirname(file)), id)
+    if (flag(values, 'json')) console.log(JSON.stringify(root, undefined, 2))
     else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-      console.log(treeLines(tree, id, look).join('\n'))
+      console.log(treeLines(root, id, look).join('\n'))
     }
+    if (unreadable.length > 0)
+      process.stderr.write(
+        `${plural(unreadable.length, 'tape')} of this folder cannot be read and may belong here: ${unreadable.join(', ')}\n`,
+      )
     return Promise.resolve(0)
   },
 }
@@ -66,10 +70,7 @@ function treeLines(node: BranchNode, chosen: string, look: Look, indent = ''): s
 
 function outcome({ name, status, exitCode, branch, error }: BranchNode, { paint }: Look): string {
   if (error !== undefined) return `${paint('red', 'damaged')} ${error.code}`
-  const how =
-    branch === undefined
-      ? 'recorded'
-      : `${branch.kind}${branch.at === undefined ? '' : ` at ${atText(branch.at)}`}`
+  const how = branch === undefined ? 'recorded' : howText(branch)
   const state = paint(
     status === 'done' ? 'green' : status === 'failed' ? 'red' : 'yellow',
     status ?? '',

@@ -49,7 +49,7 @@ function print(runs: readonly RunSummary[]): void {
   const paint = painter(process.stdout)
   const rows = runs.map((run) => {
     if ('error' in run) return [run.id, '', paint('red', 'damaged'), '', '', '', run.error.code]
-    const { id, startedAt, status, steps, durationMs, costUsd, name } = run
+    const { id, startedAt, status, steps, durationMs, costUsd, name, branch } = run
     return [
       id,
       localTime(startedAt),
@@ -57,7 +57,7 @@ function print(runs: readonly RunSummary[]): void {
       String(steps),
       duration(durationMs),
       cost(costUsd),
-      name,
+      branch === undefined ? name : `${name} (${branch.kind})`,
     ]
   })
   console.log(table([HEADER, ...rows], widthOf(process.stdout)).join('\n'))

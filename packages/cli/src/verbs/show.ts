@@ -1,6 +1,8 @@
 import { summarizeStep } from '@retake/tape'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { branchFacts, originOf } from '../branch-facts.js'
+import { stepBranchLines } from '../branch-lines.js'
 import { noState, wrongUsage } from '../errors.js'
 import { findStep } from '../find-step.js'
 import { RunStore } from '../run-store.js'
@@ -13,6 +15,7 @@ import type { StepState } from '../state-file.js'
 import { stateLines } from '../state-lines.js'
 import { stepJson, stepLines } from '../step-lines.js'
 import { painter, widthOf } from '../terminal.js'
+import type { Look } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -45,16 +48,29 @@ Examples:
       throw wrongUsage('show', '--state needs --step.', 'State is captured at steps.')
     const found = step && flag(values, 'state') ? stateAt(tape, step) : undefined
     if (flag(values, 'json')) {
-      const json = step ? { ...(stepJson(step) as object), ...found } : runJson(view, tape)
+      const json = step
+        ? { ...(stepJson(step) as object), ...originJson(tape, step), ...found }
+        : runJson(view, tape)
       console.log(JSON.stringify(json, undefined, 2))
     } else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-      const lines = step ? stepLines(step, look) : runLines(view, tape, look)
+      const lines = step ? stepOfRun(tape, step, look) : runLines(view, tape, look)
       const state = found ? stateLines(found.state, found.since, look) : []
       console.log([...lines, ...state].join('\n'))
     }
     return Promise.resolve(0)
   },
+}
+
+/** The step, with its origin below its first two lines. */
+function stepOfRun(tape: Tape, step: Step, look: Look): string[] {
+  const [title = '', facts = '', ...rest] = stepLines(step, look)
+  return [title, facts, ...stepBranchLines(tape, step, look.width), ...rest]
+}
+
+function originJson(tape: Tape, step: Step): object {
+  const origin = originOf(tape, step)
+  return origin === undefined ? {} : { origin }
 }
 
 /** The captured state of a step, and what changed since the step before that was captured. */
@@ -72,11 +88,13 @@ function stateAt(tape: Tape, step: Step): { state: StepState; since?: StateChang
 function runJson(view: RunView, tape: Tape): unknown {
   const { id, name, startedAt, durationMs, exit, node, counts, totals, boundaryNotes } = view
   const status = statusOf(view, tape)
-  const steps = view.steps.map(summarizeStep)
+  const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   return {
     id,
     path: tape.path,
     name,
+    ...(tape.run.parent && { parent: tape.run.parent }),
+    ...(tape.details.branch && { branch: tape.details.branch, facts: branchFacts(tape, view) }),
     startedAt,
     durationMs,
     status,
