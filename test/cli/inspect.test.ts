@@ -216,7 +216,7 @@ test('eval prints the value at every time a line ran, in the order it ran, witho
   )
 })
 
-test('eval goes on after an expression that throws, and refuses to change the run unless told to', async () => {
+test('eval goes on after an expression that throws or does not end, and refuses to change the run unless told to', async () => {
   const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'console.log(label')}`
   const evaluate = async (...args: string[]) => {
     const { stdout, code } = await tools.retake(['eval', 'last', '--at', at, ...args, '--json'])
@@ -229,6 +229,13 @@ test('eval goes on after an expression that throws, and refuses to change the ru
     { hit: 1, step: '2', ok: true, value: { json: 1, type: 'number' } },
     { hit: 2, step: '3', ok: false, message: expect.stringMatching(/^TypeError: /) },
     { hit: 3, step: '1', ok: true, value: { json: 0 } },
+  ])
+  const endless = await evaluate('index === 2 && (() => { for (;;); })()')
+  expect(endless.code).toBe(0)
+  expect(endless.lines).toMatchObject([
+    { ok: true },
+    { ok: false, message: expect.stringContaining('did not come to an end') },
+    { ok: true },
   ])
   const refused = await evaluate('found = 100')
   expect(refused.code).toBe(0)

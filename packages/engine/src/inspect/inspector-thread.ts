@@ -53,7 +53,9 @@ function take({ id, method, params }: Message): void {
     perform(params ?? {})
     send({ id, result: {} })
   } else {
-    session.post(method, params, (error, result) => send(error ? { id, error } : { id, result }))
+    session.post(method, params, (error, result) => {
+      send(error ? { id, error: { message: error.message } } : { id, result })
+    })
   }
 }
 

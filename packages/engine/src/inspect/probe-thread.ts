@@ -1,4 +1,4 @@
-import { InspectorLink } from './inspector-link.js'
+import { InspectorLink, InspectorRefused } from './inspector-link.js'
 import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
 import type { CallTool, ToolArgument } from './frame-reader.js'
 import type { DescribeLimits, Described } from './describe-value.js'
@@ -143,17 +143,21 @@ export class ProbeThread {
       frame === undefined ? undefined : this.paused?.callFrames[frame]?.callFrameId
     // What the expression asks of clock, chance or network must not be taken from the tape.
     await this.callTool('setAside', { value: true })
-    const { result, exceptionDetails } = await this.link.post<EvaluateResult>(
-      callFrameId === undefined ? 'Runtime.evaluate' : 'Debugger.evaluateOnCallFrame',
-      {
-        expression,
-        callFrameId,
-        throwOnSideEffect: !allowSideEffects,
-        timeout: EVALUATE_MS,
-        objectGroup: EVALUATED,
-      },
-    )
+    const answer = await this.link
+      .post<EvaluateResult>(
+        callFrameId === undefined ? 'Runtime.evaluate' : 'Debugger.evaluateOnCallFrame',
+        {
+          expression,
+          callFrameId,
+          throwOnSideEffect: !allowSideEffects,
+          timeout: EVALUATE_MS,
+          objectGroup: EVALUATED,
+        },
+      )
+      .catch(refusal)
     await this.callTool('setAside', { value: false })
+    if (answer instanceof InspectorRefused) return { ok: false, message: refusedText(answer) }
+    const { result, exceptionDetails } = answer
     if (exceptionDetails) {
       const { exception, text } = exceptionDetails
       return { ok: false, message: thrownText(exception) ?? text }
@@ -214,6 +218,16 @@ export class ProbeThread {
     this.#onHalt?.()
   }
 }
+
+function refusal(error: unknown): InspectorRefused {
+  if (error instanceof InspectorRefused) return error
+  throw error
+}
+
+const refusedText = ({ reason }: InspectorRefused): string =>
+  reason.includes('terminated')
+    ? `Error: it did not come to an end within ${EVALUATE_MS / 1000} s`
+    : `Error: ${reason}`
 
 /** What was thrown, without its stack. */
 function thrownText(exception: RemoteObject | undefined): string | undefined {
