@@ -345,3 +345,24 @@ test('a whole answer from a file, an odd one by force, and a name for the branch
   ])
   expect(odd.stdout).toMatch(/^model 1: failed with Cannot read properties of undefined/)
 })
+
+test('the example of docs/time-travel.md runs as it says', async () => {
+  const docs = await readFile(new URL('../../docs/time-travel.md', import.meta.url), 'utf8')
+  const source = /```js\n\/\/ agent\.mjs\n(.*?)```/s.exec(docs)?.[1] ?? ''
+  const scene = await ForkScene.record('agent.mjs', {
+    prepare: async (folder) => {
+      await symlink(modules, join(folder, 'node_modules'))
+      await writeFile(join(folder, 'agent.mjs'), source)
+    },
+  })
+  expect(scene.recorded.stdout).toMatch(/^bought lamp for 3\d\n$/)
+  const forked = await scene.branch(['fork', 'last', '--at', '1', '--set', 'price=99'])
+  expect(forked.stdout, forked.stderr).toBe('99 is too much\n')
+  const shape = (text: string): string => text.replaceAll(/\d{8}-\d{6}-[a-z]{4}|[\d.]+ m?s/g, '…')
+  expect(shape(docs)).toContain(shape(forked.stderr))
+  const changed = source.replace('price }) :', 'price: price - 1 }) :')
+  await writeFile(join(scene.workspace.folder, 'agent.mjs'), changed)
+  const rerun = await scene.branch(['rerun', scene.parent])
+  expect(rerun.stdout).toMatch(/^bought lamp for [23]\d\n$/)
+  expect(shape(docs)).toContain(shape(rerun.stderr))
+})

@@ -12,6 +12,8 @@ type Provider = Awaited<ReturnType<typeof startProvider>>
 /** A branch as a command made it, with what the provider got meanwhile. */
 export interface Branched extends Finished {
   readonly sent: readonly SeenRequest[]
+  /** Connections that the provider accepted meanwhile. */
+  readonly opened: number
   /** Path of its tape; undefined when none was written. */
   readonly path: string | undefined
   readonly tape: Tape
@@ -92,13 +94,15 @@ export class ForkScene {
     for (const path of known) this.#before.set(path, sha256(path))
     const { requests } = this.provider
     const from = requests.length
+    const { socketsOpened } = this.provider.counts()
     const finished = await this.workspace.retake(args, { env, timeoutMs: 30_000 })
     for (const [path, sha] of this.#before) {
       if (sha256(path) !== sha) throw new Error(`${path} was changed by ${args.join(' ')}`)
     }
     const path = this.tapes.find((each) => !known.has(each))
     const tape = openTape(path ?? this.parent)
-    return { ...finished, sent: requests.slice(from), path, tape, view: viewOf(tape) }
+    const opened = this.provider.counts().socketsOpened - socketsOpened
+    return { ...finished, sent: requests.slice(from), opened, path, tape, view: viewOf(tape) }
   }
 }
 

@@ -85,16 +85,21 @@ const stories = {
     socket.terminate()
   },
 
-  /** Not HTTP at all. */
+  /** A protocol that is not known: HTTP/2 by hand. */
   async opaque() {
-    const server = new URL(base)
+    const server = new URL(process.env.AGENT_H2_URL)
     const socket = net.connect(Number(server.port), server.hostname)
     socket.on('error', (error) => log('error', error.code))
     const closed = once(socket, 'close')
     await once(socket, 'connect')
-    socket.write('\u0000\u0001 hello')
-    log('decided', await decide())
-    await closed
+    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    const [settings] = await once(socket, 'data')
+    log('settings', settings.length > 0)
+    const decided = await decide()
+    log('decided', decided)
+    if (decided === 'recorded') socket.destroy()
+    await closed.catch(() => {})
     log('closed')
   },
 
@@ -136,10 +141,10 @@ const stories = {
       parentPort.on('message', (text) => parentPort.postMessage('heard ' + text))`
     const worker = new Worker(code, { eval: true })
     worker.on('error', (error) => log('error', error.code))
-    worker.postMessage('one')
+    worker.postMessage('one', [])
     log(...(await once(worker, 'message')))
     log('decided', await decide())
-    worker.postMessage('two')
+    worker.postMessage('two', [])
     const exited = once(worker, 'exit').then(([code]) => `exited ${code}`)
     log(await Promise.race([once(worker, 'message').then(String), exited]))
     log('terminated', await worker.terminate())
@@ -167,18 +172,18 @@ const stories = {
   },
 
   async timers() {
-    let ticks = 0
-    const interval = setInterval(() => (ticks += 1), 20)
+    const seen = { ticks: 0 }
+    const interval = setInterval(() => (seen.ticks += 1), 20)
     const later = sleep(200, 'later')
     const cleared = setTimeout(() => log('never'), 150)
-    while (ticks < 2) await sleep(5)
+    while (seen.ticks < 2) await sleep(5)
     log('decided', await decide())
     clearTimeout(cleared)
-    const before = ticks
+    const enough = seen.ticks + 5
     log(await later)
-    while (ticks < before + 5) await sleep(5)
+    while (seen.ticks < enough) await sleep(5)
     clearInterval(interval)
-    log('ticked', ticks >= before + 5)
+    log('ticked', seen.ticks >= enough)
   },
 
   /** The timer is older than the decision, and comes before the slow answer. */
