@@ -1,5 +1,4 @@
-/** Four workers at once, ten steps each: a tool and a chat through a real SDK, five times. */
-import OpenAI from 'openai'
+/** Four workers at once, ten steps each: a tool and a question to a model, five times. */
 import { tool } from 'retake'
 
 interface Weighed {
@@ -7,7 +6,11 @@ interface Weighed {
   readonly grams: number
 }
 
-const client = new OpenAI({ apiKey: 'none', baseURL: `${process.env['AGENT_BASE_URL']}/v1` })
+interface Completion {
+  readonly choices: readonly { readonly message: { readonly content: string } }[]
+}
+
+const url = `${process.env['AGENT_BASE_URL']}/v1/chat/completions`
 
 const weigh = tool('weigh', async (name: string): Promise<Weighed> => {
   const grams = [...name].reduce((sum, char) => sum + char.charCodeAt(0), 0)
@@ -21,10 +24,13 @@ async function round(worker: number, turn: number): Promise<number> {
   const name = `${worker}:${turn}`
   const weighed = await weigh(name)
   total += weighed.grams
-  const completion = await client.chat.completions.create({
-    model: 'gpt-example',
-    messages: [{ role: 'user', content: `Is ${name} heavy?` }],
+  const messages = [{ role: 'user', content: `Is ${name} heavy?` }]
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'gpt-example', messages }),
   })
+  const completion = (await response.json()) as Completion
   const answer: string = completion.choices[0]?.message.content ?? ''
   return answer.length + weighed.grams
 }
