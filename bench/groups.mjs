@@ -11,6 +11,7 @@ export const groups = [
   { name: 'size', file: 'size.mjs', timed: false },
   { name: 'reading', file: 'reading.mjs', timed: true },
   { name: 'replay', file: 'replay.mjs', timed: true },
+  { name: 'jump', file: 'jump.mjs', timed: true },
   { name: 'continue', file: 'continue.mjs', timed: true },
   { name: 'crash', file: 'crash.mjs', timed: false },
   { name: 'cycles', file: 'cycles.mjs', timed: false },
