@@ -190,7 +190,7 @@ describe('looking around', () => {
 
   test('watched expressions are shown at every stop, changed ones marked', async () => {
     const timeline = await open()
-    expect(await timeline.call('watch', 'total')).toBe(null)
+    expect(await timeline.call('watch', 'total')).toBeUndefined()
     const totals: unknown[] = []
     for (let turn = 0; turn < 12; turn++) {
       const { watches } = await timeline.call<StoppedPosition>('next')
