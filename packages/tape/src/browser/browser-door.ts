@@ -1,5 +1,5 @@
 import type { TapeDoor } from '../door.js'
-import { crc32 } from './crc32.js'
+import { crc32 } from '../crc32.js'
 import { gunzip } from './gunzip.js'
 import { inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'

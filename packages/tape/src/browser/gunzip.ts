@@ -1,4 +1,4 @@
-import { crc32 } from './crc32.js'
+import { crc32 } from '../crc32.js'
 import { inflateAt } from './inflate.js'
 import { joinBytes } from '../join-bytes.js'
 
