@@ -276,6 +276,7 @@ const stories: Readonly<Record<string, Told>> = {
     says: /^200\n200\ndecided forked\n(200\n){6}$/,
     asks: [1, 2, 3].flatMap((again) => [`/echo?after=http${again}`, `/echo?after=http2${again}`]),
   },
+  connecting: { says: /^decided forked 0\nopened 1 1\n200\n$/, asks: ['/echo?after=http2'] },
   upload: { says: /^decided forked\n23\n$/, asks: ['/upload'] },
   websocket: { says: /^first true\ndecided forked\n(error ECONNRESET\n)?closed 1006\n$/ },
   opaque: { says: /^settings true\ndecided forked\nerror ECONNRESET\nclosed\n$/ },

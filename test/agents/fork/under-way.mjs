@@ -54,6 +54,23 @@ const stories = {
     agent.destroy()
   },
 
+  /** Connections that are about to open. */
+  async connecting() {
+    const opened = { http2: 0, tcp: 0 }
+    const session = http2.connect(process.env.AGENT_H2_URL)
+    session.on('connect', () => (opened.http2 += 1))
+    const { port, hostname } = new URL(base)
+    const socket = net.connect(Number(port), hostname)
+    socket.on('connect', () => (opened.tcp += 1))
+    log('decided', await tool('decide', () => 'recorded')(), opened.http2 + opened.tcp)
+    while (opened.http2 + opened.tcp < 2) await sleep(5)
+    await sleep(60)
+    log('opened', opened.http2, opened.tcp)
+    log((await postHttp2(session, '/echo?after=http2', 'x')).status)
+    session.close()
+    socket.destroy()
+  },
+
   /** A request of which only the head has been written. */
   async upload() {
     const agent = new http.Agent({ keepAlive: true })

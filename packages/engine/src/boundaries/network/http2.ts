@@ -43,6 +43,7 @@ export class Http2TapeSession extends EventEmitter {
   readonly #operation: Operation
   readonly #streams = new Set<Http2TapeStream>()
   #real: http2.ClientHttp2Session | undefined
+  #isHeld = true
   #closeEmitted = false
 
   constructor(
@@ -63,7 +64,8 @@ export class Http2TapeSession extends EventEmitter {
         port: Number(authority.port || (this.encrypted ? 443 : 80)),
       },
       start: (operation) => this.#attach(operation),
-      carryOver: (operation) => this.#real ?? this.#attach(operation),
+      carryOver: (operation) =>
+        this.connecting && this.#real === undefined && this.#attach(operation),
       deliver: (delivery) => this.#deliver(delivery),
     })
   }
@@ -84,7 +86,7 @@ export class Http2TapeSession extends EventEmitter {
         'New streams cannot be created after receiving a GOAWAY',
       )
     const stream = new Http2TapeStream(this, headers, options, (sent) =>
-      this.#real?.request(sent, options),
+      this.#opened().request(sent, options),
     )
     this.#streams.add(stream)
     stream.once('close', () => {
@@ -110,10 +112,12 @@ export class Http2TapeSession extends EventEmitter {
   }
 
   ref(): void {
+    this.#isHeld = true
     this.#real?.ref()
   }
 
   unref(): void {
+    this.#isHeld = false
     this.#real?.unref()
   }
 
@@ -133,9 +137,14 @@ export class Http2TapeSession extends EventEmitter {
 
   setLocalWindowSize(): void {}
 
-  /** A session that the tape has opened is opened again behind the agent's back. */
-  #attach(operation: Operation): void {
+  /** A session that the tape has opened is opened again behind the agent's back, once it is used. */
+  #opened(): http2.ClientHttp2Session {
+    return this.#real ?? outsideRuns(() => this.#attach(this.#operation))
+  }
+
+  #attach(operation: Operation): http2.ClientHttp2Session {
     const real = (this.#real = this.connect())
+    if (!this.#isHeld) real.unref()
     if (this.connecting)
       real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
     real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
@@ -146,11 +155,14 @@ export class Http2TapeSession extends EventEmitter {
         error,
       ),
     )
+    return real
   }
 
   #deliver({ event, native }: Delivery): void {
     if (event.type !== 'deliver') return
     if (event.part === 'connect') {
+      // Opened for real while the recorded opening was on its way.
+      if (!this.connecting) return
       this.connecting = false
       this.emit('connect', this, this.socket)
     } else if (event.part === 'close') {

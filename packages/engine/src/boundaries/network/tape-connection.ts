@@ -55,6 +55,9 @@ export class TapeConnection {
   /** Runs while the answer to a request that was served before the run went live is awaited. */
   #awaited: NodeJS.Timeout | undefined
   #real: net.Socket | undefined
+  #isHeld = true
+  /** Nobody is at the other end any more, and the agent is about to be told. */
+  #isLost = false
   readonly #waitingForConnect: (() => void)[] = []
   #idleTimer: TapeTimer | undefined
 
@@ -106,7 +109,11 @@ export class TapeConnection {
   #carryOver(operation: Operation): void {
     if (this.#real !== undefined) return
     if (this.socket.connecting) this.#attach(operation, false)
-    else if (!this.#isHttp || this.#requests.upgraded) this.#lose(operation)
+    else if (!this.#isHttp || this.#requests.upgraded) {
+      this.#isLost = true
+      // Not at once: what a fork puts in comes first.
+      natives.setImmediate(() => this.#lose(operation))
+    }
     // As an open connection would, it keeps the process alive while an answer is awaited.
     else if (this.#unanswered.length > 0)
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
@@ -118,6 +125,7 @@ export class TapeConnection {
 
   #attach(operation: Operation, isOpen: boolean): void {
     const real = (this.#real = this.connect())
+    if (!this.#isHeld) real.unref()
     if (!isOpen) {
       real.on(this.target.kind === 'tls' ? 'secureConnect' : 'connect', () =>
         operation.complete({
@@ -144,7 +152,7 @@ export class TapeConnection {
   }
 
   #send(bytes: Uint8Array): void {
-    if (this.session.replaying) return
+    if (this.session.replaying || this.#isLost) return
     outsideRuns(() => {
       if (this.#real === undefined && !this.#operation.closed) this.#attach(this.#operation, true)
       this.#real?.write(bytes)
@@ -284,6 +292,8 @@ export class TapeConnection {
 
   #connected(facts: Record<string, unknown>): void {
     const { socket } = this
+    // Opened for real while the recorded opening was on its way.
+    if (!socket.connecting) return
     define(socket, 'connecting', false)
     for (const [name, value] of Object.entries(facts)) define(socket, name, value)
     socket.emit('connect')
@@ -321,8 +331,8 @@ export class TapeConnection {
         }),
       _destroy: (error: Error | null, done: WriteDone) => this.#destroy(error, done),
       setTimeout: (ms: number, callback?: () => void) => this.#setIdleTimeout(ms, callback),
-      ref: () => (this.#real?.ref(), socket),
-      unref: () => (this.#real?.unref(), socket),
+      ref: () => this.#hold(true),
+      unref: () => this.#hold(false),
       setNoDelay: () => socket,
       setKeepAlive: () => socket,
       address: () => ({}),
@@ -332,6 +342,14 @@ export class TapeConnection {
     defineGetter(socket, 'pending', () => socket.connecting)
     defineGetter(socket, 'bytesWritten', () => this.#requestCount + this.#opaque.count)
     if (early) this.#setIdleTimeout(early)
+  }
+
+  /** Whether the connection keeps the process alive; one that is opened later behind it must know. */
+  #hold(isHeld: boolean): net.Socket {
+    this.#isHeld = isHeld
+    if (isHeld) this.#real?.ref()
+    else this.#real?.unref()
+    return this.socket
   }
 
   #destroy(error: Error | null, done: WriteDone): void {
