@@ -107,7 +107,7 @@ const more = (count: number, word: string): string[] =>
 function unclearLines({ unclear }: Races): string[] {
   const what = unclear.flatMap(({ cutShort }) => cutShort.map((one) => one.what))
   return [
-    `${plural(unclear.length, 'order')} could not be followed to the end: the recorded run had given up on`,
+    `${plural(unclear.length, 'order')} could not be followed to the end; the tape has no rest of`,
     ...[...new Set(what)].slice(0, SHOWN_MAX).map((one) => `  ${printable(one)}`),
   ]
 }

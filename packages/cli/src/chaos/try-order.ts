@@ -12,7 +12,7 @@ import { outcomeOf } from './outcome.js'
 import type { Outcome } from './outcome.js'
 
 /** A program that takes longer than this in one order is stuck in a loop of its own. */
-const TIMEOUT_MS = 120_000
+const TIMEOUT_MS = 60_000
 
 export interface Order {
   /** 0 is the recorded order. */

@@ -7,6 +7,7 @@ import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import { compareInitiation } from '../signature.js'
 import { DeliveryOrder } from './delivery-order.js'
 import type { OrderOptions } from './delivery-order.js'
 import { DrawnValues } from './drawn-values.js'
@@ -59,6 +60,7 @@ export class TapeAnswers implements AnswerSource {
   readonly #drawn = new DrawnValues()
   readonly #timers: TurnTimers
   readonly #connections = new Map<number, Operation>()
+  readonly #asked = new Set<Operation>()
   #pending: PendingAnswer[] = []
   /** Chosen, and not with the agent yet. */
   #chosen: PendingAnswer | undefined
@@ -88,6 +90,22 @@ export class TapeAnswers implements AnswerSource {
   /** What was started, is not answered in full, and has no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
     return this.#pending.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
+  }
+
+  /** It only waits for timers, again and again. */
+  get goesOnForEver(): boolean {
+    return this.#timers.goesOnForEver
+  }
+
+  /** Requests, tool calls and processes of the recording that nobody asked for. */
+  get unasked(): readonly InitiationEvent[] {
+    const given = [...this.#connections.values()].filter(
+      (one) => one.closed && !this.#asked.has(one),
+    )
+    return this.recorded.operations
+      .filter(({ used, event }) => !used && isAsked(event))
+      .map(({ event }) => event)
+      .filter((event) => !this.#wasGivenUp(event, given))
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -173,9 +191,21 @@ export class TapeAnswers implements AnswerSource {
       this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
+    this.#asked.add(connection)
     this.#endOthersOn(connection)
     const writtenBefore = connection.action.stamp?.().written ?? 0
     this.#pending.push(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
+  }
+
+  /** Its connection was opened, and closed before the request could be written. */
+  #wasGivenUp(event: InitiationEvent, unused: Operation[]): boolean {
+    if (event.type !== 'request' || event.socket === undefined) return false
+    const opened = this.recorded.byStart.get(event.socket)?.event
+    const at = unused.findIndex(
+      ({ action }) => opened && compareInitiation(opened, action.event).length === 0,
+    )
+    if (at >= 0) unused.splice(at, 1)
+    return at >= 0
   }
 
   /** A connection that is asked again was not closed after its last answer. */
@@ -317,6 +347,10 @@ export class TapeAnswers implements AnswerSource {
     return this.#error
   }
 }
+
+const isAsked = (event: InitiationEvent): boolean =>
+  event.type === 'request' ||
+  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
 
 /** The event as a new one, with a note where it comes from; what was written by then is known anew. */
 function partOf(event: DeliveryEvent): NewDelivery {

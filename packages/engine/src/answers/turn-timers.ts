@@ -12,6 +12,9 @@ interface Started {
   near: RecordedOperation | undefined
 }
 
+/** A program that has waited for this many timers in vain waits for ever. */
+const LAST_RESORTS_MAX = 5000
+
 /**
  * Timers and local work. They ask for nothing that could tell one from another,
  * so they are matched when the turn they were started in is over: by how long they
@@ -20,12 +23,14 @@ interface Started {
  *
  * Only timers that fired in the recording fire, in the order they are due in a
  * time that stands still between them. One that the recording does not have fires
- * when nothing else can happen, if one like it has fired then.
+ * when nothing else can happen, if one like it has fired then, and intervals tick
+ * on beside it: a program may look again and again whether something has happened.
  */
 export class TurnTimers {
   #started: Started[] = []
   #near: RecordedOperation | undefined
   #now = 0
+  #lastResorts = 0
   readonly #unknown = new Set<PendingAnswer>()
 
   constructor(readonly index: RecordedIndex) {}
@@ -73,11 +78,22 @@ export class TurnTimers {
     found.due = this.#now + msOf(operation)
   }
 
+  /** It waits for something that will not come in any time. */
+  get goesOnForEver(): boolean {
+    return this.#lastResorts >= LAST_RESORTS_MAX
+  }
+
   /** When nothing else can happen. */
   lastResort(pending: readonly PendingAnswer[]): PendingAnswer | undefined {
-    return pending
-      .filter((one) => this.#unknown.has(one) && this.#firedLike(one.operation))
-      .toSorted((a, b) => a.due - b.due)[0]
+    const unknown = pending.filter(
+      (one) => this.#unknown.has(one) && this.#firedLike(one.operation),
+    )
+    if (unknown.length === 0 || this.goesOnForEver) return undefined
+    this.#lastResorts += 1
+    const intervals = pending.filter(
+      (one) => one.isExhausted && one.parts.length > 0 && kindOf(one.operation) === 'interval',
+    )
+    return [...unknown, ...intervals].toSorted((a, b) => a.due - b.due)[0]
   }
 
   #take(

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { recordError } from '@retake/tape'
-import type { InitiationEvent, RecordedError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort } from '../answers/is-cut-short.js'
 import { TapeAnswers } from '../answers/tape-answers.js'
@@ -59,11 +59,8 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       divergences: answers.divergences,
       picks: answers.order.picks,
       swaps: answers.order.swaps,
-      unasked: unaskedOf(answers),
-      cutShort: answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
-        seq: recorded?.event.seq ?? 0,
-        what: describe(operation.action.event),
-      })),
+      unasked: answers.unasked.map((event) => ({ seq: event.seq, what: describe(event) })),
+      cutShort: cutShortOf(answers),
       contacts: contactCounts(),
       wallMs: natives.performanceNow() - start,
     }
@@ -86,13 +83,11 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
   adoptProcess(session)
 }
 
-/** What the recorded run asked for, and this one did not. */
-function unaskedOf({ recorded }: TapeAnswers): ChaosReport['unasked'] {
-  return recorded.operations
-    .filter(({ used, event }) => !used && isAsked(event))
-    .map(({ event }) => ({ seq: event.seq, what: describe(event) }))
+/** What it waited for at its end and what nobody can say anything about. */
+function cutShortOf(answers: TapeAnswers): ChaosReport['cutShort'] {
+  const open = answers.unanswered.filter(isCutShort).map(({ recorded, operation }) => ({
+    seq: recorded?.event.seq ?? 0,
+    what: describe(operation.action.event),
+  }))
+  return answers.goesOnForEver ? [...open, { seq: 0, what: 'timers, again and again' }] : open
 }
-
-const isAsked = (event: InitiationEvent): boolean =>
-  event.type === 'request' ||
-  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
