@@ -28,11 +28,11 @@ export class InspectorLink {
 
   constructor(pipe: Duplex) {
     this.#pipe = pipe
-    createInterface({ input: pipe, crlfDelay: Infinity }).on('line', (line) =>
-      this.#take(JSON.parse(line) as Incoming),
-    )
-    // The process may be killed while something is written to it.
+    // The process may be killed while something is read from it or written to it.
     pipe.on('error', () => {})
+    createInterface({ input: pipe, crlfDelay: Infinity })
+      .on('line', (line) => this.#take(JSON.parse(line) as Incoming))
+      .on('error', () => {})
     this.closed = new Promise((resolve) => {
       pipe.on('close', () => {
         this.#isClosed = true

@@ -88,7 +88,7 @@ export class Keyframes {
   /** Keeps a process that is not looked at any more, if it is of use. */
   park(runner: Runner): void {
     if (this.#isClosed || runner.from === Infinity) return this.#end(runner)
-    this.#parking.parked.add(runner)
+    this.#parking.add(runner)
     while (this.#parking.count > this.#allowed && this.#dropOne());
   }
 
@@ -225,7 +225,7 @@ export class Keyframes {
   }
 
   #arrived(runner: Runner, to: number, end: Ended | undefined): void {
-    if (end === undefined && runner.from !== Infinity) this.#parking.parked.add(runner)
+    if (end === undefined && runner.from !== Infinity) this.#parking.add(runner)
     else if (end && end.signal === undefined) this.#reachable = Math.min(this.#reachable, to)
     else this.#lost(runner)
   }

@@ -22,6 +22,12 @@ export class Parking {
     this.#moments = moments
   }
 
+  /** Parks a process where it stands, for as long as it lives. */
+  add(runner: Runner): void {
+    this.parked.add(runner)
+    void this.#removeWhenGone(runner)
+  }
+
   get count(): number {
     return this.parked.size + this.jobs.size
   }
@@ -70,5 +76,10 @@ export class Parking {
     const index = this.indexOf(runner)
     const before = this.places.findLast((place) => place < index)
     return this.cost(index) - (before === undefined ? 0 : this.cost(before))
+  }
+
+  async #removeWhenGone(runner: Runner): Promise<void> {
+    await runner.gone
+    this.parked.delete(runner)
   }
 }

@@ -1,4 +1,4 @@
-import { errors } from '../../errors.js'
+import { errors, RetakeError } from '../../errors.js'
 import type { Divergence } from '../../sessions/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
@@ -33,13 +33,9 @@ export class Traveller {
   /** `isOneOfMany`: other stops near it follow, so that it pays to keep the debugger. */
   async stopAt(index: number, { isOneOfMany = false } = {}): Promise<Stop | Ended> {
     for (let attempt = 1; ; attempt++) {
-      const stop = await this.#tryToStopAt(index, isOneOfMany)
-      if (stop.kind === 'stop') return stop
-      this.giveUp()
-      this.signal?.throwIfAborted()
-      // Somebody else ended the process, the system perhaps.
-      if (stop.signal !== undefined && attempt < ATTEMPTS_MAX) continue
-      const problem = problemOf(stop)
+      const stop = await this.#tryToStopAt(index, isOneOfMany, attempt < ATTEMPTS_MAX)
+      if (stop === undefined) continue
+      const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
       if (problem === undefined) return stop
       throw errors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
     }
@@ -62,13 +58,24 @@ export class Traveller {
     this.#runner = undefined
   }
 
-  async #tryToStopAt(index: number, keepDebugger: boolean): Promise<Stop | Ended> {
+  /** Undefined when somebody else ended the process, the system perhaps, and it may be tried again. */
+  async #tryToStopAt(
+    index: number,
+    keepDebugger: boolean,
+    mayFail: boolean,
+  ): Promise<Stop | Ended | undefined> {
     const runner = await this.#runnerFor(index)
     try {
-      return await runner.stopAt(this.#moments.seqAt(index), keepDebugger)
+      const stop = await runner.stopAt(this.#moments.seqAt(index), keepDebugger)
+      if (stop.kind === 'stop') return stop
+      this.giveUp()
+      this.signal?.throwIfAborted()
+      return mayFail && stop.signal !== undefined ? undefined : stop
     } catch (error) {
       // It cannot be relied upon any more.
       this.giveUp()
+      this.signal?.throwIfAborted()
+      if (mayFail && error instanceof RetakeError && error.code === 'PROBE_GONE') return undefined
       throw error
     }
   }
