@@ -105,7 +105,7 @@ describe('handles that were opened while served', () => {
 describe('the files of a branch', () => {
   test('look to every function of fs as if they were on disk', async () => {
     const seen = await tell('battery')
-    expect(seen.recorded).toHaveProperty('length', 92)
+    expect(seen.recorded).toHaveProperty('length', 94)
     for (const state of ['atStart', 'atStep']) {
       expect(seen[state], state).toEqual({ output: seen.recorded, untouched: true, replayed: true })
     }

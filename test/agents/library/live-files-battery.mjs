@@ -213,6 +213,15 @@ export async function after(folder) {
     folder.closeSync()
     return names.toSorted()
   })
+  await look('names below', () =>
+    fs
+      .readdirSync('.', { recursive: true })
+      .filter((name) => !/^(runs|node_modules|temp-)/.test(name))
+      .toSorted(),
+  )
+  await look('glob', () =>
+    fs.globSync ? fs.globSync('{old,all}/**/*.{txt,jsonl}').toSorted() : 'since Node 22',
+  )
   await look('no entries', () => fs.opendirSync('never'))
   await look('readdir of a file', () => fs.readdirSync('log.jsonl'))
   await look('names as bytes', () => fs.readdirSync('all', 'buffer').map(String))

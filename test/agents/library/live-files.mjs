@@ -338,7 +338,7 @@ const stories = {
       const first = await later
       for (
         let tries = 0;
-        tries < 200 && !(seen.includes(`${word}.txt`) && sizes.length > 0);
+        tries < 200 && !(seen.includes(`${word}.txt`) && sizes.at(-1) === 7);
         tries++
       )
         await sleep(10)

@@ -132,7 +132,8 @@ const CALLS: Readonly<Record<string, Translate>> = {
   },
   mkdir: (overlay, [place, options]) => {
     const isRecursive = (options as { recursive?: unknown } | null | undefined)?.recursive === true
-    const at = overlay.forWriting(overlay.resolve(absolute(place), isRecursive))
+    const broken = isRecursive ? brokenLinkIn(overlay, absolute(place)) : undefined
+    const at = overlay.forWriting(broken ?? overlay.resolve(absolute(place), isRecursive))
     // The first folder made, as a part of the path that was given.
     const made = (value: unknown): unknown => {
       if (typeof value !== 'string') return value
@@ -217,6 +218,18 @@ const CALLS: Readonly<Record<string, Translate>> = {
     return { ...call, answer: () => listEntries(overlay, place, pathText(args[0]), args[1]) }
   },
   glob: (overlay, args) => ({ args, answer: () => globEntries(overlay, args[0], args[1]) }),
+}
+
+/** A link on the way to a place that leads nowhere: nothing is made behind it. */
+function brokenLinkIn(overlay: Overlay, place: string): string | undefined {
+  const parent = path.dirname(place)
+  const above = parent === place ? undefined : brokenLinkIn(overlay, parent)
+  if (above !== undefined) return above
+  const link = overlay.resolve(place, false)
+  const isBroken =
+    overlay.lookAt(link)?.isSymbolicLink() === true &&
+    overlay.lookAt(overlay.resolve(place)) === undefined
+  return isBroken ? link : undefined
 }
 
 const pathText = (place: unknown): string =>

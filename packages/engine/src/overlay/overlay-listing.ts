@@ -26,16 +26,44 @@ export function listEntries(
       : encoding && encoding !== 'utf8'
         ? Buffer.from(name).toString(encoding as BufferEncoding)
         : name
+  const follows = recursive === true && followsLinks(overlay, withFileTypes === true)
   const found: unknown[] = []
-  const folders = ['']
-  for (let below = folders.shift(); below !== undefined; below = folders.shift()) {
-    for (const entry of overlay.list(path.join(place, below))) {
+  const folders = [{ below: '', links: 0 }]
+  for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
+    const { below, links } = folder
+    for (const entry of overlay.list(overlay.resolve(path.join(place, below)))) {
       const name = path.join(below, entry.name)
-      if (recursive && entry.isDirectory()) folders.push(name)
+      const isLinked =
+        follows && links < MOST_LINKS && isLinkToFolder(overlay, entry, path.join(place, name))
+      if (recursive && (entry.isDirectory() || isLinked))
+        folders.push({ below: name, links: links + (isLinked ? 1 : 0) })
       found.push(withFileTypes ? entryOf(entry, path.join(given, below), text) : text(name))
     }
   }
   return found
+}
+
+/** As many as the system follows; a link may lead back. */
+const MOST_LINKS = 40
+
+const isLinkToFolder = (overlay: Overlay, entry: fs.Dirent, place: string): boolean =>
+  entry.isSymbolicLink() && overlay.lookAt(overlay.resolve(place))?.isDirectory() === true
+
+const known = new Map<boolean, boolean>()
+
+/** Whether this Node goes into folders behind links: it does for names, and for entries since Node 22. */
+function followsLinks(overlay: Overlay, withFileTypes: boolean): boolean {
+  const before = known.get(withFileTypes)
+  if (before !== undefined) return before
+  const probe = disk.mkdtempSync(path.join(overlay.folder, 'work', 'probe-'))
+  disk.mkdirSync(path.join(probe, 'folder'))
+  disk.writeFileSync(path.join(probe, 'folder', 'file'), '')
+  disk.symlinkSync('folder', path.join(probe, 'link'), 'junction')
+  const options = { recursive: true, withFileTypes } as { recursive: true; withFileTypes: true }
+  const follows = disk.readdirSync(probe, options).length > 3
+  disk.rmSync(probe, { recursive: true })
+  known.set(withFileTypes, follows)
+  return follows
 }
 
 const Dirent = fs.Dirent as unknown as new (name: unknown, type: unknown, parent: unknown) => object

@@ -92,7 +92,7 @@ export class Overlay {
     if (!this.covers(place)) return { in: 'disk', at: place }
     const own = this.#store.placeOf(place)
     if (lookAt(own) !== undefined) return { in: 'overlay', at: own }
-    if (this.isHidden(place)) return { in: 'nowhere', at: own }
+    if (this.isHidden(place) || this.#isBelowFile(place)) return { in: 'nowhere', at: own }
     return lookAt(place) === undefined ? { in: 'nowhere', at: place } : { in: 'disk', at: place }
   }
 
@@ -109,6 +109,14 @@ export class Overlay {
     for (let at = place; ; at = path.dirname(at)) {
       if (hidden.has(at)) return true
       if (at === path.dirname(at)) return false
+    }
+  }
+
+  /** Whether the overlay has a file where the disk may have a folder. */
+  #isBelowFile(place: string): boolean {
+    for (let at = path.dirname(place); ; at = path.dirname(at)) {
+      const stat = lookAt(this.#store.placeOf(at))
+      if (stat !== undefined) return !stat.isDirectory()
     }
   }
 
