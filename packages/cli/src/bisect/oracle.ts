@@ -18,17 +18,17 @@ export interface Judgement {
 export type Oracle = (outcome: Outcome, signal: AbortSignal) => Promise<Judgement>
 
 /** `exit:0`, `stdout:/regex/`, or else a shell command that gets the output on stdin. */
-export function parseOracle(text: string): Oracle {
+export function parseOracle(text: string, verb = 'bisect'): Oracle {
   if (text.trim() === '')
-    throw wrongUsage('bisect', 'The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
-  if (text.startsWith('exit:')) return exitOracle(text)
-  return text.startsWith('stdout:') ? outputOracle(text) : commandOracle(text)
+    throw wrongUsage(verb, 'The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
+  if (text.startsWith('exit:')) return exitOracle(text, verb)
+  return text.startsWith('stdout:') ? outputOracle(text, verb) : commandOracle(text)
 }
 
-function exitOracle(text: string): Oracle {
+function exitOracle(text: string, verb: string): Oracle {
   const wanted = /^exit:(\d{1,3})$/.exec(text)?.[1]
   if (wanted === undefined)
-    throw wrongUsage('bisect', `"${text}" names no exit code.`, 'For example: --oracle exit:0.')
+    throw wrongUsage(verb, `"${text}" names no exit code.`, 'For example: --oracle exit:0.')
   return async ({ exitCode }) =>
     judge(
       exitCode === Number(wanted),
@@ -36,12 +36,12 @@ function exitOracle(text: string): Oracle {
     )
 }
 
-function outputOracle(text: string): Oracle {
+function outputOracle(text: string, verb: string): Oracle {
   const parts = /^stdout:\/(.+)\/([a-z]*)$/s.exec(text)
   const pattern = parts && regExp(parts[1] ?? '', parts[2] ?? '')
   if (!pattern)
     throw wrongUsage(
-      'bisect',
+      verb,
       `"${text}" holds no regular expression.`,
       "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
     )

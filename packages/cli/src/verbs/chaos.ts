@@ -100,7 +100,7 @@ Examples:
 async function judgeFor(tape: Tape, oracle: string | undefined): Promise<Judge> {
   const recorded = outcomeOf(tape)
   if (recorded.exitCode === undefined) throw runHasNoEnd(tape.run.id)
-  const parsed = oracle === undefined ? undefined : parseOracle(oracle)
+  const parsed = oracle === undefined ? undefined : parseOracle(oracle, 'chaos')
   const byOutcome = judgeByOutcome(recorded)
   const control = await byOutcome(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') {
