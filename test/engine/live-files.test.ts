@@ -86,9 +86,9 @@ describe('handles that were opened while served', () => {
 
   test('watch on', async () => {
     const seen = await tell('watchers')
-    expect(seen.recorded).toEqual({ first: 'one.txt', seen: true, sizes: [1, 7] })
-    expect(seen['resumed']).toEqual({ first: 'two.txt', seen: true, sizes: [1, 7] })
-    expect(seen['forked']).toEqual({ first: 'three.txt', seen: true, sizes: [1, 7] })
+    expect(seen.recorded).toEqual({ first: 'one.txt', seen: true, polled: 7 })
+    expect(seen['resumed']).toEqual({ first: 'two.txt', seen: true, polled: 7 })
+    expect(seen['forked']).toEqual({ first: 'three.txt', seen: true, polled: 7 })
     expect(seen['replayed']).toEqual(seen['forked'])
     expect(seen['untouched']).toBe(true)
   })

@@ -220,6 +220,8 @@ const stories = {
   /** The tape gets a number that the agent holds for a file of its own. */
   async collision() {
     fs.writeFileSync('in.txt', 'input')
+    let isOver
+    const over = () => new Promise((resolve) => (isOver = resolve))
     const agent = (step) => async () => {
       const fds = Array.from({ length: 30 }, (_, index) => fs.openSync(`${index}.txt`, 'w'))
       const handle = await fsp.open('handle.txt', 'w')
@@ -239,11 +241,15 @@ const stories = {
         }
       }
       const read = readers.filter((fd) => fs.readFileSync(fd, 'utf8') === 'input').length
-      setTimeout(() => fs.writeSync(fds[20], ', late'), 20)
+      setTimeout(() => {
+        fs.writeSync(fds[20], ', late')
+        isOver()
+      }, 20)
       return { numbers: [...fds, handle.fd, ...readers], refused, read }
     }
+    let late = over()
     const recorded = await record(options, agent(tool('step', () => 'x')))
-    await sleep(50)
+    await late
     for (const fd of recorded.output.numbers.slice(10)) fs.closeSync(fd)
     for (const name of fs.readdirSync('.'))
       if (/^\d+\.txt$/.test(name)) fs.writeFileSync(name, 'served ')
@@ -261,10 +267,11 @@ const stories = {
       return 'x'
     })
     const { path: tape } = recorded.run
+    late = over()
     const { output, run } = task.resume
       ? await resume(cut(tape, startOf(tape, 1)), agent(spy))
       : await fork(tape, agent(spy), { at: 1 })
-    await sleep(50)
+    await late
     const written = openTape(run.path)
     const names = ['0.txt', '1.txt', '20.txt', '29.txt', 'handle.txt']
     return {
@@ -290,26 +297,34 @@ const stories = {
       const handle = await fsp.open('handle.txt', 'a')
       await handle.write(text)
       await handle.close()
-      fs.createWriteStream('stream.txt', { flags: 'a' }).end(text)
+      const stream = fs.createWriteStream('stream.txt', { flags: 'a' })
+      stream.end(text)
+      await new Promise((resolve) => stream.on('close', resolve))
       return fs.readFileSync('notes.txt', 'utf8')
     })
+    let isOver
+    const over = () => new Promise((resolve) => (isOver = resolve))
     const agent = async () => {
       const log = fs.openSync('log.txt', 'w')
       fs.writeSync(log, 'served ')
       const results = [await write('one'), await write('two')]
       const direct = tool('direct', () => fs.writeSync(log, 'live'))
       await direct()
-      await sleep(20)
       fs.closeSync(log)
-      setTimeout(() => fs.writeFileSync('left-behind.txt', 'late'), 20)
+      setTimeout(() => {
+        fs.writeFileSync('left-behind.txt', 'late')
+        isOver()
+      }, 20)
       return [...results, fs.readFileSync('notes.txt', 'utf8')]
     }
+    let late = over()
     const recorded = await record(options, agent)
-    await sleep(50)
+    await late
     fs.rmSync('left-behind.txt')
     const before = digest()
+    late = over()
     const { output, run } = await fork(recorded.run.path, agent, { at: 2 })
-    await sleep(50)
+    await late
     return {
       recorded: recorded.output,
       forked: output,
@@ -329,22 +344,20 @@ const stories = {
         for await (const { filename } of fsp.watch('dir', { signal: controller.signal }))
           return filename
       })()
-      const sizes = []
-      fs.watchFile('polled.txt', { interval: 10 }, ({ size }, old) => sizes.push(old.size, size))
+      let polled
+      fs.watchFile('polled.txt', { interval: 10 }, ({ size }) => (polled = size))
       const word = await step()
-      await sleep(50)
       fs.writeFileSync(`dir/${word}.txt`, '')
-      fs.writeFileSync('polled.txt', 'changed')
       const first = await later
-      for (
-        let tries = 0;
-        tries < 200 && !(seen.includes(`${word}.txt`) && sizes.at(-1) === 7);
-        tries++
-      )
+      const isOver = () => seen.includes(`${word}.txt`) && polled === 7
+      // Polling may begin after a change.
+      for (let tries = 0; tries < 200 && !isOver(); tries++) {
+        if (tries % 10 === 0) fs.writeFileSync('polled.txt', 'changed')
         await sleep(10)
+      }
       watcher.close()
       fs.unwatchFile('polled.txt')
-      return { first, seen: seen.includes(`${word}.txt`), sizes: [sizes[0], sizes.at(-1)] }
+      return { first, seen: seen.includes(`${word}.txt`), polled }
     }
     const steps = (word) => tool('step', () => word)
     const recorded = await record(options, agent(steps('one')))
