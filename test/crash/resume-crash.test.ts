@@ -14,7 +14,9 @@ import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.
  * it, and resumed. It must come to the same end, and nothing that was answered
  * before the kill may be asked again: the provider counts.
  */
-const kills = Number(process.env['RETAKE_RESUME_KILLS'] ?? 100)
+const kills = Number(
+  process.env['RETAKE_RESUME_KILLS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 100 : 40),
+)
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('resume/steps.mjs')
 
