@@ -90,12 +90,12 @@ test('people see the step, the source with the line marked, and what changed', a
     ['--at', '2'],
   )
   expect(code).toBe(0)
-  expect(stdout).toMatch(/^step 2 of 3 {2}weather\(Rome\)$/m)
+  expect(stdout).toMatch(/^step 2 of 3 {2}weather\(.*Rome.*\)$/m)
   expect(stdout).toMatch(/^> \d+ {4}const finding: Finding = \{ city, degrees \}$/m)
   expect(stdout).toMatch(/^\* city = 'Lima'$/m)
   expect(stdout).toMatch(/^ {2}degrees +4$/m)
   expect(stdout).toMatch(/^ {2}async main +.*fan-out\.ts:\d+:\d+$/m)
-  expect(stdout).toMatch(/^> 1 +lane 0 +tool +weather\(Oslo\)$/m)
+  expect(stdout).toMatch(/^> 1 +lane 0 +tool +weather\(.*Oslo.*\)$/m)
   expect(stdout).toMatch(/^ {2}rc, reverse-continue <expr>/m)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
@@ -165,7 +165,7 @@ test.skipIf(!hasScript)(
       end: false,
     })
     expect(code).toBe(0)
-    expect(stripVTControlCharacters(stdout)).toContain('step 3 of 3  weather(Lima)')
+    expect(stripVTControlCharacters(stdout)).toMatch(/step 3 of 3 {2}weather\(.*Lima/)
   },
 )
 

@@ -42,7 +42,11 @@ export async function startTimeline(
   let lastId = 0
   let most = 0
   const watching = setInterval(() => (most = Math.max(most, childrenOf(pid).length)), 3)
-  child.on('exit', () => clearInterval(watching))
+  child.on('exit', (code, signal) => {
+    clearInterval(watching)
+    const error = { name: 'Error', message: `the controller ended with ${signal ?? code}` }
+    for (const [id, answer] of waiting) answer({ id, error })
+  })
   const post = async (message: object): Promise<Answer> => {
     const id = ++lastId
     const answer = new Promise<Answer>((resolve) => waiting.set(id, resolve))

@@ -55,21 +55,24 @@ function positionLines(position: Position, timeline: Timeline, look: Look): stri
   if (position.kind === 'end') return [head, 'no code of yours ran after its answer: the run ended']
   const { location, stack, watches } = position
   const name = stack.find(({ isUser }) => isUser)?.name
-  const facts = [
-    ...(location ? [`${paint('cyan', place(location))}${name ? ` in ${name}` : ''}`] : []),
-    ...(position.moment.lane > 0 ? [paint('dim', `lane ${position.moment.lane}`)] : []),
-  ]
+  const { lane } = position.moment
+  const facts = `${name ? ` in ${name}` : ''}${lane > 0 ? ` · lane ${lane}` : ''}`
   return [
     head,
     ...(position.isDirect
       ? []
       : wrap('no code of yours ran for it alone; the next that ran:', width)),
-    ...(location ? [] : ['no code of yours is on the stack at this moment']),
-    facts.join(' · '),
+    location
+      ? `${paint('cyan', endOf(place(location), width - facts.length))}${facts}`
+      : `no code of yours is on the stack at this moment${facts}`,
     ...(location ? sourceExcerpt(location, look) : []),
     ...watchLines(watches, look),
   ]
 }
+
+/** Of a long path the end says more than the beginning. */
+const endOf = (text: string, length: number): string =>
+  text.length > length && length > 1 ? `…${text.slice(1 - length)}` : text
 
 /** Changed ones stand out also without colours. */
 const watchLines = (watches: readonly Watched[], { paint, width }: Look): string[] =>
