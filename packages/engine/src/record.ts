@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { encodeBody, recordError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { natives } from './natives.js'
-import { runAgent } from './run-agent.js'
+import { runToEnd } from './run-to-end.js'
 import { newRunId } from './run-id.js'
 import { currentSession, outsideRuns } from './scope.js'
 import { RecordSession } from './sessions/record-session.js'
@@ -37,15 +36,7 @@ export async function record<T>(
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const { session, run } = outsideRuns(() => openRecording(options))
-  try {
-    const output = await runAgent(session, agent)
-    const { as, body } = encodeBody(output)
-    session.finish({ as, body })
-    return { output, run }
-  } catch (error) {
-    session.finish({ error: recordError(error) })
-    throw error
-  }
+  return { output: await runToEnd(session, agent), run }
 }
 
 function openRecording(options: RecordOptions): { session: RecordSession; run: RecordedRun } {

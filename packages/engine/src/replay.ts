@@ -1,9 +1,8 @@
-import { encodeBody, recordError } from '@retake/tape'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import type { ReplayDiverged } from './errors.js'
 import { openForReplay } from './open-for-replay.js'
-import { runAgent } from './run-agent.js'
+import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
 import { ReplaySession } from './sessions/replay-session.js'
@@ -45,17 +44,4 @@ export async function replay<T>(
   } finally {
     session.close()
   }
-}
-
-async function runToEnd<T>(session: ReplaySession, agent: () => T | Promise<T>): Promise<T> {
-  let output: T
-  try {
-    output = await runAgent(session, agent)
-  } catch (error) {
-    session.finish({ error: recordError(error) })
-    throw error
-  }
-  const { as, body } = encodeBody(output)
-  session.finish({ as, body })
-  return output
 }

@@ -1,11 +1,9 @@
-import { encodeBody, recordError } from '@retake/tape'
 import { install } from './boundaries/install.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 import { continueRun } from './continue/continue-run.js'
-import type { ContinuedRun } from './continue/continue-run.js'
 import { errors } from './errors.js'
 import type { RecordedRun } from './record.js'
-import { runAgent } from './run-agent.js'
+import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
 
@@ -36,7 +34,7 @@ export async function runContinued<T>(
   )
   const { session, tape, settled } = continued
   try {
-    const output = await Promise.race([stopped, runToEnd(continued, agent)])
+    const output = await Promise.race([stopped, runToEnd(session, agent)])
     const { id, name, path } =
       session.isLive && plan.branch ? plan.branch : { ...tape.run, path: tape.path }
     return {
@@ -49,17 +47,4 @@ export async function runContinued<T>(
   } finally {
     continued.abandon()
   }
-}
-
-async function runToEnd<T>({ session }: ContinuedRun, agent: () => T | Promise<T>): Promise<T> {
-  let output: T
-  try {
-    output = await runAgent(session, agent)
-  } catch (error) {
-    session.finish({ error: recordError(error) })
-    throw error
-  }
-  const { as, body } = encodeBody(output)
-  session.finish({ as, body })
-  return output
 }
