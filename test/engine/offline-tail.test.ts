@@ -83,6 +83,20 @@ test('an edit that changes the next request stops exactly there, and nothing is 
   expect(shown.code).toBe(0)
 })
 
+test('a branch that ended offline goes on live when it is resumed, and replays as one run', async () => {
+  const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '3'] })
+  const edit = ['--set', 'heard="something else"']
+  const made = await scene.branch(['fork', scene.parent, '--at', '2', ...edit, ...offline])
+  expect(made).toMatchObject({ code: 3, sent: [] })
+  const before = scene.provider.counts().requests
+  const resume = ['resume', made.path ?? '', '--in-doubt', 'retry']
+  const resumed = await scene.workspace.retake(resume)
+  expect(resumed.code, resumed.stderr).toBe(0)
+  expect(scene.provider.counts().requests - before).toBe(2)
+  const replayed = await scene.workspace.replay({ run: made.path ?? '' })
+  expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: resumed.stdout })
+})
+
 test('a changed request has no answer, and neither has what follows from changed chance', async () => {
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '2'] })
   const request = ['--request', 'model="another"']

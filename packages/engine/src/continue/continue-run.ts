@@ -53,7 +53,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       goLive: (at, _why, owner) => {
         writer ??= startBranch(plan, tape, at)
         onWriter?.(writer)
-        const shift = plan.branch === undefined ? 0 : at - 1
+        // A branch that is continued on its own tape was moved before.
+        const shift = plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1
         offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
         const answers = withEditedDraw(plan, offline ?? outside)
         const recorder = new RecordSession(writer, { owner, shift, answers })
@@ -71,6 +72,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       settled: carryOver.settled,
       abandon: () =>
         outsideRuns(() => {
+          // A branch that never went live has no tape, and so no files.
+          if (overlay?.isFilled === false && !session.isLive) overlay.discard()
           session.close()
           writer?.close()
           // Nothing was recorded, so there is no branch that the files could belong to.
