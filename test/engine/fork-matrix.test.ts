@@ -279,6 +279,7 @@ const stories: Readonly<Record<string, Told>> = {
   connecting: { says: /^decided forked 0\nopened 1 1\n200\n$/, asks: ['/echo?after=http2'] },
   upload: { says: /^decided forked\n23\n$/, asks: ['/upload'] },
   websocket: { says: /^first true\ndecided forked\n(error ECONNRESET\n)?closed 1006\n$/ },
+  handshake: { says: /^decided forked\nclosed 1006\n$/ },
   opaque: { says: /^settings true\ndecided forked\nerror ECONNRESET\nclosed\n$/ },
   child: { says: /decided forked\nclosed null SIGKILL\nclosed null SIGKILL\n$/ },
   quietChild: { says: /^decided forked\nclosed 5 null\n$/ },

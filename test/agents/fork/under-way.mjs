@@ -102,6 +102,23 @@ const stories = {
     socket.terminate()
   },
 
+  /** A WebSocket that is about to open. */
+  async handshake() {
+    const { WebSocket } = await import('ws')
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/ws`)
+    socket.on('error', () => {})
+    const closed = once(socket, 'close').then(([code]) => `closed ${code}`)
+    const heard = once(socket, 'message').then(() => 'message')
+    heard.catch(() => {})
+    await once(socket._req, 'finish')
+    const decided = await tool('decide', () => 'recorded')()
+    log('decided', decided)
+    await once(socket, 'open').catch(() => {})
+    socket.send('one')
+    log(await (decided === 'recorded' ? heard : closed))
+    socket.terminate()
+  },
+
   /** A protocol that is not known: HTTP/2 by hand. */
   async opaque() {
     const server = new URL(process.env.AGENT_H2_URL)

@@ -56,6 +56,8 @@ export class TapeConnection {
   #awaited: NodeJS.Timeout | undefined
   #real: net.Socket | undefined
   #isHeld = true
+  /** Opened by the tape, and still there when the run went live. */
+  #isCarried = false
   /** Nobody is at the other end any more, and the agent is about to be told. */
   #isLost = false
   readonly #waitingForConnect: (() => void)[] = []
@@ -108,15 +110,18 @@ export class TapeConnection {
   /** The run went live. HTTP goes on over a new connection when it is needed; nothing else can. */
   #carryOver(operation: Operation): void {
     if (this.#real !== undefined) return
+    this.#isCarried = true
     if (this.socket.connecting) this.#attach(operation, false)
-    else if (!this.#isHttp || this.#requests.upgraded) {
-      this.#isLost = true
-      // Not at once: what a fork puts in comes first.
-      natives.setImmediate(() => this.#lose(operation))
-    }
+    else if (!this.#isHttp || this.#requests.upgraded) this.#loseSoon(operation)
     // As an open connection would, it keeps the process alive while an answer is awaited.
     else if (this.#unanswered.length > 0)
       this.#awaited = natives.setTimeout(() => this.#lose(operation), SILENCE_MS)
+  }
+
+  /** Not at once: what a fork puts in comes first. */
+  #loseSoon(operation: Operation): void {
+    this.#isLost = true
+    natives.setImmediate(() => this.#lose(operation))
   }
 
   #lose(operation: Operation): void {
@@ -268,7 +273,7 @@ export class TapeConnection {
           const answered = this.#responses.push(new Uint8Array(body))
           if (answered.length > 0) this.#answered()
         }
-        if (this.#responses.upgraded) this.#requests.upgrade()
+        if (this.#responses.upgraded) this.#upgraded()
         socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
         return
       case 'end':
@@ -283,6 +288,13 @@ export class TapeConnection {
         socket.destroy((native ?? (event.error && rebuildError(event.error))) as Error)
         return
     }
+  }
+
+  #upgraded(): void {
+    this.#requests.upgrade()
+    // The other end agreed to that long ago, on a connection that is no more.
+    if (this.#isCarried && this.#real === undefined && !this.#isLost)
+      this.#loseSoon(this.#operation)
   }
 
   #answered(): void {
