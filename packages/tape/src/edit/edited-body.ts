@@ -54,7 +54,7 @@ export const editedPieces = (
     return { parts: texts.map((text) => new TextEncoder().encode(text)), isStream: true }
   }
   const bytes = payloadBytes(payload)
-  const isStream = exchange.response?.events !== undefined && status < FAILED
+  const isStream = isServerSent(exchange) && status < FAILED
   const wasEmpty = exchange.response?.chunks.length === 0 && bytes.length === 0
   return { parts: wasEmpty ? [] : isStream ? cutEvents(bytes) : [bytes], isStream }
 }
@@ -78,6 +78,11 @@ const isStreamed = ({ request, response }: Exchange): boolean => {
   if (response !== undefined && response.status < FAILED) return response.events !== undefined
   return recordOf(request.json)['stream'] === true
 }
+
+/** Other streams have no borders in their text, and keep their type. */
+const isServerSent = ({ response }: Exchange): boolean =>
+  response?.events !== undefined &&
+  (headerValue(response.headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
 
 /** The events of a stream one by one. */
 const cutEvents = (bytes: Uint8Array): Uint8Array[] => {

@@ -2,6 +2,7 @@ import { assembleMessage } from './anthropic-assembly.js'
 import {
   countOf,
   errorMessage,
+  filledText,
   optionalText,
   recordOf,
   recordsOf,
@@ -14,7 +15,7 @@ import { resultContent } from './tool-result-content.js'
 import { unpricedTier } from './unpriced-tier.js'
 import type { Usage } from './usage.js'
 
-/** Anthropic's Messages API, at Anthropic or behind Bedrock and Vertex paths. */
+/** Anthropic's Messages API, at Anthropic, behind Vertex paths, or from a compatible server. */
 export const anthropic: ProviderDecoder = {
   name: 'anthropic',
   api: 'messages',
@@ -25,16 +26,12 @@ export const anthropic: ProviderDecoder = {
       const isNamed = headers.some(([name]) => name.toLowerCase() === 'anthropic-version')
       return isNamed || mentions('model', 'messages')
     }
-    const isHosted = /:(stream)?rawPredict$|\/model\/[^/]+\/invoke/i.test(url.pathname)
-    return isHosted && mentions('anthropic_version', 'messages')
+    return VERTEX_PATH.test(url.pathname) && mentions('anthropic_version', 'messages')
   },
 
   decodeRequest: ({ url, json }) => {
     const body = recordOf(json())
-    const inPath = /\/(?:models?)\/([^/:]+)(?::(?:stream)?rawPredict$|[^/]*\/invoke)/i.exec(
-      url.pathname,
-    )
-    const model = optionalText(body['model']) ?? inPath?.[1]
+    const model = optionalText(body['model']) ?? VERTEX_PATH.exec(url.pathname)?.[1]
     const system = contentParts(body['system'])
     return {
       ...(model !== undefined && { model }),
@@ -46,14 +43,25 @@ export const anthropic: ProviderDecoder = {
     }
   },
 
-  decodeResponse: (answer) => decodeAnswer(documentOf(answer)),
+  decodeResponse: (answer, request) => {
+    const decoded = decodeAnswer(documentOf(answer))
+    const place = VERTEX_PLACE.exec(request?.url.pathname ?? '')?.[1]
+    if (decoded.usage === undefined || place === undefined || place === 'global') return decoded
+    const unpriced = [...decoded.usage.unpriced, `endpoint in ${place}`]
+    return { ...decoded, usage: { ...decoded.usage, unpriced } }
+  },
 }
 
+const VERTEX_PATH = /\/models\/([^/:]+):(?:stream)?rawPredict$/i
+/** Vertex charges more in one region than from anywhere, by model. */
+const VERTEX_PLACE = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
+
 const decodeAnswer = (message: JsonRecord): DecodedResponse => {
-  const model = optionalText(message['model'])
+  const model = filledText(message['model'])
   const usage = decodeUsage(recordOf(message['usage']))
   const finishReason = optionalText(message['stop_reason'])
-  const error = errorMessage({ error: message['error'] })
+  const isWhole = message['type'] === 'message' || Array.isArray(message['content'])
+  const error = errorMessage(isWhole ? { error: message['error'] } : message)
   const parts = contentParts(message['content'])
   return {
     ...(model !== undefined && { model }),
@@ -136,8 +144,13 @@ const decodeUsage = (usage: JsonRecord): Usage | undefined => {
     cacheWrite,
     cacheWriteLong: Math.min(long, cacheWrite),
     output,
-    reasoning: 0,
-    unpriced: [...(searches > 0 ? ['web searches'] : []), ...unpricedTier(usage)],
+    reasoning: countOf(recordOf(usage['output_tokens_details'])['thinking_tokens']) ?? 0,
+    unpriced: [
+      ...(searches > 0 ? ['web searches'] : []),
+      ...(usage['speed'] === 'fast' ? ['fast mode'] : []),
+      ...(usage['inference_geo'] === 'us' ? ['inference in the US'] : []),
+      ...unpricedTier(usage),
+    ],
     ...(isOdd && { mismatch: `${cacheWrite} cache writes where the parts make ${short + long}` }),
   }
 }

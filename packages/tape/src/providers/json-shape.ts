@@ -20,6 +20,10 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 export const optionalText = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
+/** Text that says something: an empty one reads as absent. */
+export const filledText = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
 /** A count of tokens. */
 export const countOf = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
@@ -39,6 +43,17 @@ export const parseArguments = (text: string): unknown =>
 
 /** The message of an error answer, in the shapes providers use. */
 export const errorMessage = (json: unknown): string | undefined => {
-  const { error, message } = recordOf(json)
-  return optionalText(error) ?? optionalText(recordOf(error)['message']) ?? optionalText(message)
+  const { error, message, detail } = recordOf(json)
+  return (
+    optionalText(error) ??
+    optionalText(recordOf(error)['message']) ??
+    optionalText(message) ??
+    detailMessage(detail ?? recordOf(message)['detail'])
+  )
+}
+
+/** What Mistral and other FastAPI servers say of a request they do not take. */
+const detailMessage = (detail: unknown): string | undefined => {
+  const texts = recordsOf(detail).map(({ msg }) => textOf(msg))
+  return optionalText(detail) ?? (texts.length === 0 ? undefined : texts.join('; '))
 }

@@ -36,6 +36,20 @@ export interface ToolResultPart {
 
 export const textPart = (text: string): MessagePart => ({ type: 'text', text })
 
+/** Neighbours of text, or of reasoning, as one: a stream cuts them anywhere. */
+export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
+  const merged: MessagePart[] = []
+  for (const part of parts) {
+    const last = merged.at(-1)
+    if (part.type === 'text' && last?.type === 'text')
+      merged[merged.length - 1] = textPart(last.text + part.text)
+    else if (part.type === 'reasoning' && last?.type === 'reasoning')
+      merged[merged.length - 1] = { type: 'reasoning', text: last.text + part.text }
+    else merged.push(part)
+  }
+  return merged
+}
+
 /** All text of a message, in one string. */
 export const messageText = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')

@@ -66,10 +66,18 @@ const addChoice = (choices: Map<number, ChoiceDraft>, choice: JsonRecord): void 
 
 const addField = (message: Draft, key: string, value: unknown): void => {
   const { [key]: earlier } = message
-  if (PIECEMEAL.has(key) && typeof value === 'string') message[key] = textOf(earlier) + value
+  // Mistral changes between text and a list of parts within one answer.
+  const isListed = key === 'content' && (Array.isArray(earlier) || Array.isArray(value))
+  if (isListed) message[key] = [...partsOf(earlier), ...partsOf(value)]
+  else if (PIECEMEAL.has(key) && typeof value === 'string') message[key] = textOf(earlier) + value
   else if (Array.isArray(value)) message[key] = [...listOf(earlier), ...listOf(value)]
   else setUnlessNull(message, key, value)
 }
+
+const partsOf = (content: unknown): readonly unknown[] =>
+  typeof content === 'string' && content !== ''
+    ? [{ type: 'text', text: content }]
+    : listOf(content)
 
 /** Lists of log probabilities, one for the content and one for a refusal, grow. */
 const addLogprobs = (fields: Draft, logprobs: unknown): void => {
@@ -85,13 +93,25 @@ const addLogprobs = (fields: Draft, logprobs: unknown): void => {
 
 const addToolCall = (draft: ChoiceDraft, part: JsonRecord): void => {
   const { index: place, ...fields } = part
-  const index = countOf(place) ?? draft.calls.size
+  const index = callIndex(draft, part, countOf(place))
   const call = draft.calls.get(index) ?? {}
   draft.calls.set(index, call)
   for (const [key, value] of Object.entries(fields)) {
     if (key === 'function' || key === 'custom') addFunction(call, key, value)
     else if (call[key] === undefined || call[key] === '') call[key] = value
   }
+}
+
+/** Gemini's compatible server numbers every call 0; another id with a name is another call. */
+const callIndex = (
+  { calls }: ChoiceDraft,
+  { id, function: called }: JsonRecord,
+  index: number | undefined,
+): number => {
+  const known = index === undefined ? undefined : calls.get(index)
+  const isOther = textOf(id) !== '' && textOf(known?.['id']) !== '' && id !== known?.['id']
+  const isNamed = textOf(recordOf(called)['name']) !== ''
+  return index === undefined || (isOther && isNamed) ? Math.max(-1, ...calls.keys()) + 1 : index
 }
 
 /** Name, arguments and input come in pieces. */

@@ -1,11 +1,11 @@
 import { assembleChat } from './openai-chat-assembly.js'
 import { contentParts, roleOf } from './openai-content.js'
 import { resultContent } from './tool-result-content.js'
-import { unpricedTier } from './unpriced-tier.js'
-import { usageFromTotals, type Usage } from './usage.js'
+import { decodeChatUsage, reportedCost } from './openai-chat-usage.js'
+import { headerCost } from './header-cost.js'
 import {
-  countOf,
   errorMessage,
+  filledText,
   isRecord,
   optionalText,
   parseArguments,
@@ -14,7 +14,7 @@ import {
   textOf,
   type JsonRecord,
 } from './json-shape.js'
-import type { Message, MessagePart } from './message.js'
+import { mergeParts, type Message, type MessagePart } from './message.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
 
 /** Chat Completions, as OpenAI defined it and many servers speak it. */
@@ -38,41 +38,76 @@ export const openaiChat: ProviderDecoder = {
     }
   },
 
-  decodeResponse: (answer) => decodeCompletion(completionOf(answer)),
+  decodeResponse: (answer) => {
+    const decoded = decodeCompletion(completionOf(answer))
+    const costUsd = decoded.costUsd ?? headerCost(answer.headers)
+    return { ...decoded, ...(costUsd !== undefined && { costUsd }) }
+  },
 }
 
 /** The document, or the one a stream of chunks adds up to. */
 const completionOf = ({ json, events }: ProviderAnswer): JsonRecord =>
   events === undefined ? recordOf(json) : assembleChat(events)
 
-const decodeCompletion = (completion: JsonRecord): DecodedResponse => {
+/** Also the body that many models on Bedrock answer with. */
+export const decodeCompletion = (completion: JsonRecord): DecodedResponse => {
   const choices = recordsOf(completion['choices'])
-  const [finishReason] = choices.map((choice) => optionalText(choice['finish_reason']))
-  const model = optionalText(completion['model'])
-  const usage = decodeUsage(completion)
-  const error =
-    choices.length === 0 ? errorMessage(completion) : errorMessage({ error: completion['error'] })
+  const [finishReason] = choices.map(
+    (choice) => optionalText(choice['finish_reason']) ?? optionalText(choice['stop_reason']),
+  )
+  const model = filledText(completion['model'])
+  const usage = decodeChatUsage(completion)
+  const error = completionError(completion, choices)
+  const costUsd = reportedCost(completion)
+  const servedBy = filledText(completion['provider'])
   return {
     ...(model !== undefined && { model }),
-    messages: choices.map((choice) => decodeMessage(recordOf(choice['message']), 'assistant')),
+    messages: choices.map(decodeChoice),
     ...(usage !== undefined && { usage }),
     ...(finishReason !== undefined && { finishReason }),
     ...(error !== undefined && { error }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(servedBy !== undefined && { servedBy }),
   }
 }
 
-const decodeMessage = (message: JsonRecord, fallback?: Message['role']): Message => {
+/** Routers report a failure in the middle of an answer in the choice, Groq beside it. */
+const completionError = (
+  completion: JsonRecord,
+  choices: readonly JsonRecord[],
+): string | undefined => {
+  const places = [completion, ...choices, recordOf(completion['x_groq'])]
+  const [found] = places.flatMap(({ error }) => errorMessage({ error }) ?? [])
+  return found ?? (choices.length === 0 ? errorMessage(completion) : undefined)
+}
+
+const decodeChoice = (choice: JsonRecord): Message => {
+  const message = decodeMessage(recordOf(choice['message']), 'assistant')
+  const filter = choice['content_filter_results']
+  const isFiltered = Object.values(recordOf(filter)).some(
+    (result) => recordOf(result)['filtered'] === true,
+  )
+  return isFiltered
+    ? {
+        ...message,
+        parts: [...message.parts, { type: 'other', kind: 'content_filter', value: filter }],
+      }
+    : message
+}
+
+/** One message of a conversation, as sent or as answered. */
+export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): Message => {
   const role = roleOf(message['role'] ?? fallback)
   if (role === 'tool') {
     const id = textOf(message['tool_call_id'] ?? message['name'])
     const content = resultContent(message['content'])
     return { role: 'tool', parts: [{ type: 'tool_result', id, content }] }
   }
-  const reasoning = textOf(message['reasoning_content'] ?? message['reasoning'])
+  const reasoning = reasoningOf(message)
   const refusal = textOf(message['refusal'])
   const parts: MessagePart[] = [
     ...(reasoning === '' ? [] : [{ type: 'reasoning', text: reasoning } as const]),
-    ...contentParts(message['content']),
+    ...mergeParts(contentParts(message['content'])),
     ...contentParts(refusal),
     ...recordsOf(message['tool_calls']).map(decodeToolCall),
     ...(isRecord(message['function_call'])
@@ -82,30 +117,20 @@ const decodeMessage = (message: JsonRecord, fallback?: Message['role']): Message
   return { role, parts }
 }
 
+/** vLLM, DeepSeek and xAI say `reasoning_content`, Groq and OpenRouter `reasoning` or details of it. */
+const reasoningOf = (message: JsonRecord): string =>
+  filledText(message['reasoning_content']) ??
+  filledText(message['reasoning']) ??
+  recordsOf(message['reasoning_details'])
+    .map(({ text, summary }) => textOf(text ?? summary))
+    .join('')
+
 const decodeToolCall = (call: JsonRecord): MessagePart => {
   const custom = call['custom']
   const { name, arguments: text, input } = recordOf(custom ?? call['function'])
-  const args = custom === undefined ? parseArguments(textOf(text)) : input
+  // Mistral and Ollama may send the arguments parsed.
+  const given = typeof text === 'string' ? parseArguments(text) : (text ?? {})
+  const args = custom === undefined ? given : input
   // Before calls had ids, a result named the function.
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
-}
-
-const decodeUsage = (completion: JsonRecord): Usage | undefined => {
-  const usage = recordOf(completion['usage'])
-  const allInput = countOf(usage['prompt_tokens'])
-  const output = countOf(usage['completion_tokens'])
-  if (allInput === undefined || output === undefined) return undefined
-  const inputDetails = recordOf(usage['prompt_tokens_details'])
-  const outputDetails = recordOf(usage['completion_tokens_details'])
-  const audio =
-    (countOf(inputDetails['audio_tokens']) ?? 0) + (countOf(outputDetails['audio_tokens']) ?? 0)
-  return usageFromTotals({
-    allInput,
-    cachedInput: countOf(inputDetails['cached_tokens']) ?? 0,
-    cacheWrite: countOf(inputDetails['cache_write_tokens']) ?? 0,
-    output,
-    reasoning: countOf(outputDetails['reasoning_tokens']) ?? 0,
-    total: countOf(usage['total_tokens']),
-    unpriced: [...(audio > 0 ? ['audio tokens'] : []), ...unpricedTier(completion)],
-  })
 }

@@ -26,6 +26,8 @@ const contentPart = (part: JsonRecord): MessagePart => {
     case 'output_text':
     case 'summary_text':
       return textPart(textOf(part['text']))
+    case 'thinking':
+      return { type: 'reasoning', text: thinkingText(part['thinking']) }
     case 'refusal':
       return textPart(textOf(part['refusal']))
     case 'image_url':
@@ -35,6 +37,14 @@ const contentPart = (part: JsonRecord): MessagePart => {
       return { type: 'other', kind, value: part }
   }
 }
+
+/** Mistral's reasoning is a list of texts. */
+const thinkingText = (thinking: unknown): string =>
+  typeof thinking === 'string'
+    ? thinking
+    : recordsOf(thinking)
+        .map(({ text }) => textOf(text))
+        .join('')
 
 /** Inline images are named by their type only: their data can be megabytes. */
 const imageSource = (part: JsonRecord): string => {

@@ -1,11 +1,13 @@
 import { assembleResponse } from './openai-responses-assembly.js'
 import { contentParts, roleOf } from './openai-content.js'
 import { resultContent } from './tool-result-content.js'
+import { reportedCost } from './openai-chat-usage.js'
 import { unpricedTier } from './unpriced-tier.js'
 import { usageFromTotals, type Usage } from './usage.js'
 import {
   countOf,
   errorMessage,
+  filledText,
   optionalText,
   parseArguments,
   recordOf,
@@ -49,8 +51,9 @@ export const openaiResponses: ProviderDecoder = {
 }
 
 const decodeAnswer = (response: JsonRecord): DecodedResponse => {
-  const model = optionalText(response['model'])
+  const model = filledText(response['model'])
   const usage = decodeUsage(response)
+  const costUsd = reportedCost(response)
   const error = errorMessage(response)
   const status = optionalText(response['status'])
   const reason = optionalText(recordOf(response['incomplete_details'])['reason'])
@@ -62,6 +65,7 @@ const decodeAnswer = (response: JsonRecord): DecodedResponse => {
     ...(usage !== undefined && { usage }),
     ...(finishReason !== undefined && { finishReason }),
     ...(error !== undefined && { error }),
+    ...(costUsd !== undefined && { costUsd }),
   }
 }
 

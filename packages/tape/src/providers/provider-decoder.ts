@@ -19,6 +19,9 @@ export interface ProviderAnswer {
   readonly status: number
   readonly json?: unknown
   readonly events?: readonly SseEvent[]
+  /** The body where it is neither, such as a JSON array that broke off. */
+  readonly text?: string
+  readonly headers?: readonly HeaderPair[]
 }
 
 export interface DecodedRequest {
@@ -37,6 +40,10 @@ export interface DecodedResponse {
   readonly finishReason?: string
   /** The provider's message when it refused or failed. */
   readonly error?: string
+  /** What the provider says it charged, in US dollars. */
+  readonly costUsd?: number
+  /** Who ran the model, when a router says so. */
+  readonly servedBy?: string
 }
 
 /**
@@ -44,11 +51,12 @@ export interface DecodedResponse {
  * absent, because a tape outlives the API it recorded.
  */
 export interface ProviderDecoder {
-  /** Whose format it is; a compatible server speaks it as well. */
+  /** Who answers, where the host tells; else whose format it is: compatible servers speak it too. */
   readonly name: string
   readonly api: string
   /** By path and shape, not only by host: a model may answer from anywhere. */
   matches(request: ProviderRequest): boolean
   decodeRequest(request: ProviderRequest): DecodedRequest
-  decodeResponse(answer: ProviderAnswer): DecodedResponse
+  /** The request tells what the answer leaves out: the model, or which calls there were before. */
+  decodeResponse(answer: ProviderAnswer, request?: ProviderRequest): DecodedResponse
 }

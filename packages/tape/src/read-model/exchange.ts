@@ -9,7 +9,8 @@ import type {
   ProviderDecoder,
   ProviderRequest,
 } from '../providers/provider-decoder.js'
-import { parseSse, type SseEvent, type TimedChunk } from '../providers/sse.js'
+import type { SseEvent, TimedChunk } from '../providers/sse.js'
+import { readStream } from '../providers/stream-reading.js'
 import type { Usage } from '../providers/usage.js'
 import {
   answerHead,
@@ -43,8 +44,10 @@ export interface ExchangeResponse {
   readonly json: unknown
   /** The pieces as they arrived. */
   readonly chunks: readonly TimedChunk[]
-  /** Server-sent events, when the answer was a stream of them. */
+  /** The events of a stream: server-sent ones, lines of JSON, or messages of AWS's event stream. */
   readonly events: readonly SseEvent[] | undefined
+  /** Why the stream could not be read to its end, such as a wrong checksum. */
+  readonly problem: string | undefined
   readonly complete: boolean
   readonly undecoded: string | undefined
 }
@@ -64,6 +67,8 @@ export interface Exchange {
   readonly usage: Usage | undefined
   readonly finishReason: string | undefined
   readonly error: string | undefined
+  /** Who ran the model, when a router says so. */
+  readonly servedBy: string | undefined
 }
 
 /**
@@ -125,7 +130,7 @@ export class ExchangeReader {
 
   read(): Exchange {
     const { method, url, headers, seq } = this.#op.event
-    const { messages: answer, usage, finishReason, error } = this.decoded
+    const { messages: answer, usage, finishReason, error, servedBy } = this.decoded
     const body = this.#tape.body(seq)
     const text = utf8(body)
     const json = text === undefined ? undefined : parseJson(text)
@@ -141,6 +146,7 @@ export class ExchangeReader {
       usage,
       finishReason,
       error,
+      servedBy,
     }
   }
 
@@ -158,10 +164,17 @@ export class ExchangeReader {
     const wire = this.#answer()
     this.#head ??= { value: wire && answerHeadOf(wire) }
     if (wire === undefined) return { messages: [] }
-    const { status, json, events } = openResponse(wire)
-    return this.provider.decodeResponse(
-      events === undefined ? { status, json } : { status, events },
+    const { status, headers, json, events, text, problem } = openResponse(wire)
+    const decoded = this.provider.decodeResponse(
+      {
+        status,
+        headers,
+        ...(events === undefined ? { json } : { events }),
+        ...(events === undefined && json === undefined && text !== undefined && { text }),
+      },
+      this.#providerRequest(),
     )
+    return problem === undefined ? decoded : { ...decoded, error: decoded.error ?? problem }
   }
 
   #answer(): HttpAnswer | undefined {
@@ -190,14 +203,18 @@ const answerHeadOf = ({ status, statusText, complete }: HttpAnswer): AnswerHead 
 const openResponse = (wire: HttpAnswer): ExchangeResponse => {
   const body = joinChunks(wire.chunks)
   const text = wire.undecoded === undefined ? utf8(body) : undefined
-  const isStream = /^text\/event-stream/i.test(headerValue(wire.headers, 'content-type') ?? '')
+  const stream =
+    wire.undecoded === undefined
+      ? readStream(headerValue(wire.headers, 'content-type') ?? '', wire.chunks)
+      : undefined
   return {
     ...wire,
     undecoded: wire.undecoded,
     body,
     text,
-    json: isStream || text === undefined ? undefined : parseJson(text),
-    events: isStream && wire.undecoded === undefined ? parseSse(wire.chunks) : undefined,
+    json: stream !== undefined || text === undefined ? undefined : parseJson(text),
+    events: stream?.events,
+    problem: stream?.problem,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RequestEvent } from '../events.js'
-import { costUsd } from '../prices.js'
+import { costUsd, findOverride } from '../prices.js'
 import { messageText, toolCallsIn } from '../providers/message.js'
 import type { ProviderDecoder } from '../providers/provider-decoder.js'
 import { unknownHttp } from '../providers/unknown-http.js'
@@ -46,11 +46,15 @@ export class RequestStep extends StepBase {
   }
 
   override get costUsd(): number | undefined {
-    const { model, usage } = this
+    const { model, usage, provider } = this
+    const { prices } = this.context
+    const told = this.#decoder === undefined ? undefined : this.reader.decoded.costUsd
+    const isOverridden = findOverride(model ?? '', prices, provider) !== undefined
+    if (told !== undefined && !isOverridden) return told
     // A stream that broke off has reported only part of what is billed.
     if (model === undefined || usage === undefined || this.finishReason === undefined)
       return undefined
-    return costUsd(model, usage, this.context.prices)
+    return costUsd(model, usage, prices, provider)
   }
 
   override get finishReason(): string | undefined {

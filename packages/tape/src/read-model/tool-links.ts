@@ -1,3 +1,4 @@
+import { isNumberedCall } from '../providers/call-numbers.js'
 import type { ToolCallPart } from '../providers/message.js'
 import { stableStringify } from '../stable-stringify.js'
 import { toWire } from '../to-wire.js'
@@ -67,7 +68,7 @@ const hasResult = (step: RequestStep, id: string): boolean => {
   const text = step.reader.requestText() ?? ''
   const quoted = JSON.stringify(id)
   const last = text.lastIndexOf(quoted)
-  if (last < 0) return false
+  if (last < 0 && !isNumberedCall(id)) return false
   const [, key] = /"(\w+)"\s*:\s*$/.exec(text.slice(Math.max(0, last - 40), last)) ?? []
   if (key === 'tool_call_id' || key === 'tool_use_id') return true
   return step.reader

@@ -1,0 +1,69 @@
+import { recordOf, recordsOf, textOf, isRecord, type JsonRecord } from './json-shape.js'
+import { textPart, type Message, type MessagePart } from './message.js'
+
+/** Messages of Bedrock's Converse API, which Nova also takes when it is invoked. */
+export const decodeConversation = (body: JsonRecord): Message[] => {
+  const system = decodeBlocks(body['system'])
+  return [
+    ...(system.length === 0 ? [] : [{ role: 'system', parts: system } as const]),
+    ...recordsOf(body['messages']).flatMap(decodeTurn),
+  ]
+}
+
+/** Results of tools travel in a user message; they are shown as messages of the tool. */
+const decodeTurn = (message: JsonRecord): Message[] => {
+  const parts = decodeBlocks(message['content'])
+  if (message['role'] === 'assistant') return [{ role: 'assistant', parts }]
+  const results = parts.filter(({ type }) => type === 'tool_result')
+  const others = parts.filter(({ type }) => type !== 'tool_result')
+  return [
+    ...(results.length === 0 ? [] : [{ role: 'tool', parts: results } as const]),
+    ...(others.length === 0 && results.length > 0
+      ? []
+      : [{ role: 'user', parts: others } as const]),
+  ]
+}
+
+/** Marks where the cache ends are no content. */
+export const decodeBlocks = (content: unknown): MessagePart[] =>
+  typeof content === 'string'
+    ? [textPart(content)]
+    : recordsOf(content)
+        .filter((block) => !('cachePoint' in block))
+        .map(decodeBlock)
+
+const decodeBlock = (block: JsonRecord): MessagePart => {
+  const { text, toolUse, toolResult, reasoningContent, image } = block
+  if (typeof text === 'string') return textPart(text)
+  if (isRecord(toolUse)) {
+    const { toolUseId, name, input } = toolUse
+    return { type: 'tool_call', id: textOf(toolUseId), name: textOf(name), args: input ?? {} }
+  }
+  if (isRecord(toolResult)) {
+    const { toolUseId, content, status } = toolResult
+    return {
+      type: 'tool_result',
+      id: textOf(toolUseId),
+      content: resultOf(content),
+      ...(status === 'error' && { isError: true }),
+    }
+  }
+  if (isRecord(reasoningContent))
+    return { type: 'reasoning', text: textOf(recordOf(reasoningContent['reasoningText'])['text']) }
+  if (isRecord(image)) return { type: 'image', source: imageSource(image) }
+  return { type: 'other', kind: Object.keys(block)[0] ?? 'block', value: block }
+}
+
+const imageSource = ({ format, source }: JsonRecord): string => {
+  const { uri } = recordOf(recordOf(source)['s3Location'])
+  return typeof uri === 'string' ? uri : `image/${textOf(format)}`
+}
+
+/** Text when it is only text, the value when it is one JSON value. */
+const resultOf = (content: unknown): unknown => {
+  const blocks = recordsOf(content)
+  if (blocks.length > 0 && blocks.every(({ text }) => typeof text === 'string'))
+    return blocks.map(({ text }) => textOf(text)).join('')
+  const [only] = blocks
+  return blocks.length === 1 && only !== undefined && 'json' in only ? only['json'] : content
+}

@@ -1,0 +1,33 @@
+const PATH = /\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/
+
+export interface BedrockPath {
+  /** Id of a model, a profile or an ARN. */
+  readonly model: string
+  readonly action: 'converse' | 'invoke'
+  readonly stream: boolean
+}
+
+/** What the path of a request to Bedrock says; the id in it is escaped. */
+export const bedrockPath = (url: URL): BedrockPath | undefined => {
+  // An ARN has slashes, which some clients escape and some do not.
+  const path = url.pathname.replace(/(\/model\/arn[^/]*)\/([^/]+)(?=\/[^/]+$)/, '$1%2F$2')
+  const [, id = '', action = ''] = PATH.exec(path) ?? []
+  if (id === '') return undefined
+  return {
+    model: unescape(id),
+    action: action.startsWith('converse') ? 'converse' : 'invoke',
+    stream: action.endsWith('stream'),
+  }
+}
+
+const unescape = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Events of a stream in which Bedrock reports a failure. */
+export const isException = (event: string): boolean =>
+  event === 'error' || /exception$/i.test(event)
