@@ -148,8 +148,9 @@ describe('the files of a branch', () => {
     })
   })
 
-  test('hold what a rerun writes from its first difference on', async () => {
+  test('hold what a rerun writes from its first difference on; without one there are none', async () => {
     expect(await tell('rerunChanged')).toEqual({
+      left: [],
       output: ['same', 'two'],
       untouched: true,
       changes: [

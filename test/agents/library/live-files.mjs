@@ -502,8 +502,10 @@ const stories = {
     const recorded = await record(options, agent('one'))
     fs.rmSync('a.txt')
     const before = digest()
+    await rerun(recorded.run.path, agent('one'))
+    const left = fs.readdirSync('runs').filter((name) => name.endsWith('.files'))
     const { output, run } = await rerun(recorded.run.path, agent('two'))
-    return { output, untouched: digest() === before, changes: changes(run.path) }
+    return { left, output, untouched: digest() === before, changes: changes(run.path) }
   },
 
   /** What becomes of the files of a branch when it is over. */

@@ -3,7 +3,6 @@ import { TapeWriter } from '@retake/tape/node'
 import type { TapeAnswers } from '../answers/tape-answers.js'
 import { natives } from '../natives.js'
 import { keepsOwnFiles } from '../overlay/keeps-own-files.js'
-import { disk } from '../overlay/disk.js'
 import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
@@ -72,13 +71,10 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       settled: carryOver.settled,
       abandon: () =>
         outsideRuns(() => {
-          // A branch that never went live has no tape, and so no files.
-          if (overlay?.isFilled === false && !session.isLive) overlay.discard()
           session.close()
           writer?.close()
           // Nothing was recorded, so there is no branch that the files could belong to.
-          if (overlay !== undefined && plan.branch !== undefined && !session.isLive)
-            disk.rmSync(overlay.folder, { recursive: true, force: true })
+          if (plan.branch !== undefined && !session.isLive) overlay?.discard()
         }),
     }
   } catch (error) {

@@ -51,6 +51,11 @@ export class Overlay {
     return this.#store.folder
   }
 
+  /** Throws it away, with all that is in it. */
+  discard(): void {
+    this.#store.remove()
+  }
+
   /** Devices and the like are no files; the overlay does not cover itself. */
   covers(place: string): boolean {
     const absolute = path.resolve(place)
