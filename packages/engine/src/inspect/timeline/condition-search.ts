@@ -45,7 +45,7 @@ export class ConditionSearch {
   async #test(condition: string, index: number, results: Map<number, Result>): Promise<Result> {
     const known = results.get(index)
     if (known) return known
-    const stop = await this.#traveller.stopAt(index, { isOneOfMany: true })
+    const stop = await this.#traveller.stopAt(index)
     const result =
       stop.kind === 'ended'
         ? { isTrue: false }

@@ -204,7 +204,7 @@ export class Keyframes {
 
   #bring(runner: Runner, to: number): void {
     const expectedAt = performance.now() + this.#parking.wayMs(runner, to)
-    this.#begin(runner, to, expectedAt, () => runner.park(this.#moments.seqAt(to)))
+    this.#begin(runner, to, expectedAt, () => runner.parkReady(this.#moments.seqAt(to)))
   }
 
   #begin(

@@ -41,20 +41,27 @@ export class Runner {
     return this.from !== Infinity && this.#stop?.seq === seq
   }
 
-  /** Runs until just before the event, with nothing that slows it down. */
+  /** Runs until just before the event, at full speed. */
   async park(seq: number): Promise<Ended | undefined> {
+    return this.#runTo(await this.#probe, seq, false)
+  }
+
+  /** The same, and makes ready for a stop; once that is done, it runs a little slower. */
+  async parkReady(seq: number): Promise<Ended | undefined> {
     const probe = await this.#probe
-    return this.#runTo(probe, seq, false)
+    const end = await this.#runTo(probe, seq, true)
+    if (end === undefined) await probe.prepare()
+    return end
   }
 
   /**
-   * Runs to the event and stops at the line of user code it wakes. With `keepDebugger`
-   * the next stop is faster, if it is near.
+   * Runs to the event and stops at the line of user code it wakes. `isNear`: it does
+   * not pay to take the debugger off for the way, and to attach it again.
    */
-  async stopAt(seq: number, keepDebugger: boolean): Promise<Stop | Ended> {
+  async stopAt(seq: number, isNear: boolean): Promise<Stop | Ended> {
     if (this.#stop && this.isStoppedAt(seq)) return this.#stop
     const probe = await this.#probe
-    const end = await this.#runTo(probe, seq, keepDebugger)
+    const end = await this.#runTo(probe, seq, isNear)
     if (end) return end
     const stop = await probe.stopAtUserCode()
     if (stop.kind === 'ended') return this.#ended(stop)

@@ -9,6 +9,8 @@ import type { Runner } from './runner.js'
 
 /** How often a process is replaced that was ended from outside. */
 const ATTEMPTS_MAX = 3
+/** How many moments it takes to lose with a debugger what attaching it again costs. */
+const NEAR = 200
 
 /**
  * The process that is looked at. It changes: whichever gets to a moment first is
@@ -30,10 +32,9 @@ export class Traveller {
     this.#keyframes = keyframes
   }
 
-  /** `isOneOfMany`: other stops near it follow, so that it pays to keep the debugger. */
-  async stopAt(index: number, { isOneOfMany = false } = {}): Promise<Stop | Ended> {
+  async stopAt(index: number): Promise<Stop | Ended> {
     for (let attempt = 1; ; attempt++) {
-      const stop = await this.#tryToStopAt(index, isOneOfMany, attempt < ATTEMPTS_MAX)
+      const stop = await this.#tryToStopAt(index, attempt < ATTEMPTS_MAX)
       if (stop === undefined) continue
       const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
       if (problem === undefined) return stop
@@ -59,14 +60,11 @@ export class Traveller {
   }
 
   /** Undefined when somebody else ended the process, the system perhaps, and it may be tried again. */
-  async #tryToStopAt(
-    index: number,
-    keepDebugger: boolean,
-    mayFail: boolean,
-  ): Promise<Stop | Ended | undefined> {
+  async #tryToStopAt(index: number, mayFail: boolean): Promise<Stop | Ended | undefined> {
     const runner = await this.#runnerFor(index)
     try {
-      const stop = await runner.stopAt(this.#moments.seqAt(index), keepDebugger)
+      const isNear = index - this.#moments.firstFrom(runner.from) <= NEAR
+      const stop = await runner.stopAt(this.#moments.seqAt(index), isNear)
       if (stop.kind === 'stop') return stop
       this.giveUp()
       this.signal?.throwIfAborted()
