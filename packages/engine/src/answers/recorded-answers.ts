@@ -11,6 +11,15 @@ export interface RecordedOperation {
   /** Connections: what the agent had written when its answer began. */
   readonly written: number
   used: boolean
+  /** What was asked before and after it in the same turn, by event. */
+  askedBefore: number | undefined
+  askedAfter: number | undefined
+}
+
+/** What has been asked in a turn so far, and what was started since. */
+interface Neighbours {
+  readonly askedBefore: number | undefined
+  readonly waiting: RecordedOperation[]
 }
 
 interface Connection {
@@ -27,6 +36,7 @@ export class RecordedAnswers {
   readonly byStart = new Map<number, RecordedOperation>()
   /** By connection that was open at the event: what it was answering. */
   readonly answering = new Map<number, RecordedOperation>()
+  #neighbours: Neighbours = { askedBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started something or wrote something. */
   readonly #acted = new Set<number>()
   /** The turn that the event belongs to. */
@@ -53,7 +63,10 @@ export class RecordedAnswers {
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
         this.#start(event, turn, connections)
       } else if (isDelivery(event)) {
-        if (!synchronous.has(event.op)) turn = event.seq
+        if (!synchronous.has(event.op)) {
+          turn = event.seq
+          this.#neighbours = { askedBefore: undefined, waiting: [] }
+        }
         if (event.seq >= from) this.#ownerOf(event, connections)?.parts.push(event.seq)
       }
     }
@@ -78,11 +91,24 @@ export class RecordedAnswers {
       parts: [],
       written: connection?.requests ?? 0,
       used: false,
+      askedBefore: this.#neighbours.askedBefore,
+      askedAfter: undefined,
     }
+    this.#noteNeighbour(operation)
     if (connection !== undefined) connection.answering = operation
     if (event.type === 'socket') connections.set(event.seq, { requests: 0, answering: operation })
     this.byStart.set(event.seq, operation)
     if (event.seq >= this.from) this.operations.push(operation)
+  }
+
+  #noteNeighbour(operation: RecordedOperation): void {
+    const { event } = operation
+    const isAsked = event.type === 'request' || (event.type === 'call' && event.sync !== true)
+    if (!isAsked) this.#neighbours.waiting.push(operation)
+    else {
+      for (const one of this.#neighbours.waiting) one.askedAfter = event.seq
+      this.#neighbours = { askedBefore: event.seq, waiting: [] }
+    }
   }
 
   /** Of a connection, a part belongs to the request that was written last. */

@@ -7,7 +7,7 @@ import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
-import { compareInitiation } from '../signature.js'
+import { Connections } from './connections.js'
 import { DeliveryOrder } from './delivery-order.js'
 import type { OrderOptions } from './delivery-order.js'
 import { DrawnValues } from './drawn-values.js'
@@ -59,8 +59,7 @@ export class TapeAnswers implements AnswerSource {
   readonly #draws: TurnDraws
   readonly #drawn = new DrawnValues()
   readonly #timers: TurnTimers
-  readonly #connections = new Map<number, Operation>()
-  readonly #asked = new Set<Operation>()
+  readonly #connections = new Connections()
   #pending: PendingAnswer[] = []
   /** Chosen, and not with the agent yet. */
   #chosen: PendingAnswer | undefined
@@ -99,13 +98,7 @@ export class TapeAnswers implements AnswerSource {
 
   /** Requests, tool calls and processes of the recording that nobody asked for. */
   get unasked(): readonly InitiationEvent[] {
-    const given = [...this.#connections.values()].filter(
-      (one) => one.closed && !this.#asked.has(one),
-    )
-    return this.recorded.operations
-      .filter(({ used, event }) => !used && isAsked(event))
-      .map(({ event }) => event)
-      .filter((event) => !this.#wasGivenUp(event, given))
+    return this.#connections.unasked(this.recorded)
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -160,7 +153,7 @@ export class TapeAnswers implements AnswerSource {
     const { event, reexecuted } = operation.action
     const recorded =
       this.recorded.answering.get(operation.id) ?? this.recorded.byStart.get(operation.id)
-    if (event.type === 'socket') this.#connections.set(operation.id, operation)
+    if (event.type === 'socket') this.#connections.add(operation)
     if (change.asks !== undefined)
       this.#answer(operation, recorded?.event ?? event, change.asks, recorded)
     else if (change.given !== undefined) this.#give(operation, change.given, recorded?.parts ?? [])
@@ -184,28 +177,15 @@ export class TapeAnswers implements AnswerSource {
   ): void {
     const recorded = this.#take(event, body)
     if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
-    this.#timers.noteNeighbour(recorded)
-    const connection =
-      event.type === 'request' ? this.#connections.get(event.socket ?? -1) : undefined
+    this.#timers.noteAsked(recorded)
+    const connection = this.#connections.askedBy(event)
     if (connection === undefined) {
       this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
-    this.#asked.add(connection)
     this.#endOthersOn(connection)
     const writtenBefore = connection.action.stamp?.().written ?? 0
     this.#pending.push(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
-  }
-
-  /** Its connection was opened, and closed before the request could be written. */
-  #wasGivenUp(event: InitiationEvent, unused: Operation[]): boolean {
-    if (event.type !== 'request' || event.socket === undefined) return false
-    const opened = this.recorded.byStart.get(event.socket)?.event
-    const at = unused.findIndex(
-      ({ action }) => opened && compareInitiation(opened, action.event).length === 0,
-    )
-    if (at >= 0) unused.splice(at, 1)
-    return at >= 0
   }
 
   /** A connection that is asked again was not closed after its last answer. */
@@ -219,7 +199,7 @@ export class TapeAnswers implements AnswerSource {
 
   /** Clients keep connections open as they see fit: one more than then is opened like those before it. */
   #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
-    this.#connections.set(operation.id, operation)
+    this.#connections.add(operation)
     const recorded = this.#take(event, undefined)
     if (recorded !== undefined) {
       this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
@@ -277,7 +257,7 @@ export class TapeAnswers implements AnswerSource {
     this.#requested = false
     if (moduleLoadInFlight() || this.#isOnItsWay()) return this.#requestNext()
     this.#handedOut = undefined
-    this.#pending = this.#pending.filter(({ operation }) => !operation.closed)
+    this.#pending = this.#pending.filter((one) => !one.operation.closed && !this.#isOver(one))
     this.#pending.push(...this.#timers.match(this.#turn))
     if (this.#chosen?.operation.closed === true) this.#chosen = undefined
     this.#chosen ??= this.order.choose(this.#ready()) ?? this.#timers.lastResort(this.#pending)
@@ -287,6 +267,14 @@ export class TapeAnswers implements AnswerSource {
     const chosen = this.#chosen
     this.#chosen = undefined
     this.#handOut(chosen)
+  }
+
+  /** Nothing more will come of it, and nobody will ask. */
+  #isOver(pending: PendingAnswer): boolean {
+    if (!pending.isExhausted) return false
+    return pending.isTimer
+      ? this.#timers.isOver(pending)
+      : pending.operation.action.event.type === 'socket'
   }
 
   #isOnItsWay(): boolean {
@@ -347,10 +335,6 @@ export class TapeAnswers implements AnswerSource {
     return this.#error
   }
 }
-
-const isAsked = (event: InitiationEvent): boolean =>
-  event.type === 'request' ||
-  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
 
 /** The event as a new one, with a note where it comes from; what was written by then is known anew. */
 function partOf(event: DeliveryEvent): NewDelivery {

@@ -8,8 +8,9 @@ import type { RecordedIndex } from './recorded-index.js'
 interface Started {
   readonly operation: Operation
   readonly work: HeldOperation | undefined
-  /** What was started next in the same turn and is known for certain. */
-  near: RecordedOperation | undefined
+  /** What was asked before and after it in the same turn, as the recording knows it. */
+  readonly askedBefore: RecordedOperation | undefined
+  askedAfter: RecordedOperation | undefined
 }
 
 /** A program that has waited for this many timers in vain waits for ever. */
@@ -28,7 +29,7 @@ const LAST_RESORTS_MAX = 5000
  */
 export class TurnTimers {
   #started: Started[] = []
-  #near: RecordedOperation | undefined
+  #asked: RecordedOperation | undefined
   #now = 0
   #lastResorts = 0
   readonly #unknown = new Set<PendingAnswer>()
@@ -36,23 +37,23 @@ export class TurnTimers {
   constructor(readonly index: RecordedIndex) {}
 
   add(operation: Operation, work?: HeldOperation): void {
-    this.#started.push({ operation, work, near: undefined })
+    this.#started.push({ operation, work, askedBefore: this.#asked, askedAfter: undefined })
   }
 
-  /** Something else was started in this turn, and this is what it was in the recording. */
-  noteNeighbour(recorded: RecordedOperation): void {
-    this.#near = recorded
-    for (const started of this.#started) started.near ??= recorded
+  /** Something was asked in this turn, and this is what it was in the recording. */
+  noteAsked(recorded: RecordedOperation): void {
+    this.#asked = recorded
+    for (const started of this.#started) started.askedAfter ??= recorded
   }
 
   /** The turn is over: what was started in it can be matched. */
   match(turn: number): PendingAnswer[] {
     const started = this.#started
-    const before = this.#near
     this.#started = []
-    this.#near = undefined
-    return started.map(({ operation, work, near = before }) => {
-      const recorded = this.#take(operation, near?.turn ?? turn, near)
+    this.#asked = undefined
+    return started.map((one) => {
+      const { operation, work } = one
+      const recorded = this.#take(one, turn)
       const pending = new PendingAnswer(this.index.recorded, operation, recorded, {
         ...(work && { work }),
       })
@@ -69,6 +70,11 @@ export class TurnTimers {
     this.#unknown.delete(pending)
     if (kindOf(pending.operation) === 'interval') pending.due = this.#now + msOf(pending.operation)
     else pending.armed = false
+  }
+
+  /** It has no more recorded times: only intervals, and timers that nobody knows, may still fire. */
+  isOver(pending: PendingAnswer): boolean {
+    return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
   }
 
   restart(operation: Operation, pending: readonly PendingAnswer[]): void {
@@ -96,21 +102,16 @@ export class TurnTimers {
     return [...unknown, ...intervals].toSorted((a, b) => a.due - b.due)[0]
   }
 
-  #take(
-    { action: { event } }: Operation,
-    turn: number,
-    near: RecordedOperation | undefined,
-  ): RecordedOperation | undefined {
+  #take({ operation, ...asked }: Started, turn: number): RecordedOperation | undefined {
+    const { event } = operation.action
     const candidates = this.index.unused(event)
     const alike =
       event.type === 'timer'
         ? candidates.filter((one) => (one.event as TimerEvent).ms === event.ms)
         : candidates
     const found =
-      closest(
-        alike.filter((one) => one.turn === turn),
-        near,
-      ) ??
+      alike.find((one) => isBeside(one, asked)) ??
+      alike.find((one) => one.turn === turn) ??
       alike[0] ??
       candidates.find((one) => one.turn === turn)
     if (found !== undefined) found.used = true
@@ -130,13 +131,14 @@ export class TurnTimers {
   }
 }
 
-function closest(
-  candidates: readonly RecordedOperation[],
-  near: RecordedOperation | undefined,
-): RecordedOperation | undefined {
-  if (near === undefined) return candidates[0]
-  const distance = ({ event }: RecordedOperation): number => Math.abs(event.seq - near.event.seq)
-  return candidates.toSorted((a, b) => distance(a) - distance(b))[0]
+/** Whether the same was asked after it then, or before it where nothing followed. */
+function isBeside(
+  recorded: RecordedOperation,
+  { askedBefore, askedAfter }: Pick<Started, 'askedBefore' | 'askedAfter'>,
+): boolean {
+  if (askedAfter !== undefined) return recorded.askedAfter === askedAfter.event.seq
+  if (askedBefore === undefined || recorded.askedAfter !== undefined) return false
+  return recorded.askedBefore === askedBefore.event.seq
 }
 
 const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)
