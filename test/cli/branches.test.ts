@@ -162,7 +162,7 @@ test('a run without branches stands alone, and a tape that cannot be read is nam
   const made = await alone.branch(['fork', alone.parent, '--at', '1', '--status', '503'])
   expect(viewOf(made.tape).exit?.code).toBe(0)
   const bytes = await readFile(made.path ?? '')
-  bytes.write('!', bytes.length / 2)
+  bytes.write('!', Math.floor(bytes.length / 2))
   await writeFile(made.path ?? '', bytes)
   const { stderr, code } = await run(['branches', only])
   expect(code).toBe(0)
