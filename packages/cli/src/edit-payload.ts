@@ -79,6 +79,10 @@ async function offerAnotherTry(error: unknown): Promise<void> {
   if (explained === undefined || !process.stdin.isTTY) throw error
   process.stderr.write(errorLines(explained))
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const said = await lines.question('Edit it again? [Y/n] ').finally(() => lines.close())
-  if (/^n/i.test(said)) throw new Interrupted('SIGINT')
+  try {
+    const said = await lines.question('Edit it again? [Y/n] ')
+    if (/^n/i.test(said)) throw new Interrupted('SIGINT')
+  } finally {
+    lines.close()
+  }
 }

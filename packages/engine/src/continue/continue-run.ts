@@ -25,7 +25,7 @@ export interface ContinuedRun {
   /** What was in doubt, and what was done about it. */
   readonly settled: readonly SettledDoubt[]
   /** Stops without an end: what was recorded stays, and can be resumed. */
-  abandon(): void
+  readonly abandon: () => void
 }
 
 type Watching = Pick<ContinuedOptions, 'onStopped' | 'onDivergence' | 'keepAlive'> & {
