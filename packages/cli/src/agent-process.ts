@@ -95,7 +95,7 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
  * sent to this process alone does not. Passed on only where the agent has not
  * ended by then, and never for a Ctrl-C typed in a terminal.
  */
-function forwardSignals(
+export function forwardSignals(
   onSignal: (signal: NodeJS.Signals) => void,
   forward: (signal: NodeJS.Signals) => void,
 ): () => void {

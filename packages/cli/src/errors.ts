@@ -362,3 +362,32 @@ export const editedNotJson = (cause: unknown): RetakeError =>
 
 export const wrongStepCommand = (what: string, why: string): UsageError =>
   new UsageError('WRONG_STEP_COMMAND', what, why, '`help` lists the commands.')
+
+export const commandNotStarted = (command: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'COMMAND_NOT_STARTED',
+    `The command "${command}" could not be started.`,
+    `The system said: ${reason(cause)}.`,
+    'Check that the program is installed and on the PATH.',
+    { cause },
+  )
+
+export const notAProxyRun = (id: string): RetakeError =>
+  new RetakeError(
+    'NOT_A_PROXY_RUN',
+    `Run ${id} was not recorded through the proxy.`,
+    'Its requests belong to one program, which `retake replay` runs again.',
+    `Use \`retake replay ${id}\`.`,
+  )
+
+export const notANodeRun = (id: string, command: readonly string[] | undefined): RetakeError =>
+  new RetakeError(
+    'NOT_A_NODE_RUN',
+    `Run ${id} was recorded through the proxy.`,
+    command === undefined
+      ? 'Its tape holds exchanges of clients that Retake did not start.'
+      : `Its program, ${command.join(' ')}, was not recorded from within.`,
+    command === undefined
+      ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
+      : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
+  )

@@ -6,7 +6,7 @@ import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
-import { notAProcessRun, recordedAgentMissing, recordedFolderMissing } from './errors.js'
+import { notANodeRun, notAProcessRun, recordedAgentMissing, recordedFolderMissing } from './errors.js'
 import { throwFailure } from './record-agent.js'
 
 export interface ReplayCommandOptions {
@@ -75,6 +75,7 @@ export interface Start {
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { entry, args = [], cwd, env, execArgv = [] } = details
+  if (details.proxy !== undefined) throw notANodeRun(tape.run.id, details.command)
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())

@@ -3,6 +3,7 @@ import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
 import { replayAgent } from './replay-agent.js'
 import type { Replayed } from './replay-agent.js'
+import { replayRecordedCommand } from './replay-recorded-command.js'
 
 /** What is known about one tape after checking it. */
 export interface Verified {
@@ -10,7 +11,7 @@ export interface Verified {
   readonly run?: string
   readonly name?: string
   readonly integrity: 'whole' | 'cut off' | 'damaged' | 'unreadable'
-  /** `not tried`: the tape is damaged, or holds a function call, which only its own program can replay. */
+  /** `not tried`: the tape is damaged, or holds a function call or a proxy's exchanges, which only their own program can replay. */
   readonly replay: 'identical' | 'diverged' | 'failed' | 'not tried'
   /** One line: what was found, or how much was checked. */
   readonly detail: string
@@ -66,8 +67,13 @@ async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   const tape = openTape(file)
   if (tape.run.scope === 'function')
     return { ...checked, detail: `${checked.detail}, a function call: replay it with replay()` }
+  const { command, proxy } = tape.details
+  if (proxy !== undefined && command === undefined)
+    return { ...checked, detail: `${checked.detail}, of a proxy: replay it with retake proxy` }
   try {
-    const replayed = await replayAgent(tape, { stdio: 'ignore' })
+    const replayed = await (command === undefined
+      ? replayAgent(tape, { stdio: 'ignore' })
+      : replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) return { ...checked, replay: 'identical', replayed }
     const detail = `event ${divergence.seq}: ${divergence.summary}`

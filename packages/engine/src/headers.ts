@@ -31,7 +31,7 @@ export const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name
 
 /** Header values as they may stand on the tape of `session`. */
 export function maskHeaders(
-  session: Session,
+  session: Pick<Session, 'secrets'>,
   headers: Iterable<readonly [string, string]>,
 ): HeaderPair[] {
   const masked: HeaderPair[] = []
@@ -44,7 +44,7 @@ export function maskHeaders(
 }
 
 /** Cookies keep their names and attributes, so that a replayed agent can still parse them. */
-function maskCookie(session: Session, header: string): string {
+function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
   return header.replace(/=([^;]*)/, (_, value: string) => {
     session.secrets.hide(value)
     return `=${'x'.repeat(value.length)}`

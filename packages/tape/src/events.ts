@@ -78,6 +78,21 @@ export interface RunDetails {
   readonly stdio?: Readonly<Record<string, unknown>>
   readonly platform?: string
   readonly branch?: BranchDetails
+  /** Set instead of `entry` when a command of any language was recorded: program and arguments. */
+  readonly command?: readonly string[]
+  /** Set when exchanges were recorded by a proxy, outside of the program that made them. */
+  readonly proxy?: ProxyDetails
+}
+
+/** How requests reached a recording proxy. A replay needs the same names and variables. */
+export interface ProxyDetails {
+  readonly port: number
+  /** First part of the path at the proxy, and where it led. */
+  readonly routes: readonly { readonly name: string; readonly upstream: string }[]
+  /** Matchers that were asked for, by name or file. */
+  readonly matchers?: readonly string[]
+  /** Variables that pointed the command at the proxy, with the path each got. */
+  readonly variables?: Readonly<Record<string, string>>
 }
 
 /** A remark: a boundary that is not captured, or a mark set by the user. */

@@ -7,6 +7,7 @@ import {
   bisectUntestable,
   dirtyTree,
   notAnAncestor,
+  notANodeRun,
   notAProcessRun,
   outsideRepository,
   sameCommit,
@@ -69,7 +70,8 @@ export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bis
 }
 
 function checkTape(tape: Tape, top: string): void {
-  const { cwd, entry } = tape.details
+  const { command, cwd, entry, proxy } = tape.details
+  if (proxy !== undefined) throw notANodeRun(tape.run.id, command)
   if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
     throw notAProcessRun(tape.run.id)
   if (tape.status === 'truncated' || viewRun(tape).exit?.signal !== undefined)

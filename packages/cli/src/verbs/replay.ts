@@ -2,6 +2,7 @@ import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { replayAgent } from '../replay-agent.js'
+import { replayCommandRun } from '../replay-command-run.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { replayToStep } from '../replay-to-step.js'
 import { RunStore } from '../run-store.js'
@@ -19,6 +20,9 @@ Nothing leaves the process: models, tools, files, clock and chance are answered
 by the tape. Stops with exit code 3 where the program does something else.
 
 A run is named by its id, the start of it, the path of its tape, or \`last\`.
+
+A command that was recorded with \`record -- <command>\` is run again as well: its
+providers are played by the tape; requests, stdout and exit code are compared.
 
 With --step it runs only to the moment when step N's answer reached the program,
 and shows the line of your code that ran next, the call stack and the variables.
@@ -59,6 +63,7 @@ Examples:
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     if (step !== undefined)
       return replayToStep(tape, { step, inspect, json, nodeArgs: texts(values, 'node-arg') })
+    if (tape.details.command !== undefined) return replayCommandRun(tape, values)
     const replayed = await replayAgent(tape, {
       observe: flag(values, 'observe'),
       pace: flag(values, 'pace'),

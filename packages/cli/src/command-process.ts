@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import type { StdioOptions } from 'node:child_process'
+import { forwardSignals } from './agent-process.js'
+import type { AgentEnd } from './agent-process.js'
+import { commandNotStarted } from './errors.js'
+
+export interface CommandProcess {
+  /** Program and arguments. */
+  readonly command: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly stdin: 'inherit' | 'ignore'
+  readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
+}
+
+/** Runs a command of any language to its end; what it writes is handed over as it comes. */
+export function runCommand(process: CommandProcess): Promise<AgentEnd> {
+  const [file = '', ...args] = process.command
+  const stdio: StdioOptions = [process.stdin, 'pipe', 'pipe']
+  const child = spawn(file, args, { cwd: process.cwd, env: process.env, stdio })
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream]?.on('data', (bytes: Buffer) => process.onOutput(stream, bytes))
+  let interruptedBy: NodeJS.Signals | undefined
+  const stopForwarding = forwardSignals(
+    (signal) => (interruptedBy = signal),
+    (signal) => child.kill(signal),
+  )
+  return new Promise((resolve, reject) => {
+    child.on('error', (cause) => {
+      stopForwarding()
+      reject(commandNotStarted(file, cause))
+    })
+    child.on('close', (code, signal) => {
+      stopForwarding()
+      resolve({
+        code: code ?? 1,
+        ...(signal && { signal }),
+        ...(interruptedBy && { interruptedBy }),
+      })
+    })
+  })
+}
+
+/** What a command gets besides its own variables: Python would hold back what it writes to a pipe. */
+export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
+
+/** Variables that lead a command to the proxy. */
+export const proxyVariables = (
+  variables: Readonly<Record<string, string>>,
+  url: string,
+): Record<string, string> =>
+  Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path]))

@@ -1,0 +1,117 @@
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { newRunId } from '@retake/engine'
+import {
+  loadMatchers,
+  maskedEnvironment,
+  ProxyServer,
+  RecordingProxy,
+  redirectVariables,
+  SecretMask,
+} from '@retake/engine/proxy'
+import type { Route } from '@retake/engine/proxy'
+import { TapeWriter } from '@retake/tape/node'
+import type { AgentEnd } from './agent-process.js'
+import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
+import type { Recording } from './record-agent.js'
+import { markRecording } from './recording-mark.js'
+import type { RunStore } from './run-store.js'
+
+export interface CommandRecordingOptions {
+  readonly store: RunStore
+  readonly command: readonly string[]
+  readonly name?: string
+  readonly upstreams: readonly Route[]
+  readonly matchers: readonly string[]
+  readonly port?: number
+}
+
+/**
+ * Runs a command of any language with the base URLs of provider SDKs pointed at a
+ * recording proxy. What it asks of providers, its output and its exit are on the
+ * tape; its clock, files and other connections are not.
+ */
+export async function recordCommand(options: CommandRecordingOptions): Promise<Recording> {
+  const { store, command, matchers } = options
+  const cwd = process.cwd()
+  await loadMatchers(matchers, cwd)
+  const { routes, variables } = redirectVariables(process.env, options.upstreams)
+  store.prepare()
+  const server = await ProxyServer.listen(options.port ?? 0)
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  try {
+    const writer = TapeWriter.create(
+      tape,
+      {
+        type: 'run',
+        id,
+        name: options.name ?? nameOf(command),
+        startedAt: Date.now(),
+        scope: 'process',
+        node: process.version,
+        flags: [],
+      },
+      {
+        command,
+        cwd,
+        env: maskedEnvironment(process.env),
+        platform: `${process.platform} ${process.arch}`,
+        proxy: {
+          port: server.port,
+          routes,
+          variables,
+          ...(matchers.length > 0 && { matchers }),
+        },
+      },
+    )
+    const secrets = new SecretMask()
+    secrets.addEnvironment(process.env)
+    const proxy = new RecordingProxy({ server, writer, routes, secrets })
+    const end = await run(command, cwd, variables, proxy, server.url).catch(
+      async (error: unknown) => {
+        await proxy.stop()
+        writer.close()
+        rmSync(tape, { force: true })
+        throw error
+      },
+    )
+    await proxy.stop()
+    if (proxy.failure !== undefined) throw proxy.failure
+    writer.append({
+      type: 'end',
+      ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
+    })
+    writer.seal()
+    return { ...end, id, tape }
+  } finally {
+    await server.close()
+    unmark()
+  }
+}
+
+function run(
+  command: readonly string[],
+  cwd: string,
+  variables: Readonly<Record<string, string>>,
+  proxy: RecordingProxy,
+  url: string,
+): Promise<AgentEnd> {
+  return runCommand({
+    command,
+    cwd,
+    env: { ...COMMAND_DEFAULTS, ...process.env, ...proxyVariables(variables, url) },
+    stdin: 'inherit',
+    onOutput: (stream, bytes) => {
+      proxy.append({ type: 'output', stream }, bytes)
+      process[stream].write(bytes)
+    },
+  })
+}
+
+/** `python agent.py --x` is called `agent`: the first argument that is a file, or the program. */
+function nameOf([program = 'command', ...args]: readonly string[]): string {
+  const file = args.find((arg) => /^[^-].*\.\w+$/.test(arg)) ?? program
+  return path.basename(file).replace(/\.\w+$/, '')
+}

@@ -1,0 +1,75 @@
+import { newRunId } from '@retake/engine'
+import {
+  loadMatchers,
+  parseUpstreams,
+  ProxyServer,
+  RecordingProxy,
+  SecretMask,
+} from '@retake/engine/proxy'
+import { TapeWriter } from '@retake/tape/node'
+import { wrongUsage } from './errors.js'
+import { listeningLines, nextSignal } from './proxy-lines.js'
+import { recordingJson, recordingLine } from './recording-line.js'
+import { markRecording } from './recording-mark.js'
+import { RunStore } from './run-store.js'
+import { painter } from './terminal.js'
+import { flag, text, texts } from './verb.js'
+import type { OptionValues } from './verb.js'
+
+/** `retake proxy record`: passes requests on and records them until a signal comes. */
+export async function recordProxy(values: OptionValues, port: number): Promise<number> {
+  const routes = parseUpstreams(texts(values, 'upstream'))
+  if (routes.length === 0)
+    throw wrongUsage(
+      'proxy',
+      'No --upstream was given.',
+      'Requests have to be passed on somewhere.',
+    )
+  const matchers = texts(values, 'matcher')
+  await loadMatchers(matchers, process.cwd())
+  const store = new RunStore(text(values, 'dir'))
+  store.prepare()
+  const server = await ProxyServer.listen(port)
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  try {
+    const name = text(values, 'name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
+    const writer = TapeWriter.create(
+      tape,
+      {
+        type: 'run',
+        id,
+        name,
+        startedAt: Date.now(),
+        scope: 'process',
+        node: process.version,
+        flags: [],
+      },
+      {
+        cwd: process.cwd(),
+        platform: `${process.platform} ${process.arch}`,
+        proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
+      },
+    )
+    const secrets = new SecretMask()
+    secrets.addEnvironment(process.env)
+    const proxy = new RecordingProxy({ server, writer, routes, secrets })
+    const json = flag(values, 'json')
+    const signal = nextSignal()
+    if (json) console.log(JSON.stringify({ listening: server.url, run: id, tape, routes }))
+    else process.stderr.write(listeningLines('recording', server.url, id, routes))
+    await signal
+    await proxy.stop()
+    if (proxy.failure !== undefined) throw proxy.failure
+    writer.append({ type: 'end', exitCode: 0 })
+    writer.seal()
+    const recording = { code: 0, id, tape }
+    if (json) console.log(recordingJson(recording))
+    else process.stderr.write(`${recordingLine(recording, painter(process.stderr))}\n`)
+    return 0
+  } finally {
+    await server.close()
+    unmark()
+  }
+}

@@ -1,0 +1,64 @@
+import { KNOWN_PROVIDERS } from './known-providers.js'
+import type { Route } from './routes.js'
+
+export interface RedirectedVariables {
+  readonly routes: readonly Route[]
+  /** Path at the proxy that each variable gets, for example `OPENAI_BASE_URL`: `/openai/v1`. */
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/**
+ * Points the variables that provider SDKs read at the proxy. A provider goes where
+ * its variable said before, else to `upstreams`, else to its public address.
+ */
+export function redirectVariables(
+  env: NodeJS.ProcessEnv,
+  upstreams: readonly Route[] = [],
+): RedirectedVariables {
+  const routes: Route[] = [...upstreams]
+  const variables: Record<string, string> = {}
+  for (const { name, base, variables: always, whenSet = [] } of KNOWN_PROVIDERS) {
+    if (name === 'openai' && isAzureOnly(env)) continue
+    const given = upstreams.find((route) => route.name === name)?.upstream
+    for (const variable of [...always, ...whenSet]) {
+      const before = addressIn(env[variable])
+      const fallback = always.includes(variable)
+        ? base && (given ? withPathOf(base, given) : base)
+        : undefined
+      const target = given && before ? withPathOf(before, given) : (before ?? fallback)
+      if (target !== undefined) variables[variable] = redirect(routes, name, new URL(target))
+    }
+  }
+  return { routes, variables }
+}
+
+/** The Azure client of OpenAI's SDK refuses to start when both addresses are set. */
+const isAzureOnly = (env: NodeJS.ProcessEnv): boolean =>
+  Boolean(env['AZURE_OPENAI_ENDPOINT']) && !env['OPENAI_BASE_URL'] && !env['OPENAI_API_KEY']
+
+/** A bare `host:port`, as in `OLLAMA_HOST`, counts as an address, too. */
+function addressIn(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  const text = /^https?:\/\//i.test(value) ? value : `http://${value}`
+  return URL.canParse(text) ? text : undefined
+}
+
+/** The given upstream, with the base path that SDKs put behind it unless it has one itself. */
+const withPathOf = (base: string, upstream: string): string =>
+  new URL(upstream).pathname === '/'
+    ? upstream.replace(/\/$/, '') + new URL(base).pathname
+    : upstream
+
+function redirect(routes: Route[], name: string, target: URL): string {
+  const path = target.pathname.replace(/\/+$/, '')
+  const same = routes.find((route) => isBelow(route, target) && route.name.startsWith(name))
+  if (same)
+    return `/${same.name}${path.slice(new URL(same.upstream).pathname.replace(/\/$/, '').length)}`
+  const taken = routes.filter((route) => route.name.startsWith(name)).length
+  const route = { name: taken === 0 ? name : `${name}-${taken + 1}`, upstream: target.origin }
+  routes.push(route)
+  return `/${route.name}${path}`
+}
+
+const isBelow = ({ upstream }: Route, target: URL): boolean =>
+  target.href.startsWith(upstream) && new URL(upstream).origin === target.origin

@@ -1,0 +1,78 @@
+import type { Tape } from '@retake/tape'
+import { bodyMismatches } from '../sessions/body-difference.js'
+import type { Divergence } from '../sessions/divergence.js'
+import type { TapedExchange } from './taped-exchanges.js'
+
+/** What a replayed command came to. */
+export interface CommandEnd {
+  /** All it wrote to stdout, secrets masked. */
+  readonly stdout: Uint8Array
+  readonly exitCode?: number
+  readonly signal?: string
+  /** Recorded exchanges that it did not ask for. */
+  readonly unused: readonly TapedExchange[]
+}
+
+/**
+ * Compares what a replayed command did with what its tape says: requests not
+ * made, stdout and exit. stderr, where programs log dates and times, is not compared.
+ */
+export function compareCommand(tape: Tape, end: CommandEnd): Divergence[] {
+  return [...missing(end.unused), ...output(tape, end.stdout), ...exit(tape, end)]
+}
+
+function missing(unused: readonly TapedExchange[]): Divergence[] {
+  return unused.map(({ request }) => ({
+    seq: request.seq,
+    kind: 'missing',
+    summary: `${request.method} ${request.url} was not made`,
+    explanation: 'The tape has this request; the command ended without it.',
+    recorded: request,
+    mismatches: [],
+  }))
+}
+
+function output(tape: Tape, stdout: Uint8Array): Divergence[] {
+  const pieces: { seq: number; bytes: Uint8Array }[] = []
+  for (const event of tape.events()) {
+    if (event.type === 'output' && event.stream === 'stdout')
+      pieces.push({ seq: event.seq, bytes: tape.body(event.seq) })
+  }
+  const recorded = Buffer.concat(pieces.map(({ bytes }) => bytes))
+  const current = Buffer.from(stdout)
+  if (recorded.equals(current)) return []
+  let at = 0
+  while (at < recorded.length && recorded[at] === current[at]) at += 1
+  let passed = 0
+  const piece = pieces.find(({ bytes }) => (passed += bytes.length) > at) ?? pieces.at(-1)
+  return [
+    {
+      seq: piece?.seq ?? 0,
+      kind: 'output',
+      summary: `stdout differs from byte ${at}`,
+      explanation: `The tape has ${recorded.length} bytes of stdout, the command wrote ${current.length}.`,
+      mismatches: bodyMismatches(recorded, current).slice(0, 5),
+    },
+  ]
+}
+
+function exit(tape: Tape, { exitCode, signal }: CommandEnd): Divergence[] {
+  for (let seq = tape.count - 1; seq > 0; seq--) {
+    const event = tape.event(seq)
+    if (event.type !== 'end') continue
+    const recorded = event.signal ?? event.exitCode
+    const current = signal ?? exitCode
+    if (recorded === current) return []
+    const field = 'exit'
+    return [
+      {
+        seq,
+        kind: 'result',
+        summary: `the command ended with ${current}, not ${recorded}`,
+        explanation: 'A replayed command has to end as it did.',
+        mismatches: [{ field, recorded, current }],
+      },
+    ]
+  }
+  return []
+}

@@ -1,0 +1,112 @@
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { errors } from '../errors.js'
+import type { ProxyRequest } from './proxy-request.js'
+
+/**
+ * Takes out of a request what changes from run to run without changing what is
+ * asked. Recorded and current requests go through the same matchers before they
+ * are compared; what is stored and what is sent stays as it is.
+ */
+export type Matcher = (request: ProxyRequest) => ProxyRequest
+
+const text = (body: Uint8Array): string =>
+  Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+const bytes = (body: string): Buffer => Buffer.from(body, 'latin1')
+
+const without =
+  (names: RegExp): Matcher =>
+  (request) => ({
+    ...request,
+    headers: request.headers.filter(([name]) => !names.test(name)),
+  })
+
+const replaced = (pattern: RegExp, name: string): Matcher => {
+  const swap = (value: string): string => value.replace(pattern, name)
+  return (request) => ({
+    ...request,
+    url: swap(request.url),
+    headers: request.headers.map(([header, value]) => [header, swap(value)] as const),
+    body: bytes(swap(text(request.body))),
+  })
+}
+
+/** Named, so that a tape can say which ones its requests are compared with. */
+export const MATCHERS: Readonly<Record<string, Matcher>> = {
+  /** The boundary of a form is drawn at random; it stands in a header and between the parts. */
+  'multipart-boundary': (request) => {
+    const type = request.headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+    const boundary = /^multipart\/.*boundary="?([^";]+)"?/i.exec(type)?.[1]
+    if (boundary === undefined) return request
+    return { ...request, body: bytes(text(request.body).replaceAll(boundary, 'boundary')) }
+  },
+  /** What AWS SDKs draw or sign anew for every request. */
+  'aws-signing': (request) => ({
+    ...without(/^(amz-sdk-.*|x-amz-(date|content-sha256|security-token)|x-amzn-trace-id)$/)(
+      request,
+    ),
+    url: request.url.replace(/([?&])X-Amz-[\w-]+=[^&]*/gi, '$1'),
+  }),
+  /** Ids that SDKs draw for one attempt. */
+  'request-ids': without(
+    /^(idempotency-key|x-idempotency-key|x-request-id|x-client-request-id|request-id|x-ms-client-request-id|x-correlation-id)$/,
+  ),
+  /** Dates and times in ISO 8601, wherever they stand. */
+  dates: replaced(
+    /\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b/g,
+    'date',
+  ),
+  /** UUIDs, wherever they stand. */
+  uuids: replaced(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi, 'uuid'),
+  /** Keys of JSON objects in any order. */
+  'json-order': (request) => {
+    try {
+      const value: unknown = JSON.parse(Buffer.from(request.body).toString())
+      return { ...request, body: Buffer.from(JSON.stringify(value, sorted)) }
+    } catch {
+      return request
+    }
+  },
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)),
+  )
+}
+
+/** Always on: what they take out never means anything. */
+export const DEFAULT_MATCHERS: readonly string[] = [
+  'multipart-boundary',
+  'aws-signing',
+  'request-ids',
+]
+
+/** Matchers by name, or from files whose default export is one; relative to `folder`. */
+export async function loadMatchers(names: readonly string[], folder: string): Promise<Matcher[]> {
+  const wanted = [...new Set([...DEFAULT_MATCHERS, ...names])]
+  return Promise.all(
+    wanted.map(async (name) => {
+      const known = Object.hasOwn(MATCHERS, name) ? MATCHERS[name] : undefined
+      return known ?? loadFile(name, folder)
+    }),
+  )
+}
+
+async function loadFile(name: string, folder: string): Promise<Matcher> {
+  if (!/[./\\]/.test(name)) throw errors.unknownMatcher(name, Object.keys(MATCHERS))
+  let loaded: { readonly default?: unknown }
+  try {
+    loaded = (await import(pathToFileURL(resolve(folder, name)).href)) as { default?: unknown }
+  } catch (cause) {
+    throw errors.matcherUnusable(name, cause instanceof Error ? cause.message : String(cause))
+  }
+  if (typeof loaded.default !== 'function')
+    throw errors.matcherUnusable(name, 'it has no default export that is a function')
+  return loaded.default as Matcher
+}
+
+/** A request as it is compared. */
+export const canonical = (request: ProxyRequest, matchers: readonly Matcher[]): ProxyRequest =>
+  matchers.reduce((seen, matcher) => matcher(seen), request)

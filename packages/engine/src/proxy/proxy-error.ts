@@ -1,0 +1,32 @@
+import type { ServerResponse } from 'node:http'
+import type { RetakeError } from '../errors.js'
+
+/**
+ * What the proxy itself has to say, in the form that provider SDKs show: they
+ * print `error.message`. Ends with a newline, for terminals.
+ */
+export function proxyError(
+  { code, what, why, fix }: RetakeError,
+  more: Readonly<Record<string, unknown>> = {},
+): string {
+  const error = { type: 'retake', code, message: `${what} ${why} ${fix}`, what, why, fix, ...more }
+  return `${JSON.stringify({ type: 'error', error }, undefined, 2)}\n`
+}
+
+/** Answers in the proxy's own name. SDKs are asked not to try again: it would end the same. */
+export function answerError(
+  response: ServerResponse,
+  status: number,
+  error: RetakeError,
+  more?: Readonly<Record<string, unknown>>,
+): void {
+  if (response.headersSent || response.destroyed) return void response.destroy()
+  const body = proxyError(error, more)
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'x-should-retry': 'false',
+    'x-retake': error.code,
+  })
+  response.end(body)
+}

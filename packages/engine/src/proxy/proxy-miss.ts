@@ -1,0 +1,76 @@
+import type { Divergence } from '../sessions/divergence.js'
+import type { Mismatch } from '../signature.js'
+import type { ProxyRequest } from './proxy-request.js'
+import type { Nearest } from './taped-exchanges.js'
+
+export interface Miss {
+  readonly divergence: Divergence
+  /** For the body of the answer. */
+  readonly nearest?: {
+    readonly event: number
+    readonly method: string
+    readonly url: string
+    readonly differences: readonly Mismatch[]
+  }
+}
+
+/** Says what is different about a request that the tape does not have. */
+export function explainMiss({ method, url }: ProxyRequest, near: Nearest | undefined): Miss {
+  const asked = `${method} ${url}`
+  if (near === undefined) {
+    const explanation = 'No request at all is on it.'
+    return {
+      divergence: {
+        seq: 0,
+        kind: 'unexpected',
+        summary: `${asked} is not on the tape`,
+        explanation,
+        mismatches: [],
+      },
+    }
+  }
+  const { request, mismatches, isUsedUp, times } = near
+  const nearest = {
+    event: request.seq,
+    method: request.method,
+    url: request.url,
+    differences: mismatches,
+  }
+  if (isUsedUp) {
+    const often = times === 1 ? 'once' : `${times} times`
+    const explanation = `The same request was recorded ${often}, and its answer was used then.`
+    const summary = `${asked} was made more often than recorded`
+    return {
+      divergence: {
+        seq: request.seq,
+        kind: 'unexpected',
+        summary,
+        explanation,
+        recorded: request,
+        mismatches: [],
+      },
+      nearest,
+    }
+  }
+  const places = mismatches.map(({ field }) => field).join(', ')
+  return {
+    divergence: {
+      seq: request.seq,
+      kind: 'different',
+      summary: `${asked} differs from what was recorded: ${places}`,
+      explanation: `The nearest recorded request is event ${request.seq}; different: ${mismatches.slice(0, 5).map(sentence).join('; ')}.`,
+      recorded: request,
+      mismatches,
+    },
+    nearest,
+  }
+}
+
+function sentence({ field, recorded, current }: Mismatch): string {
+  return `${field} was ${short(recorded)}, is ${short(current)}`
+}
+
+function short(value: unknown): string {
+  const text = value === undefined ? 'missing' : JSON.stringify(value)
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text
+}

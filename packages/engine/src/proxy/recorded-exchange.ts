@@ -1,0 +1,115 @@
+import { request as httpRequest } from 'node:http'
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { recordError } from '@retake/tape'
+import type { HeaderPair, RecordedError } from '@retake/tape'
+import { clientGone, upstreamFailure } from './exchange-failure.js'
+import { answerError } from './proxy-error.js'
+import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
+import type { RecordingProxy } from './recording-proxy.js'
+
+interface Forwarded {
+  readonly method: string
+  readonly url: URL
+  readonly pairs: readonly HeaderPair[]
+  readonly body: Buffer
+}
+
+/** One request on its way upstream, and its answer on the way back. Ends exactly once. */
+export class RecordedExchange {
+  onDone: () => void = () => {}
+  #upstream: ClientRequest | undefined
+  #done = false
+
+  constructor(
+    readonly proxy: RecordingProxy,
+    readonly op: number,
+    readonly response: ServerResponse,
+  ) {
+    response.on('close', () => this.giveUp('The client closed the connection.'))
+  }
+
+  forward({ method, url, pairs, body }: Forwarded): void {
+    if (this.response.destroyed) return this.giveUp('The client closed the connection.')
+    const isTls = url.protocol === 'https:'
+    try {
+      this.#upstream = (isTls ? httpsRequest : httpRequest)(url, {
+        method,
+        headers: forwardedHeaders(pairs, url.host, body.length),
+        agent: this.proxy.agents[isTls ? 'https:' : 'http:'],
+      })
+    } catch (error) {
+      return this.#fail(error)
+    }
+    this.#upstream.setNoDelay(true)
+    this.#upstream.on('response', (answer) => this.#head(answer))
+    this.#upstream.on('error', (error) => this.#fail(error))
+    this.#upstream.end(body)
+  }
+
+  /** Nobody waits for the answer any more. */
+  giveUp(why: string): void {
+    if (!this.#finish({ error: clientGone(why) })) return
+    this.#upstream?.destroy()
+  }
+
+  #head(answer: IncomingMessage): void {
+    if (this.#done) return void answer.destroy()
+    const { statusCode = 502, statusMessage = '' } = answer
+    const pairs = endToEnd(headerPairs(answer.rawHeaders))
+    this.proxy.append({
+      type: 'response',
+      op: this.op,
+      status: statusCode,
+      statusText: statusMessage,
+      headers: this.proxy.maskedHeaders(pairs),
+    })
+    try {
+      this.response.writeHead(statusCode, statusMessage, pairs.flat())
+      this.response.flushHeaders()
+    } catch (error) {
+      // A head that Node reads but does not write again, such as status 42.
+      this.#fail(error)
+      return
+    }
+    answer.on('data', (chunk: Buffer) => this.#chunk(chunk, answer))
+    answer.on('end', () => this.#end(answer))
+    answer.on('error', (error) => this.#fail(error))
+    answer.on('close', () => answer.complete || this.#fail(new Error('The answer broke off.')))
+  }
+
+  #chunk(chunk: Buffer, answer: IncomingMessage): void {
+    if (this.#done) return
+    this.proxy.append({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
+    if (this.response.write(chunk)) return
+    answer.pause()
+    this.response.once('drain', () => answer.resume())
+  }
+
+  #end(answer: IncomingMessage): void {
+    if (!answer.complete) return this.#fail(new Error('The answer broke off.'))
+    if (this.#finish({})) this.response.end()
+  }
+
+  /** The other side failed: before its answer began the client is told, later its answer breaks off, too. */
+  #fail(error: unknown): void {
+    const recorded = recordError(error)
+    if (!this.#finish({ error: recorded })) return
+    this.#upstream?.destroy()
+    if (this.response.headersSent) this.response.destroy()
+    else answerError(this.response, 502, upstreamFailure(recorded))
+  }
+
+  #finish({ error }: { readonly error?: RecordedError }): boolean {
+    if (this.#done) return false
+    this.#done = true
+    this.proxy.append({
+      type: 'deliver',
+      op: this.op,
+      part: error ? 'error' : 'end',
+      ...(error && { error }),
+    })
+    this.onDone()
+    return true
+  }
+}

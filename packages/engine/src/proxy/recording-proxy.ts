@@ -1,0 +1,145 @@
+import { Agent as HttpAgent } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { HeaderPair, NewEvent } from '@retake/tape'
+import type { TapeWriter } from '@retake/tape/node'
+import { errors, RetakeError } from '../errors.js'
+import { maskHeaders, maskUrl } from '../headers.js'
+import type { SecretMask } from '../secrets.js'
+import { CommitQueue } from './commit-queue.js'
+import { hideCredentials } from './hide-credentials.js'
+import { answerError } from './proxy-error.js'
+import { BODY_BYTES_MAX, collectRequest, headerPairs } from './proxy-request.js'
+import type { ProxyServer } from './proxy-server.js'
+import { RecordedExchange } from './recorded-exchange.js'
+import { findRoute } from './routes.js'
+import type { Route } from './routes.js'
+
+export interface RecordingProxyOptions {
+  readonly server: ProxyServer
+  readonly writer: TapeWriter
+  readonly routes: readonly Route[]
+  readonly secrets: SecretMask
+  /** Larger request bodies are refused with status 413. */
+  readonly bodyBytesMax?: number
+}
+
+/** Idle connections upstream are closed before the other side does, which would look like a failure. */
+const IDLE_MS = 4000
+
+/**
+ * Passes requests on to their providers and writes every exchange to the tape:
+ * the request before it leaves, each part of the answer before the client sees it.
+ */
+export class RecordingProxy {
+  readonly agents = {
+    'http:': new HttpAgent({ keepAlive: true, timeout: IDLE_MS }),
+    'https:': new HttpsAgent({ keepAlive: true, timeout: IDLE_MS }),
+  } as const
+  readonly #options: RecordingProxyOptions
+  readonly #commits: CommitQueue
+  readonly #open = new Set<RecordedExchange>()
+  #failure: Error | undefined
+  #stopped = false
+  #exchanges = 0
+
+  constructor(options: RecordingProxyOptions) {
+    this.#options = options
+    this.#commits = new CommitQueue(options.writer)
+    options.server.serve({
+      handle: (request, response) => this.#handle(request, response),
+      refused: (what) => this.note('proxy request refused', what),
+    })
+  }
+
+  /** What made recording impossible, such as a full disk: every request was refused since. */
+  get failure(): Error | undefined {
+    return this.#failure
+  }
+
+  /** Number of exchanges on the tape. */
+  get exchanges(): number {
+    return this.#exchanges
+  }
+
+  /** Writes an event; secret values in the body are masked. After a failure nothing is written. */
+  append(event: NewEvent, body?: Uint8Array): number {
+    if (this.#stopped || this.#failure !== undefined) return -1
+    try {
+      return this.#options.writer.append(event, body && this.#options.secrets.bytes(body))
+    } catch (error) {
+      this.#failure = asError(error)
+      return -1
+    }
+  }
+
+  /** A remark for people: something happened that is no exchange. */
+  note(name: string, text: string): void {
+    this.append({ type: 'note', kind: 'boundary', name, text: this.#options.secrets.text(text) })
+  }
+
+  maskedHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
+    return maskHeaders(this.#options, pairs)
+  }
+
+  /** Ends what is under way, as if its clients had gone, and closes the port. The tape stays open. */
+  async stop(): Promise<void> {
+    for (const exchange of this.#open) exchange.giveUp('The recording was stopped.')
+    this.#stopped = true
+    for (const agent of Object.values(this.agents)) agent.destroy()
+    await this.#options.server.close()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { routes, secrets, bodyBytesMax = BODY_BYTES_MAX } = this.#options
+    const { method = 'GET', url: target = '/' } = request
+    const routed = findRoute(routes, target, request.headers.host)
+    if (routed === undefined) {
+      this.note('proxy request refused', `${method} ${target}: no provider`)
+      request.resume()
+      return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
+    }
+    const collected = await collectRequest(request, bodyBytesMax)
+    if ('problem' in collected) {
+      this.note('proxy request refused', `${method} ${target}: ${collected.problem}`)
+      if (collected.problem === 'too large')
+        answerError(response, 413, errors.proxyBodyTooLarge(bodyBytesMax))
+      return
+    }
+    const pairs = headerPairs(request.rawHeaders)
+    hideCredentials(secrets, pairs)
+    const op = this.append(
+      {
+        type: 'request',
+        seam: 'http',
+        method,
+        url: secrets.text(maskUrl(routed.url.href)),
+        headers: this.maskedHeaders(pairs),
+      },
+      collected.body.length > 0 ? collected.body : undefined,
+    )
+    if (op >= 0) await this.#commit()
+    if (this.#failure !== undefined) return answerError(response, 502, this.#whyNot())
+    if (op < 0) return void response.destroy()
+    this.#exchanges += 1
+    const exchange = new RecordedExchange(this, op, response)
+    this.#open.add(exchange)
+    exchange.onDone = () => this.#open.delete(exchange)
+    exchange.forward({ method, url: routed.url, pairs, body: collected.body })
+  }
+
+  async #commit(): Promise<void> {
+    try {
+      await this.#commits.commit()
+    } catch (error) {
+      this.#failure = asError(error)
+    }
+  }
+
+  #whyNot(): RetakeError {
+    return errors.proxyNotRecording(this.#failure?.message ?? '')
+  }
+}
+
+const asError = (error: unknown): Error =>
+  error instanceof Error ? error : new Error(String(error))

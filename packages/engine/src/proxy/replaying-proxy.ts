@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Tape } from '@retake/tape'
+import { errors } from '../errors.js'
+import { maskHeaders, maskUrl } from '../headers.js'
+import type { SecretMask } from '../secrets.js'
+import type { Divergence } from '../sessions/divergence.js'
+import { hideCredentials } from './hide-credentials.js'
+import type { Matcher } from './matchers.js'
+import { explainMiss } from './proxy-miss.js'
+import { answerError } from './proxy-error.js'
+import { collectRequest, headerPairs } from './proxy-request.js'
+import type { ProxyRequest } from './proxy-request.js'
+import type { ProxyServer } from './proxy-server.js'
+import { replayExchange } from './replayed-exchange.js'
+import { findRoute } from './routes.js'
+import type { Route } from './routes.js'
+import { TapedExchanges } from './taped-exchanges.js'
+import type { TapedExchange } from './taped-exchanges.js'
+
+export interface ReplayingProxyOptions {
+  readonly server: ProxyServer
+  readonly tape: Tape
+  readonly routes: readonly Route[]
+  readonly secrets: SecretMask
+  readonly matchers: readonly Matcher[]
+  /** Keeps the recorded pauses. */
+  readonly paced?: boolean
+  /** Told about every request: served, or why not. */
+  readonly onRequest?: (what: string, divergence: Divergence | undefined) => void
+}
+
+/**
+ * Answers from a tape and never asks anybody. A request that is not on the tape
+ * gets status 502 and is told what differs; the ones after it are served again.
+ */
+export class ReplayingProxy {
+  readonly exchanges: TapedExchanges
+  /** Every request that was not on the tape. */
+  readonly misses: Divergence[] = []
+  readonly #options: ReplayingProxyOptions
+  #served = 0
+
+  constructor(options: ReplayingProxyOptions) {
+    this.#options = options
+    this.exchanges = new TapedExchanges(options.tape, options.matchers)
+    options.server.serve({
+      handle: (request, response) => this.#handle(request, response),
+      refused: (what) => this.#miss(what, 'Nothing of the kind is on the tape.'),
+    })
+  }
+
+  /** Number of requests that were answered from the tape. */
+  get served(): number {
+    return this.#served
+  }
+
+  async stop(): Promise<void> {
+    await this.#options.server.close()
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { routes, tape, paced = false, onRequest } = this.#options
+    const { method = 'GET', url: target = '/' } = request
+    const routed = findRoute(routes, target, request.headers.host)
+    const collected = await collectRequest(request)
+    if (routed === undefined) {
+      this.#miss(`${method} ${target}`, 'It is not known which provider it is for.')
+      return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
+    }
+    if ('problem' in collected) return void response.destroy()
+    const current = this.#masked(method, routed.url, request, collected.body)
+    const found = this.exchanges.take(current)
+    if (found === undefined) return this.#refuse(current, response)
+    this.#served += 1
+    onRequest?.(`${current.method} ${current.url}`, undefined)
+    await this.#replay(found, tape, response, paced)
+  }
+
+  #replay(
+    found: TapedExchange,
+    tape: Tape,
+    response: ServerResponse,
+    paced: boolean,
+  ): Promise<void> {
+    return replayExchange(tape, found, response, { paced })
+  }
+
+  /** As it would stand on the tape. */
+  #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ProxyRequest {
+    const { secrets } = this.#options
+    const pairs = headerPairs(request.rawHeaders)
+    hideCredentials(secrets, pairs)
+    return {
+      method,
+      url: secrets.text(maskUrl(url.href)),
+      headers: maskHeaders(this.#options, pairs),
+      body: secrets.bytes(body),
+    }
+  }
+
+  #refuse(current: ProxyRequest, response: ServerResponse): void {
+    const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
+    this.misses.push(divergence)
+    this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
+    const error = errors.proxyMiss(`${current.method} ${current.url}`, divergence.explanation)
+    answerError(response, 502, error, { nearest })
+  }
+
+  #miss(what: string, explanation: string): void {
+    const summary = `${what} is not on the tape`
+    const divergence = { seq: 0, kind: 'unexpected', summary, explanation, mismatches: [] } as const
+    this.misses.push(divergence)
+    this.#options.onRequest?.(what, divergence)
+  }
+}

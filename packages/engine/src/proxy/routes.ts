@@ -1,0 +1,72 @@
+import { errors } from '../errors.js'
+import { knownProvider } from './known-providers.js'
+
+/** One provider behind the proxy. */
+export interface Route {
+  readonly name: string
+  /** Where its requests go, without a slash at the end. */
+  readonly upstream: string
+}
+
+export interface Routed {
+  readonly route: Route
+  /** The whole address upstream. */
+  readonly url: URL
+}
+
+/**
+ * Which provider a request is for. In this order: the first part of its path is
+ * the name of a route (`/openai/v1/…`), the request names the host of one (an
+ * absolute URL or the `Host` header), there is only one route, or its path is
+ * known and belongs to one route alone. Undefined when nothing decides.
+ */
+export function findRoute(
+  routes: readonly Route[],
+  target: string,
+  host: string | undefined,
+): Routed | undefined {
+  const absolute = /^https?:\/\/([^/?#]+)([^]*)$/i.exec(target)
+  const path = absolute ? absolute[2] || '/' : target
+  if (!absolute) {
+    const [, first = '', rest = ''] = /^\/([^/?#]*)([^]*)$/.exec(path) ?? []
+    const named = routes.find(({ name }) => name === first)
+    if (named) return routed(named, rest)
+  }
+  const wanted = (absolute?.[1] ?? host ?? '').toLowerCase()
+  const [route] = only(routes.filter(({ upstream }) => new URL(upstream).host === wanted))
+  if (route) return routed(route, path, true)
+  if (absolute) return undefined
+  const [known] =
+    routes.length === 1
+      ? routes
+      : only(routes.filter((each) => knownProvider(each.name, each.upstream)?.paths.test(path)))
+  return known && routed(known, path)
+}
+
+/** A host names the origin itself: the base path of the route is part of the request then. */
+function routed(route: Route, path: string, isWhole = false): Routed | undefined {
+  const base = isWhole ? new URL(route.upstream).origin : route.upstream
+  const text = base + path
+  return URL.canParse(text) ? { route, url: new URL(text) } : undefined
+}
+
+const only = <T>(found: readonly T[]): readonly T[] => (found.length === 1 ? found : [])
+
+/** Reads `https://api.openai.com` or `openai=https://api.openai.com`. */
+export function parseUpstreams(texts: readonly string[]): Route[] {
+  const routes: Route[] = []
+  for (const text of texts) {
+    const [, name, address = ''] = /^(?:([a-z][\w-]*)=)?(.*)$/i.exec(text) ?? []
+    const isUrl = /^https?:\/\//i.test(address) && URL.canParse(address)
+    if (!isUrl) throw errors.upstreamInvalid(text)
+    const upstream = address.replace(/\/+$/, '')
+    const route = { name: name ?? nameOf(upstream), upstream }
+    if (routes.some((each) => each.name === route.name)) throw errors.upstreamTwice(route.name)
+    routes.push(route)
+  }
+  return routes
+}
+
+/** `api.openai.com` is `openai`; an unknown host keeps its name. */
+const nameOf = (upstream: string): string =>
+  knownProvider('', upstream)?.name ?? new URL(upstream).hostname.replaceAll('.', '-')
