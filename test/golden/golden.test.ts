@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readTape } from '../../packages/tape/src/browser/index.js'
-import { openTape } from '../../packages/tape/src/node/index.js'
+import { openOwnTape } from '../../packages/tape/src/node/index.js'
 import { contentsOf, writeGolden } from './make-golden.mjs'
 
 const here = (name: string): string => join(import.meta.dirname, name)
@@ -24,7 +24,7 @@ describe.each([
   })
 
   test('reads the same without Node', () => {
-    const node = openTape(here(`${name}.tape`))
+    const node = openOwnTape(here(`${name}.tape`))
     const browser = readTape(readFileSync(here(`${name}.tape`)))
     expect([...browser.events()]).toEqual([...node.events()])
     for (let seq = 0; seq < node.count; seq++) expect(browser.body(seq)).toEqual(node.body(seq))
@@ -44,7 +44,7 @@ describe.each([
 
 test('the golden tapes hold every type of event', () => {
   const types = new Set(
-    Array.from(openTape(here('format-1-sealed.tape')).events(), ({ type }) => type),
+    Array.from(openOwnTape(here('format-1-sealed.tape')).events(), ({ type }) => type),
   )
   expect([...types].toSorted()).toEqual([
     'call',
@@ -65,7 +65,7 @@ test('the golden tapes hold every type of event', () => {
 })
 
 test('the golden seal is signed by the key that everybody knows', () => {
-  expect(openTape(here('format-1-sealed.tape')).verify()).toMatchObject({
+  expect(openOwnTape(here('format-1-sealed.tape')).verify()).toMatchObject({
     ok: true,
     signature: 'valid',
     key: '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=',
@@ -73,7 +73,7 @@ test('the golden seal is signed by the key that everybody knows', () => {
 })
 
 test('a tape from the future is refused, and says that Retake must be updated', () => {
-  expect(() => openTape(here('from-the-future.tape'))).toThrow(
+  expect(() => openOwnTape(here('from-the-future.tape'))).toThrow(
     /written by a newer Retake\. It has format 9999.*Update Retake/,
   )
 })

@@ -6,7 +6,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openTape, packTape, TapeWriter } from '@retake/tape/node'
+import { openOwnTape, packTape, TapeWriter } from '@retake/tape/node'
 
 /** A key that everybody knows. */
 const privateKey = createPrivateKey({
@@ -103,7 +103,7 @@ export function writeGolden(folder) {
 
 /** What a reader must see on a tape. @param {string} path */
 export function contentsOf(path) {
-  const tape = openTape(path)
+  const tape = openOwnTape(path)
   return {
     run: tape.run,
     details: tape.details,

@@ -5,7 +5,7 @@ import { Tape } from '../tape.js'
 import { openFileSource } from './file-source.js'
 import { existsSync, renameSync, rmSync } from './native.js'
 import { nodeDoor } from './node-door.js'
-import { openTape } from './open-tape.js'
+import { openOwnTape } from './open-tape.js'
 import { TapeFile } from './tape-file.js'
 
 /**
@@ -27,7 +27,7 @@ export function packTape(source: string, target: string): void {
     for (const piece of packFrames(nodeDoor, layout.frames, layout.seed)) file.append([piece])
     file.sync()
     file.close()
-    const after = openTape(partial).verify()
+    const after = openOwnTape(partial).verify()
     if (!after.ok || after.chain !== before.chain) {
       throw packFailed(target, after.problem?.message ?? 'Its chain differs.')
     }
