@@ -1,30 +1,53 @@
-import type { TapeWriter } from '@retake/tape/node'
+import { close, fdatasync, openSync } from 'node:fs'
+
+interface Waiting {
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
 
 /**
- * Output-commit rule for many requests at once: all that arrived in one turn of
- * the event loop share one barrier, then leave together.
+ * Output-commit rule for many requests at once: whatever was appended while one
+ * sync is under way shares the next one. It runs beside the event loop, through a
+ * descriptor of its own, so that answers keep flowing meanwhile. A sync that
+ * failed is not tried again: every later one fails, too.
  */
 export class CommitQueue {
-  #waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = []
+  readonly #fd: number
+  #waiting: Waiting[] = []
+  #isSyncing = false
+  #failure: Error | undefined
 
-  constructor(readonly writer: TapeWriter) {}
+  /** For a tape that exists already. */
+  constructor(tape: string) {
+    this.#fd = openSync(tape, 'r+')
+  }
 
   /** Resolves when everything appended so far is on disk. */
   commit(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
-      if (this.#waiting.length === 1) setImmediate(() => this.#flush())
+      this.#sync()
     })
   }
 
-  #flush(): void {
-    const waiting = this.#waiting
+  /** Nothing may be waiting any more. */
+  close(): void {
+    close(this.#fd, () => {})
+  }
+
+  #sync(): void {
+    if (this.#isSyncing || this.#waiting.length === 0) return
+    const synced = this.#waiting
     this.#waiting = []
-    try {
-      this.writer.barrier()
-      for (const { resolve } of waiting) resolve()
-    } catch (error) {
-      for (const { reject } of waiting) reject(error)
-    }
+    this.#isSyncing = true
+    fdatasync(this.#fd, (error) => {
+      this.#isSyncing = false
+      this.#failure ??= error ?? undefined
+      for (const { resolve, reject } of synced) {
+        if (this.#failure) reject(this.#failure)
+        else resolve()
+      }
+      this.#sync()
+    })
   }
 }

@@ -3,7 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { HeaderPair, NewEvent } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
-import { errors, RetakeError } from '../errors.js'
+import { errors } from '../errors.js'
+import type { RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import { CommitQueue } from './commit-queue.js'
@@ -45,7 +46,7 @@ export class RecordingProxy {
 
   constructor(options: RecordingProxyOptions) {
     this.#options = options
-    this.#commits = new CommitQueue(options.writer)
+    this.#commits = new CommitQueue(options.writer.path)
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.note('proxy request refused', what),
@@ -88,6 +89,7 @@ export class RecordingProxy {
     this.#stopped = true
     for (const agent of Object.values(this.agents)) agent.destroy()
     await this.#options.server.close()
+    this.#commits.close()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
