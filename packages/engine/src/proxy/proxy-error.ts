@@ -22,6 +22,7 @@ export function answerError(
 ): void {
   if (response.headersSent || response.destroyed) return void response.destroy()
   const body = proxyError(error, more)
+  response.sendDate = false
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),

@@ -3,6 +3,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { recordError } from '@retake/tape'
 import type { HeaderPair, RecordedError } from '@retake/tape'
+import { breakOff } from './break-off.js'
 import { clientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
 import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
@@ -19,6 +20,7 @@ interface Forwarded {
 export class RecordedExchange {
   onDone: () => void = () => {}
   #upstream: ClientRequest | undefined
+  #answer: IncomingMessage | undefined
   #done = false
 
   constructor(
@@ -55,6 +57,7 @@ export class RecordedExchange {
 
   #head(answer: IncomingMessage): void {
     if (this.#done) return void answer.destroy()
+    this.#answer = answer
     const { statusCode = 502, statusMessage = '' } = answer
     const pairs = endToEnd(headerPairs(answer.rawHeaders))
     this.proxy.append({
@@ -65,7 +68,8 @@ export class RecordedExchange {
       headers: this.proxy.maskedHeaders(pairs),
     })
     try {
-      this.response.writeHead(statusCode, statusMessage, pairs.flat())
+      this.response.sendDate = false
+      this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
       this.response.flushHeaders()
     } catch (error) {
       // A head that Node reads but does not write again, such as status 42.
@@ -94,9 +98,11 @@ export class RecordedExchange {
   /** The other side failed: before its answer began the client is told, later its answer breaks off, too. */
   #fail(error: unknown): void {
     const recorded = recordError(error)
+    // What came before the failure and was not handed on yet: reading emits `data`.
+    this.#answer?.read()
     if (!this.#finish({ error: recorded })) return
     this.#upstream?.destroy()
-    if (this.response.headersSent) this.response.destroy()
+    if (this.response.headersSent) breakOff(this.response)
     else answerError(this.response, 502, upstreamFailure(recorded))
   }
 
@@ -113,3 +119,7 @@ export class RecordedExchange {
     return true
   }
 }
+
+/** Names in lower case, as on the tape: a client sees the same bytes when it is replayed. */
+const asTaped = (pairs: readonly HeaderPair[]): string[] =>
+  pairs.flatMap(([name, value]) => [name.toLowerCase(), value])

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { RecordedError, Tape } from '@retake/tape'
 import { errors } from '../errors.js'
+import { breakOff } from './break-off.js'
 import { isClientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
 import type { TapedExchange } from './taped-exchanges.js'
@@ -23,6 +24,7 @@ export async function replayExchange(
     if (paced) await pause(part.at - request.at - (performance.now() - started), response)
     if (response.destroyed) return
     if (part.type === 'response') {
+      response.sendDate = false
       response.writeHead(part.status, part.statusText, part.headers.flat())
       response.flushHeaders()
     } else if (part.type === 'deliver' && part.part === 'chunk') {
@@ -33,7 +35,7 @@ export async function replayExchange(
       return fail(response, part.error, part.at - request.at)
     }
   }
-  if (response.headersSent) response.destroy()
+  if (response.headersSent) breakOff(response)
   else answerError(response, 502, errors.proxyAnswerCutOff(`${request.method} ${request.url}`))
 }
 
@@ -41,7 +43,7 @@ async function fail(response: ServerResponse, error: RecordedError, ms: number):
   if (isClientGone(error)) {
     await pause(ms + PATIENCE_MS, response)
     response.destroy()
-  } else if (response.headersSent) response.destroy()
+  } else if (response.headersSent) breakOff(response)
   else answerError(response, 502, upstreamFailure(error))
 }
 

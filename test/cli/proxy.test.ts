@@ -1,0 +1,264 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Provider, startProvider } from '../support/loopback-provider.mjs'
+import type { Workspace } from '../support/run-retake.mjs'
+import { cli, folderWith, tapesOf } from './workspace.js'
+
+const run = promisify(execFile)
+const has = async (program: string) =>
+  run(program, ['--version']).then(
+    () => true,
+    () => false,
+  )
+const hasCurl = await has('curl')
+const hasPython = await has('python3')
+
+let provider: Provider
+beforeEach(async () => {
+  provider = await startProvider({ maxLatencyMs: 4 })
+  return () => provider.close().catch(() => {})
+})
+let stops: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const stop of stops) await stop()
+  stops = []
+})
+
+interface Listening {
+  readonly url: string
+  /** Ctrl-C; gives the last line of JSON and the exit code. */
+  readonly stop: () => Promise<{ code: number | null; told: Record<string, unknown> }>
+}
+
+/** Starts `retake proxy …` and waits until it listens. */
+async function startProxy({ folder }: Workspace, args: readonly string[]): Promise<Listening> {
+  const child = spawn(process.execPath, [cli, 'proxy', ...args, '--port', '0', '--json'], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  await once(child.stdout, 'data')
+  const { listening } = JSON.parse(out) as { listening: string }
+  const closed = once(child, 'close') as Promise<[number | null]>
+  const stop = async () => {
+    child.kill('SIGINT')
+    const [code] = await closed
+    const lines = out.trim().split('\n')
+    return { code, told: JSON.parse(lines.at(-1) ?? '') as Record<string, unknown> }
+  }
+  stops.push(stop)
+  return { url: listening, stop }
+}
+
+const pythonAgent = `
+import json, os, sys, urllib.request
+
+def ask(path, body, **headers):
+    request = urllib.request.Request(path, data=json.dumps(body).encode(), headers={
+        'content-type': 'application/json', **headers})
+    with urllib.request.urlopen(request) as answer:
+        return answer.status, answer.read().decode()
+
+question = sys.argv[1] if len(sys.argv) > 1 else open('question.txt').read()
+key = os.environ['OPENAI_API_KEY']
+messages = [{'role': 'user', 'content': question}]
+print(ask(os.environ['OPENAI_BASE_URL'] + '/chat/completions',
+    {'model': 'gpt-4o', 'messages': messages, 'user': key}, authorization='Bearer ' + key))
+print(ask(os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages',
+    {'model': 'claude-sonnet-4-5', 'max_tokens': 64, 'stream': True, 'messages': messages},
+    **{'x-api-key': 'none', 'anthropic-version': '2023-06-01'}))
+print('done at', os.environ['OPENAI_BASE_URL'])
+print('to stderr', file=sys.stderr)
+sys.exit(7)
+`
+
+const environment = () => ({
+  OPENAI_API_KEY: 'sk-proj-very-secret-0123456789',
+  OPENAI_BASE_URL: `${provider.url}/v1`,
+  ANTHROPIC_BASE_URL: provider.url,
+})
+
+describe.skipIf(!hasCurl)('curl', () => {
+  test('is recorded through the proxy and served from the tape with the upstream gone', async () => {
+    const workspace = await folderWith({})
+    const ask = async (url: string) => {
+      const body = '{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"hi"}]}'
+      const json = ['-H', 'content-type: application/json', '-d', body]
+      const whole = await run('curl', ['-sS', '-i', ...json, `${url}/v1/chat/completions`])
+      const old = await run('curl', ['-sS', '--http1.0', `${url}/echo`])
+      return [whole.stdout, old.stdout]
+    }
+    const recording = await startProxy(workspace, ['record', '--upstream', provider.url])
+    const recorded = await ask(recording.url)
+    const { code, told } = await recording.stop()
+    expect({ code, steps: told['steps'] }).toEqual({ code: 0, steps: 2 })
+    await provider.close()
+
+    const replaying = await startProxy(workspace, ['replay', 'last'])
+    const replayed = await ask(replaying.url)
+    expect(replayed).toEqual(recorded)
+    expect(recorded[0]).toContain('data: [DONE]')
+    const end = await replaying.stop()
+    expect(end).toMatchObject({ code: 0, told: { served: 2, unused: 0, misses: [] } })
+  })
+
+  test('is told what differs when it asks for something else, and the proxy ends with code 3', async () => {
+    const workspace = await folderWith({})
+    const recording = await startProxy(workspace, ['record', '--upstream', provider.url])
+    await run('curl', ['-sS', '-d', 'before', `${recording.url}/echo`])
+    await recording.stop()
+    const replaying = await startProxy(workspace, ['replay', 'last'])
+    const { stdout } = await run('curl', ['-sS', '-d', 'after', `${replaying.url}/echo`])
+    expect(stdout).toContain('"code": "PROXY_MISS"')
+    expect(stdout).toContain('line 1 was \\"before\\", is \\"after\\"')
+    expect((await replaying.stop()).code).toBe(3)
+  })
+})
+
+describe.skipIf(!hasPython)('a Python program', () => {
+  const recordIt = async (
+    files: Readonly<Record<string, string>>,
+    args: readonly string[] = [],
+  ) => {
+    const workspace = await folderWith({ 'agent.py': pythonAgent, ...files })
+    const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py', ...args], {
+      env: environment(),
+    })
+    await provider.close()
+    return { workspace, recorded }
+  }
+
+  test('is recorded with one command and repeats itself without a network', async () => {
+    const { workspace, recorded } = await recordIt({ 'question.txt': 'Where is my order?' })
+    expect(recorded).toMatchObject({ code: 7 })
+    expect(recorded.stderr).toMatch(/to stderr[^]*recorded .* exit code 7 · 2 steps/)
+    for (let time = 0; time < 3; time++) {
+      const replayed = await workspace.retake(['replay', 'last'])
+      expect(replayed.stderr).toMatch(/to stderr[^]*identical · 2 requests served/)
+      expect(replayed).toMatchObject({ code: 7, stdout: recorded.stdout })
+    }
+    const [tape = ''] = await tapesOf(workspace)
+    expect(await readFile(tape, 'latin1')).not.toContain('very-secret')
+  })
+
+  test('is listed, shown, exported, compared and verified like every other run', async () => {
+    const { workspace } = await recordIt({}, ['What is déjà vu?'])
+    const list = await workspace.retake(['list'])
+    expect(list.stdout).toMatch(/failed +2 .*agent/)
+    const show = await workspace.retake(['show', 'last'])
+    expect(show.stdout).toMatch(/1 .*model +gpt-4o[^]*2 .*model +claude/)
+    const step = await workspace.retake(['show', 'last', '--step', '1'])
+    expect(step.stdout).toContain('What is déjà vu?')
+    const verify = await workspace.retake(['verify', 'last'])
+    expect(verify).toMatchObject({ code: 0 })
+    expect(verify.stdout).toMatch(/whole +identical/)
+    expect((await workspace.retake(['export', 'last', '--jsonl'])).code).toBe(0)
+    expect((await workspace.retake(['diff', 'last', 'last'])).code).toBe(0)
+    expect((await workspace.retake(['locate', 'last', 'déjà vu'])).stdout).toContain('déjà vu')
+    expect((await workspace.retake(['rerun', 'last'])).stderr).toContain('NOT_A_NODE_RUN')
+  })
+
+  test('that asks something else now is found out, with what differs', async () => {
+    const { workspace } = await recordIt({ 'question.txt': 'Where is my order?' })
+    await writeFile(join(workspace.folder, 'question.txt'), 'Where is my refund?')
+    const replayed = await workspace.retake(['replay', 'last', '--json'])
+    expect(replayed.code).toBe(3)
+    const { identical, divergences } = JSON.parse(replayed.stdout) as {
+      identical: boolean
+      divergences: { kind: string; mismatches: { field: string }[] }[]
+    }
+    expect(identical).toBe(false)
+    expect(divergences[0]).toMatchObject({
+      kind: 'different',
+      mismatches: [{ field: 'body.messages[0].content', current: 'Where is my refund?' }],
+    })
+    const verify = await workspace.retake(['verify', 'last'])
+    expect(verify).toMatchObject({ code: 3 })
+    expect(verify.stdout).toContain('diverged')
+  })
+
+  test('that tries to go around the proxy on replay is refused and reported', async () => {
+    const program = `
+import sys, urllib.request
+try:
+    print(urllib.request.urlopen('https://example.invalid/').status)
+except Exception as error:
+    print('failed')
+`
+    const workspace = await folderWith({ 'agent.py': program })
+    await workspace.retake(['record', '--', 'python3', 'agent.py'])
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed.code).toBe(3)
+    expect(replayed.stderr).toContain('tunnel to example.invalid:443 is not on the tape')
+  })
+})
+
+describe('commands', () => {
+  test('a Node program with the openai SDK needs no more than its base URL variable', async () => {
+    const sdk = import.meta.resolve('openai')
+    const workspace = await folderWith({
+      'agent.mjs': `import OpenAI from ${JSON.stringify(sdk)}
+        const stream = await new OpenAI().chat.completions.create({
+          model: 'gpt-4o', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
+        for await (const { choices } of stream) process.stdout.write(choices[0]?.delta.content ?? '')`,
+    })
+    const command = ['record', '--name', 'sdk', '--', process.execPath, 'agent.mjs']
+    const recorded = await workspace.retake(command, { env: environment() })
+    await provider.close()
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(recorded).toMatchObject({ code: 0 })
+    expect(recorded.stdout.length).toBeGreaterThan(5)
+    expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
+  })
+
+  test('output that changes by itself is named', async () => {
+    const workspace = await folderWith({
+      'a.mjs': 'console.log("one"); console.log(Math.random())',
+    })
+    await workspace.retake(['record', '--', process.execPath, 'a.mjs'])
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed.code).toBe(3)
+    expect(replayed.stderr).toMatch(/stdout differs from byte \d+[^]*line 2/i)
+  })
+
+  test('a command that is not there, and options that make no sense, are refused', async () => {
+    const workspace = await folderWith({ 'a.mjs': '' })
+    const told = async (...args: string[]) => {
+      const { code, stderr } = await workspace.retake(args)
+      return `${code} ${/code ([A-Z_]+)/.exec(stderr)?.[1]}`
+    }
+    expect(await told('record', '--', 'no-such-program-here')).toBe('1 COMMAND_NOT_STARTED')
+    expect((await workspace.retake(['list'])).stdout).not.toMatch(/no-such/)
+    expect(await told('record', '--')).toBe('2 WRONG_USAGE')
+    expect(await told('record', '--upstream', 'https://x.invalid', 'a.mjs')).toBe('2 WRONG_USAGE')
+    expect(await told('proxy')).toBe('2 WRONG_USAGE')
+    expect(await told('proxy', 'record')).toBe('2 WRONG_USAGE')
+    expect(await told('proxy', 'record', '--upstream', 'nowhere')).toBe('1 UPSTREAM_INVALID')
+    expect(await told('record', '--matcher', 'nonsense', '--', 'true')).toBe('1 UNKNOWN_MATCHER')
+    await workspace.retake(['record', 'a.mjs'])
+    expect(await told('proxy', 'replay', 'last')).toBe('1 NOT_A_PROXY_RUN')
+  })
+
+  test('a tape of a killed proxy can still be replayed as far as it goes', async () => {
+    const workspace = await folderWith({})
+    const args = ['proxy', 'record', '--upstream', provider.url, '--port', '0', '--json']
+    const child = spawn(process.execPath, [cli, ...args], { cwd: workspace.folder })
+    const [line] = (await once(child.stdout, 'data')) as [Buffer]
+    const { listening } = JSON.parse(line.toString()) as { listening: string }
+    const recorded = await (await fetch(`${listening}/echo`)).text()
+    const hanging = fetch(`${listening}/hang`).catch(() => {})
+    await expect.poll(() => provider.requests.length).toBe(2)
+    child.kill('SIGKILL')
+    await hanging
+    const replaying = await startProxy(workspace, ['replay', 'last'])
+    expect(await (await fetch(`${replaying.url}/echo`)).text()).toBe(recorded)
+    const cut = await fetch(`${replaying.url}/hang`)
+    expect(cut.status).toBe(502)
+    expect(await cut.text()).toContain('PROXY_ANSWER_CUT_OFF')
+  })
+})
