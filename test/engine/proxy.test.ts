@@ -296,7 +296,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
     },
   }
   for (const [name, { bytes, reset = false, parts }] of Object.entries(cases)) {
-    test(`${name}`, async () => {
+    test(`replays ${name}`, async () => {
       const upstream = await rawServer((socket) => {
         socket.write(bytes)
         setTimeout(() => (reset ? socket.resetAndDestroy() : socket.end()), 30)

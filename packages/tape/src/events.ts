@@ -147,7 +147,7 @@ export interface RequestEvent extends EventBase {
   readonly url: string
   /** In the order sent; values of secret headers are masked. */
   readonly headers: readonly HeaderPair[]
-  /** For seam `http`: seq of the `socket` event whose chunks carry the answer. */
+  /** For seam `http`: seq of the `socket` event whose chunks carry the answer. Missing when a proxy recorded it. */
   readonly socket?: number
   readonly site?: string
 }

@@ -15,9 +15,9 @@ that was not recorded. Both run until Ctrl-C.
 
 For one command, \`retake record -- python agent.py\` does all of this by itself.
 
-With one upstream every path goes there. With several, the first part of the path
-is the name: /openai/v1/…; without it the Host header or a path that only one of
-them has, like /v1/messages, decides.
+With one upstream every path goes there. With several, the first part of the
+path is the name: /openai/v1/…; without it the Host header or a path that only
+one of them has, like /v1/messages, decides.
 
 Options:
   --upstream <[name=]url>  a provider; may be repeated (record)

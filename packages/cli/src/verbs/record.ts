@@ -15,13 +15,13 @@ import type { OptionValues, Verb } from '../verb.js'
 export const record: Verb = {
   name: 'record',
   summary: 'Run an agent and record everything it touches',
-  usage: '[options] <file> [arguments of the agent…] | [options] -- <command>',
+  usage: '[options] <file> [arguments of the agent…] | -- <command>',
   help: `The agent runs as it is: its output, input and exit code stay the same. What
 Retake has to say goes to stderr when the agent has ended.
 
-A command of any other language goes after \`--\`: the base URLs that provider SDKs
-read point at a recording proxy while it runs. On its tape are its exchanges with
-providers, its output and its exit code (see docs/proxy.md).
+A command of any other language goes after \`--\`: the base URLs that provider
+SDKs read point at a recording proxy while it runs. On its tape are its
+exchanges with providers, its output and its exit code (see docs/proxy.md).
 
 Options, before the file:
   --name <name>      what the run is called in lists (default: the file's name)

@@ -1,4 +1,5 @@
 import { KNOWN_PROVIDERS } from './known-providers.js'
+import type { KnownProvider } from './known-providers.js'
 import type { Route } from './routes.js'
 
 export interface RedirectedVariables {
@@ -17,8 +18,7 @@ export function redirectVariables(
 ): RedirectedVariables {
   const routes: Route[] = [...upstreams]
   const variables: Record<string, string> = {}
-  for (const { name, base, variables: always, whenSet = [] } of KNOWN_PROVIDERS) {
-    if (name === 'openai' && isAzureOnly(env)) continue
+  for (const { name, base, variables: always, whenSet = [] } of providersFor(env)) {
     const given = upstreams.find((route) => route.name === name)?.upstream
     for (const variable of [...always, ...whenSet]) {
       const before = addressIn(env[variable])
@@ -30,6 +30,23 @@ export function redirectVariables(
     }
   }
   return { routes, variables }
+}
+
+function providersFor(env: NodeJS.ProcessEnv): readonly KnownProvider[] {
+  const bedrock = bedrockBase(env)
+  return KNOWN_PROVIDERS.filter(({ name }) => name !== 'openai' || !isAzureOnly(env)).map(
+    (provider) =>
+      provider.name === 'bedrock' && bedrock !== undefined
+        ? { ...provider, base: bedrock, variables: provider.whenSet ?? [], whenSet: [] }
+        : provider,
+  )
+}
+
+/** Only with a bearer token: a signature is made for the address that the client sees, the proxy's. */
+function bedrockBase(env: NodeJS.ProcessEnv): string | undefined {
+  const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION']
+  if (!env['AWS_BEARER_TOKEN_BEDROCK'] || !region) return undefined
+  return `https://bedrock-runtime.${region}.amazonaws.com`
 }
 
 /** The Azure client of OpenAI's SDK refuses to start when both addresses are set. */

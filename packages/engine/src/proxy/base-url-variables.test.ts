@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { redirectVariables } from './base-url-variables.js'
+import { findRoute } from './routes.js'
+
+/** Where an SDK ends up that appends `path` to its variable. */
+function follow(env: Record<string, string>, variable: string, path: string, upstreams = []) {
+  const { routes, variables } = redirectVariables(env, upstreams)
+  const at = variables[variable]
+  return at === undefined ? undefined : findRoute(routes, at + path, '127.0.0.1:4141')?.url.href
+}
+
+test('variables that are not set lead to the public address, base path included', () => {
+  expect(follow({}, 'OPENAI_BASE_URL', '/chat/completions')).toBe(
+    'https://api.openai.com/v1/chat/completions',
+  )
+  expect(follow({}, 'ANTHROPIC_BASE_URL', '/v1/messages')).toBe(
+    'https://api.anthropic.com/v1/messages',
+  )
+  expect(follow({}, 'GROQ_BASE_URL', '/openai/v1/chat/completions')).toBe(
+    'https://api.groq.com/openai/v1/chat/completions',
+  )
+  expect(follow({}, 'OLLAMA_HOST', '/api/chat')).toBe('http://127.0.0.1:11434/api/chat')
+})
+
+test('variables that are set keep their meaning, each its own', () => {
+  const env = {
+    OPENAI_BASE_URL: 'https://gateway.example/team/v1/',
+    OPENAI_API_BASE: 'http://other.example/v1',
+    OLLAMA_HOST: 'box:11434',
+  }
+  expect(follow(env, 'OPENAI_BASE_URL', '/responses')).toBe(
+    'https://gateway.example/team/v1/responses',
+  )
+  expect(follow(env, 'OPENAI_API_BASE', '/responses')).toBe('http://other.example/v1/responses')
+  expect(follow(env, 'OLLAMA_HOST', '/api/chat')).toBe('http://box:11434/api/chat')
+})
+
+test('variables of frameworks are only redirected where they are set', () => {
+  expect(redirectVariables({}).variables).not.toHaveProperty('MISTRAL_BASE_URL')
+  expect(redirectVariables({}).variables).not.toHaveProperty('AWS_ENDPOINT_URL_BEDROCK_RUNTIME')
+  const env = { MISTRAL_BASE_URL: 'https://api.mistral.ai/v1' }
+  expect(follow(env, 'MISTRAL_BASE_URL', '/chat/completions')).toBe(
+    'https://api.mistral.ai/v1/chat/completions',
+  )
+})
+
+test('a given upstream wins over the variable and the public address', () => {
+  const upstreams = [{ name: 'openai', upstream: 'http://127.0.0.1:9999' }]
+  const { routes, variables } = redirectVariables({}, upstreams)
+  expect(variables['OPENAI_BASE_URL']).toBe('/openai/v1')
+  expect(findRoute(routes, '/openai/v1/models', undefined)?.url.href).toBe(
+    'http://127.0.0.1:9999/v1/models',
+  )
+  const set = redirectVariables({ OPENAI_BASE_URL: 'https://gateway.example/v1' }, upstreams)
+  expect(
+    findRoute(set.routes, `${set.variables['OPENAI_BASE_URL']}/models`, undefined)?.url.href,
+  ).toBe('http://127.0.0.1:9999/v1/models')
+})
+
+test('Azure alone keeps OpenAI out, because its client refuses both', () => {
+  const { variables } = redirectVariables({ AZURE_OPENAI_ENDPOINT: 'https://me.openai.azure.com/' })
+  expect(variables).not.toHaveProperty('OPENAI_BASE_URL')
+  expect(variables['AZURE_OPENAI_ENDPOINT']).toBe('/azure')
+})
+
+test('Bedrock is led through the proxy with a bearer token, which needs no signature', () => {
+  const env = { AWS_BEARER_TOKEN_BEDROCK: 'token', AWS_REGION: 'eu-west-1' }
+  expect(follow(env, 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME', '/model/a.b%3A0/converse')).toBe(
+    'https://bedrock-runtime.eu-west-1.amazonaws.com/model/a.b%3A0/converse',
+  )
+})
