@@ -377,6 +377,24 @@ describe('what goes wrong is recorded and replayed the same', () => {
     expect(partsOf(tape)).toEqual(['note'])
   })
 
+  test('a tape that can no longer be written stops requests before they leave', async () => {
+    const asked = provider.counts().requests
+    let answers: string[] = []
+    const failed = recordThrough([provider.url], async (url, writer) => {
+      await (await fetch(`${url}/echo`)).text()
+      writer.close()
+      answers = [
+        await (await fetch(`${url}/echo`)).text(),
+        await (await fetch(`${url}/echo`)).text(),
+      ]
+    })
+    await expect(failed).rejects.toMatchObject({ code: 'TAPE_CLOSED' })
+    expect(answers).toEqual(
+      [0, 1].map(() => expect.stringContaining('PROXY_NOT_RECORDING') as string),
+    )
+    expect(provider.counts().requests).toBe(asked + 1)
+  })
+
   test('clients that speak HTTP/1.0, nonsense, or want a tunnel', async () => {
     const client = async (url: string) => [
       await rawRequest(url, 'GET /echo HTTP/1.0\r\n\r\n'),
@@ -388,7 +406,8 @@ describe('what goes wrong is recorded and replayed the same', () => {
       await rawRequest(url, 'CONNECT api.openai.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'),
       await rawRequest(url, ask('/ws', 'connection: upgrade\r\nupgrade: websocket\r\n')),
     ]
-    const { recorded, replayed, tape } = await both(provider.url, client)
+    const { recorded, replayed, tape, proxy } = await both(provider.url, client)
+    expect(proxy.misses).toEqual([])
     expect(recorded.map(({ text }) => text.slice(0, 12))).toEqual([
       'HTTP/1.1 200',
       'HTTP/1.1 400',

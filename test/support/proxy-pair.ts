@@ -16,7 +16,7 @@ import { onTestFinished } from 'vitest'
 /** Records what `work` does through a proxy to these upstreams. */
 export async function recordThrough(
   upstreams: readonly string[],
-  work: (url: string) => Promise<unknown>,
+  work: (url: string, writer: TapeWriter) => Promise<unknown>,
   options: { readonly bodyBytesMax?: number } = {},
 ): Promise<Tape> {
   const folder = await mkdtemp(join(tmpdir(), 'retake-proxy-'))
@@ -33,7 +33,7 @@ export async function recordThrough(
   const secrets = new SecretMask()
   const proxy = new RecordingProxy({ server, writer, routes, secrets, ...options })
   try {
-    await work(server.url)
+    await work(server.url, writer)
   } finally {
     await proxy.stop()
   }

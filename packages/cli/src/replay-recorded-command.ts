@@ -70,7 +70,7 @@ export async function replayRecordedCommand(
       ...(isCutOff
         ? []
         : compareCommand(tape, {
-            stdout: asRecorded(Buffer.concat(stdout), server.port, taped.port),
+            stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
             ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
             unused: proxy.exchanges.unused,
           })),

@@ -15,6 +15,7 @@ export class CommitQueue {
   readonly #fd: number
   #waiting: Waiting[] = []
   #isSyncing = false
+  #isClosing = false
   #failure: Error | undefined
 
   /** For a tape that exists already. */
@@ -30,13 +31,18 @@ export class CommitQueue {
     })
   }
 
-  /** Nothing may be waiting any more. */
+  /** Takes effect when nothing is waiting any more. */
   close(): void {
-    close(this.#fd, () => {})
+    this.#isClosing = true
+    this.#sync()
   }
 
   #sync(): void {
-    if (this.#isSyncing || this.#waiting.length === 0) return
+    if (this.#isSyncing) return
+    if (this.#waiting.length === 0) {
+      if (this.#isClosing) close(this.#fd, () => {})
+      return
+    }
     const synced = this.#waiting
     this.#waiting = []
     this.#isSyncing = true

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import type { RetakeError } from '../errors.js'
 
+/** Name of the note about something that was not passed on. */
+export const REFUSED = 'proxy request refused'
+
 /**
  * What the proxy itself has to say, in the form that provider SDKs show: they
  * print `error.message`. Ends with a newline, for terminals.

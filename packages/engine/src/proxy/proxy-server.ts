@@ -11,6 +11,9 @@ export interface ProxyHandler {
   refused(what: string): void
 }
 
+/** Of all headers of one message together. */
+export const HEADER_BYTES_MAX = 128 * 1024
+
 /** How long an idle connection of a client is kept. */
 const IDLE_MS = 60_000
 
@@ -49,7 +52,11 @@ export class ProxyServer {
 
   /** Port 0 takes any that is free. Only this machine can connect. */
   static listen(port: number): Promise<ProxyServer> {
-    const server = createServer({ keepAliveTimeout: IDLE_MS, requestTimeout: 0 })
+    const server = createServer({
+      keepAliveTimeout: IDLE_MS,
+      requestTimeout: 0,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    })
     return new Promise((resolve, reject) => {
       server.once('error', (cause) => reject(errors.proxyPortTaken(port, cause)))
       server.listen({ port, host: '127.0.0.1', backlog: 1024 }, () => {

@@ -3,10 +3,12 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { recordError } from '@retake/tape'
 import type { HeaderPair, RecordedError } from '@retake/tape'
+import { errors } from '../errors.js'
 import { breakOff } from './break-off.js'
 import { clientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
 import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
+import { HEADER_BYTES_MAX } from './proxy-server.js'
 import type { RecordingProxy } from './recording-proxy.js'
 
 interface Forwarded {
@@ -38,6 +40,7 @@ export class RecordedExchange {
       this.#upstream = (isTls ? httpsRequest : httpRequest)(url, {
         method,
         headers: forwardedHeaders(pairs, url.host, body.length),
+        maxHeaderSize: HEADER_BYTES_MAX,
         agent: this.proxy.agents[isTls ? 'https:' : 'http:'],
       })
     } catch (error) {
@@ -67,6 +70,7 @@ export class RecordedExchange {
       statusText: statusMessage,
       headers: this.proxy.maskedHeaders(pairs),
     })
+    if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
     try {
       this.response.sendDate = false
       this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
@@ -85,6 +89,7 @@ export class RecordedExchange {
   #chunk(chunk: Buffer, answer: IncomingMessage): void {
     if (this.#done) return
     this.proxy.append({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
+    if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
     if (this.response.write(chunk)) return
     answer.pause()
     this.response.once('drain', () => answer.resume())
@@ -104,6 +109,14 @@ export class RecordedExchange {
     this.#upstream?.destroy()
     if (this.response.headersSent) breakOff(this.response)
     else answerError(this.response, 502, upstreamFailure(recorded))
+  }
+
+  /** A client sees nothing that is not on the tape. */
+  #notRecorded(failure: Error): void {
+    if (!this.#finish({})) return
+    this.#upstream?.destroy()
+    if (this.response.headersSent) breakOff(this.response)
+    else answerError(this.response, 502, errors.proxyNotRecording(failure.message))
   }
 
   #finish({ error }: { readonly error?: RecordedError }): boolean {

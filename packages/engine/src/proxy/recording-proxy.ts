@@ -9,7 +9,7 @@ import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import { CommitQueue } from './commit-queue.js'
 import { hideCredentials } from './hide-credentials.js'
-import { answerError } from './proxy-error.js'
+import { answerError, REFUSED } from './proxy-error.js'
 import { BODY_BYTES_MAX, collectRequest, headerPairs } from './proxy-request.js'
 import type { ProxyServer } from './proxy-server.js'
 import { RecordedExchange } from './recorded-exchange.js'
@@ -49,7 +49,7 @@ export class RecordingProxy {
     this.#commits = new CommitQueue(options.writer.path)
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
-      refused: (what) => this.note('proxy request refused', what),
+      refused: (what) => this.#refused(what),
     })
   }
 
@@ -74,11 +74,6 @@ export class RecordingProxy {
     }
   }
 
-  /** A remark for people: something happened that is no exchange. */
-  note(name: string, text: string): void {
-    this.append({ type: 'note', kind: 'boundary', name, text: this.#options.secrets.text(text) })
-  }
-
   maskedHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
     return maskHeaders(this.#options, pairs)
   }
@@ -97,13 +92,13 @@ export class RecordingProxy {
     const { method = 'GET', url: target = '/' } = request
     const routed = findRoute(routes, target, request.headers.host)
     if (routed === undefined) {
-      this.note('proxy request refused', `${method} ${target}: no provider`)
+      this.#refused(`${method} ${target}: no provider`)
       request.resume()
       return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
     }
     const collected = await collectRequest(request, bodyBytesMax)
     if ('problem' in collected) {
-      this.note('proxy request refused', `${method} ${target}: ${collected.problem}`)
+      this.#refused(`${method} ${target}: ${collected.problem}`)
       if (collected.problem === 'too large')
         answerError(response, 413, errors.proxyBodyTooLarge(bodyBytesMax))
       return
@@ -128,6 +123,12 @@ export class RecordingProxy {
     this.#open.add(exchange)
     exchange.onDone = () => this.#open.delete(exchange)
     exchange.forward({ method, url: routed.url, pairs, body: collected.body })
+  }
+
+  /** Something came that was not passed on: no exchange, but people should know. */
+  #refused(what: string): void {
+    const text = this.#options.secrets.text(what)
+    this.append({ type: 'note', kind: 'boundary', name: REFUSED, text })
   }
 
   async #commit(): Promise<void> {

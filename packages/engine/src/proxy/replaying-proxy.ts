@@ -7,7 +7,7 @@ import type { Divergence } from '../sessions/divergence.js'
 import { hideCredentials } from './hide-credentials.js'
 import type { Matcher } from './matchers.js'
 import { explainMiss } from './proxy-miss.js'
-import { answerError } from './proxy-error.js'
+import { answerError, REFUSED } from './proxy-error.js'
 import { collectRequest, headerPairs } from './proxy-request.js'
 import type { ProxyRequest } from './proxy-request.js'
 import type { ProxyServer } from './proxy-server.js'
@@ -15,7 +15,6 @@ import { replayExchange } from './replayed-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
 import { TapedExchanges } from './taped-exchanges.js'
-import type { TapedExchange } from './taped-exchanges.js'
 
 export interface ReplayingProxyOptions {
   readonly server: ProxyServer
@@ -38,14 +37,19 @@ export class ReplayingProxy {
   /** Every request that was not on the tape. */
   readonly misses: Divergence[] = []
   readonly #options: ReplayingProxyOptions
+  /** What was refused when recording, and not again yet. */
+  readonly #refusals: string[]
   #served = 0
 
   constructor(options: ReplayingProxyOptions) {
     this.#options = options
     this.exchanges = new TapedExchanges(options.tape, options.matchers)
+    this.#refusals = [...options.tape.events()].flatMap((event) =>
+      event.type === 'note' && event.name === REFUSED ? [event.text ?? ''] : [],
+    )
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
-      refused: (what) => this.#miss(what, 'Nothing of the kind is on the tape.'),
+      refused: (what) => this.#refused(what, 'Nothing of the kind is on the tape.'),
     })
   }
 
@@ -64,25 +68,19 @@ export class ReplayingProxy {
     const routed = findRoute(routes, target, request.headers.host)
     const collected = await collectRequest(request)
     if (routed === undefined) {
-      this.#miss(`${method} ${target}`, 'It is not known which provider it is for.')
+      this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
       return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
     }
-    if ('problem' in collected) return void response.destroy()
+    if ('problem' in collected) {
+      this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
+      return void response.destroy()
+    }
     const current = this.#masked(method, routed.url, request, collected.body)
     const found = this.exchanges.take(current)
     if (found === undefined) return this.#refuse(current, response)
     this.#served += 1
     onRequest?.(`${current.method} ${current.url}`, undefined)
-    await this.#replay(found, tape, response, paced)
-  }
-
-  #replay(
-    found: TapedExchange,
-    tape: Tape,
-    response: ServerResponse,
-    paced: boolean,
-  ): Promise<void> {
-    return replayExchange(tape, found, response, { paced })
+    await replayExchange(tape, found, response, { paced })
   }
 
   /** As it would stand on the tape. */
@@ -106,7 +104,10 @@ export class ReplayingProxy {
     answerError(response, 502, error, { nearest })
   }
 
-  #miss(what: string, explanation: string): void {
+  /** Fine when it was refused then, too. */
+  #refused(what: string, explanation: string): void {
+    const at = this.#refusals.indexOf(this.#options.secrets.text(what))
+    if (at >= 0) return void this.#refusals.splice(at, 1)
     const summary = `${what} is not on the tape`
     const divergence = { seq: 0, kind: 'unexpected', summary, explanation, mismatches: [] } as const
     this.misses.push(divergence)
