@@ -54,6 +54,8 @@ describe('exchanges', () => {
         model: 'gpt-4o',
         messages: [...messages],
         stream: true,
+        // A key in the body stays off the tape as well.
+        user: client.apiKey,
       })
       const pieces: unknown[] = []
       for await (const piece of stream) pieces.push(piece)
@@ -266,6 +268,15 @@ describe('what goes wrong is recorded and replayed the same', () => {
     'an answer that breaks off': {
       bytes: 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nonly this',
       parts: /response 200 chunk error/,
+    },
+    'an answer that is reset right behind its head': {
+      bytes: 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n',
+      reset: true,
+      parts: /response 200 error ECONNRESET$/,
+    },
+    'a head whose first chunk is broken': {
+      bytes: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+      parts: /response 200 error HPE_INVALID_CHUNK_SIZE$/,
     },
     'a chunk with a wrong length': {
       bytes: 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nfour\r\nzz\r\nnot hex\r\n',

@@ -74,12 +74,13 @@ export class RecordedExchange {
     try {
       this.response.sendDate = false
       this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
-      this.response.flushHeaders()
     } catch (error) {
       // A head that Node reads but does not write again, such as status 42.
       this.#fail(error)
       return
     }
+    // A piece that came along with the head leaves with it; a head alone leaves at once.
+    setImmediate(() => this.#done || this.response.flushHeaders())
     answer.on('data', (chunk: Buffer) => this.#chunk(chunk, answer))
     answer.on('end', () => this.#end(answer))
     answer.on('error', (error) => this.#fail(error))
