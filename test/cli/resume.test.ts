@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { isDelivery } from '../../packages/tape/src/index.js'
+import { isDelivery, readRun } from '../../packages/tape/src/index.js'
 import { openTape, TapeWriter } from '../../packages/tape/src/node/index.js'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
@@ -73,6 +73,7 @@ function upTo(fits: (event: ReturnType<ReturnType<typeof openTape>['event']>) =>
 }
 
 const firstTool = (): number => upTo((event) => event.type === 'call' && event.kind === 'tool')
+const stepsOf = (tape: string): number => readRun(openTape(tape)).recordedSteps.length
 const tools = (): string[] =>
   [...provider.counts.keys()].filter((key) => key.startsWith('/effect tool'))
 
@@ -84,7 +85,7 @@ describe('a step in doubt', () => {
     expect(resumed.code).toBe(1)
     expect(resumed.stdout).toBe('')
     expect(resumed.stderr).toContain('STEP_IN_DOUBT')
-    expect(resumed.stderr).toContain('charge({"id":"r1"})')
+    expect(resumed.stderr).toMatch(/step \d+ \(charge\(\{"id":"r1"\}\)\)/)
     expect(resumed.stderr).toContain('--in-doubt retry')
     expect(provider.counts.size).toBe(0)
     expect(readFileSync(tape).equals(before)).toBe(true)
@@ -112,6 +113,51 @@ describe('a step in doubt', () => {
     expect(replayed.stderr).toContain('identical')
   })
 
+  test('can be a file that was being changed', async () => {
+    const tape = cutAfter(upTo((event) => event.type === 'call' && event.name.includes('append')))
+    expect((await workspace.retake(['resume', tape])).stderr).toContain('STEP_IN_DOUBT')
+    const log = join(workspace.folder, 'log.txt')
+    const lines = readFileSync(log, 'utf8')
+    const skipped = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
+    expect(skipped.stderr).toMatch(/in doubt fs\.appendFileSync log\.txt: skipped/)
+    expect(readFileSync(log, 'utf8')).toBe(lines)
+    expect((await workspace.retake(['replay', tape])).stdout).toBe(skipped.stdout)
+  })
+
+  test('is found also when the agent has gone on with the beginning of its answer', async () => {
+    const agent = join(workspace.folder, 'head.mjs')
+    writeFileSync(
+      agent,
+      `const response = await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'h' })
+      console.log(response.status)
+      console.log((await response.json()).seen)`,
+    )
+    await workspace.retake(['record', '--dir', 'head', agent], {
+      env: { AGENT_BASE_URL: provider.url },
+    })
+    const backup = whole
+    const folder = join(workspace.folder, 'head')
+    whole = join(folder, String(readdirSync(folder)[0]))
+    const cut = cutAfter(upTo((event) => event.type === 'output'))
+    whole = backup
+    const failed = await workspace.retake(['resume', cut])
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toContain('STEP_IN_DOUBT')
+    const resumed = await workspace.retake(['resume', cut, '--in-doubt', 'retry'])
+    expect(resumed.code).toBe(0)
+    expect(resumed.stdout).toMatch(/^200\nh-/)
+    expect(resumed.stderr).toContain('retried')
+  })
+
+  test('is none when only the end of the answer is missing', async () => {
+    const chunk = upTo((event) => event.type === 'deliver' && event.part === 'chunk')
+    const resumed = await workspace.retake(['resume', cutAfter(chunk)])
+    expect(resumed.code).toBe(0)
+    expect(resumed.stdout).toBe(wanted)
+    const first = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'begin' }] })
+    expect(provider.counts.get(`/v1/chat/completions ${first}`)).toBe(undefined)
+  })
+
   test('of a model is skipped with an answer that its SDK does not ask for again', async () => {
     const tape = cutAfter(upTo((event) => event.type === 'request'))
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
@@ -121,6 +167,21 @@ describe('a step in doubt', () => {
 })
 
 describe('a run cut off', () => {
+  test('tells what was served and what was paid apart, on its one tape', async () => {
+    const tape = cutAfter(firstTool())
+    const before = stepsOf(tape)
+    const args = ['resume', tape, '--in-doubt', 'retry', '--json']
+    const { stderr } = await workspace.retake(args)
+    const { facts } = JSON.parse(String(stderr.trimEnd().split('\n').at(-1))) as {
+      facts: { served: number; live: number; paidRequests: number; savedRequests: number }
+    }
+    const asked = [...provider.counts].filter(([key]) => !key.startsWith('/effect tool'))
+    expect(facts.served).toBe(before - 1)
+    expect(facts.served + facts.live).toBe(stepsOf(tape))
+    expect(facts.savedRequests).toBeGreaterThan(0)
+    expect(facts.paidRequests).toBe(asked.reduce((sum, [, count]) => sum + count, 0))
+  })
+
   test('at every twentieth event is resumed to the same end', { timeout: 120_000 }, async () => {
     const { count } = openTape(whole)
     for (let events = 2; events < count - 2; events += 20) {

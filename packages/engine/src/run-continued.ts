@@ -30,7 +30,11 @@ export async function runContinued<T>(
   const stopped = new Promise<never>((_, reject) => (stop = reject))
   stopped.catch(() => {})
   const continued = outsideRuns(() =>
-    continueRun(plan, { keepAlive: true, onStopped: (error) => stop(error) }),
+    continueRun(plan, {
+      keepAlive: true,
+      onStopped: (error) => stop(error),
+      onFailed: (error) => stop(error as Error),
+    }),
   )
   const { session, tape, settled } = continued
   try {

@@ -1,15 +1,17 @@
 import { isDelivery } from '@retake/tape'
-import type { DeliveryEvent, Tape } from '@retake/tape'
+import type { DeliveryEvent, Step, Tape } from '@retake/tape'
 import { errors } from '../errors.js'
 import { describe } from '../sessions/divergence.js'
+import { isCutOff } from '../sessions/tape-cursor.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import { EMPTY } from '../sessions/session.js'
-import type { NewDelivery, Operation } from '../sessions/session.js'
+import type { Delivery, NewDelivery, Operation, SyncCall } from '../sessions/session.js'
 import { CarriedAnswers } from './carried-answers.js'
 import type { CarriedPart } from './carried-answers.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
 import { lostAnswer, SILENCE_MS, skippedAnswer } from './given-up-answer.js'
-import { changesFiles, findInDoubt } from './in-doubt.js'
+import { changesFiles, findInDoubt, viewOf } from './in-doubt.js'
+import { missingEnd } from './missing-end.js'
 import { RepeatedAnswer } from './repeated-answer.js'
 import type { SeenPart } from './repeated-answer.js'
 
@@ -20,6 +22,13 @@ interface Part {
   readonly body: Uint8Array
 }
 
+interface Doubt {
+  /** The event that started it. */
+  readonly seq: number
+  /** The agent has seen a part of the answer. */
+  readonly partial: boolean
+}
+
 /**
  * Decides what becomes of everything that is under way when a run goes live.
  * Answers that the tape still has are handed out; timers and local work start
@@ -28,8 +37,9 @@ interface Part {
  */
 export class CarryOver {
   readonly settled: SettledDoubt[] = []
-  readonly #doubts: ReadonlyMap<number, { readonly seq: number; readonly partial: boolean }>
+  readonly #doubts: ReadonlyMap<number, Doubt>
   #carried: CarriedAnswers | undefined
+  #view: ReturnType<typeof viewOf> | undefined
 
   constructor(
     readonly tape: Tape,
@@ -52,6 +62,26 @@ export class CarryOver {
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
     else this.#carryAnswer(operation, recorder, at)
     action.carryOver?.(operation)
+  }
+
+  /** A call of the same breath: it may have been made when the run was killed, too. */
+  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
+    const doubt = this.#doubts.get(op)
+    if (doubt === undefined) return recorder.answerSync(op, call)
+    const { decision, settled } = this.#decide(doubt)
+    if (decision === 'retry') return recorder.answerSync(op, call)
+    settled.decision = 'skipped'
+    const [part] = skippedAnswer(call.event)
+    return recorder.answerSync(op, part === undefined ? call : { ...call, run: () => part })
+  }
+
+  #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
+    const what = describe(this.tape.event(doubt.seq))
+    const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
+    if (decision === 'fail') throw errors.stepInDoubt(what)
+    const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
+    this.settled.push(settled)
+    return { decision, settled }
   }
 
   #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
@@ -114,7 +144,11 @@ export class CarryOver {
 
   #settle(operation: Operation, hand: Hand): void {
     const { event } = operation.action
-    const doubt = this.#doubts.get(operation.id)
+    // Whoever reads the tape cannot see that the agent still waits; here it is known.
+    const step = this.#isCut ? this.#stepOf(operation) : undefined
+    const end = missingEnd(this.tape, step)
+    if (end !== undefined) return hand(end)
+    const doubt = this.#doubts.get(operation.id) ?? doubtAbout(step)
     if (doubt === undefined) {
       if (mayBeRepeated(operation)) operation.action.start(operation)
       // The run had given it up by itself: it gets the time to do so again.
@@ -122,11 +156,7 @@ export class CarryOver {
       else if (event.type !== 'socket') hand(lostAnswer(event))
       return
     }
-    const what = describe(this.tape.event(doubt.seq))
-    const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
-    if (decision === 'fail') throw errors.stepInDoubt(what)
-    const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
-    this.settled.push(settled)
+    const { decision, settled } = this.#decide(doubt)
     if (decision === 'retry') {
       const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []
       const onLost = (): void => void (settled.decision = 'lost')
@@ -139,6 +169,19 @@ export class CarryOver {
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
+  /** The run was killed, and is served to its last event. */
+  get #isCut(): boolean {
+    return this.plan.until === undefined && isCutOff(this.tape)
+  }
+
+  /** The step that an operation carries; of a connection, the last one. */
+  #stepOf({ id }: Operation): Step | undefined {
+    return (this.#view ??= viewOf(this.tape)).recordedSteps.findLast(({ seq }) => {
+      const event = this.tape.event(seq)
+      return seq === id || (event.type === 'request' && event.socket === id)
+    })
+  }
+
   /** What the agent got of an answer before the run was killed. */
   #seenOf(operation: Operation, from: number): SeenPart[] {
     const parts: SeenPart[] = []
@@ -148,6 +191,11 @@ export class CarryOver {
     }
     return parts
   }
+}
+
+function doubtAbout(step: Step | undefined): Doubt | undefined {
+  if (step === undefined || step.state === 'done' || step.state === 'failed') return undefined
+  return { seq: step.seq, partial: step.answerSeqs.length > 0 }
 }
 
 /** `waitMs`: how long after what the tape had. */

@@ -28,7 +28,7 @@ export interface ContinuedRun {
   readonly abandon: () => void
 }
 
-type Watching = Pick<ContinuedOptions, 'onStopped' | 'onDivergence' | 'keepAlive'> & {
+type Watching = Pick<ContinuedOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
   /** The writer was opened: it may be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
 }
@@ -64,6 +64,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         offline === undefined
           ? carryOver.carry(operation, recorder, session.position)
           : carryOffline(operation, offline, plan),
+      answerSync: (op, call, recorder) => carryOver.answerSync(op, call, recorder),
     })
     return {
       session,

@@ -4,6 +4,7 @@ import { errors } from '../errors.js'
 import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy } from './continue-plan.js'
 import { findInDoubt, viewOf } from './in-doubt.js'
+import type { InDoubt } from './in-doubt.js'
 
 export interface ResumePlanOptions {
   /** For steps that left and have no answer on the tape: `fail` unless set. */
@@ -55,8 +56,11 @@ function refuseDoubt(
 ): void {
   if (inDoubt !== 'fail') return
   const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
-  if (open.length > 0) throw errors.stepInDoubt(open.map(({ what }) => what).join(', and '))
+  if (open.length > 0) throw errors.stepInDoubt(open.map(named).join(', and '))
 }
+
+const named = ({ step, what }: InDoubt): string =>
+  step === undefined ? what : `step ${step} (${what})`
 
 /** A new tape beside that of its parent. */
 export function newBranch(

@@ -9,7 +9,7 @@ import { adoptProcess, outsideRuns } from '../scope.js'
 import { onProcessExit } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
 import { captureSignals } from './signals.js'
-import { stopOnFailure } from './stop-with.js'
+import { stopOnFailure, stopWith } from './stop-with.js'
 import { imitateTerminal } from './terminal-facts.js'
 
 /** Captured before the file boundary is patched. */
@@ -22,6 +22,7 @@ export function continueProcess(task: ContinueTask & { readonly failure?: string
   if (task.plan.tail === 'offline') forbidContact()
   const { session, tape, settled, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
+    onFailed: (error) => stopWith(error, task.failure),
     onWriter: (writer) => stopOnFailure(writer, task.failure),
   })
   if (tape.details.stdio) imitateTerminal(tape.details.stdio)

@@ -24,8 +24,12 @@ export interface ContinuedOptions extends Pick<
    * served, `why` the mismatch that ended it, if one did.
    */
   readonly goLive: (at: number, why: Divergence | undefined, owner: Session) => RecordSession
+  /** It could not go live: nothing must happen any more. */
+  readonly onFailed: (error: unknown) => void
   /** Decides what becomes of an operation that is under way at that moment. */
   readonly carryOver: (operation: Operation, recorder: RecordSession) => void
+  /** Answers a call whose start is the last thing on the tape. */
+  readonly answerSync: (op: number, call: SyncCall, recorder: RecordSession) => Delivery
 }
 
 /**
@@ -108,7 +112,7 @@ export class ContinuedSession implements Session {
   performSync(call: SyncCall): Delivery {
     return this.#either(
       (session) => session.performSync(call),
-      (recorder, op) => recorder.answerSync(op, call),
+      (recorder, op) => this.options.answerSync(op, call, recorder),
     )
   }
 
@@ -173,6 +177,15 @@ export class ContinuedSession implements Session {
 
   #live(why: Divergence | undefined): RecordSession {
     if (this.#recorder !== undefined) return this.#recorder
+    try {
+      return this.#goLive(why)
+    } catch (error) {
+      this.options.onFailed(error)
+      throw error
+    }
+  }
+
+  #goLive(why: Divergence | undefined): RecordSession {
     return outsideRuns(() => {
       const recorder = this.options.goLive(this.#player.position, why, this)
       const underWay = this.#player.underWay

@@ -16,7 +16,7 @@ export class TapeCursor {
     until = tape.count,
   ) {
     this.#end = until
-    this.isCut = until < tape.count || tape.status === 'truncated' || endsBySignal(tape)
+    this.isCut = until < tape.count || isCutOff(tape)
   }
 
   get seq(): number {
@@ -58,7 +58,9 @@ export class TapeCursor {
 const isOver = (event: TapeEvent): boolean =>
   event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
 
-function endsBySignal(tape: Tape): boolean {
+/** The run was killed: by a signal, or nothing is known about its end. */
+export function isCutOff(tape: Tape): boolean {
+  if (tape.status === 'truncated') return true
   const end = tape.event(Math.max(0, tape.count - (tape.status === 'sealed' ? 2 : 1)))
   return end.type === 'end' && end.signal !== undefined
 }

@@ -1,0 +1,42 @@
+import type { Step, Tape } from '@retake/tape'
+import { EMPTY } from '../sessions/session.js'
+import type { NewDelivery } from '../sessions/session.js'
+
+interface Part {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+}
+
+/**
+ * The end of an answer that had arrived in full, but for its end, when the run was
+ * killed. Asking for it again would be a second answer to something that was
+ * answered. Undefined when a part of the content is missing.
+ */
+export function missingEnd(tape: Tape, step: Step | undefined): readonly Part[] | undefined {
+  const event = step && tape.event(step.seq)
+  if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http') return undefined
+  const close: Part = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
+  return [
+    ...closingEvents(step).map((text) => ({
+      event: { type: 'deliver', part: 'chunk' } as const,
+      body: Buffer.from(text),
+    })),
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+    ...(event.seam === 'http2' ? [close] : []),
+  ]
+}
+
+/** What a provider sends after the last content of a stream, by API. */
+const CLOSING: Readonly<Record<string, string>> = {
+  'chat completions': 'data: [DONE]\n\n',
+  messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+}
+
+function closingEvents(step: Step): string[] {
+  const exchange = step.exchange()
+  const closing = CLOSING[exchange?.api ?? '']
+  const text = exchange?.response?.text
+  if (exchange?.response?.events === undefined || closing === undefined || text === undefined)
+    return []
+  return text.includes(closing.trimEnd()) ? [] : [closing]
+}
