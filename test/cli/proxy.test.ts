@@ -257,6 +257,20 @@ describe('commands', () => {
     expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
   })
 
+  test('input that was piped in is handed over again, and a stdin that stays open holds nothing up', async () => {
+    const workspace = await folderWith({})
+    const input = 'two\nlines\n'.repeat(20_000)
+    const recorded = await workspace.retake(['record', '--', 'sort', '-u'], { input })
+    expect(recorded).toMatchObject({ code: 0, stdout: 'lines\ntwo\n' })
+    expect(recorded.stderr).toContain('no request came through the proxy')
+    expect(await workspace.retake(['replay', 'last'])).toMatchObject({
+      code: 0,
+      stdout: recorded.stdout,
+    })
+    const open = spawn(process.execPath, [cli, 'record', '--', 'true'], { cwd: workspace.folder })
+    expect(await once(open, 'close')).toEqual([0, null])
+  })
+
   test('output that changes by itself is named', async () => {
     const workspace = await folderWith({
       'a.mjs': 'console.log("one"); console.log(Math.random())',

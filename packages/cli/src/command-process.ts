@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { StdioOptions } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import { forwardSignals } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { commandNotStarted } from './errors.js'
@@ -9,17 +10,22 @@ export interface CommandProcess {
   readonly command: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  readonly stdin: 'inherit' | 'ignore'
+  /** A terminal is passed on as it is; bytes are written and the pipe closed. */
+  readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
 }
 
 /** Runs a command of any language to its end; what it writes is handed over as it comes. */
 export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   const [file = '', ...args] = process.command
-  const stdio: StdioOptions = [process.stdin, 'pipe', 'pipe']
+  const input = process.stdin === 'inherit' ? undefined : process.stdin
+  const stdio: StdioOptions = [input ? 'pipe' : 'inherit', 'pipe', 'pipe']
   const child = spawn(file, args, { cwd: process.cwd, env: process.env, stdio })
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream]?.on('data', (bytes: Buffer) => process.onOutput(stream, bytes))
+  // A command that does not read all of its input is fine.
+  child.stdin?.on('error', () => {})
+  if (child.stdin) input?.pipe(child.stdin)
   let interruptedBy: NodeJS.Signals | undefined
   const stopForwarding = forwardSignals(
     (signal) => (interruptedBy = signal),
@@ -28,10 +34,12 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
+      input?.destroy()
       reject(commandNotStarted(file, cause))
     })
     child.on('close', (code, signal) => {
       stopForwarding()
+      input?.destroy()
       resolve({
         code: code ?? 1,
         ...(signal && { signal }),

@@ -1,5 +1,7 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { isatty } from 'node:tty'
 import { newRunId } from '@retake/engine'
 import {
   loadMatchers,
@@ -26,12 +28,17 @@ export interface CommandRecordingOptions {
   readonly port?: number
 }
 
+export interface CommandRecording extends Recording {
+  /** Requests that came through the proxy. */
+  readonly exchanges: number
+}
+
 /**
  * Runs a command of any language with the base URLs of provider SDKs pointed at a
  * recording proxy. What it asks of providers, its output and its exit are on the
  * tape; its clock, files and other connections are not.
  */
-export async function recordCommand(options: CommandRecordingOptions): Promise<Recording> {
+export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
   const { store, command, matchers } = options
   const cwd = process.cwd()
   await loadMatchers(matchers, cwd)
@@ -84,7 +91,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<R
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
     })
     writer.seal()
-    return { ...end, id, tape }
+    return { ...end, id, tape, exchanges: proxy.exchanges }
   } finally {
     await server.close()
     unmark()
@@ -102,11 +109,23 @@ function run(
     command,
     cwd,
     env: { ...COMMAND_DEFAULTS, ...process.env, ...proxyVariables(variables, url) },
-    stdin: 'inherit',
+    stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
     onOutput: (stream, bytes) => {
       proxy.append({ type: 'output', stream }, bytes)
       process[stream].write(bytes)
     },
+  })
+}
+
+/** What is piped in belongs to the run: a replay hands the command the same. */
+function recordedInput(proxy: RecordingProxy): Readable {
+  let op: number | undefined
+  const input = process.stdin.on('data', (bytes: Buffer) => {
+    op ??= proxy.append({ type: 'call', kind: 'input', name: 'stdin' })
+    proxy.append({ type: 'deliver', op, part: 'chunk' }, bytes)
+  })
+  return input.on('end', () => {
+    if (op !== undefined) proxy.append({ type: 'deliver', op, part: 'end' })
   })
 }
 

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import {
   compareCommand,
   loadMatchers,
@@ -57,7 +58,7 @@ export async function replayRecordedCommand(
         ...proxyVariables(taped.variables ?? {}, server.url),
         ...waysOut(server.url),
       },
-      stdin: 'ignore',
+      stdin: tapedInput(tape),
       onOutput: (stream, bytes) => {
         if (stream === 'stdout') stdout.push(bytes)
         options.show?.(stream, bytes)
@@ -90,6 +91,18 @@ export async function replayRecordedCommand(
   } finally {
     await proxy.stop()
   }
+}
+
+/** What was piped into the command; nothing when that was a terminal. */
+function tapedInput(tape: Tape): Readable {
+  const pieces: Uint8Array[] = []
+  let op: number | undefined
+  for (const event of tape.events()) {
+    if (event.type === 'call' && event.kind === 'input') op = event.seq
+    if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
+      pieces.push(tape.body(event.seq))
+  }
+  return Readable.from(pieces.map((piece) => Buffer.from(piece)))
 }
 
 /** The recorded port, because programs print their base URL; any other one when it is taken. */

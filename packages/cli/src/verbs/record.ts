@@ -58,6 +58,10 @@ Examples:
       : recordingLine(recording, painter(process.stderr))
     process.stderr.write(`${said}
 `)
+    if ('exchanges' in recording && recording.exchanges === 0 && !flag(values, 'json'))
+      process.stderr.write(
+        'no request came through the proxy; docs/proxy.md says what leads there\n',
+      )
     return recording.signal ? signalExitCode(recording.signal) : recording.code
   },
 }
