@@ -43,7 +43,8 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       flags: source.run.flags,
     },
     { ...source.details, branch: { kind: 'chaos', edits: [], seed: order.seed } },
-    { now: elapsed() },
+    // For one look only; and under the permission model, on which a replay runs, nothing can be synced.
+    { now: elapsed(), isDurable: false },
   )
   stopOnFailure(writer, task.failure)
   const answers = new TapeAnswers(source, {

@@ -20,24 +20,26 @@ import {
 export class TapeFile {
   readonly path: string
   readonly #fd: number
+  readonly #isDurable: boolean
   #end: number
   #dirty = false
   #syncs = 0
   #dead: TapeError | undefined
 
-  private constructor(path: string, fd: number, end: number) {
+  private constructor(path: string, fd: number, end: number, isDurable = true) {
     this.path = path
     this.#fd = fd
     this.#end = end
+    this.#isDurable = isDurable
   }
 
-  /** Creates a file that must not exist yet, readable by its owner only. */
-  static create(path: string): TapeFile {
+  /** Creates a file that must not exist yet, readable by its owner only. One that is not durable is never synced. */
+  static create(path: string, isDurable = true): TapeFile {
     const { O_CREAT, O_EXCL, O_RDWR } = constants
     try {
       const fd = openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
-      syncFolder(dirname(path))
-      return new TapeFile(path, fd, 0)
+      if (isDurable) syncFolder(dirname(path))
+      return new TapeFile(path, fd, 0, isDurable)
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code
       throw code === 'EEXIST' ? tapeExists(path, error) : tapeWriteFailed(path, error)
@@ -84,10 +86,10 @@ export class TapeFile {
     }
   }
 
-  /** Everything appended is on disk when this returns. */
+  /** Everything appended is on disk when this returns, if the file is durable. */
   sync(): void {
     if (this.#dead !== undefined) throw this.#dead
-    if (!this.#dirty) return
+    if (!this.#dirty || !this.#isDurable) return
     try {
       fdatasyncSync(this.#fd)
     } catch (error) {

@@ -47,6 +47,16 @@ test('what is appended can be read back, event by event and body by body', () =>
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
+test('a tape that need not be durable is whole, and never synced', () => {
+  const path = freshPath()
+  const writer = TapeWriter.create(path, run, {}, { isDurable: false })
+  writer.append({ type: 'timer', kind: 'timeout', ms: 5 })
+  writer.barrier()
+  writer.seal()
+  expect(writer.syncs).toBe(0)
+  expect(openTape(path).verify()).toMatchObject({ ok: true, count: 3 })
+})
+
 test('a seal can be signed, and the tape says by which key', () => {
   const path = freshPath()
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')

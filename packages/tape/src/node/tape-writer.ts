@@ -14,6 +14,11 @@ import { TapeLock } from './tape-lock.js'
 export interface TapeWriterOptions {
   /** Milliseconds since the run started. */
   readonly now?: () => number
+  /**
+   * False for a tape that nobody needs after the machine has died: it is never
+   * synced, which Node's permission model does not allow. True unless set.
+   */
+  readonly isDurable?: boolean
 }
 
 /**
@@ -43,7 +48,7 @@ export class TapeWriter {
     details: RunDetails,
     options: TapeWriterOptions = {},
   ): TapeWriter {
-    const file = TapeFile.create(path)
+    const file = TapeFile.create(path, options.isDurable)
     const now = options.now ?? clockFrom(0)
     const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodeDoor), now)
     const { type, ...rest } = run
