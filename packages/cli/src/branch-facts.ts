@@ -56,26 +56,41 @@ function hasContent(event: TapeEvent): boolean {
   return event.type === 'deliver' && (event.part === 'chunk' || event.part === 'message')
 }
 
-export function branchFacts(tape: Tape, view: RunView): BranchFacts {
+/** A killed run that went on: its tape does not say where, because it is one run. */
+export interface ResumedOnOwnTape {
+  /** Number of events that the tape held before. */
+  readonly from: number
+  /** Events that started a step in doubt which was not made again. */
+  readonly unasked: ReadonlySet<number>
+}
+
+function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): StepOrigin {
+  if (unasked.has(step.seq)) return 'lost'
+  return step.seq < from && step.answerSeqs.every((seq) => seq < from) ? 'served' : 'live'
+}
+
+/** `resumed`: on its own tape; then what the tape held already is what was served. */
+export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape): BranchFacts {
+  const servedTo = resumed?.from ?? tape.ownFrom
   const live: Step[] = []
   const notAsked: Step[] = []
   let lost = 0
   for (const step of view.recordedSteps) {
-    const origin = originOf(tape, step)
+    const origin = resumed ? originAfterResume(step, resumed) : originOf(tape, step)
     if (origin === 'lost') lost += 1
-    if (origin === undefined || origin === 'live') live.push(step)
+    else if (origin === undefined || origin === 'live') live.push(step)
     else notAsked.push(step)
   }
   const saved = sum(notAsked)
   const paid = sum(live)
   return {
-    served: notAsked.length - lost,
+    served: notAsked.length,
     lost,
     live: live.length,
     savedRequests: saved.requests,
     savedTokens: saved.tokens,
     savedUsd: saved.usd,
-    savedMs: tape.ownFrom > 0 ? tape.event(tape.ownFrom - 1).at : 0,
+    savedMs: servedTo > 0 ? tape.event(servedTo - 1).at : 0,
     paidRequests: paid.requests,
     paidTokens: paid.tokens,
     paidUsd: paid.usd,

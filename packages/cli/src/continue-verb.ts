@@ -1,16 +1,14 @@
 import type { ContinuePlan } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { branchFacts } from './branch-facts.js'
 import { continueAgent } from './continue-agent.js'
-import { continuedLines } from './continued-lines.js'
+import { continuedFacts, continuedLines } from './continued-lines.js'
 import { wrongUsage } from './errors.js'
 import { FOUND } from './exit-codes.js'
 import { signalExitCode } from './signal-exit-code.js'
 import { painter, widthOf } from './terminal.js'
 import { flag, texts } from './verb.js'
 import type { OptionValues, Verb } from './verb.js'
-import { viewRun } from './view-run.js'
 
 /** Options of every verb that goes on from a tape. */
 export const CONTINUE_OPTIONS: Verb['options'] = {
@@ -53,7 +51,7 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
     run: written.run.id,
     parent: written.run.parent,
     branch: written.details.branch,
-    facts: branchFacts(written, viewRun(written)),
+    facts: continuedFacts(tape, continued, written),
     ...continued,
   }
 }

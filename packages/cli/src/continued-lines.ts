@@ -29,8 +29,7 @@ export function continuedLines(
       `${paint('green', 'identical')} · all of ${parent.run.id} was served: nothing differs, nothing was asked, nothing was recorded`,
     ]
   const tape = openTape(continued.tape)
-  const view = viewRun(tape)
-  const facts = branchFacts(tape, view)
+  const facts = continuedFacts(parent, continued, tape)
   return [
     `${paint('green', did)} ${paint('bold', tape.run.id)} ${whence(tape, did)} · ${endOf(continued)}`,
     ...leftLines(parent, continued, look),
@@ -44,6 +43,14 @@ export function continuedLines(
       ? `  next     retake show ${tape.run.id}`
       : `  next     retake diff ${tape.run.parent.run} ${tape.run.id}`,
   ]
+}
+
+/** What was served and what was paid by going on. A killed run is continued on the tape it has. */
+export function continuedFacts(parent: Tape, { settled }: Continued, written: Tape): BranchFacts {
+  const view = viewRun(written)
+  if (written.run.id !== parent.run.id) return branchFacts(written, view)
+  const unasked = settled.filter(({ decision }) => decision === 'skipped').map(({ seq }) => seq)
+  return branchFacts(written, view, { from: parent.count, unasked: new Set(unasked) })
 }
 
 /** What was served and what was paid, in two lines. */
