@@ -87,3 +87,20 @@ test('wrong uses are refused with a word about the right one', async () => {
   expect(await refused('last', 'there')).toEqual([2, expect.stringContaining('Only --keep takes')])
   expect(await refused('none')).toEqual([1, expect.stringContaining('UNKNOWN_RUN')])
 })
+
+test('a log that the run wrote only after the point goes on as it was then', async () => {
+  writeFileSync(at('events.log'), 'old\n')
+  writeFileSync(
+    at('logs.mjs'),
+    `import { appendFileSync } from 'node:fs'
+for (const item of ['a', 'b']) appendFileSync('events.log', item + Math.random() + '\\n')`,
+  )
+  await retake('record', 'logs.mjs')
+  const recorded = text('events.log')
+  const { stdout } = await retake('export', 'last', '--jsonl')
+  const draw = /"seq":(\d+)[^\n]*Math\.random/.exec(stdout)?.[1] ?? ''
+  await retake('fork', 'last', '--at', `e${draw}`, '--set', 'value=0.25')
+  await retake('files', 'last', '--keep', '../aside')
+  expect(text('../aside/events.log')).toMatch(/^old\na0\.25\nb0\.\d+\n$/)
+  expect(text('events.log')).toBe(recorded)
+})

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { disk } from './disk.js'
-import { flagBits, opensEmpty, opensForWriting } from './open-flags.js'
+import { flagBits, opensEmpty, opensForWriting, opensToAppend } from './open-flags.js'
 import type { Overlay } from './overlay.js'
 import { globEntries, listEntries } from './overlay-listing.js'
 
@@ -64,6 +64,8 @@ const opens =
     const bits = flagBits(flagsOf(args))
     if (!opensForWriting(bits)) return reads(true)(overlay, args)
     const place = overlay.resolve(absolute(args[0]))
+    // What the parent added to it after the branch left it has not been added yet.
+    if (opensToAppend(bits) && overlay.later.has(place)) overlay.takeBack(place)
     const at = overlay.forWriting(place, { content: !opensEmpty(bits) })
     return { args: [at, ...args.slice(1)], changes: true }
   }
