@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -304,6 +304,8 @@ test('snapshot captures the state at every step; show prints it and what changed
   const { stdout } = await tools.retake(['snapshot', 'last', '--json'])
   const { file, states } = JSON.parse(stdout) as { file: string; states: number }
   expect(states).toBe(3)
+  // Like a tape: it holds what the agent was told.
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
   const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { step?: string }).step)).toEqual([
     undefined,

@@ -54,7 +54,8 @@ export function writeStates(tape: Tape, states: readonly StepState[]): string {
   const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
   const temporary = `${file}.${process.pid}.tmp`
   try {
-    writeFileSync(temporary, lines.join(''))
+    // Like the tape: it holds what the agent was told.
+    writeFileSync(temporary, lines.join(''), { mode: 0o600 })
     renameSync(temporary, file)
   } finally {
     rmSync(temporary, { force: true })
