@@ -22,7 +22,7 @@ export function parseOracle(text: string, verb = 'bisect'): Oracle {
   if (text.trim() === '')
     throw wrongUsage(verb, 'The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
   if (text.startsWith('exit:')) return exitOracle(text, verb)
-  return text.startsWith('stdout:') ? outputOracle(text, verb) : commandOracle(text)
+  return text.startsWith('stdout:') ? outputOracle(text, verb) : commandOracle(text, verb)
 }
 
 function exitOracle(text: string, verb: string): Oracle {
@@ -54,9 +54,12 @@ function outputOracle(text: string, verb: string): Oracle {
 /** What `git bisect run` takes for "cannot be tested". */
 const UNTESTABLE = 125
 
-function commandOracle(command: string): Oracle {
+/** What a shell says when it cannot run a command: that is no judgement. */
+const CANNOT_RUN = new Set([126, 127])
+
+function commandOracle(command: string, verb: string): Oracle {
   return async ({ commit, stdout, exitCode }, signal) => {
-    const { code } = await runCommand(command, [], {
+    const { code, stderr } = await runCommand(command, [], {
       cwd: process.cwd(),
       shell: true,
       input: stdout,
@@ -67,6 +70,12 @@ function commandOracle(command: string): Oracle {
         ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
       },
     })
+    if (CANNOT_RUN.has(code))
+      throw wrongUsage(
+        verb,
+        `The oracle "${command}" cannot be run.`,
+        stderr.trim() || `The shell ended with exit code ${code}.`,
+      )
     const reason = `${command} ended with exit code ${code}`
     return code === UNTESTABLE ? { verdict: 'untestable', reason } : judge(code === 0, reason)
   }
