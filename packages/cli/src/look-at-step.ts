@@ -54,7 +54,8 @@ export async function explainingDivergence(
     }
     const style = { paint: painter(process.stderr), width: widthOf(process.stderr) }
     const lines = [
-      'The program does something else than when it was recorded, so its state then cannot be shown.',
+      'The program does something else than when it was recorded, so its state then',
+      'cannot be shown.',
       ...replayReceipt(tape, replayed, style),
     ]
     process.stderr.write(`${lines.join('\n')}\n`)

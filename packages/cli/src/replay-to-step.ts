@@ -7,7 +7,9 @@ import { inspectorLines, inspectorPort, openInspector } from './hold-with-inspec
 import { printable } from './printable.js'
 import { probeAgent } from './probe-agent.js'
 import { stopJson, stopLines } from './stop-lines.js'
+import { cutTo } from './table.js'
 import { painter, widthOf } from './terminal.js'
+import type { Look } from './terminal.js'
 import { viewRun } from './view-run.js'
 
 export interface ReplayToStepOptions {
@@ -38,7 +40,7 @@ export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Pr
       if (json) console.log(JSON.stringify(jsonOf(tape, step, stop, url), undefined, 2))
       else {
         const notes = stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']
-        console.log([headOf(step, look.paint), ...notes, ...stopLines(stop, look)].join('\n'))
+        console.log([headOf(step, look), ...notes, ...stopLines(stop, look)].join('\n'))
       }
       if (url === undefined) return 0
       process.stderr.write(`\n${inspectorLines(url, tape.details.cwd ?? '.').join('\n')}\n`)
@@ -55,9 +57,11 @@ export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Pr
   }
 }
 
-const headOf = (step: Step, paint: ReturnType<typeof painter>): string => {
+const headOf = (step: Step, { paint, width }: Look): string => {
   const when = step.answerSeqs.length > 0 ? 'its answer has arrived' : 'it has no answer'
-  return `${paint('bold', `step ${step.label}`)}  ${printable(step.title)} · ${when}`
+  const label = `step ${step.label}`
+  const left = width - `${label}   · ${when}`.length
+  return `${paint('bold', label)}  ${cutTo(printable(step.title), left)} · ${when}`
 }
 
 const jsonOf = (
