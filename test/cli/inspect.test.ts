@@ -328,6 +328,24 @@ test('snapshot captures the state at every step; show prints it and what changed
   })
 })
 
+test('a state is shown with the line of then when the file has changed since', async () => {
+  const source = `import { execFileSync } from 'node:child_process'
+const said = execFileSync('echo', ['hi']).toString()
+console.log(said)
+`
+  const { retake, folder } = await folderWith({ 'agent.mjs': source })
+  await retake(['record', 'agent.mjs'])
+  await retake(['snapshot', 'last'])
+  const state = async (): Promise<string> =>
+    (await retake(['show', 'last', '--step', '1', '--state'])).stdout
+  const before = await state()
+  const line = /^> +\d+ .*$/m.exec(before)?.[0]
+  expect(line).toBeDefined()
+  await writeFile(join(folder, 'agent.mjs'), `// new\n// lines\n${source}`)
+  const after = await state()
+  expect(after).toContain(`the file has changed since this was captured; the line was\n${line}\n`)
+})
+
 test('snapshot --every leaves steps out, and show says how to get them', async () => {
   await chats.retake(['snapshot', 'last', '--every', '3'])
   expect((await chats.retake(['show', 'last', '--step', '4', '--state'])).code).toBe(0)

@@ -21,6 +21,10 @@ export function sourceExcerpt({ file, line }: SourceLocation, { paint, width }: 
   })
 }
 
+/** The text of a line, as the file is now; undefined when there is none. */
+export const sourceLine = ({ file, line }: SourceLocation): string | undefined =>
+  readLines(file)[line - 1]
+
 function readLines(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split(/\r?\n/)

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { stateUnreadable } from './errors.js'
+import { sourceLine } from './source-excerpt.js'
 
 /** Where a step left the program: the line that ran next, the stack, and the variables. */
 export interface StepState {
@@ -10,6 +11,8 @@ export interface StepState {
   readonly seq: number
   readonly isDirect: boolean
   readonly location: SourceLocation | undefined
+  /** The text of that line when the state was captured: files change. */
+  readonly source?: string
   /** User code only. */
   readonly frames: readonly Omit<Frame, 'isUser'>[]
   readonly asyncFrames: readonly { readonly name: string; readonly location: SourceLocation }[]
@@ -26,11 +29,13 @@ interface Header {
 export const stateFileOf = (tape: Tape): string => `${tape.path}.state`
 
 export function stepState(step: string, seq: number, stop: Stop): StepState {
+  const source = stop.location && sourceLine(stop.location)
   return {
     step,
     seq,
     isDirect: stop.isDirect,
     location: stop.location,
+    ...(source !== undefined && { source }),
     frames: stop.frames
       .filter(({ isUser }) => isUser)
       .map(({ name, location, variables }) => ({

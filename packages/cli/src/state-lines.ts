@@ -1,9 +1,11 @@
 import { printDescribed } from '@retake/engine'
+import type { SourceLocation } from '@retake/engine'
 import { printable } from './printable.js'
-import { sourceExcerpt } from './source-excerpt.js'
+import { sourceExcerpt, sourceLine } from './source-excerpt.js'
 import type { StateChanges } from './state-difference.js'
 import type { StepState } from './state-file.js'
 import { place, variableLines } from './stop-lines.js'
+import { cutTo } from './table.js'
 import type { Look } from './terminal.js'
 
 /** More changes than this are only counted; `--json` has all of them. */
@@ -21,7 +23,7 @@ export function stateLines(
     '',
     paint('bold', 'state'),
     ...(location
-      ? [paint('cyan', place(location)), ...sourceExcerpt(location, look)]
+      ? [paint('cyan', place(location)), ...excerptThen(location, state.source, look)]
       : ['no code of yours was on the stack']),
     ...frames.flatMap(({ name, location: at, variables }) => [
       '',
@@ -30,6 +32,15 @@ export function stateLines(
     ]),
     ...asyncFrames.map(({ name, location: at }) => `async ${name || '(top level)'}  ${place(at)}`),
     ...(since ? ['', ...changeLines(since, look)] : []),
+  ]
+}
+
+/** The source as it was when the state was captured; of a file that has changed since, the line alone. */
+function excerptThen(location: SourceLocation, source: string | undefined, look: Look): string[] {
+  if (source === undefined || source === sourceLine(location)) return sourceExcerpt(location, look)
+  return [
+    look.paint('yellow', 'the file has changed since this was captured; the line was'),
+    cutTo(`> ${location.line}  ${printable(source)}`, look.width),
   ]
 }
 
