@@ -56,6 +56,15 @@ N orders · smallest seed 1
   }
 })
 
+test('a log that is written in other portions is no race', async () => {
+  const provider = await withProvider()
+  const { record, retake } = await folderWith({})
+  await record('chaos/log-stream.mjs', { provider })
+  const { code, stdout } = await retake(['chaos', 'last', '--seeds', '12'])
+  expect(stdout).toMatch(/^no race found · 12 orders · /)
+  expect(code).toBe(0)
+})
+
 test('the kept tape of a changed outcome is an ordinary one', async () => {
   const provider = await withProvider()
   const workspace = await folderWith({})
