@@ -19,21 +19,34 @@ export async function measure({ quick }) {
     const bare = await startBare(server.url)
     const recording = await startRecording(server.url, dir)
     try {
-      const load = await underLoad({ bare, recording }, quick ? 1 : 12)
+      const paced = await underLoad({ bare, recording }, quick ? 1 : 8, 20)
+      const load = await underLoad({ bare, recording }, quick ? 1 : 12, 1)
       const json = await latency({ bare, recording }, quick ? 3 : 40, 25)
       const clients = `${CLIENTS} clients at once, streams of 10 chunks, in turns`
+      const against = (field, { recording: with_, bare: without }) =>
+        `${with_[field].toFixed(1)} ms against ${without[field].toFixed(1)} ms`
       return [
+        {
+          name: 'recording proxy / bare proxy, p50 latency at the pace of models',
+          ratio: paced.recording.p50 / paced.bare.p50,
+          method: `${clients}, 20 ms apart; ${against('p50', paced)}`,
+        },
+        {
+          name: 'recording proxy / bare proxy, p50 time to the first chunk',
+          ratio: paced.recording.first / paced.bare.first,
+          method: `the same streams; ${against('first', paced)}`,
+        },
         {
           name: 'recording proxy / bare proxy, p50 latency',
           ratio: load.recording.p50 / load.bare.p50,
           gate: { max: 1.5 },
-          method: `${clients}; ${load.recording.p50.toFixed(0)} ms against ${load.bare.p50.toFixed(0)} ms`,
+          method: `${clients}, 1 ms apart; ${against('p50', load)}`,
         },
         {
           name: 'recording proxy / bare proxy, throughput',
           ratio: load.recording.rate / load.bare.rate,
           gate: { min: 0.7 },
-          method: `${clients}; ${load.recording.rate.toFixed(0)} against ${load.bare.rate.toFixed(0)} exchanges a second`,
+          method: `${clients}, 1 ms apart; ${load.recording.rate.toFixed(0)} against ${load.bare.rate.toFixed(0)} exchanges a second`,
         },
         {
           name: 'recording proxy / bare proxy, one client, JSON answered at once',
@@ -88,9 +101,9 @@ function exchange({ url, agent }, path) {
       'content-length': Buffer.byteLength(body),
     }
     const asked = ask(url + path, { method: 'POST', headers, agent }, (answer) => {
-      let bytes = 0
-      answer.on('data', (chunk) => (bytes += chunk.length))
-      answer.on('end', () => resolve(bytes))
+      let firstAt
+      answer.on('data', () => (firstAt ??= performance.now()))
+      answer.on('end', () => resolve(firstAt))
       answer.on('error', reject)
     })
     asked.on('error', reject)
@@ -112,15 +125,18 @@ async function latency(proxies, rounds, perRound) {
 }
 
 /** All clients ask a few times, one exchange after the other. */
-async function underLoad(proxies, rounds) {
-  const seen = { bare: { rates: [], times: [] }, recording: { rates: [], times: [] } }
+async function underLoad(proxies, rounds, gapMs) {
+  const nothing = () => ({ rates: [], times: [], firsts: [] })
+  const seen = { bare: nothing(), recording: nothing() }
   await inTurns(rounds, async (name, isWarmUp) => {
-    const { rates, times } = seen[name]
+    const { rates, times, firsts } = seen[name]
     const client = async () => {
       for (let count = 0; count < PER_CLIENT; count++) {
         const started = performance.now()
-        await exchange(proxies[name], '/stream?count=10&gapMs=1')
-        if (!isWarmUp) times.push(performance.now() - started)
+        const firstAt = await exchange(proxies[name], `/stream?count=10&gapMs=${gapMs}`)
+        if (isWarmUp) continue
+        times.push(performance.now() - started)
+        firsts.push(firstAt - started)
       }
     }
     const started = performance.now()
@@ -128,7 +144,11 @@ async function underLoad(proxies, rounds) {
     const seconds = (performance.now() - started) / 1000
     if (!isWarmUp) rates.push((CLIENTS * PER_CLIENT) / seconds)
   })
-  const told = ({ rates, times }) => ({ rate: median(rates), p50: median(times) })
+  const told = ({ rates, times, firsts }) => ({
+    rate: median(rates),
+    p50: median(times),
+    first: median(firsts),
+  })
   return { bare: told(seen.bare), recording: told(seen.recording) }
 }
 

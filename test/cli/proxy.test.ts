@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -316,4 +316,26 @@ describe('commands', () => {
     expect(cut.status).toBe(502)
     expect(await cut.text()).toContain('PROXY_ANSWER_CUT_OFF')
   })
+})
+
+test.skipIf(!hasPython)('the first example of docs/proxy.md runs as it stands there', async () => {
+  const text = await readFile(new URL('../../docs/proxy.md', import.meta.url), 'utf8')
+  const [, block = ''] = /## One command\n\n```sh\n([^]*?)```/.exec(text) ?? []
+  const commands = block.trim().split('\n')
+  expect(commands.length).toBeGreaterThan(2)
+  const workspace = await folderWith({ 'agent.py': pythonAgent.replace('sys.exit(7)', '') })
+  const bin = join(workspace.folder, 'bin')
+  await mkdir(bin)
+  for (const [name, program] of Object.entries({
+    retake: `"${process.execPath}" "${cli}"`,
+    python: 'python3',
+  }))
+    await writeFile(join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
+  for (const [index, command] of commands.entries()) {
+    const options = { cwd: workspace.folder, env: index === 0 ? { ...env, ...environment() } : env }
+    const { stdout } = await run('sh', ['-c', `${command.split('#')[0]} </dev/null`], options)
+    expect(stdout, command).not.toBe('')
+    if (index === 0) await provider.close()
+  }
 })

@@ -5,6 +5,9 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
+/** Under load the next sync waits a moment, so that more requests share it. */
+const GATHER_MS = 3
+
 /**
  * Output-commit rule for many requests at once: whatever was appended while one
  * sync is under way shares the next one. It runs beside the event loop, through a
@@ -47,13 +50,18 @@ export class CommitQueue {
     this.#waiting = []
     this.#isSyncing = true
     fdatasync(this.#fd, (error) => {
-      this.#isSyncing = false
       this.#failure ??= error ?? undefined
       for (const { resolve, reject } of synced) {
         if (this.#failure) reject(this.#failure)
         else resolve()
       }
-      this.#sync()
+      if (this.#waiting.length > 0) setTimeout(() => this.#next(), GATHER_MS)
+      else this.#next()
     })
+  }
+
+  #next(): void {
+    this.#isSyncing = false
+    this.#sync()
   }
 }

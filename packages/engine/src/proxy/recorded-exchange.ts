@@ -46,7 +46,6 @@ export class RecordedExchange {
     } catch (error) {
       return this.#fail(error)
     }
-    this.#upstream.setNoDelay(true)
     this.#upstream.on('response', (answer) => this.#head(answer))
     this.#upstream.on('error', (error) => this.#fail(error))
     this.#upstream.end(body)

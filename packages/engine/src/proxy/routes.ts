@@ -33,7 +33,7 @@ export function findRoute(
     if (named) return routed(named, rest)
   }
   const wanted = (absolute?.[1] ?? host ?? '').toLowerCase()
-  const [route] = only(routes.filter(({ upstream }) => new URL(upstream).host === wanted))
+  const [route] = only(routes.filter((route) => addressOf(route).host === wanted))
   if (route) return routed(route, path, true)
   if (absolute) return undefined
   const [known] =
@@ -45,9 +45,21 @@ export function findRoute(
 
 /** A host names the origin itself: the base path of the route is part of the request then. */
 function routed(route: Route, path: string, isWhole = false): Routed | undefined {
-  const base = isWhole ? new URL(route.upstream).origin : route.upstream
-  const text = base + path
-  return URL.canParse(text) ? { route, url: new URL(text) } : undefined
+  const base = isWhole ? addressOf(route).origin : route.upstream
+  try {
+    return { route, url: new URL(base + path) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Parsed once: every request asks for it. */
+const addresses = new WeakMap<Route, URL>()
+
+function addressOf(route: Route): URL {
+  const known = addresses.get(route) ?? new URL(route.upstream)
+  addresses.set(route, known)
+  return known
 }
 
 const only = <T>(found: readonly T[]): readonly T[] => (found.length === 1 ? found : [])
