@@ -58,7 +58,8 @@ function cutAfter(count: number): string {
 
 function restoreLog(count: number): void {
   const tape = openTape(whole)
-  const lines = [...tape.events(0, count)].flatMap((event) =>
+  // The result stands right behind the call; without it the line was not written yet.
+  const lines = [...tape.events(0, count - 1)].flatMap((event) =>
     event.type === 'call' && event.name === 'fs.appendFileSync'
       ? [Buffer.from(tape.body(event.seq)).toString()]
       : [],
