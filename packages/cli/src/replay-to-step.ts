@@ -1,5 +1,6 @@
 import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
+import { warnOfChangedSources } from './changed-sources.js'
 import { closeOnSignal } from './close-on-signal.js'
 import { checkEnd, explainingDivergence, lookAtStep } from './look-at-step.js'
 import { findStep } from './find-step.js'
@@ -26,6 +27,7 @@ export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Pr
   const view = viewRun(tape)
   const step = findStep(view, options.step)
   const port = inspect === undefined ? undefined : inspectorPort(inspect)
+  warnOfChangedSources(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',
     stderr: 'inherit',

@@ -3,6 +3,7 @@ import { IN_FULL } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent-process.js'
+import { warnOfChangedSources } from '../changed-sources.js'
 import { checkExpression } from '../check-expression.js'
 import { closeOnSignal } from '../close-on-signal.js'
 import { lineNeverRan, wrongUsage } from '../errors.js'
@@ -54,6 +55,7 @@ Examples:
     const checked = checkExpression(expression)
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const line = findSourceLine(at, tape.details.cwd)
+    warnOfChangedSources(tape)
     const print = printer(tape, json)
     return explainingDivergence(tape, json, async () => {
       const watch = (known?: WatchedLine['known']): Promise<WatchedLine> =>
@@ -103,19 +105,25 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
     const step = stepBy(seq)?.label
     if (json) console.log(JSON.stringify({ hit, step, seq, location, ...evaluation }))
     else {
-      const shown = evaluation.ok ? evaluation.value.text : paint('red', evaluation.message)
+      const shown = evaluation.ok
+        ? evaluation.value.text
+        : paint('red', explained(evaluation.message))
       const when = step === undefined ? `event ${seq}` : `step ${step}`
       console.log(`${paint('dim', `${hit} · ${when}`)}  ${printable(shown)}`)
     }
   }
 }
 
+/** V8 says that something was refused, not what to do about it. */
+const explained = (message: string): string =>
+  message.includes('Possible side-effect') ? `${message}; --allow-side-effects lets it` : message
+
 function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
   const { wasLoaded, nextLineWithCode } = watched
   const why = !wasLoaded
     ? 'The program did not load this file.'
     : nextLineWithCode === undefined
-      ? 'The program loaded the file, but did not come to this line.'
+      ? 'The program loaded the file, but did not come to this line. Code inside tool() does not run on replay.'
       : `No code begins on it; the next line with code is ${nextLineWithCode}.`
   return lineNeverRan(fromHere(file), line, why)
 }

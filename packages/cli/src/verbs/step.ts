@@ -1,5 +1,6 @@
 import { Timeline } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
+import { warnOfChangedSources } from '../changed-sources.js'
 import { Interrupted } from '../agent-process.js'
 import { wrongUsage } from '../errors.js'
 import { plural } from '../facts.js'
@@ -55,6 +56,7 @@ Examples:
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     // Says so at once when the program cannot be started.
     startOf(tape)
+    warnOfChangedSources(tape)
     const nodeArgs = texts(values, 'node-arg')
     const timeline = new Timeline({
       tape,
