@@ -55,7 +55,7 @@ describe('exchanges', () => {
         messages: [...messages],
         stream: true,
         // A key in the body stays off the tape as well.
-        user: client.apiKey,
+        user: String(client.apiKey),
       })
       const pieces: unknown[] = []
       for await (const piece of stream) pieces.push(piece)

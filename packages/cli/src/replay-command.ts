@@ -6,7 +6,12 @@ import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
-import { notANodeRun, notAProcessRun, recordedAgentMissing, recordedFolderMissing } from './errors.js'
+import {
+  notANodeRun,
+  notAProcessRun,
+  recordedAgentMissing,
+  recordedFolderMissing,
+} from './errors.js'
 import { throwFailure } from './record-agent.js'
 
 export interface ReplayCommandOptions {

@@ -52,14 +52,15 @@ function openOverlay(folder: string): OverlayStore {
   return store
 }
 
-function* writtenIn(store: OverlayStore, folder: string): Generator<FileChange> {
+/** `isNew`: the folder is none on disk. A link there may lead to another one, whose files are not these. */
+function* writtenIn(store: OverlayStore, folder: string, isNew = false): Generator<FileChange> {
   for (const name of disk.readdirSync(folder)) {
     const from = path.join(folder, name)
     const place = store.original(from)
     const after = disk.lstatSync(from)
-    const before = lookAt(place)
+    const before = isNew ? undefined : lookAt(place)
     if (!isSame(from, after, place, before)) yield changeOf(place, from, after, before)
-    if (after.isDirectory()) yield* writtenIn(store, from)
+    if (after.isDirectory()) yield* writtenIn(store, from, !before?.isDirectory())
   }
 }
 
