@@ -114,6 +114,13 @@ describe('a step in doubt', () => {
     expect(replayed.stderr).toContain('identical')
   })
 
+  test('is not repeated by a rerun either', async () => {
+    const tape = cutAfter(firstTool())
+    const rerun = await workspace.retake(['rerun', tape])
+    expect(rerun.stderr).toMatch(/in doubt step \d+ tool call charge: skipped/)
+    expect(tools()).toHaveLength(0)
+  })
+
   test('can be a file that was being changed', async () => {
     const tape = cutAfter(upTo((event) => event.type === 'call' && event.name.includes('append')))
     expect((await workspace.retake(['resume', tape])).stderr).toContain('STEP_IN_DOUBT')

@@ -3,7 +3,11 @@ import type { Tape } from '@retake/tape'
 import type { ContinuePlan } from './continue-plan.js'
 import { newBranch, overlayOf } from './plan-resume.js'
 
-/** Today's code against the tape: served while it asks for the same, live from the first difference on. */
+/**
+ * Today's code against the tape: served while it asks for the same, live from the
+ * first difference on. Nothing that is in doubt at the end of a killed run is
+ * repeated: to have that, resume it.
+ */
 export function planRerun(tape: Tape): ContinuePlan {
   const branch = newBranch(tape, { kind: 'rerun', edits: [] })
   return {
@@ -11,7 +15,7 @@ export function planRerun(tape: Tape): ContinuePlan {
     branch,
     overlay: overlayOf(branch.path),
     leave: 'on mismatch',
-    inDoubt: 'retry',
+    inDoubt: 'skip',
     tail: 'live',
   }
 }
