@@ -391,3 +391,15 @@ export const notANodeRun = (id: string, command: readonly string[] | undefined):
       ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
       : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
   )
+
+export const unsupportedFramework = (
+  name: string,
+  version: string,
+  supported: string,
+): RetakeError =>
+  new RetakeError(
+    'FRAMEWORK_NOT_SUPPORTED',
+    `This adapter does not know ${name} ${version}.`,
+    `It was written for ${name} ${supported}.`,
+    `Install a version in that range, or leave the adapter out: without it everything is still recorded and replayed, only the names of agents and nodes are missing.`,
+  )

@@ -6,7 +6,9 @@
 import { install } from '@retake/engine'
 
 export {
+  eachWithin,
   fork,
+  placesFrom,
   record,
   replay,
   ReplayDiverged,
@@ -14,6 +16,7 @@ export {
   resume,
   RetakeError,
   tool,
+  within,
 } from '@retake/engine'
 export type {
   ContinuedResult,
@@ -30,7 +33,17 @@ export type {
   ToolOptions,
 } from '@retake/engine'
 export { readRun, TapeError } from '@retake/tape'
-export type { Exchange, Message, RunTotals, RunView, Step, Tape, TapeEvent } from '@retake/tape'
+export type {
+  Exchange,
+  Message,
+  Place,
+  PlaceKind,
+  RunTotals,
+  RunView,
+  Step,
+  Tape,
+  TapeEvent,
+} from '@retake/tape'
 export { openTape } from '@retake/tape/node'
 
 install()

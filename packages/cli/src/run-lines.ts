@@ -6,13 +6,18 @@ import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
 import { printable } from './printable.js'
 import { statusOf } from './run-summary.js'
+import { placePath } from './step-lines.js'
 import { table } from './table.js'
 import type { Look, Paint } from './terminal.js'
 import { wrap } from './wrap.js'
 
 /** A run for a person: what it was, its steps, and what was not captured. */
 export function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
-  const columns = { lanes: view.lanes.length > 1, origins: tape.details.branch !== undefined }
+  const columns = {
+    lanes: view.lanes.length > 1,
+    origins: tape.details.branch !== undefined,
+    places: view.steps.some((step) => step.within.length > 0),
+  }
   const rows = view.steps.map((step) => stepRow(step, tape, columns, paint))
   const header = [
     'step',
@@ -21,6 +26,7 @@ export function runLines(view: RunView, tape: Tape, { paint, width }: Look): str
     ...(columns.lanes ? ['lane'] : []),
     ...(columns.origins ? ['origin'] : []),
     'kind',
+    ...(columns.places ? ['in'] : []),
     '',
   ].map((cell) => paint('dim', cell))
   return [
@@ -74,6 +80,8 @@ interface Columns {
   readonly lanes: boolean
   /** Whether answers may have come from a parent. */
   readonly origins: boolean
+  /** Whether an adapter has named agents and nodes. */
+  readonly places: boolean
 }
 
 const ORIGIN_STYLES = { served: 'dim', edited: 'cyan', lost: 'yellow', live: 'green' } as const
@@ -83,16 +91,25 @@ function originCell(tape: Tape, step: Step, paint: Paint): string {
   return origin === undefined ? '' : paint(ORIGIN_STYLES[origin], origin)
 }
 
-function stepRow(step: Step, tape: Tape, { lanes, origins }: Columns, paint: Paint): string[] {
+const PLACE_WIDTH = 28
+
+/** The end of the path is what tells steps apart. */
+function placeCell(step: Step): string {
+  const path = placePath(step)
+  return path.length > PLACE_WIDTH ? `…${path.slice(1 - PLACE_WIDTH)}` : path
+}
+
+function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string[] {
   const state = step.state === 'done' ? '' : `${step.state}: `
   const marked = step.state === 'failed' ? paint('red', step.kind) : step.kind
   return [
     step.label,
     duration(step.at),
     step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
-    ...(lanes ? [String(step.lane)] : []),
-    ...(origins ? [originCell(tape, step, paint)] : []),
+    ...(columns.lanes ? [String(step.lane)] : []),
+    ...(columns.origins ? [originCell(tape, step, paint)] : []),
     marked,
+    ...(columns.places ? [placeCell(step)] : []),
     printable(state + step.title),
   ]
 }

@@ -13,6 +13,7 @@ export function stepLines(step: Step, { paint }: Look): string[] {
   return [
     `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
     factLine(step),
+    ...(step.within.length === 0 ? [] : [`in ${placePath(step)}`]),
     ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
     ...(exchange ? exchangeLines(exchange, paint) : []),
     ...(call
@@ -26,6 +27,10 @@ export function stepLines(step: Step, { paint }: Look): string[] {
       : []),
   ]
 }
+
+/** Agents and nodes a step happened in, as their framework names them. */
+export const placePath = (step: Step): string =>
+  printable(step.within.map(({ name }) => name).join(' › '))
 
 function factLine(step: Step): string {
   const { usage } = step

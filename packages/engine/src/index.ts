@@ -48,11 +48,13 @@ export type {
   ProcessTask,
   ReplayReport,
 } from './process-task.js'
+export { eachWithin, placesFrom, within } from './places.js'
 export { record } from './record.js'
 export type { RecordedRun, RecordOptions } from './record.js'
 export { replay } from './replay.js'
 export type { ReplayFunctionOptions } from './replay.js'
 export { newRunId } from './run-id.js'
+export { outsideRuns } from './scope.js'
 export { looksSecret } from './secrets.js'
 export type { Swap } from './answers/delivery-order.js'
 export type { Divergence, DivergenceKind } from './sessions/divergence.js'

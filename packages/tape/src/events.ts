@@ -139,6 +139,18 @@ export interface DrawEvent extends EventBase {
 
 // ── Initiations: the agent starts something ─────────────────────────────────
 
+/**
+ * A part of the agent as its framework names it. Adapters only add these: they
+ * are not compared on replay.
+ */
+export interface Place {
+  readonly kind: PlaceKind
+  readonly name: string
+  /** Tells two at once with one name apart. */
+  readonly id?: string
+}
+export type PlaceKind = 'workflow' | 'agent' | 'node' | 'task' | 'tool' | 'server'
+
 /** An HTTP request leaves. Body: the request body. */
 export interface RequestEvent extends EventBase {
   readonly type: 'request'
@@ -150,6 +162,8 @@ export interface RequestEvent extends EventBase {
   /** For seam `http`: seq of the `socket` event whose chunks carry the answer. Missing when a proxy recorded it. */
   readonly socket?: number
   readonly site?: string
+  /** Where it happens in the structure of the agent, outermost first. */
+  readonly within?: readonly Place[]
 }
 
 /** A call whose answer is stored: tool, file, child process, DNS. Body: encoded arguments. */
@@ -164,6 +178,8 @@ export interface CallEvent extends EventBase {
   /** True when the answer is part of the same synchronous call. */
   readonly sync?: boolean
   readonly site?: string
+  /** For tools and processes: as for a request. */
+  readonly within?: readonly Place[]
 }
 export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker'
 

@@ -1,5 +1,6 @@
 import type { NewEvent, NoteEvent, OutputEvent, RecordedError, BodyForm } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
+import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { SecretMask } from '../secrets.js'
@@ -150,7 +151,7 @@ export class RecordSession implements Session {
   }
 
   #begin(call: SyncCall | Action): number {
-    const seq = this.#append(call.event, call.body)
+    const seq = this.#append(placed(call.event), call.body)
     if (call.durable === true) this.#barrier()
     return seq
   }

@@ -27,7 +27,8 @@ export class InferredToolStep extends StepBase {
     }: { asked: RequestStep; told: RequestStep; call: ToolCallPart; label: string },
   ) {
     const at = asked.at + (asked.latencyMs ?? 0)
-    super(context, asked.number, { seq: asked.answerSeqs.at(-1) ?? asked.seq, at }, label)
+    const seq = asked.answerSeqs.at(-1) ?? asked.seq
+    super(context, asked.number, { seq, at, within: asked.within }, label)
     this.#asked = asked
     this.#told = told
     this.#call = call

@@ -1,4 +1,4 @@
-import type { RecordedError } from '../events.js'
+import type { Place, RecordedError } from '../events.js'
 import type { PriceTable } from '../prices.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { RequestCache } from './request-cache.js'
@@ -33,13 +33,19 @@ export abstract class StepBase implements Step {
   readonly at: number
   readonly startedAt: number
   readonly site: string | undefined
+  readonly within: readonly Place[]
   readonly inferred: boolean = false
   protected readonly context: StepContext
 
   constructor(
     context: StepContext,
     number: number,
-    event: { readonly seq: number; readonly at: number; readonly site?: string },
+    event: {
+      readonly seq: number
+      readonly at: number
+      readonly site?: string
+      readonly within?: readonly Place[]
+    },
     label = String(number),
   ) {
     this.context = context
@@ -49,6 +55,7 @@ export abstract class StepBase implements Step {
     this.at = event.at
     this.startedAt = context.tape.run.startedAt + event.at
     this.site = event.site
+    this.within = event.within ?? []
   }
 
   get lane(): number {

@@ -1,4 +1,4 @@
-import type { RecordedError } from '../events.js'
+import type { Place, RecordedError } from '../events.js'
 import type { ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
 import type { Exchange } from './exchange.js'
@@ -56,6 +56,8 @@ export interface Step {
   readonly parent: string | undefined
   /** Where in the agent's code, as `file:line:column`. */
   readonly site: string | undefined
+  /** Agents, nodes and tools it happened in, as an adapter named them, outermost first. */
+  readonly within: readonly Place[]
   /** Events that carry the answer. */
   readonly answerSeqs: readonly number[]
   /** Not recorded itself, but seen in the conversation: there is no event to fork at. */
@@ -89,6 +91,7 @@ export const summarizeStep = (step: Step): Record<string, unknown> => ({
   lane: step.lane,
   parent: step.parent,
   site: step.site,
+  within: step.within,
   inferred: step.inferred,
   provider: step.provider,
   model: step.model,
