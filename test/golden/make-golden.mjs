@@ -8,6 +8,9 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openOwnTape, packTape, TapeWriter } from '@retake/tape/node'
 
+/** How the tapes of the present format are called. */
+const FORMAT = 'format-2'
+
 /** A key that everybody knows. */
 const privateKey = createPrivateKey({
   key: Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), Buffer.alloc(32, 7)]),
@@ -75,6 +78,13 @@ const events = [
   ],
   [{ type: 'deliver', op: 4, part: 'fire' }],
   [{ type: 'output', stream: 'stdout' }, 'It is sunny in Zürich.\n'],
+  [{ type: 'call', kind: 'process', name: 'spawn', title: 'docs', as: 'json' }, '{"file":"docs"}'],
+  [{ type: 'write', op: 24 }, '{"jsonrpc":"2.0","id":0,"method":"tools/list"}\n'],
+  [
+    { type: 'deliver', op: 24, part: 'chunk', pipe: 1, written: 47, digest: 'ef'.repeat(32) },
+    '{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}\n',
+  ],
+  [{ type: 'write', op: 24, as: 'json' }, '{"bye":true}'],
   ...Array.from({ length: 40 }, (_, i) => [{ type: 'draw', kind: 'Math.random', value: i / 64 }]),
   [{ type: 'end', exitCode: 0 }],
 ]
@@ -90,15 +100,15 @@ function fill(path) {
 export function writeGolden(folder) {
   const at = (name) => join(folder, name)
   const [sealed, packed, killed] = ['sealed', 'packed', 'killed'].map((state) =>
-    at(`format-1-${state}.tape`),
+    at(`${FORMAT}-${state}.tape`),
   )
   for (const path of [sealed, packed, killed]) rmSync(path, { force: true })
   fill(sealed).seal({ privateKey })
   packTape(sealed, packed)
   fill(killed).close()
-  appendFileSync(killed, '{"seq":65,"at":81.25,"type":"dra')
+  appendFileSync(killed, `{"seq":${events.length + 1},"at":81.25,"type":"dra`)
   const text = readFileSync(sealed, 'latin1')
-  writeFileSync(at('from-the-future.tape'), text.replace('"format":1', '"format":9999'), 'latin1')
+  writeFileSync(at('from-the-future.tape'), text.replace('"format":2', '"format":9999'), 'latin1')
 }
 
 /** What a reader must see on a tape. @param {string} path */
@@ -120,7 +130,7 @@ export function contentsOf(path) {
 if (process.argv[1] === import.meta.filename) {
   const folder = import.meta.dirname
   writeGolden(folder)
-  for (const name of ['format-1-sealed', 'format-1-killed']) {
+  for (const name of [`${FORMAT}-sealed`, `${FORMAT}-killed`]) {
     const contents = JSON.stringify(contentsOf(join(folder, `${name}.tape`)), undefined, 1)
     writeFileSync(join(folder, `${name}.json`), `${contents}\n`)
   }

@@ -4,6 +4,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { natives } from './natives.js'
+import { RECORDER_FLAGS } from './recorder-flags.js'
 import { runToEnd } from './run-to-end.js'
 import { newRunId } from './run-id.js'
 import { currentSession, outsideRuns } from './scope.js'
@@ -53,7 +54,7 @@ function openRecording(options: RecordOptions): { session: RecordSession; run: R
       startedAt: natives.dateNow(),
       scope: 'function',
       node: process.version,
-      flags: [],
+      flags: RECORDER_FLAGS,
     },
     { platform: `${process.platform} ${process.arch}`, cwd: process.cwd() },
     { now: elapsed() },

@@ -5,9 +5,10 @@
  *
  * A run is one total order of four things: *values* the agent drew,
  * *initiations* it made (checked on replay), *deliveries* that reached it, and
- * *output* it wrote (checked on replay). The rest frames the run.
+ * *output* it wrote, to its terminal or to a child process (checked on replay).
+ * The rest frames the run.
  */
-export const TAPE_FORMAT = 1
+export const TAPE_FORMAT = 2
 
 /** Fields every event carries; `seq` and `at` are set by the writer. */
 export interface EventBase {
@@ -256,6 +257,18 @@ export interface OutputEvent extends EventBase {
   readonly stream: 'stdout' | 'stderr'
 }
 
+/**
+ * Bytes the agent wrote to the stdin of a child process, or, with `as`, a message
+ * it sent to it. Body: the bytes. Since format 2, where the run has the flag
+ * `child-writes`.
+ */
+export interface WriteEvent extends EventBase {
+  readonly type: 'write'
+  /** The `call` that started the process. */
+  readonly op: number
+  readonly as?: BodyForm
+}
+
 export type InitiationEvent = RequestEvent | CallEvent | TimerEvent | WorkEvent | SocketEvent
 export type DeliveryEvent = ResponseEvent | ResultEvent | DeliverEvent
 export type TapeEvent =
@@ -267,6 +280,7 @@ export type TapeEvent =
   | InitiationEvent
   | DeliveryEvent
   | OutputEvent
+  | WriteEvent
 
 /** An event before the writer has numbered and timed it. */
 export type NewEvent<E extends TapeEvent = TapeEvent> = E extends TapeEvent

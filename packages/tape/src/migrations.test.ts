@@ -53,7 +53,7 @@ test('a tape of an old format is migrated as it is read, and still verified as i
     },
   })
   const source = { size: bytes.length, read: (at: number, n: number) => bytes.subarray(at, at + n) }
-  const tape = Tape.open(nodeDoor, source, 'old.tape', { migrations: steps })
+  const tape = Tape.open(nodeDoor, source, 'old.tape', { migrations: [...steps, ...MIGRATIONS] })
   expect(tape.event(1)).toMatchObject({ type: 'draw', kind: 'math.random' })
   expect(tape.verify().ok).toBe(true)
   expect(() => Tape.open(nodeDoor, source, 'old.tape')).toThrow(/format 0/)

@@ -12,7 +12,10 @@ export interface Migration {
 }
 
 /** Every step since format 1, in order. Each has a golden tape in `test/golden`. */
-export const MIGRATIONS: readonly Migration[] = []
+export const MIGRATIONS: readonly Migration[] = [
+  // Format 2 added `write`. A tape of format 1 has none, and no flag that asks for them.
+  { from: 1, event: (event) => event },
+]
 
 /** What lifts events of format `from` to the present one; `undefined` when no one ever wrote that format. */
 export function migrationFrom(

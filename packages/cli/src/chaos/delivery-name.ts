@@ -1,10 +1,11 @@
+import { isDelivery } from '@retake/tape'
 import type { RunView, Tape, TapeEvent } from '@retake/tape'
 
 /** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
 export function deliveryName(tape: Tape, view: RunView, seq: number): string {
   if (seq >= tape.count) return 'the end of local work'
   const event = tape.event(seq)
-  if (!('op' in event)) return `event ${seq}`
+  if (!isDelivery(event)) return `event ${seq}`
   const step = view.recordedSteps.find(
     (one) => one.seq === event.op || one.answerSeqs.includes(seq),
   )

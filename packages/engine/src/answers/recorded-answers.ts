@@ -57,7 +57,7 @@ export class RecordedAnswers {
         for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
       }
       if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
-      else if (event.type === 'output') this.#acted.add(turn)
+      else if (event.type === 'output' || event.type === 'write') this.#acted.add(turn)
       else if (isInitiation(event)) {
         this.#acted.add(turn)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Session } from '../sessions/session.js'
 
 /**
- * How much the agent has written to something, and what. Writes themselves are
- * not events: their exact moments are Node's own business. Each delivery carries
+ * How much the agent has written to something, and what. Writes to connections and
+ * threads are not events: their exact moments are Node's own business. Each delivery carries
  * this stamp instead, and replay holds it back until as much was written.
  */
 export class WrittenBytes {

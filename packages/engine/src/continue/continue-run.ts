@@ -56,7 +56,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         const shift = plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1
         offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
         const answers = withEditedDraw(plan, offline ?? outside)
-        const recorder = new RecordSession(writer, { owner, shift, answers })
+        const recorder = new RecordSession(writer, { owner, shift, answers, flags: tape.run.flags })
         if (overlay) noteFilesAt(at, overlay, recorder)
         return recorder
       },

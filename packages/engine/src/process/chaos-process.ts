@@ -53,7 +53,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     session: () => session,
     onStopped: () => stop(),
   })
-  const session = new RecordSession(writer, { answers })
+  const session = new RecordSession(writer, { answers, flags: source.run.flags })
   const report = (exitCode: number): void => {
     const result: ChaosReport = {
       exitCode,

@@ -4,6 +4,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 import type { RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
+import { RECORDER_FLAGS } from '../recorder-flags.js'
 import { adoptProcess } from '../scope.js'
 import { maskedEnvironment } from '../secrets.js'
 import { RecordSession } from '../sessions/record-session.js'
@@ -24,7 +25,7 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
       startedAt: natives.dateNow(),
       scope: 'process',
       node: process.version,
-      flags: [],
+      flags: RECORDER_FLAGS,
     },
     {
       entry: task.entry,

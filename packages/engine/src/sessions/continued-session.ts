@@ -1,4 +1,4 @@
-import type { NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
+import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
 import type { Overlay } from '../overlay/overlay.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
@@ -118,6 +118,10 @@ export class ContinuedSession implements Session {
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
     this.#either((session) => session.output(stream, bytes))
+  }
+
+  write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
+    this.#either((session) => session.write(operation, bytes, as))
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {

@@ -51,6 +51,8 @@ export function describe(event: NewEvent): string {
       return `a connection to ${event.path ?? `${event.host}:${event.port}`}`
     case 'output':
       return `a write to ${event.stream}`
+    case 'write':
+      return `a write to the process of event ${event.op}`
     case 'response':
       return `the response (status ${event.status}) to event ${event.op}`
     case 'result':

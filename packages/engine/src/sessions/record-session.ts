@@ -3,6 +3,7 @@ import type { TapeWriter } from '@retake/tape/node'
 import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
+import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from './answer-source.js'
 import type { AnswerSource } from './answer-source.js'
@@ -35,6 +36,8 @@ export interface RecordSessionOptions {
   readonly shift?: number
   /** Where answers come from; the outside unless set. */
   readonly answers?: AnswerSource
+  /** Flags of the run, when it is not a new one. */
+  readonly flags?: readonly string[]
 }
 
 /**
@@ -59,6 +62,9 @@ export class RecordSession implements Session {
   readonly #owner: Session
   readonly #shift: number
   readonly #answers: AnswerSource
+  readonly #recordsWrites: boolean
+  /** Something that a write could depend on is not known to be on disk. */
+  #isUnsynced = true
 
   constructor(
     readonly writer: TapeWriter,
@@ -67,6 +73,7 @@ export class RecordSession implements Session {
     this.#owner = options.owner ?? this
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
+    this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
     this.replaying = this.#answers.isTape === true
     this.secrets.addEnvironment(process.env)
     sessionOpened()
@@ -103,6 +110,19 @@ export class RecordSession implements Session {
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
     this.#append({ type: 'output', stream }, bytes)
+  }
+
+  /**
+   * What a write could depend on is synced before it leaves. The write itself is
+   * only written: a program that pipes a file into a child need not wait for the
+   * disk at every piece, and repeats it by itself.
+   */
+  write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
+    if (!this.#recordsWrites) return
+    if (this.#isUnsynced && !this.replaying) this.#barrier()
+    const wasUnsynced = this.#isUnsynced
+    this.#append({ type: 'write', op: operation.id, ...(as !== undefined && { as }) }, bytes)
+    this.#isUnsynced = wasUnsynced
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
@@ -159,11 +179,14 @@ export class RecordSession implements Session {
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
   #append(event: NewEvent, body?: Uint8Array): number {
     if (this.closed) return -1
+    this.#isUnsynced = true
     return this.writer.append(event, body && this.secrets.bytes(body)) + this.#shift
   }
 
   #barrier(): void {
-    if (!this.closed) this.writer.barrier()
+    if (this.closed) return
+    this.writer.barrier()
+    this.#isUnsynced = false
   }
 
   /** Errors may carry the request that failed, with its headers; messages anything. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDelivery, isInitiation, recordError } from '@retake/tape'
 import type {
+  BodyForm,
   DeliveryEvent,
   InitiationEvent,
   NewEvent,
@@ -10,6 +11,7 @@ import type {
 } from '@retake/tape'
 import { errors, ReplayDiverged } from '../errors.js'
 import { natives } from '../natives.js'
+import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
 import { compareInitiation } from '../signature.js'
@@ -78,6 +80,8 @@ export class ReplaySession implements Session {
   /** Operations that the tape does not have, in observe mode. */
   #unknown = 0
   readonly #owner: Session
+  /** Older tapes have no events for what was written to children. */
+  readonly #checksWrites: boolean
 
   constructor(
     readonly tape: Tape,
@@ -85,6 +89,7 @@ export class ReplaySession implements Session {
   ) {
     this.#cursor = new TapeCursor(tape, options.until)
     this.#owner = options.owner ?? this
+    this.#checksWrites = hasFlag(tape.run.flags, 'child-writes')
     this.#log = new DivergenceLog(this.#cursor, options)
     this.secrets.addEnvironment(process.env)
     sessionOpened()
@@ -192,6 +197,30 @@ export class ReplaySession implements Session {
         'output',
         `it wrote something else to ${stream}`,
         'The text written differs from the recorded text.',
+        bodyMismatches(recorded, written),
+      )
+    }
+    this.#advance()
+  }
+
+  write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
+    if (!this.#checksWrites) return this.#schedule()
+    if (this.#isOver()) return
+    const written = this.secrets.bytes(bytes)
+    const isSame = (event: TapeEvent | undefined): boolean =>
+      event?.type === 'write' && event.op === operation.id && event.as === as
+    const event = this.#next()
+    if (event === undefined || !isSame(event)) {
+      this.#unexpected({ type: 'write', op: operation.id }, isSame)
+      return
+    }
+    const recorded = this.tape.body(event.seq)
+    if (!sameBytes(recorded, written)) {
+      const child = describe(operation.action.event)
+      this.#log.diverge(
+        'different',
+        `it wrote something else to ${child}`,
+        'The bytes written to the process differ from the recorded ones.',
         bodyMismatches(recorded, written),
       )
     }

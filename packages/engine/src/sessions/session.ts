@@ -1,5 +1,12 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { DeliveryEvent, InitiationEvent, NewEvent, NoteEvent, OutputEvent } from '@retake/tape'
+import type {
+  BodyForm,
+  DeliveryEvent,
+  InitiationEvent,
+  NewEvent,
+  NoteEvent,
+  OutputEvent,
+} from '@retake/tape'
 import type { Overlay } from '../overlay/overlay.js'
 import type { SecretMask } from '../secrets.js'
 
@@ -95,6 +102,8 @@ export interface Session {
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
+  /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
+  write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
   /** The run this session works for, when it is not the run's own. */
   readonly owner?: Session

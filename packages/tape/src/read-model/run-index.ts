@@ -108,6 +108,7 @@ class RunIndexBuilder implements RunIndex {
       case 'run':
       case 'seal':
       case 'draw':
+      case 'write':
         break
     }
   }

@@ -45,6 +45,10 @@ export class UnrecordedSession implements Session {
     // The bytes go out all the same.
   }
 
+  write(): void {
+    // So do these.
+  }
+
   note(note: Parameters<Session['note']>[0]): void {
     this.owner.note(note)
   }

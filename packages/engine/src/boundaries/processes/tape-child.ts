@@ -1,6 +1,7 @@
 import { ChildProcess } from 'node:child_process'
 import { Readable, Writable } from 'node:stream'
 import { encodeBody, fromWire, rebuildError, recordError, toWire } from '@retake/tape'
+import type { BodyForm } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
@@ -21,8 +22,8 @@ type Done = (error?: Error | null) => void
 /**
  * Stands in for the process behind the `ChildProcess` that the agent holds: the
  * real one runs beside it while recording, on replay there is none. Its output,
- * messages and end come through the gate; what the agent writes to it is compared
- * by digest. Output that a child would print to our terminal is captured too.
+ * messages and end come through the gate; what the agent writes to it goes on tape
+ * and is compared. Output that a child would print to our terminal is captured too.
  */
 export class TapeChild {
   readonly #operation: Operation
@@ -178,8 +179,7 @@ export class TapeChild {
   #makeStdin(): Writable {
     const stdin = new Writable({
       write: (chunk: Buffer, _encoding, done: Done) => {
-        this.#written.add(chunk)
-        this.#kick()
+        this.#write(chunk)
         outsideRuns(() => this.#real?.stdin?.write(chunk))
         done()
       },
@@ -210,8 +210,8 @@ export class TapeChild {
       connected: true,
       channel: { ref: () => {}, unref: () => {} },
       send: (message: unknown, ...rest: unknown[]) => {
-        this.#written.add(encodeBody(message).body)
-        this.#kick()
+        const { as, body } = encodeBody(message)
+        this.#write(body, as)
         outsideRuns(() => this.#real?.send(message as never))
         const done = rest.findLast((argument) => typeof argument === 'function') as Done | undefined
         if (done) process.nextTick(done, null)
@@ -225,7 +225,9 @@ export class TapeChild {
   }
 
   /** An answer may have been waiting for what was just written. */
-  #kick(): void {
+  #write(bytes: Uint8Array, as?: BodyForm): void {
+    this.#written.add(bytes)
+    this.session.write(this.#operation, bytes, as)
     this.session.proceed()
   }
 }

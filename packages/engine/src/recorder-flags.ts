@@ -1,0 +1,12 @@
+/**
+ * Behaviours of this recorder that a replay must repeat, by name. They stand in
+ * the run record; a tape without a flag replays the way it was recorded, and so
+ * do its branches.
+ *
+ * - `child-writes`: what the agent writes to a child process is an event of its
+ *   own, checked in order. Before, it was only compared by digest.
+ */
+export const RECORDER_FLAGS = ['child-writes'] as const
+
+export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
+  flags.includes(flag)
