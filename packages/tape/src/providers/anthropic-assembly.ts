@@ -73,5 +73,12 @@ const closeBlock = (block: JsonRecord): JsonRecord =>
 /** Counts in a delta are running totals; those it does not name stay. */
 const mergeUsage = (earlier: unknown, later: unknown): JsonRecord => {
   const named = Object.entries(recordOf(later)).filter(([, value]) => value !== null)
-  return { ...(isRecord(earlier) ? earlier : {}), ...Object.fromEntries(named) }
+  const merged: Draft = { ...(isRecord(earlier) ? earlier : {}), ...Object.fromEntries(named) }
+  // Tools at the provider write more to the cache later on; the total grows, its parts stay behind.
+  const grew =
+    merged['cache_creation_input_tokens'] !== recordOf(earlier)['cache_creation_input_tokens']
+  const isStale = grew && !isRecord(recordOf(later)['cache_creation'])
+  if (isStale && recordOf(merged['cache_creation'])['ephemeral_1h_input_tokens'] === 0)
+    delete merged['cache_creation']
+  return merged
 }

@@ -13,7 +13,7 @@ import { textPart, type Message, type MessagePart } from './message.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
 import { resultContent } from './tool-result-content.js'
 import { unpricedTier } from './unpriced-tier.js'
-import type { Usage } from './usage.js'
+import { addUsage, type Usage } from './usage.js'
 
 /** Anthropic's Messages API, at Anthropic, behind Vertex paths, or from a compatible server. */
 export const anthropic: ProviderDecoder = {
@@ -58,7 +58,7 @@ const VERTEX_PLACE = /\/locations\/([^/]+)\/.*:(?:stream)?rawPredict$/i
 
 const decodeAnswer = (message: JsonRecord): DecodedResponse => {
   const model = filledText(message['model'])
-  const usage = decodeUsage(recordOf(message['usage']))
+  const usage = decodeAllUsage(message)
   const finishReason = optionalText(message['stop_reason'])
   const isWhole = message['type'] === 'message' || Array.isArray(message['content'])
   const error = errorMessage(isWhole ? { error: message['error'] } : message)
@@ -125,6 +125,36 @@ const contentPart = (block: JsonRecord): MessagePart => {
     default:
       return { type: 'other', kind, value: block }
   }
+}
+
+/**
+ * The counts of an answer leave out what was spent to shorten the conversation
+ * before it, which is told beside them, and what other models were asked.
+ */
+const decodeAllUsage = (message: JsonRecord): Usage | undefined => {
+  const given = recordOf(message['usage'])
+  const usage = decodeUsage(given)
+  if (usage === undefined) return undefined
+  const rounds = recordsOf(given['iterations'])
+  const shortened = rounds.filter(({ type }) => type === 'compaction').flatMap(usageOrNone)
+  const others = rounds.some(({ model }) => model !== undefined && model !== message['model'])
+  const ranCode = recordsOf(message['content']).some(
+    ({ type, name }) => type === 'server_tool_use' && textOf(name).includes('code_execution'),
+  )
+  const all = shortened.reduce(addUsage, usage)
+  return {
+    ...all,
+    unpriced: [
+      ...all.unpriced,
+      ...(others ? ['other models'] : []),
+      ...(ranCode ? ['code execution'] : []),
+    ],
+  }
+}
+
+const usageOrNone = (round: JsonRecord): Usage[] => {
+  const usage = decodeUsage(round)
+  return usage === undefined ? [] : [usage]
 }
 
 /** The input count leaves out what was read from or written to the cache. */

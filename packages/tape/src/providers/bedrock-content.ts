@@ -35,6 +35,10 @@ export const decodeBlocks = (content: unknown): MessagePart[] =>
 const decodeBlock = (block: JsonRecord): MessagePart => {
   const { text, toolUse, toolResult, reasoningContent, image } = block
   if (typeof text === 'string') return textPart(text)
+  // What the provider runs itself, such as Nova's code interpreter, is nobody else's to answer.
+  if (recordOf(toolUse)['type'] === 'server_tool_use') return other('server_tool_use', block)
+  if (textOf(recordOf(toolResult)['type']).endsWith('_result'))
+    return other('server_tool_result', block)
   if (isRecord(toolUse)) {
     const { toolUseId, name, input } = toolUse
     return { type: 'tool_call', id: textOf(toolUseId), name: textOf(name), args: input ?? {} }
@@ -51,8 +55,10 @@ const decodeBlock = (block: JsonRecord): MessagePart => {
   if (isRecord(reasoningContent))
     return { type: 'reasoning', text: textOf(recordOf(reasoningContent['reasoningText'])['text']) }
   if (isRecord(image)) return { type: 'image', source: imageSource(image) }
-  return { type: 'other', kind: Object.keys(block)[0] ?? 'block', value: block }
+  return other(Object.keys(block)[0] ?? 'block', block)
 }
+
+const other = (kind: string, value: JsonRecord): MessagePart => ({ type: 'other', kind, value })
 
 const imageSource = ({ format, source }: JsonRecord): string => {
   const { uri } = recordOf(recordOf(source)['s3Location'])

@@ -41,11 +41,12 @@ const decodePiece = (answer: JsonRecord): Piece => {
     answer['generations'],
     answer['choices'],
   ].flatMap(recordsOf)
-  const { generation, outputText, text } = inner ?? answer
+  // Claude up to version 2 said `completion`.
+  const { generation, outputText, text, completion } = inner ?? answer
   // The end of a stream of Cohere repeats the whole text in `response`.
   const { stop_reason, completionReason, finish_reason } = inner ?? answer
   return {
-    text: textOf(generation ?? outputText ?? text),
+    text: textOf(generation ?? outputText ?? text ?? completion),
     finishReason: optionalText(stop_reason ?? completionReason ?? finish_reason),
   }
 }

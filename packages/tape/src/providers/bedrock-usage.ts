@@ -29,10 +29,16 @@ export const decodeConverseUsage = (answer: JsonRecord): Usage | undefined => {
       ...unpricedTier({ service_tier: tier }),
       ...(latency === 'optimized' ? ['optimized latency'] : []),
       ...(recordOf(answer['trace'])['guardrail'] === undefined ? [] : ['guardrail']),
+      ...(ranTools(answer) ? ['tools run by the provider'] : []),
     ],
     ...(isOdd && { mismatch: `a total of ${total} where input and output make ${sums[1]}` }),
   }
 }
+
+const ranTools = ({ output }: JsonRecord): boolean =>
+  recordsOf(recordOf(recordOf(output)['message'])['content']).some(
+    ({ toolUse }) => recordOf(toolUse)['type'] === 'server_tool_use',
+  )
 
 const firstCount = (counts: JsonRecord, ...keys: readonly string[]): number | undefined =>
   keys.map((key) => countOf(counts[key])).find((count) => count !== undefined)

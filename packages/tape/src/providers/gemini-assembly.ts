@@ -1,4 +1,5 @@
-import { countOf, recordOf, recordsOf, textOf, type JsonRecord } from './json-shape.js'
+import { addPartialArgs } from './gemini-partial-args.js'
+import { countOf, isRecord, recordOf, recordsOf, textOf, type JsonRecord } from './json-shape.js'
 
 type Draft = Record<string, unknown>
 interface CandidateDraft {
@@ -13,15 +14,34 @@ export const assembleContent = (chunks: readonly JsonRecord[]): JsonRecord => {
   const candidates = new Map<number, CandidateDraft>()
   for (const { candidates: given, usageMetadata, ...fields } of chunks) {
     Object.assign(rest, fields)
-    // Counts are running totals; those that a chunk leaves out stay.
     if (usageMetadata !== undefined)
-      rest['usageMetadata'] = { ...recordOf(rest['usageMetadata']), ...recordOf(usageMetadata) }
+      rest['usageMetadata'] = laterCounts(recordOf(rest['usageMetadata']), recordOf(usageMetadata))
     for (const candidate of recordsOf(given)) addCandidate(candidates, candidate)
   }
   if (candidates.size === 0) return rest
   const ordered = [...candidates.entries()].toSorted(([left], [right]) => left - right)
   return { candidates: ordered.map(([index, draft]) => closeCandidate(index, draft)), ...rest }
 }
+
+/**
+ * Counts are running totals; those that a chunk leaves out stay. Where Google
+ * runs a tool in between it counts anew, and then the chunk's own counts hold.
+ */
+const laterCounts = (earlier: JsonRecord, later: JsonRecord): JsonRecord => {
+  const total = countOf(later['totalTokenCount'])
+  const merged = { ...earlier, ...later }
+  return total !== undefined && total === sumOf(later) && total !== sumOf(merged) ? later : merged
+}
+
+const PARTS_OF_TOTAL = [
+  'promptTokenCount',
+  'toolUsePromptTokenCount',
+  'candidatesTokenCount',
+  'thoughtsTokenCount',
+]
+
+const sumOf = (counts: JsonRecord): number =>
+  PARTS_OF_TOTAL.reduce((sum, key) => sum + (countOf(counts[key]) ?? 0), 0)
 
 const addCandidate = (candidates: Map<number, CandidateDraft>, candidate: JsonRecord): void => {
   const { index: place, content, ...fields } = candidate
@@ -37,6 +57,11 @@ const addCandidate = (candidates: Map<number, CandidateDraft>, candidate: JsonRe
 /** Text goes on where the text before it ended, unless one is a thought and the other is not. */
 const addPart = (parts: JsonRecord[], part: JsonRecord): void => {
   const last = parts.at(-1)
+  const open = recordOf(last?.['functionCall'])
+  if (isRecord(part['functionCall']) && open['willContinue'] === true) {
+    parts[parts.length - 1] = { ...last, functionCall: addPartialArgs(open, part['functionCall']) }
+    return
+  }
   const goesOn =
     typeof part['text'] === 'string' &&
     typeof last?.['text'] === 'string' &&

@@ -41,7 +41,12 @@ const unpricedParts = (document: JsonRecord, usage: JsonRecord): string[] => {
   ]
 }
 
+/** In the order of the numbers that Vertex writes when a client asks for them. */
+const MODALITIES = ['MODALITY_UNSPECIFIED', 'TEXT', 'IMAGE', 'VIDEO', 'AUDIO', 'DOCUMENT']
+
 const hasModality = (details: unknown, modality: string): boolean =>
   recordsOf(details).some(
-    (detail) => detail['modality'] === modality && (countOf(detail['tokenCount']) ?? 0) > 0,
+    ({ modality: kind, tokenCount }) =>
+      (kind === modality || kind === MODALITIES.indexOf(modality)) &&
+      (countOf(tokenCount) ?? 0) > 0,
   )

@@ -57,7 +57,7 @@ const decodePath = (url: URL): string => url.pathname.replace(/%3A/gi, ':')
 
 const decodeAnswer = (document: JsonRecord, numbers: CallNumbers): DecodedResponse => {
   const candidates = recordsOf(document['candidates'])
-  const [finishReason] = candidates.map((candidate) => optionalText(candidate['finishReason']))
+  const [finishReason] = candidates.map((candidate) => finishReasonOf(candidate['finishReason']))
   const model = filledText(document['modelVersion'])
   const usage = decodeGeminiUsage(document)
   const error = errorMessage({ error: document['error'] }) ?? blockMessage(document)
@@ -72,6 +72,23 @@ const decodeAnswer = (document: JsonRecord, numbers: CallNumbers): DecodedRespon
     ...(error !== undefined && { error }),
   }
 }
+
+/** Vertex writes numbers for names when a client asks for them, as Google's older one does. */
+const FINISH_REASONS = [
+  'FINISH_REASON_UNSPECIFIED',
+  'STOP',
+  'MAX_TOKENS',
+  'SAFETY',
+  'RECITATION',
+  'OTHER',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'MALFORMED_FUNCTION_CALL',
+]
+
+const finishReasonOf = (reason: unknown): string | undefined =>
+  typeof reason === 'number' ? (FINISH_REASONS[reason] ?? String(reason)) : optionalText(reason)
 
 /** A prompt that was refused has no candidates, only the reason. */
 const blockMessage = ({ promptFeedback }: JsonRecord): string | undefined => {

@@ -52,12 +52,17 @@ const unpricedParts = (
   ]
 }
 
+/** xAI counts what it charges in ticks. */
+const TICKS_A_DOLLAR = 1e10
+
 /**
  * What the answer itself says it cost. OpenRouter counts in dollars; with a key
  * of the user's own it charges a fee, and the model's price on top is told apart.
  */
 export const reportedCost = (completion: JsonRecord): number | undefined => {
   const usage = usageRecord(completion)
+  const ticks = countOf(usage['cost_in_usd_ticks'])
+  if (ticks !== undefined) return ticks / TICKS_A_DOLLAR
   const cost = countOf(usage['cost'])
   if (cost === undefined || usage['is_byok'] !== true) return cost
   const upstream = countOf(recordOf(usage['cost_details'])['upstream_inference_cost'])

@@ -4,9 +4,9 @@ import { resultContent } from './tool-result-content.js'
 import { decodeChatUsage, reportedCost } from './openai-chat-usage.js'
 import { headerCost } from './header-cost.js'
 import {
+  countOf,
   errorMessage,
   filledText,
-  isRecord,
   optionalText,
   parseArguments,
   recordOf,
@@ -38,11 +38,27 @@ export const openaiChat: ProviderDecoder = {
     }
   },
 
-  decodeResponse: (answer) => {
-    const decoded = decodeCompletion(completionOf(answer))
+  decodeResponse: (answer, request) => {
+    const completion = completionOf(answer)
+    const isGoogle = /(^|\.)googleapis\.com$/.test(request?.url.hostname ?? '')
+    const decoded = decodeCompletion(isGoogle ? withThoughts(completion) : completion)
     const costUsd = decoded.costUsd ?? headerCost(answer.headers)
     return { ...decoded, ...(costUsd !== undefined && { costUsd }) }
   },
+}
+
+/** Google's compatible server counts thoughts in the total only; they are billed as output. */
+const withThoughts = (completion: JsonRecord): JsonRecord => {
+  const usage = recordOf(completion['usage'])
+  const input = countOf(usage['prompt_tokens'])
+  const said = countOf(usage['completion_tokens'])
+  const total = countOf(usage['total_tokens'])
+  if (input === undefined || said === undefined || total === undefined) return completion
+  const thoughts = total - input - said
+  if (thoughts <= 0 || usage['completion_tokens_details'] !== undefined) return completion
+  const details = { reasoning_tokens: thoughts }
+  const counted = { completion_tokens: said + thoughts, completion_tokens_details: details }
+  return { ...completion, usage: { ...usage, ...counted } }
 }
 
 /** The document, or the one a stream of chunks adds up to. */
@@ -110,9 +126,10 @@ export const decodeMessage = (message: JsonRecord, fallback?: Message['role']): 
     ...mergeParts(contentParts(message['content'])),
     ...contentParts(refusal),
     ...recordsOf(message['tool_calls']).map(decodeToolCall),
-    ...(isRecord(message['function_call'])
-      ? [decodeToolCall({ function: message['function_call'] })]
-      : []),
+    // A server that fills in every field there is names no function where none was called.
+    ...(filledText(recordOf(message['function_call'])['name']) === undefined
+      ? []
+      : [decodeToolCall({ function: message['function_call'] })]),
   ]
   return { role, parts }
 }
@@ -126,11 +143,12 @@ const reasoningOf = (message: JsonRecord): string =>
     .join('')
 
 const decodeToolCall = (call: JsonRecord): MessagePart => {
-  const custom = call['custom']
-  const { name, arguments: text, input } = recordOf(custom ?? call['function'])
+  const custom = recordOf(call['custom'])
+  const isCustom = filledText(custom['name']) !== undefined
+  const { name, arguments: text, input } = isCustom ? custom : recordOf(call['function'])
   // Mistral and Ollama may send the arguments parsed.
   const given = typeof text === 'string' ? parseArguments(text) : (text ?? {})
-  const args = custom === undefined ? given : input
+  const args = isCustom ? input : given
   // Before calls had ids, a result named the function.
   return { type: 'tool_call', id: textOf(call['id'] ?? name), name: textOf(name), args }
 }

@@ -107,12 +107,25 @@ const decodeTurnPart = (kind: string, item: JsonRecord): MessagePart => {
       return { type: 'reasoning', text: parts.map((part) => textOf(part['text'])).join('\n') }
     }
     default:
-      return { type: 'other', kind, value: item }
+      if (!CLIENT_CALLS.test(kind) || isHosted(item)) return { type: 'other', kind, value: item }
+      return {
+        type: 'tool_call',
+        id,
+        name: kind.replace(/_call$/, ''),
+        args: item['action'] ?? item['operation'] ?? item['actions'] ?? {},
+      }
   }
 }
 
 /** Tools that run at the provider cost extra. */
-const HOSTED_CALLS = /^(web_search|file_search|code_interpreter|image_generation|computer)_call$/
+const HOSTED_CALLS = /^(web_search|x_search|file_search|code_interpreter|image_generation)_call$/
+/** Tools that OpenAI describes and the client runs, each with words of its own for what to do. */
+const CLIENT_CALLS = /^(shell|local_shell|apply_patch|computer)_call$/
+
+/** A shell may also run in a container of the provider. */
+const isHosted = ({ type, environment }: JsonRecord): boolean =>
+  HOSTED_CALLS.test(textOf(type)) ||
+  (type === 'shell_call' && textOf(recordOf(environment)['type']).startsWith('container'))
 
 const decodeUsage = (response: JsonRecord): Usage | undefined => {
   const usage = recordOf(response['usage'])
@@ -121,8 +134,8 @@ const decodeUsage = (response: JsonRecord): Usage | undefined => {
   if (allInput === undefined || output === undefined) return undefined
   const inputDetails = recordOf(usage['input_tokens_details'])
   const hosted = recordsOf(response['output'])
-    .map((item) => textOf(item['type']))
-    .filter((kind) => HOSTED_CALLS.test(kind))
+    .filter(isHosted)
+    .map(({ type }) => textOf(type))
   return usageFromTotals({
     allInput,
     cachedInput: countOf(inputDetails['cached_tokens']) ?? 0,

@@ -10,6 +10,7 @@ const HOSTS: readonly (readonly [host: RegExp, name: string])[] = [
   [/(^|-|\.)aiplatform\.googleapis\.com$/, 'vertex'],
   [/(^|\.)generativelanguage\.googleapis\.com$/, 'google'],
   [/(^|\.)bedrock[a-z-]*\..*amazonaws\.com(\.cn)?$/, 'bedrock'],
+  [/(^|\.)bedrock-mantle\..*\.api\.aws$/, 'bedrock'],
   [/(^|\.)together\.(xyz|ai)$/, 'together'],
   [/(^|\.)fireworks\.ai$/, 'fireworks'],
   [/(^|\.)cerebras\.ai$/, 'cerebras'],

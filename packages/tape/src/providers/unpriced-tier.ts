@@ -1,10 +1,10 @@
-import { optionalText, type JsonRecord } from './json-shape.js'
+import { filledText, type JsonRecord } from './json-shape.js'
 
 /** The tiers that list prices are for, in the words of all providers. */
 const STANDARD = new Set(['auto', 'default', 'standard', 'standard_only', 'on_demand'])
 
 /** Other service tiers have other prices. */
 export const unpricedTier = (answer: JsonRecord): string[] => {
-  const tier = optionalText(answer['service_tier'])
+  const tier = filledText(answer['service_tier'])
   return tier === undefined || STANDARD.has(tier.toLowerCase()) ? [] : [`service tier ${tier}`]
 }
