@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { InitiationEvent, NewEvent, Place } from '@retake/tape'
+import type { InitiationEvent, NewEvent, Place, WriteEvent } from '@retake/tape'
 import { outsideRuns } from './scope.js'
 
 const storage = new AsyncLocalStorage<readonly Place[]>()
@@ -41,7 +41,7 @@ export function placesFrom(where: () => readonly Place[] | undefined): () => voi
 }
 
 /** The event of a step with the places it starts in. Other events stay as they are. */
-export function placed<E extends NewEvent<InitiationEvent>>(event: E): E {
+export function placed<E extends NewEvent<InitiationEvent | WriteEvent>>(event: E): E {
   if (!isStep(event)) return event
   const places = currentPlaces()
   return places.length === 0 ? event : { ...event, within: places }
@@ -61,6 +61,7 @@ function ask(where: () => readonly Place[] | undefined): readonly Place[] {
   }
 }
 
-const isStep = (event: NewEvent<InitiationEvent>): boolean =>
+const isStep = (event: NewEvent<InitiationEvent | WriteEvent>): boolean =>
   event.type === 'request' ||
+  event.type === 'write' ||
   (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))

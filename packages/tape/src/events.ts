@@ -267,6 +267,9 @@ export interface WriteEvent extends EventBase {
   /** The `call` that started the process. */
   readonly op: number
   readonly as?: BodyForm
+  readonly site?: string
+  /** A frame of a protocol may be a step: as for a request. */
+  readonly within?: readonly Place[]
 }
 
 export type InitiationEvent = RequestEvent | CallEvent | TimerEvent | WorkEvent | SocketEvent

@@ -1,5 +1,13 @@
-import type { NewEvent, NoteEvent, OutputEvent, RecordedError, BodyForm } from '@retake/tape'
+import type {
+  BodyForm,
+  NewEvent,
+  NoteEvent,
+  OutputEvent,
+  RecordedError,
+  WriteEvent,
+} from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
+import { callSite } from '../call-site.js'
 import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
@@ -121,7 +129,14 @@ export class RecordSession implements Session {
     if (!this.#recordsWrites) return
     if (this.#isUnsynced && !this.replaying) this.#barrier()
     const wasUnsynced = this.#isUnsynced
-    this.#append({ type: 'write', op: operation.id, ...(as !== undefined && { as }) }, bytes)
+    const site = callSite()
+    const event: NewEvent<WriteEvent> = {
+      type: 'write',
+      op: operation.id,
+      ...(as !== undefined && { as }),
+      ...(site !== undefined && { site }),
+    }
+    this.#append(placed(event), bytes)
     this.#isUnsynced = wasUnsynced
   }
 
