@@ -266,4 +266,42 @@ export const errors = {
       `${why}.`,
       'A matcher is a module: export default (request) => ({ ...request, body: … }).',
     ),
+  scriptOver: (count: number) =>
+    new RetakeError(
+      'SCRIPT_OVER',
+      'The script of the model server is over.',
+      count === 0
+        ? 'It has no answers.'
+        : `${count === 1 ? 'Its only answer has' : `All its ${count} answers have`} been given.`,
+      'Add an answer for this request, or find out why the agent asks once more.',
+    ),
+  noAnswerFits: (left: number, asked: string) =>
+    new RetakeError(
+      'SCRIPT_NO_ANSWER_FITS',
+      `No answer of the script fits a request whose last message is "${asked}".`,
+      `${left === 1 ? 'One answer is' : `${left} answers are`} left; each is kept for other requests by its \`when\`.`,
+      'Add an answer for this request, or change a condition.',
+    ),
+  modelServerPort: (port: number, cause: unknown) =>
+    new RetakeError(
+      'MODEL_SERVER_PORT',
+      `The model server cannot listen on port ${port}.`,
+      `The system said: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      'Choose another port, or none: then any that is free is taken.',
+      { cause },
+    ),
+  modelServerNoEndpoint: (method: string, path: string) =>
+    new RetakeError(
+      'MODEL_SERVER_NO_ENDPOINT',
+      `The model server has nothing at ${method} ${path}.`,
+      'It speaks the APIs of models that docs/testing.md lists.',
+      'Check the base URL of the client: `env` of the server has the right ones.',
+    ),
+  modelServerBadRequest: (path: string) =>
+    new RetakeError(
+      'MODEL_SERVER_BAD_REQUEST',
+      `The body of the request to ${path} is no JSON object.`,
+      'Models are asked in JSON, and in at most 64 MB of it.',
+      'Check what the client sends.',
+    ),
 }

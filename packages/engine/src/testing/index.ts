@@ -1,0 +1,15 @@
+/**
+ * The test kit: a scripted model server that speaks the wire formats of all
+ * known providers. A door of its own: agents that load the engine do not load this.
+ */
+export { startModelServer } from './model-server.js'
+export type { ModelServer, ModelServerOptions } from './model-server.js'
+export type { Format, ModelRequest, PlainMessage } from './model-request.js'
+export type {
+  AnswerCondition,
+  Finish,
+  ScriptedAnswer,
+  ScriptedError,
+  ScriptedToolCall,
+  ScriptedUsage,
+} from './scripted-answer.js'

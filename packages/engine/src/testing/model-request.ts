@@ -1,0 +1,79 @@
+import { findProvider, messageText } from '@retake/tape'
+import type { Message, MessagePart } from '@retake/tape'
+
+/** The wire formats that the server speaks. */
+export type Format =
+  | 'openai-chat'
+  | 'openai-responses'
+  | 'anthropic'
+  | 'gemini'
+  | 'bedrock-converse'
+  | 'bedrock-invoke'
+  | 'ollama'
+  | 'openai-embeddings'
+  | 'gemini-embeddings'
+  | 'ollama-embeddings'
+
+export interface PlainMessage {
+  readonly role: Message['role']
+  /** Its text, or the result of a tool. */
+  readonly text: string
+}
+
+/** A request that asks a model, as a script sees it. */
+export interface ModelRequest {
+  /** From 1, over all requests of the server. */
+  readonly number: number
+  readonly format: Format
+  /** Whom the client means to ask: `openai`, `groq`, `azure`, `mistral`, … */
+  readonly provider: string
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+  readonly model?: string
+  /** The conversation as sent, system prompt included. */
+  readonly messages: readonly PlainMessage[]
+  readonly stream: boolean
+}
+
+/** What arrived, before anybody knows its format. */
+export interface Arrived {
+  readonly number: number
+  readonly provider: string
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Reads a request with the decoder that also reads tapes. */
+export function readModelRequest(arrived: Arrived, format: Format): ModelRequest {
+  const { method, path, headers, body } = arrived
+  const request = {
+    method,
+    url: new URL(path, 'http://127.0.0.1'),
+    headers: Object.entries(headers),
+    mentions: (...keys: readonly string[]) => keys.every((key) => key in body),
+    json: () => body,
+  }
+  const { model, stream, messages } = findProvider(request).decodeRequest(request)
+  return {
+    ...arrived,
+    format,
+    ...(model !== undefined && { model }),
+    stream,
+    messages: messages.map((message) => ({ role: message.role, text: textOf(message) })),
+  }
+}
+
+const textOf = (message: Message): string =>
+  message.role === 'tool' ? message.parts.map(partText).join('\n') : messageText(message)
+
+const partText = (part: MessagePart): string => {
+  if (part.type === 'text') return part.text
+  if (part.type !== 'tool_result') return ''
+  return typeof part.content === 'string' ? part.content : JSON.stringify(part.content)
+}

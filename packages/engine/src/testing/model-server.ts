@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { errors, RetakeError } from '../errors.js'
+import { answerListing } from './listings.js'
+import { readArrived } from './arrived.js'
+import { FORMATS } from './formats/index.js'
+import { failureFormat } from './failure-format.js'
+import { readModelRequest } from './model-request.js'
+import type { Arrived, ModelRequest } from './model-request.js'
+import { listenOnOnePort } from './one-port.js'
+import { makeReply } from './reply.js'
+import { Script } from './script.js'
+import type { ScriptedAnswer } from './scripted-answer.js'
+import { sendAnswer } from './send-answer.js'
+import { serverVariables } from './server-variables.js'
+import type { WireFormat } from './wire-format.js'
+
+export interface ModelServerOptions {
+  /**
+   * Answers in order, over all requests that ask a model; see
+   * `ScriptedAnswer.when` for agents that ask at the same time. After the last
+   * one, status 500 says that the script is over.
+   */
+  readonly answers?: readonly ScriptedAnswer[]
+  /** Decides for each request instead; wins over `answers`. */
+  readonly answer?: (request: ModelRequest) => ScriptedAnswer | Promise<ScriptedAnswer>
+  /** Any that is free, unless said. */
+  readonly port?: number
+}
+
+export interface ModelServer {
+  /** `http://127.0.0.1:<port>`: HTTP/1.1, and HTTP/2 with prior knowledge. */
+  readonly url: string
+  readonly port: number
+  /** What asked a model, embeddings included, in the order of arrival. */
+  readonly requests: readonly ModelRequest[]
+  /** Answers of the script that nobody has asked for yet. */
+  readonly unused: readonly ScriptedAnswer[]
+  /** Variables that lead the SDK of every known provider here, with made-up keys. */
+  readonly env: Readonly<Record<string, string>>
+  /** Cuts every connection. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a scripted model on the loopback that speaks the wire formats of all
+ * known providers, told apart by path. Ids and times in its answers follow from
+ * the number of the request, so a script gives the same bytes each time. It
+ * does not check what it is sent: no key, no schema, no limit of a context.
+ */
+export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
+  const script = new Script(options.answers ?? [])
+  const requests: ModelRequest[] = []
+  const decide = options.answer ?? ((request: ModelRequest) => script.next(request))
+  let arrivals = 0
+
+  const answerModel = async (
+    format: WireFormat,
+    arrived: Arrived,
+    response: ServerResponse,
+  ): Promise<void> => {
+    const request = readModelRequest({ ...arrived, number: requests.length + 1 }, format.name)
+    requests.push(request)
+    const answer = format.isComputed?.(request) === true ? {} : await decide(request)
+    const wire =
+      answer.error === undefined
+        ? format.answer(makeReply(answer, request), request)
+        : format.failure(answer.error, request)
+    await sendAnswer(response, wire, answer)
+  }
+
+  const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const arrived = await readArrived(message, ++arrivals)
+    const path = arrived.path.replace(/\?.*$/, '')
+    const format = FORMATS.find((each) => arrived.method === 'POST' && each.path.test(path))
+    try {
+      if (arrived.problem !== undefined) throw arrived.problem
+      if (format !== undefined) return await answerModel(format, arrived, response)
+      const listing = answerListing(arrived)
+      if (listing === undefined) throw errors.modelServerNoEndpoint(arrived.method, path)
+      await sendAnswer(response, listing)
+    } catch (error) {
+      const wire = (format ?? failureFormat(arrived)).failure(failureOf(error), arrived)
+      // Trying again would end the same.
+      await sendAnswer(response, {
+        ...wire,
+        headers: { ...wire.headers, 'x-should-retry': 'false' },
+      })
+    }
+  }
+
+  const listening = await listenOnOnePort(options.port ?? 0, (message, response) => {
+    // Clients may go away at any time.
+    message.on('error', () => {})
+    response.on('error', () => {})
+    handle(message, response).catch(() => void response.destroy())
+  })
+  const url = `http://127.0.0.1:${listening.port}`
+  return {
+    url,
+    port: listening.port,
+    requests,
+    get unused() {
+      return script.unused
+    },
+    env: serverVariables(url),
+    stop: () => listening.close(),
+  }
+}
+
+/** An error of ours has its status; one of the user's `answer` function is a 500 with its message. */
+function failureOf(error: unknown): { status: number; message: string; code?: string } {
+  if (!(error instanceof RetakeError)) return { status: 500, message: String(error) }
+  const status = { MODEL_SERVER_NO_ENDPOINT: 404, MODEL_SERVER_BAD_REQUEST: 400 }[error.code] ?? 500
+  return { status, message: error.message }
+}

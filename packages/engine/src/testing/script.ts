@@ -1,0 +1,44 @@
+import { errors } from '../errors.js'
+import type { ModelRequest } from './model-request.js'
+import type { ScriptedAnswer } from './scripted-answer.js'
+
+/** Hands out answers in order, each once. */
+export class Script {
+  readonly #left: ScriptedAnswer[]
+  readonly #count: number
+
+  constructor(answers: readonly ScriptedAnswer[]) {
+    this.#left = [...answers]
+    this.#count = answers.length
+  }
+
+  /** Answers that nobody has asked for yet. */
+  get unused(): readonly ScriptedAnswer[] {
+    return this.#left
+  }
+
+  /** The first unused answer that fits. Throws when there is none: nothing is made up. */
+  next(request: ModelRequest): ScriptedAnswer {
+    const at = this.#left.findIndex((answer) => fits(answer, request))
+    const [answer] = at === -1 ? [] : this.#left.splice(at, 1)
+    if (answer !== undefined) return answer
+    throw this.#left.length === 0
+      ? errors.scriptOver(this.#count)
+      : errors.noAnswerFits(this.#left.length, shortened(lastText(request)))
+  }
+}
+
+const fits = ({ when = {} }: ScriptedAnswer, request: ModelRequest): boolean =>
+  (when.contains === undefined || lastText(request).includes(when.contains)) &&
+  (when.system === undefined || systemText(request).includes(when.system)) &&
+  (when.model === undefined || request.model === when.model)
+
+const lastText = ({ messages }: ModelRequest): string => messages.at(-1)?.text ?? ''
+
+const systemText = ({ messages }: ModelRequest): string =>
+  messages
+    .filter(({ role }) => role === 'system' || role === 'developer')
+    .map(({ text }) => text)
+    .join('\n')
+
+const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0, 79)}…` : text)

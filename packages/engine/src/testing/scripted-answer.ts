@@ -1,0 +1,62 @@
+import type { Usage } from '@retake/tape'
+
+/** Why the model stopped, in one word for all providers. */
+export type Finish = 'stop' | 'length' | 'tool' | 'filter'
+
+export interface ScriptedToolCall {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+  /** Made up, in the provider's style, when it is left out. */
+  readonly id?: string
+}
+
+/** An error of the provider instead of an answer. */
+export interface ScriptedError {
+  readonly status: number
+  readonly message: string
+  /** Seconds a client should wait before it tries again. */
+  readonly retryAfter?: number
+  /** The provider's own code or type; follows from the status when it is left out. */
+  readonly code?: string
+}
+
+/** Which requests an answer is for. All that is given must fit. */
+export interface AnswerCondition {
+  /** Stands in the last message. */
+  readonly contains?: string
+  /** Stands in the system prompt or instructions. */
+  readonly system?: string
+  readonly model?: string
+}
+
+/** What the model says, free of any wire format. */
+export interface ScriptedAnswer {
+  readonly text?: string
+  readonly reasoning?: string
+  readonly toolCalls?: readonly ScriptedToolCall[]
+  /**
+   * Tokens by class; those left out are estimated from the length of the texts.
+   * As everywhere in Retake, `input`, `cachedInput` and `cacheWrite` do not
+   * overlap, and `reasoning` is part of `output`.
+   */
+  readonly usage?: Partial<ScriptedUsage>
+  /** `tool` when there are tool calls, otherwise `stop`, unless said. */
+  readonly finish?: Finish
+  readonly error?: ScriptedError
+  /** How long the model thinks before its answer begins. */
+  readonly delayMs?: number
+  /** How many pieces a streamed text is cut into; a piece a word unless said. */
+  readonly chunks?: number
+  /** Breaks the connection after so many pieces of a streamed answer. */
+  readonly breakAfter?: number
+  /**
+   * Keeps the answer for requests that fit: for agents that ask at the same time.
+   * Each request gets the first unused answer that fits it.
+   */
+  readonly when?: AnswerCondition
+}
+
+export type ScriptedUsage = Pick<
+  Usage,
+  'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning'
+>
