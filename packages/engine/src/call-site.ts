@@ -11,6 +11,9 @@ const ALL_FRAMES = 40
 
 /** How this Node prints a stack, unless a program or a loader with source maps prints its own. */
 const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
+/** A test runner may have put its own there before this was loaded. */
+const isNodesOwn =
+  nativePrepare === undefined || String(nativePrepare).includes('internalPrepareStackTrace')
 
 /**
  * Where in the agent's code we are, as `path:line:column`; the nearest frame
@@ -18,7 +21,8 @@ const nativePrepare = Reflect.get(Error, 'prepareStackTrace')
  * whole stack is library code.
  */
 export function callSite(): string | undefined {
-  if (Error.prepareStackTrace !== nativePrepare || process.sourceMapsEnabled) return printedSite()
+  const isPlain = isNodesOwn && Error.prepareStackTrace === nativePrepare
+  if (!isPlain || process.sourceMapsEnabled) return printedSite()
   return nearestSite(NEAR_FRAMES) ?? nearestSite(ALL_FRAMES)
 }
 

@@ -18,6 +18,7 @@ export {
 } from './overlay/overlay-changes.js'
 export type { FileChange } from './overlay/overlay-changes.js'
 export { install, uninstall } from './boundaries/install.js'
+export { installInRealm } from './boundaries/realm.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { GLANCE, IN_FULL } from './inspect/frame-reader.js'
 export { printDescribed } from './inspect/print-described.js'

@@ -12,6 +12,11 @@ export interface ReplayFunctionOptions {
   readonly mode?: 'strict' | 'observe'
   /** `full` (default) goes as fast as the code does; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
+  /**
+   * `compare` (default), or `ignore` what is written to stdout and stderr: test
+   * runners pass it on at one time and keep it for themselves at another.
+   */
+  readonly output?: 'compare' | 'ignore'
   /** Told about each divergence as it is found, also when `agent` then throws. */
   readonly onDivergence?: (divergence: Divergence) => void
 }

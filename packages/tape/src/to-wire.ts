@@ -89,11 +89,11 @@ export class WireEncoder implements WireWalk {
 
   #container(value: object): unknown {
     if (Array.isArray(value)) {
-      if (Object.getPrototypeOf(value) !== Array.prototype) this.#reportClass(value)
+      if (!isIntrinsic(Object.getPrototypeOf(value), Array)) this.#reportClass(value)
       return Array.from(value as unknown[], (item, index) => this.at(index, item))
     }
     const proto: unknown = Object.getPrototypeOf(value)
-    if (proto === Object.prototype) return this.#plain(value)
+    if (isIntrinsic(proto, Object)) return this.#plain(value)
     if (proto === null) return { $: 'null-prototype', v: this.#members(value) }
     if (isErrorLike(value)) return { $: 'Error', v: this.#error(value) }
     return encodeBuiltIn(value, this) ?? this.#instance(value)
@@ -148,26 +148,47 @@ export class WireEncoder implements WireWalk {
   }
 }
 
+/**
+ * Whether this is the prototype of `Object` or `Array`, of this realm or another
+ * one: Jest runs each test file in a realm of its own.
+ */
+const isIntrinsic = (proto: unknown, maker: ObjectConstructor | ArrayConstructor): boolean =>
+  proto === maker.prototype ||
+  (makerName(proto) === maker.name &&
+    (maker === Array ? Array.isArray(proto) : Object.getPrototypeOf(proto) === null))
+
+/** True for instances of this realm and of any other. */
+const isA = <T extends object>(
+  value: object,
+  maker: abstract new (...args: never[]) => T,
+): value is T =>
+  value instanceof maker ||
+  (makerName(Object.getPrototypeOf(value)) === maker.name &&
+    Object.prototype.toString.call(value) === `[object ${maker.name}]`)
+
+const makerName = (proto: unknown): unknown =>
+  (proto as { constructor?: { name?: unknown } } | null)?.constructor?.name
+
 /** Encodes the built-in classes that come back as themselves; `undefined` for any other. */
 const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
-  if (value instanceof Date) {
+  if (isA(value, Date)) {
     const time = value.getTime()
     return { $: 'Date', v: Number.isNaN(time) ? null : time }
   }
-  if (value instanceof RegExp) {
+  if (isA(value, RegExp)) {
     return { $: 'RegExp', v: [value.source, value.flags, value.lastIndex] }
   }
   if (typeof URL === 'function' && value instanceof URL) return { $: 'URL', v: value.href }
-  if (value instanceof Map) {
+  if (isA(value, Map)) {
     return {
       $: 'Map',
       v: Array.from(value as Map<unknown, unknown>, (pair, at) => encoder.at(at, pair)),
     }
   }
-  if (value instanceof Set) {
+  if (isA(value, Set)) {
     return { $: 'Set', v: Array.from(value as Set<unknown>, (item, at) => encoder.at(at, item)) }
   }
-  if (value instanceof ArrayBuffer) return { $: 'ArrayBuffer', v: toBase64(new Uint8Array(value)) }
+  if (isA(value, ArrayBuffer)) return { $: 'ArrayBuffer', v: toBase64(new Uint8Array(value)) }
   if (ArrayBuffer.isView(value)) {
     const name =
       typeof Buffer === 'function' && Buffer.isBuffer(value)

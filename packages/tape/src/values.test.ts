@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
+import { runInNewContext, runInThisContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeBody, encodeBody, fromWire, stableStringify, toWire, wireEqual } from './values.js'
@@ -40,6 +41,17 @@ describe('wire values', () => {
       }),
       { numRuns: 500 },
     )
+  })
+
+  test('of another realm are stored as those of this one', () => {
+    const source =
+      '({ date: new Date(5), map: new Map([[1, 2]]), set: new Set([1]), pattern: /x/g, list: [1, {}], error: new TypeError("no") })'
+    const theirs = runInNewContext(source) as object
+    const ours = runInThisContext(source) as object
+    const { stack: _, ...error } = (toWire(theirs) as any).error.v
+    expect(error).toEqual({ class: 'TypeError', name: 'TypeError', message: 'no' })
+    expect({ ...(toWire(theirs) as object), error }).toEqual({ ...(toWire(ours) as object), error })
+    expect(losses(theirs)).toEqual([])
   })
 
   test('an invalid date stays one', () => {

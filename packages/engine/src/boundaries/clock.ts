@@ -7,13 +7,11 @@ import type { Undo } from './patch.js'
 /** Every way to ask what time it is. */
 export function patchClock(): Undo {
   return undoAll([
-    patchDate(),
+    patchRealmClock(globalThis),
     patchPerformance(),
     patchHrtime(),
-    patchDateTimeFormat(),
     patchEventTimeStamp(),
     patchFileLastModified(),
-    patchTemporal(),
   ])
 }
 
@@ -25,8 +23,14 @@ export function now(): number {
 
 const nativeNow = (): number => natives.dateNow.call(natives.Date)
 
-function patchDate(): Undo {
-  const Native = natives.Date
+type Realm = typeof globalThis
+
+/** The ways to ask for the time that every realm has of its own. */
+export const patchRealmClock = (realm: Realm): Undo =>
+  undoAll([patchDate(realm), patchDateTimeFormat(realm), patchTemporal(realm)])
+
+function patchDate(realm: Realm): Undo {
+  const Native = realm.Date
   // A function, not a class: `Date()` without `new` must work, and subclasses construct through it.
   function PatchedDate(this: unknown, ...args: unknown[]): unknown {
     if (new.target === undefined) return new Native(now()).toString()
@@ -42,7 +46,7 @@ function patchDate(): Undo {
   Object.defineProperty(PatchedDate, 'now', { value: now, writable: true, configurable: true })
   return undoAll([
     replace(Native.prototype, 'constructor', PatchedDate),
-    replace(globalThis, 'Date', PatchedDate),
+    replace(realm, 'Date', PatchedDate),
   ])
 }
 
@@ -105,8 +109,8 @@ function patchHrtime(): Undo {
 }
 
 /** `format()` without a date means now. */
-function patchDateTimeFormat(): Undo {
-  const prototype = Intl.DateTimeFormat.prototype
+function patchDateTimeFormat(realm: Realm): Undo {
+  const prototype = realm.Intl.DateTimeFormat.prototype
   const format = Object.getOwnPropertyDescriptor(prototype, 'format')?.get
   const formatToParts = prototype.formatToParts
   const bound = new WeakMap<Intl.DateTimeFormat, (date?: Date | number) => string>()
@@ -159,8 +163,8 @@ function patchFileLastModified(): Undo {
 }
 
 /** Node 26 has `Temporal`; all of `Temporal.Now` follows from the instant. */
-function patchTemporal(): Undo {
-  const temporal = (globalThis as { Temporal?: any }).Temporal
+function patchTemporal(realm: Realm): Undo {
+  const temporal = (realm as { Temporal?: any }).Temporal
   if (temporal?.Now === undefined) return () => {}
   const nativeInstant = temporal.Now.instant.bind(temporal.Now)
   const zoneId = temporal.Now.timeZoneId.bind(temporal.Now)

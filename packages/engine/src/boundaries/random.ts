@@ -7,11 +7,12 @@ import type { Undo } from './patch.js'
 
 /** `Math.random`, `node:crypto` and WebCrypto: random numbers, bytes and ids. */
 export function patchRandom(): Undo {
-  return undoAll([patchMath(), patchNodeCrypto(), patchWebCrypto()])
+  return undoAll([patchRealmRandom(globalThis), patchNodeCrypto(), patchWebCrypto()])
 }
 
-function patchMath(): Undo {
-  return replace(Math, 'random', () => {
+/** `Math.random` of one realm. */
+export function patchRealmRandom(realm: typeof globalThis): Undo {
+  return replace(realm.Math, 'random', () => {
     const session = currentSession()
     return session ? session.draw('Math.random', natives.random) : natives.random()
   })

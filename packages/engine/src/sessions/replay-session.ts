@@ -34,6 +34,8 @@ export interface ReplayOptions {
   readonly mode?: 'strict' | 'observe'
   /** `full` delivers as fast as possible; `recorded` keeps the recorded gaps. */
   readonly pace?: 'full' | 'recorded'
+  /** `ignore` does not compare what is written to stdout and stderr. */
+  readonly output?: 'compare' | 'ignore'
   /** Told about each divergence as it is found. */
   readonly onDivergence?: (divergence: Divergence) => void
   /** The replay cannot go on: the first divergence in strict mode, a stall, or the end of a cut-off tape. */
@@ -87,7 +89,10 @@ export class ReplaySession implements Session {
     readonly tape: Tape,
     readonly options: ReplayOptions,
   ) {
-    this.#cursor = new TapeCursor(tape, options.until)
+    this.#cursor = new TapeCursor(tape, {
+      ...(options.until !== undefined && { until: options.until }),
+      passesOutput: options.output === 'ignore',
+    })
     this.#owner = options.owner ?? this
     this.#checksWrites = hasFlag(tape.run.flags, 'child-writes')
     this.#log = new DivergenceLog(this.#cursor, options)
@@ -181,7 +186,7 @@ export class ReplaySession implements Session {
   }
 
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
-    if (this.#isOver()) return
+    if (this.#isOver() || this.options.output === 'ignore') return
     const written = this.secrets.bytes(bytes)
     const event = this.#next()
     if (event?.type !== 'output' || event.stream !== stream) {
@@ -205,7 +210,7 @@ export class ReplaySession implements Session {
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#checksWrites) return this.#schedule()
-    if (this.#isOver()) return
+    if (this.#isOver() || this.options.output === 'ignore') return
     const written = this.secrets.bytes(bytes)
     const isSame = (event: TapeEvent | undefined): boolean =>
       event?.type === 'write' && event.op === operation.id && event.as === as

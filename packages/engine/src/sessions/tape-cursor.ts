@@ -10,12 +10,15 @@ export class TapeCursor {
   readonly isCut: boolean
   readonly #end: number
 
-  /** `until`: the first event that is no longer served. */
+  readonly #passesOutput: boolean
+
+  /** `until`: the first event that is no longer served. `passesOutput`: output is passed over, too. */
   constructor(
     readonly tape: Tape,
-    until = tape.count,
+    { until = tape.count, passesOutput = false }: { until?: number; passesOutput?: boolean } = {},
   ) {
     this.#end = until
+    this.#passesOutput = passesOutput
     this.isCut = until < tape.count || isCutOff(tape)
   }
 
@@ -28,7 +31,7 @@ export class TapeCursor {
     if (this.#peeked !== undefined) return this.#peeked
     for (; this.#seq < this.#end; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
-      if (event.type === 'note') continue
+      if (event.type === 'note' || (event.type === 'output' && this.#passesOutput)) continue
       if (!isOver(event)) this.#peeked = event
       return this.#peeked
     }

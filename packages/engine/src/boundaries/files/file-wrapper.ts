@@ -39,6 +39,11 @@ const NODES_OWN =
   /^node:internal\/(?:modules|source_map|bootstrap|main|process\/(?:warning|pre_execution|report))/
 const LOADER = 'node:internal/modules/'
 
+/** Jest loads modules itself: these never run the agent's code, and `jest-runtime` does only after it has read it. */
+const JEST_LOADER = /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime))[\\/]/
+/** Called in between, by either. */
+const FILE_LAYERS = /^node:fs$|[\\/]node_modules[\\/]graceful-fs[\\/]/
+
 /** As far as a compiler may be from the loader that called it. */
 const FRAMES = 30
 
@@ -63,16 +68,18 @@ function isNodesOwn(wrapper: Function): boolean {
 }
 
 /**
- * Whether Node called, or a hook that Node called to load a module: what tsx,
- * ts-node or Babel read is the agent's code, not its data. Served from the tape
- * it would hide every change of that code.
+ * Whether Node called, or a hook that Node called to load a module, or Jest's own
+ * loader: what tsx, ts-node or Babel read is the agent's code, not its data.
+ * Served from the tape it would hide every change of that code.
  */
 function isLoading(sites: readonly NodeJS.CallSite[]): boolean {
   let nearest = true
   for (const site of sites) {
     const file = site.getFileName() ?? ''
     // The loader holds unpatched functions of fs, which call patched ones.
-    if (file === 'node:fs') continue
+    if (FILE_LAYERS.test(file)) continue
+    const jest = JEST_LOADER.exec(file)
+    if (jest !== null) return nearest || jest[1] === undefined
     if (nearest && NODES_OWN.test(file)) return true
     if (file.startsWith(LOADER)) return isHookCaller(file, site)
     nearest = false
