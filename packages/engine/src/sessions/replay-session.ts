@@ -266,9 +266,10 @@ export class ReplaySession implements Session {
     if (event?.type === 'end') this.#compareEnd(event, end)
     else if (event !== undefined) {
       const rest = this.tape.count - this.#cursor.seq
+      const threw = end.error ? ` with ${end.error.class}: ${this.secrets.text(end.error.message)}` : ''
       this.#log.diverge(
         'missing',
-        `the program ended, but the tape goes on with ${describe(event)}`,
+        `the program ended${threw}, but the tape goes on with ${describe(event)}`,
         `${rest} recorded events never happened.`,
       )
     }
