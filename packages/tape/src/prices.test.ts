@@ -32,7 +32,31 @@ describe('costUsd', () => {
     expect(costUsd('gpt-5', usage({ unpriced: ['web_search_call'] }))).toBeUndefined()
     expect(costUsd('gpt-5', usage({ cacheWrite: 1 }))).toBeUndefined()
     expect(costUsd('gpt-4o-2024-05-13', usage({ cachedInput: 1 }))).toBeUndefined()
-    expect(costUsd('claude-sonnet-4-5', usage({ input: 1, cachedInput: 200_000 }))).toBeUndefined()
+    expect(costUsd('gpt-5', usage({ input: 1, mismatch: 'odd' }))).toBeUndefined()
+    const short = { mine: { input: 1, output: 1, inputTokensMax: 10 } }
+    expect(costUsd('mine', usage({ input: 10 }), short)).toBe(10 / 1e6)
+    expect(costUsd('mine', usage({ input: 11 }), short)).toBeUndefined()
+  })
+
+  test('bills all of a request with long input at the price for long input', () => {
+    const just = usage({ input: 100, cachedInput: 199_900, output: 10 })
+    // 100 × $3 + 199,900 × $0.30 + 10 × $15, for a million tokens
+    expect(costUsd('claude-sonnet-4-5', just)).toBeCloseTo(0.06042, 12)
+    const above = usage({ input: 100, cachedInput: 199_901, output: 10 })
+    // 100 × $6 + 199,901 × $0.60 + 10 × $22.50
+    expect(costUsd('claude-sonnet-4-5', above)).toBeCloseTo(0.1207656, 12)
+    // 300,000 × $2.50 + 1,000 × $15
+    const gemini = usage({ input: 300_000, output: 1000 })
+    expect(costUsd('gemini-2.5-pro', gemini)).toBeCloseTo(0.765, 12)
+    // 100,001 × $0.50 + 10 × $2.50
+    const haiku = usage({ input: 100_001, output: 10 })
+    expect(costUsd('claude-haiku-5-5', haiku)).toBeCloseTo(0.0500255, 12)
+    // Both factors hold on Bedrock: 300,000 × $6.60 + 10 × $24.75
+    const regional = usage({ input: 300_000, output: 10 })
+    expect(costUsd('us.anthropic.claude-sonnet-4-5-20250929-v1:0', regional)).toBeCloseTo(
+      1.9802475,
+      12,
+    )
   })
 
   test('takes prices of the user before its own', () => {

@@ -12,8 +12,18 @@ export interface Price {
   readonly output: number
   /** Prices hold up to this much input; above it the cost is unknown. */
   readonly inputTokensMax?: number
+  /** What a request with more input than this costs, all of it. */
+  readonly longInput?: LongInput
   /** How much more it costs on Bedrock when it must run in one part of the world. */
   readonly regionalFactor?: number
+}
+
+/** With more input than `above`, cached or not, each price is multiplied. */
+export interface LongInput {
+  readonly above: number
+  /** For input, cached input and cache writes. */
+  readonly inputFactor: number
+  readonly outputFactor: number
 }
 
 /** By model; `groq/llama-3.3-70b-versatile` holds only where Groq answers. */
@@ -39,7 +49,9 @@ export const findPrice = (
   if (listed?.regionalFactor === undefined || bedrockPlace === undefined) return listed
   if (bedrockPlace === 'global') return listed
   // Whether the region that is asked costs more, sources do not agree on.
-  return bedrockPlace === 'here' ? undefined : scale(listed, listed.regionalFactor)
+  return bedrockPlace === 'here'
+    ? undefined
+    : scale(listed, listed.regionalFactor, listed.regionalFactor)
 }
 
 const lookUp = (
@@ -53,12 +65,12 @@ const lookUp = (
   return key === undefined ? undefined : table[key]
 }
 
-const scale = (price: Price, factor: number): Price => {
+const scale = (price: Price, factor: number, outputFactor: number): Price => {
   const { input, cachedInput, cacheWrite, cacheWriteLong, output } = price
   return {
     ...price,
     input: input * factor,
-    output: output * factor,
+    output: output * outputFactor,
     ...(cachedInput !== undefined && { cachedInput: cachedInput * factor }),
     ...(cacheWrite !== undefined && { cacheWrite: cacheWrite * factor }),
     ...(cacheWriteLong !== undefined && { cacheWriteLong: cacheWriteLong * factor }),
@@ -72,10 +84,14 @@ export const costUsd = (
   overrides?: PriceTable,
   provider?: string,
 ): number | undefined => {
-  const price = findPrice(model, overrides, provider)
-  if (price === undefined || usage.unpriced.length > 0) return undefined
+  const found = findPrice(model, overrides, provider)
+  if (found === undefined || usage.unpriced.length > 0) return undefined
+  // Counts that do not add up cannot be billed.
+  if (usage.mismatch !== undefined) return undefined
   const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
-  if (input + cachedInput + cacheWrite > (price.inputTokensMax ?? Infinity)) return undefined
+  const allInput = input + cachedInput + cacheWrite
+  if (allInput > (found.inputTokensMax ?? Infinity)) return undefined
+  const price = priceFor(found, allInput)
   const classes: readonly (readonly [tokens: number, price: number | undefined])[] = [
     [input, price.input],
     [cachedInput, price.cachedInput],
@@ -90,4 +106,10 @@ export const costUsd = (
     total += tokens * each
   }
   return total / 1_000_000
+}
+
+const priceFor = (price: Price, allInput: number): Price => {
+  const { longInput } = price
+  if (longInput === undefined || allInput <= longInput.above) return price
+  return scale(price, longInput.inputFactor, longInput.outputFactor)
 }
