@@ -35,9 +35,9 @@ function providerOf(path: string, headers: Readonly<Record<string, string>>): st
   const [, first = ''] = /^\/([\w-]+)/.exec(path) ?? []
   const agent = headers['user-agent'] ?? ''
   if (/\/openai\/deployments\//.test(path) || 'api-key' in headers) return 'azure'
+  if (path.includes('/publishers/')) return 'vertex'
   if (/^groq\//i.test(agent)) return 'groq'
   if (/^mistral-client/i.test(agent)) return 'mistral'
-  // Groq's own path begins like OpenAI's here; both speak alike.
   if (KNOWN_PROVIDERS.some(({ name }) => name === first)) return first
   return (
     KNOWN_PROVIDERS.find(({ paths }) => paths.test(path.replace(/\?.*$/, '')))?.name ?? 'openai'

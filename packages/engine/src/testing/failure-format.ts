@@ -9,6 +9,7 @@ import type { FailureFormat } from './wire-format.js'
 const FAILURES: Readonly<Record<string, FailureFormat>> = {
   anthropic: { failure: anthropicFailure },
   gemini: { failure: geminiFailure },
+  vertex: { failure: geminiFailure },
   bedrock: { failure: bedrockFailure },
   ollama: { failure: ollamaFailure },
 }

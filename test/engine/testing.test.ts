@@ -1,0 +1,220 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startModelServer } from '@retake/engine/testing'
+import type { ModelServer, ScriptedAnswer } from '@retake/engine/testing'
+import { messageText, readRun, type Exchange } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { afterEach, describe, expect, test } from 'vitest'
+import { modelClients, statusOf } from '../support/model-clients.js'
+import { makeWorkspace } from '../support/run-retake.mjs'
+
+let server: ModelServer | undefined
+const serve = async (...answers: ScriptedAnswer[]): Promise<ModelServer> =>
+  (server = await startModelServer({ answers }))
+
+afterEach(async () => {
+  await server?.stop()
+  server = undefined
+})
+
+describe.each(modelClients.map((client) => [client.name, client] as const))('%s', (_, client) => {
+  const ways = [
+    ['whole', client.ask],
+    ['streamed', client.stream],
+  ] as const
+
+  test.each(ways)('hears text and tokens, %s', async (way, ask) => {
+    const served = await serve({
+      text: 'It is on its way ☃ 🚀.',
+      usage: { input: 40, cachedInput: 60, output: 12 },
+    })
+    const heard = await ask(served, 'Where is order 1182?')
+    expect(heard).toMatchObject({
+      text: 'It is on its way ☃ 🚀.',
+      calls: [],
+      input: 100,
+      output: 12,
+    })
+    if (way === 'streamed') expect(heard.pieces).toBe(7)
+    expect(served.requests).toMatchObject([
+      {
+        number: 1,
+        format: client.format,
+        provider: client.provider,
+        method: 'POST',
+        stream: way === 'streamed',
+        messages: [{ role: 'user', text: 'Where is order 1182?' }],
+      },
+    ])
+  })
+
+  test.each(ways)('hears several tool calls beside text, %s', async (_, ask) => {
+    const calls = [
+      { name: 'lookup_order', args: { id: '1182', note: 'für 東京' } },
+      { name: 'lookup_customer', args: {} },
+    ]
+    const heard = await ask(await serve({ text: 'Let me see.', toolCalls: calls }), 'Where?')
+    expect(heard).toMatchObject({ text: 'Let me see.', calls })
+  })
+
+  test.each(ways)('hears text after reasoning, %s', async (_, ask) => {
+    const answer = { text: 'Yes.', reasoning: 'Let me think.', usage: { output: 9, reasoning: 6 } }
+    expect(await ask(await serve(answer), 'Well?')).toMatchObject({ text: 'Yes.', output: 9 })
+  })
+
+  test.each(ways)('gets an error with its status and message, %s', async (_, ask) => {
+    const error = { status: 429, message: 'Slow down, please.', retryAfter: 3 }
+    const failure = await ask(await serve({ error }), 'Now!').catch((thrown: unknown) => thrown)
+    expect(String(failure)).toContain('Slow down, please.')
+    expect(statusOf(failure)).toBe(429)
+  })
+
+  test.each(ways)('is told when the script is over, %s', async (_, ask) => {
+    const served = await serve()
+    const failure = await ask(served, 'One more').catch((thrown: unknown) => thrown)
+    expect(String(failure)).toContain('The script of the model server is over.')
+    expect(statusOf(failure)).toBe(500)
+    expect(served.requests).toHaveLength(1)
+  })
+})
+
+/** A request of every format and dialect, whole and streamed. */
+const requests = (stream: boolean) => {
+  const messages = [{ role: 'user', content: 'Where is order 1182?' }]
+  const blocks = [{ role: 'user', content: [{ text: 'Where is order 1182?' }] }]
+  const chat = { model: 'some-model', messages, stream, stream_options: { include_usage: true } }
+  const gemini = stream ? 'streamGenerateContent' : 'generateContent'
+  const contents = [{ role: 'user', parts: [{ text: 'Where is order 1182?' }] }]
+  const claude = { anthropic_version: 'vertex-2023-10-16', max_tokens: 9, messages, stream }
+  const invoke = stream ? 'invoke-with-response-stream' : 'invoke'
+  const vertex = '/vertex/v1/projects/p/locations/l/publishers'
+  return [
+    { path: '/openai/v1/chat/completions', body: chat },
+    { path: '/azure/openai/deployments/d/chat/completions?api-version=1', body: chat },
+    { path: '/groq/openai/v1/chat/completions', body: chat },
+    { path: '/mistral/v1/chat/completions', body: chat },
+    {
+      path: '/openai/v1/responses',
+      body: { model: 'some-model', input: 'Where is order 1182?', stream },
+    },
+    {
+      path: '/anthropic/v1/messages',
+      body: { model: 'some-model', ...claude },
+      headers: { 'anthropic-version': '2023-06-01' },
+    },
+    {
+      path: `${vertex}/anthropic/models/m:${stream ? 'streamRawPredict' : 'rawPredict'}`,
+      body: claude,
+    },
+    { path: `/gemini/v1beta/models/m:${gemini}?alt=sse`, body: { contents } },
+    { path: `${vertex}/google/models/m:${gemini}`, body: { contents } },
+    {
+      path: `/bedrock/model/amazon.nova-lite-v1%3A0/converse${stream ? '-stream' : ''}`,
+      body: { messages: blocks },
+    },
+    { path: `/bedrock/model/anthropic.claude/${invoke}`, body: claude },
+    {
+      path: `/bedrock/model/amazon.nova-lite-v1%3A0/${invoke}`,
+      body: { schemaVersion: 'messages-v1', messages: blocks },
+    },
+    { path: `/bedrock/model/openai.gpt-oss-20b-1%3A0/${invoke}`, body: chat },
+    { path: '/ollama/api/chat', body: { model: 'some-model', messages, stream } },
+  ]
+}
+
+/** Models that give only text. */
+const textRequests = (stream: boolean) => {
+  const invoke = stream ? 'invoke-with-response-stream' : 'invoke'
+  const text = 'Where is order 1182?'
+  return [
+    { path: `/bedrock/model/us.meta.llama3-3-70b/${invoke}`, body: { prompt: text } },
+    { path: `/bedrock/model/mistral.mistral-7b/${invoke}`, body: { prompt: text } },
+    { path: `/bedrock/model/amazon.titan-text-v1/${invoke}`, body: { inputText: text } },
+    { path: `/bedrock/model/cohere.command-r/${invoke}`, body: { message: text } },
+    { path: '/ollama/api/generate', body: { model: 'm', prompt: text, stream } },
+  ]
+}
+
+/** Records what an agent that sends these requests gets. */
+async function exchangesOf(served: ModelServer, sent: readonly object[]): Promise<Exchange[]> {
+  const workspace = await makeWorkspace()
+  try {
+    const { code, stderr } = await workspace.record('send-requests.mjs', {
+      provider: { url: served.url, h2Url: served.url },
+      env: { AGENT_REQUESTS: JSON.stringify(sent) },
+    })
+    expect(code, stderr).toBe(0)
+    const runs = join(workspace.folder, '.retake/runs')
+    const [name = ''] = (await readdir(runs)).filter((file) => file.endsWith('.tape'))
+    const { steps } = readRun(openTape(join(runs, name)))
+    return steps.filter(({ kind }) => kind === 'model').map((step) => step.exchange()!)
+  } finally {
+    await workspace.remove()
+  }
+}
+
+describe.each([
+  ['whole', false],
+  ['streamed', true],
+])('what the script says is what the tape shows, %s', (_, stream) => {
+  const usage = { input: 40, cachedInput: 60, cacheWrite: 0, output: 12 }
+
+  test('text, reasoning, tool calls and tokens in every format', async () => {
+    const sent = requests(stream)
+    const answer = {
+      text: 'It is on its way ☃ 🚀.',
+      reasoning: 'I should look it up.',
+      toolCalls: [
+        { id: 'call12345', name: 'lookup_order', args: { id: '1182' } },
+        { id: 'call12346', name: 'lookup_customer', args: {} },
+      ],
+      usage: { ...usage, reasoning: 5 },
+    }
+    const exchanges = await exchangesOf(await serve(...sent.map(() => answer)), sent)
+    expect(exchanges).toHaveLength(sent.length)
+    for (const [index, { path }] of sent.entries()) {
+      const exchange = exchanges[index]!
+      expect(exchange.error, path).toBeUndefined()
+      expect(exchange.answer.map(messageText).join(''), path).toBe(answer.text)
+      expect(exchange.answer[0]!.parts, path).toContainEqual({
+        type: 'reasoning',
+        text: answer.reasoning,
+      })
+      expect(exchange.toolCalls, path).toMatchObject(answer.toolCalls)
+      expect(exchange.usage?.mismatch, path).toBeUndefined()
+      const tokens = { ...usage, ...(path.includes('ollama') && { input: 100, cachedInput: 0 }) }
+      expect(exchange.usage, path).toMatchObject(tokens)
+    }
+  })
+
+  test('text and tokens of models that give only text', async () => {
+    const sent = textRequests(stream)
+    const answer = { text: 'It is on its way.', usage: { input: 40, output: 12 } }
+    const exchanges = await exchangesOf(await serve(...sent.map(() => answer)), sent)
+    expect(exchanges).toHaveLength(sent.length)
+    for (const [index, { path }] of sent.entries()) {
+      const exchange = exchanges[index]!
+      expect(exchange.answer.map(messageText).join(''), path).toBe(answer.text)
+      expect(exchange.usage, path).toMatchObject(answer.usage)
+    }
+  })
+
+  test('why the model stopped, in the provider’s own word', async () => {
+    const sent = requests(stream)
+    const exchanges = await exchangesOf(
+      await serve(...sent.map(() => ({ text: 'It is', finish: 'length' as const }))),
+      sent,
+    )
+    expect(new Set(exchanges.map(({ finishReason }) => finishReason))).toEqual(
+      new Set(['length', 'max_output_tokens', 'max_tokens', 'MAX_TOKENS']),
+    )
+  })
+
+  test('errors', async () => {
+    const sent = requests(stream)
+    const error = { status: 429, message: 'Slow down.' }
+    const exchanges = await exchangesOf(await serve(...sent.map(() => ({ error }))), sent)
+    for (const [index, { path }] of sent.entries())
+      expect(exchanges[index]!.error, path).toContain('Slow down.')
+  })
+})
