@@ -78,7 +78,7 @@ const placeIn = ({ path, offset }: Occurrence): string =>
   path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
 
 /** What kind of place it is, in words. */
-function whatIs({ source, direction, name }: Occurrence): string {
+function whatIs({ source, direction, name, offset }: Occurrence): string {
   const isIn = direction === 'in'
   const file = name.startsWith('file://') ? name.slice('file://'.length) : name
   switch (source) {
@@ -94,7 +94,10 @@ function whatIs({ source, direction, name }: Occurrence): string {
       return `read from ${name}`
     case 'tool':
       return `${isIn ? 'result' : 'arguments'} of tool ${name}`
+    case 'mcp':
+      return `${isIn ? 'received in' : 'sent in'} ${name}`
     case 'process':
+      if (!isIn && offset !== undefined) return `written to process ${name}`
       return `${isIn ? 'output' : 'command'} of process ${name}`
     case 'worker':
       return `${isIn ? 'message from' : 'started'} worker ${name}`

@@ -1,5 +1,5 @@
 import { summarizeStep } from '@retake/tape'
-import type { Exchange, Message, MessagePart, Step } from '@retake/tape'
+import type { Exchange, McpNotification, Message, MessagePart, Step } from '@retake/tape'
 import { duration } from './duration.js'
 import { cost } from './facts.js'
 import { fromHere } from './from-here.js'
@@ -10,15 +10,20 @@ import type { Look, Paint } from './terminal.js'
 export function stepLines(step: Step, { paint }: Look): string[] {
   const exchange = step.exchange()
   const call = step.call()
+  const mcp = step.mcp()
   return [
     `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
     factLine(step),
     ...(step.within.length === 0 ? [] : [`in ${placePath(step)}`]),
     ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
-    ...(exchange ? exchangeLines(exchange, paint) : []),
+    ...(exchange && mcp ? [carrierLine(exchange)] : []),
+    ...(exchange && !mcp ? exchangeLines(exchange, paint) : []),
     ...(call
       ? [
           ...section('arguments', shown(call.args), paint),
+          ...(mcp && mcp.notifications.length > 0
+            ? section('told meanwhile', mcp.notifications.map(notificationText).join('\n'), paint)
+            : []),
           ...section('result', shown(call.result), paint),
         ]
       : []),
@@ -66,6 +71,13 @@ function exchangeLines(exchange: Exchange, paint: Paint): string[] {
   ]
 }
 
+/** The HTTP request that carries a message. */
+const carrierLine = ({ request, response }: Exchange): string =>
+  [`${request.method} ${request.url}`, ...(response ? [`${response.status}`] : [])].join(' · ')
+
+const notificationText = ({ method, params }: McpNotification): string =>
+  `${method} ${params === undefined ? '' : JSON.stringify(params)}`.trimEnd()
+
 function messageLines({ role, parts }: Message, paint: Paint): string[] {
   return section(role, parts.map(partText).join('\n'), paint)
 }
@@ -110,8 +122,10 @@ const textOf = (pieces: readonly Uint8Array[]): string => Buffer.concat(pieces).
 export function stepJson(step: Step): unknown {
   const exchange = step.exchange()
   const call = step.call()
+  const mcp = step.mcp()
   return {
     ...summarizeStep(step),
+    ...(mcp && { mcp }),
     ...(exchange && { exchange: exchangeJson(exchange) }),
     ...(call && {
       call: {

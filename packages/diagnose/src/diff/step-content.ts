@@ -28,7 +28,8 @@ export interface StepContent {
 }
 
 export const contentOf = (step: Step): StepContent => {
-  const exchange = step.exchange()
+  // A request to an MCP server is compared by its message, whatever carries it.
+  const exchange = step.kind === 'model' || step.kind === 'http' ? step.exchange() : undefined
   if (exchange !== undefined) {
     return step.kind === 'model' ? modelContent(step, exchange) : httpContent(step, exchange)
   }
@@ -116,7 +117,7 @@ const textOfPipe = (output: CallDetail['output'], pipe: number): string => {
 }
 
 const stateSections = ({ kind, state, error }: Step): Section[] => {
-  const area = kind === 'tool' || kind === 'process' ? 'tools' : 'requests'
+  const area = kind === 'model' || kind === 'http' || kind === 'mark' ? 'requests' : 'tools'
   return [section(area, 'state', state), section(area, 'error', error)]
 }
 

@@ -53,6 +53,8 @@ const familyOf = (step: Step, { before }: StepContent): string => {
       return 'model'
     case 'tool':
       return `tool ${valueOf('name')}`
+    case 'mcp':
+      return `mcp ${valueOf('name')}`
     case 'process':
       return `process ${step.title.split(' ')[0]}`
     case 'http':

@@ -5,18 +5,20 @@ import type {
   SocketEvent,
   TapeEvent,
   TapeLike,
+  WriteEvent,
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
 import { callPlace, endPlace, nameOf, resultPlace, runPlaces, searchError } from './event-places.js'
 import { searchExchange } from './exchange-places.js'
+import { messagePlaces } from './message-places.js'
 import { PieceGroups } from './piece-groups.js'
 import { searchOf, type Place, type Search } from './place.js'
 import { searchJson, searchText } from './search-json.js'
 
 /**
  * Everything on a tape that can hold a value, whether it belongs to a step or
- * not. What the agent wrote into a connection that is not HTTP, or to a child
- * process, is not among it: a tape holds only its digest.
+ * not. What the agent wrote into a connection that is not HTTP is not among it: a
+ * tape holds only its digest.
  */
 export const findPlaces = (tape: TapeLike, view: RunView): Search[] => {
   const finder = new PlaceFinder(tape, view)
@@ -41,7 +43,12 @@ class PlaceFinder {
     this.#steps = new Map(view.recordedSteps.map(({ seq, label }) => [seq, label]))
     for (const step of view.recordedSteps) {
       const { kind, answerSeqs } = step
-      if (kind !== 'model' && kind !== 'http') continue
+      if (step.mcp()?.transport === 'stdio') {
+        this.#places.push(...messagePlaces(step))
+        for (const seq of [step.seq, ...answerSeqs]) this.#read.add(seq)
+        continue
+      }
+      if (tape.event(step.seq).type !== 'request') continue
       this.#exchanges.push(searchExchange(tape, step))
       // After an upgrade of the protocol, what follows is no HTTP answer any more.
       const isUpgrade = kind === 'http' && step.title.endsWith(' 101')
@@ -77,6 +84,9 @@ class PlaceFinder {
         break
       case 'deliver':
         this.#deliver(event)
+        break
+      case 'write':
+        this.#write(event)
         break
       case 'output':
         this.#pieces.add(event.stream, seq, {
@@ -150,6 +160,18 @@ class PlaceFinder {
         ...(call.site !== undefined && { site: call.site }),
       })
     } else this.#places.push(resultPlace(this.#tape, call, event, this.#steps.get(call.seq)))
+  }
+
+  #write({ seq, op }: WriteEvent): void {
+    const call = this.#ops.get(op)
+    if (call?.type !== 'call' || this.#read.has(seq)) return
+    this.#pieces.add(`${op} stdin`, seq, {
+      direction: 'out',
+      source: call.kind,
+      name: nameOf(call),
+      ...this.#stepAt(op),
+      ...(call.site !== undefined && { site: call.site }),
+    })
   }
 
   #deliver(event: DeliverEvent): void {

@@ -7,7 +7,8 @@ export interface MatchExcerpt {
 
 /**
  * What kind of thing holds a value. `answer` and `request` are those of model
- * and HTTP steps; `connection` is a socket whose bytes are not HTTP.
+ * and HTTP steps; `mcp` a message to or from an MCP server on stdio; `connection`
+ * is a socket whose bytes are not HTTP.
  */
 export type SourceKind =
   | 'environment'
@@ -16,6 +17,7 @@ export type SourceKind =
   | 'file'
   | 'input'
   | 'tool'
+  | 'mcp'
   | 'process'
   | 'worker'
   | 'dns'

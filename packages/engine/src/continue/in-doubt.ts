@@ -31,7 +31,7 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
       const event = tape.event(seq)
       return {
         seq,
-        op: event.type === 'request' ? (event.socket ?? seq) : seq,
+        op: carrierOf(event),
         step: label,
         what: title,
         partial: answerSeqs.length > 0,
@@ -39,6 +39,12 @@ export function findInDoubt(tape: Tape): readonly InDoubt[] {
       }
     })
   return [...steps, ...unfinishedFileCalls(tape)].toSorted((a, b) => a.seq - b.seq)
+}
+
+/** What the answer comes through: the event itself, a connection, or the process on whose pipes it was asked. */
+const carrierOf = (event: TapeEvent): number => {
+  if (event.type === 'request') return event.socket ?? event.seq
+  return event.type === 'write' || event.type === 'deliver' ? event.op : event.seq
 }
 
 function unfinishedFileCalls(tape: Tape): InDoubt[] {

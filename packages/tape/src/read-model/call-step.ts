@@ -1,6 +1,7 @@
 import type { CallEvent, RecordedError } from '../events.js'
 import { decodeBody } from '../event-body.js'
 import { fromWire } from '../from-wire.js'
+import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
 import { shortJson, shortText } from './short-text.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
@@ -11,15 +12,22 @@ export type CallOp = StepOp & { readonly event: CallEvent }
 /** A wrapped tool or a child process. */
 export class CallStep extends StepBase {
   readonly #op: CallOp
+  readonly #session: StdioSession | undefined
 
-  constructor(context: StepContext, number: number, op: CallOp) {
+  /** `session`: the process is an MCP server. */
+  constructor(context: StepContext, number: number, op: CallOp, session?: StdioSession) {
     super(context, number, op.event)
     this.#op = op
+    this.#session = session
   }
 
   /** Name of the tool, or the function that started the process. */
   get name(): string {
     return this.#op.event.name
+  }
+
+  override get toolName(): string | undefined {
+    return this.kind === 'tool' ? this.name : undefined
   }
 
   get kind(): StepKind {
@@ -32,7 +40,8 @@ export class CallStep extends StepBase {
 
   get title(): string {
     const { name, title } = this.#op.event
-    if (this.kind === 'process') return shortText(title ?? name, 100)
+    const server = this.#session?.server === undefined ? '' : ` · ${this.#session.server.name}`
+    if (this.kind === 'process') return shortText(title ?? name, 100) + server
     return `${name}(${shortJson(title ?? this.#args(), 80)})`
   }
 
@@ -62,15 +71,32 @@ export class CallStep extends StepBase {
   }
 
   override call(): CallDetail {
-    const { tape } = this.context
     const error: RecordedError | undefined = this.#op.failure
     return {
       name: this.name,
       args: this.#args(),
       result: this.#result(),
       error,
-      output: this.#op.chunks.map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+      output: this.#output(),
     }
+  }
+
+  /** The messages of an MCP server are steps of their own; what else it printed is left. */
+  #output(): CallDetail['output'] {
+    const { tape } = this.context
+    const { chunks } = this.#op
+    const isRead = (pipe: number): boolean => this.#session !== undefined && pipe === 1
+    const remarks = this.#session?.remarks.filter(({ from }) => from === 'server') ?? []
+    return [
+      ...remarks.map(({ at, text }) => ({
+        at,
+        pipe: 1,
+        bytes: new TextEncoder().encode(`${text}\n`),
+      })),
+      ...chunks
+        .filter(({ pipe = 1 }) => !isRead(pipe))
+        .map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+    ].toSorted((left, right) => left.at - right.at)
   }
 
   #args(): unknown {

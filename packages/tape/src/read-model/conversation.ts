@@ -1,6 +1,6 @@
-import { CallStep } from './call-step.js'
 import { MarkStep } from './mark-step.js'
 import { RequestStep } from './request-step.js'
+import { isSameTool } from './same-tool.js'
 import type { StepBase } from './step-base.js'
 
 /**
@@ -13,9 +13,8 @@ export const continuesConversation = (step: StepBase, earlier: readonly StepBase
   )
   if (!(last instanceof RequestStep) || step instanceof MarkStep) return false
   if (step instanceof RequestStep && step.kind === 'model') return repeats(step, last)
-  if (step instanceof CallStep && step.kind === 'tool') {
-    return last.toolCalls.some(({ name }) => name === step.name)
-  }
+  const { toolName } = step
+  if (toolName !== undefined) return last.toolCalls.some(({ name }) => isSameTool(name, toolName))
   return last.toolCalls.length > 0
 }
 

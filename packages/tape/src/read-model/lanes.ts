@@ -10,7 +10,7 @@ export type TraceEntry =
        */
       readonly role: 'step' | 'instant' | 'other' | 'background'
     }
-  | { readonly type: 'delivery'; readonly op: number }
+  | { readonly type: 'delivery'; readonly op: number; readonly seq?: number }
 
 type Role = Extract<TraceEntry, { readonly type: 'start' }>['role']
 

@@ -5,19 +5,22 @@ import type { ProviderDecoder } from '../providers/provider-decoder.js'
 import { unknownHttp } from '../providers/unknown-http.js'
 import type { Exchange } from './exchange.js'
 import { ExchangeReader } from './exchange.js'
+import { HttpMcp } from './mcp/http-mcp.js'
+import type { McpExchange } from './mcp/mcp-exchange.js'
 import type { StepOp } from './run-index.js'
 import { shortText } from './short-text.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
-import type { Step, StepKind, StepState } from './step.js'
+import type { CallDetail, Step, StepKind, StepState } from './step.js'
 
 export type RequestOp = StepOp & { readonly event: RequestEvent }
 
-/** A request: a model step when a provider's decoder knows it, else an HTTP step. */
+/** A request: a model step when a provider's decoder knows it, one of MCP, else an HTTP step. */
 export class RequestStep extends StepBase {
   readonly reader: ExchangeReader
   readonly #op: RequestOp
   #title: string | undefined
   #state: StepState | undefined
+  #mcp: { readonly value: HttpMcp | undefined } | undefined
 
   constructor(context: StepContext, number: number, op: RequestOp) {
     super(context, number, op.event)
@@ -26,15 +29,24 @@ export class RequestStep extends StepBase {
   }
 
   get kind(): StepKind {
-    return this.#decoder === undefined ? 'http' : 'model'
+    return this.#decoder === undefined ? (this.#httpMcp?.kind ?? 'http') : 'model'
   }
 
   override get provider(): string | undefined {
-    return this.#decoder?.name
+    return this.#decoder?.name ?? (this.#httpMcp === undefined ? undefined : 'mcp')
   }
 
   override get model(): string | undefined {
     return this.#decoder === undefined ? undefined : this.reader.model
+  }
+
+  /** For a tool of an MCP server: the model step that asked for it. */
+  override get parent(): string | undefined {
+    return this.kind === 'tool' ? this.context.askedBy(this.seq) : undefined
+  }
+
+  override get toolName(): string | undefined {
+    return this.#httpMcp?.toolName
   }
 
   override get toolCalls(): Step['toolCalls'] {
@@ -82,6 +94,9 @@ export class RequestStep extends StepBase {
   get error(): string | undefined {
     const { failure } = this.#op
     const { head } = this.reader
+    const told = this.#httpMcp?.failure
+    if (told !== undefined) return told
+    if (this.#httpMcp !== undefined && this.state === 'done') return undefined
     if (failure !== undefined && head?.complete !== true) return describeError(failure)
     const status =
       head !== undefined && head.status >= 400
@@ -95,11 +110,35 @@ export class RequestStep extends StepBase {
   }
 
   get title(): string {
-    return (this.#title ??= this.#decoder === undefined ? this.#httpTitle() : this.#modelTitle())
+    return (this.#title ??= this.#readTitle())
   }
 
   override exchange(): Exchange {
     return this.reader.read()
+  }
+
+  override call(): CallDetail | undefined {
+    return this.#httpMcp?.call()
+  }
+
+  override mcp(): McpExchange | undefined {
+    return this.#httpMcp?.exchange()
+  }
+
+  get #httpMcp(): HttpMcp | undefined {
+    this.#mcp ??= { value: this.#readMcp() }
+    return this.#mcp.value
+  }
+
+  #readMcp(): HttpMcp | undefined {
+    if (this.#decoder !== undefined) return undefined
+    const { mcpServers: servers } = this.context
+    return HttpMcp.of(this.#op.event, { reader: this.reader, servers })
+  }
+
+  #readTitle(): string {
+    if (this.#decoder !== undefined) return this.#modelTitle()
+    return this.#httpMcp?.title ?? this.#httpTitle()
   }
 
   get #decoder(): ProviderDecoder | undefined {
@@ -110,6 +149,8 @@ export class RequestStep extends StepBase {
   #readState(): StepState {
     const { failure } = this.#op
     const { head } = this.reader
+    const told = this.#httpMcp?.stateBy(head)
+    if (told !== undefined) return told
     if (failure !== undefined && head?.complete !== true) return failureState(failure)
     if (head === undefined) return this.unansweredState()
     if (head.status >= 400) return 'failed'

@@ -14,6 +14,7 @@ import type {
   TapeEvent,
 } from '../events.js'
 import type { TraceEntry } from './lanes.js'
+import { isListening } from './mcp/http-message.js'
 import type { TapeLike } from './tape-like.js'
 
 /** Where an event stands: its number and its time. */
@@ -30,6 +31,8 @@ export interface StepOp {
   result?: ResultEvent
   /** Pieces of the answer; for a request on a socket, raw pieces of the connection. */
   readonly chunks: (EventMark & { readonly pipe?: number })[]
+  /** What the agent wrote to the stdin of a child process. */
+  readonly writes: EventMark[]
   /** The answer is complete, or its connection has ended. */
   end?: EventMark
   /** Wire value of `[code, signal]` of a child process. */
@@ -102,13 +105,17 @@ class RunIndexBuilder implements RunIndex {
       case 'output':
         this.outputs.push(event)
         break
+      case 'write':
+        // Messages over a channel of Node's own are no stream.
+        if (event.as === undefined)
+          this.#ops.get(event.op)?.writes.push({ seq: event.seq, at: event.at })
+        break
       case 'end':
         this.end = event
         break
       case 'run':
       case 'seal':
       case 'draw':
-      case 'write':
         break
     }
   }
@@ -127,7 +134,7 @@ class RunIndexBuilder implements RunIndex {
   }
 
   #addStep(event: StepOp['event']): StepOp {
-    const op: StepOp = { event, chunks: [] }
+    const op: StepOp = { event, chunks: [], writes: [] }
     this.steps.push(op)
     this.#ops.set(event.seq, op)
     return op
@@ -140,7 +147,8 @@ class RunIndexBuilder implements RunIndex {
     const isNews = own !== undefined || isChunk(event) || op?.chunks.length === 0
     // A synchronous answer comes in the middle of running code and starts nothing.
     if (!this.#syncCalls.has(event.op)) {
-      this.trace.push({ type: 'delivery', op: isNews ? (op?.event.seq ?? event.op) : event.op })
+      const about = isNews ? (op?.event.seq ?? event.op) : event.op
+      this.trace.push({ type: 'delivery', op: about, seq: event.seq })
     }
     if (op === undefined) return
     const mark = { seq: event.seq, at: event.at }
@@ -181,6 +189,8 @@ const isStep = (event: InitiationEvent): event is RequestEvent | CallEvent =>
 
 const roleOf = (event: InitiationEvent): StartEntry['role'] => {
   if (event.type === 'call' && event.sync === true) return 'instant'
+  // It may stay open for ever, and nothing is waited for on it.
+  if (event.type === 'request' && isListening(event)) return 'instant'
   if (isStep(event)) return 'step'
   return event.type === 'socket' || (event.type === 'timer' && event.kind === 'interval')
     ? 'background'

@@ -15,6 +15,9 @@ import { continuesConversation } from './conversation.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
 import { MarkStep } from './mark-step.js'
+import { HttpServers } from './mcp/http-servers.js'
+import { indexStdio, type StdioIndex, type StepSource } from './mcp/index-stdio.js'
+import { McpStep } from './mcp/mcp-step.js'
 import { RequestCache } from './request-cache.js'
 import { RequestStep } from './request-step.js'
 import { indexRun, type RunIndex, type StepOp } from './run-index.js'
@@ -38,8 +41,9 @@ export interface BoundaryNote {
 }
 
 /**
- * A run as people want to see it. Making one reads every event and no body;
- * what needs bodies is read when first asked for.
+ * A run as people want to see it. Making one reads every event and no body, but
+ * for what was said to child processes; what needs bodies is read when first
+ * asked for.
  */
 export class RunView {
   readonly id: string
@@ -59,6 +63,7 @@ export class RunView {
   readonly recordedSteps: readonly Step[]
   readonly #tape: TapeLike
   readonly #index: RunIndex
+  readonly #stdio: StdioIndex
   readonly #recorded: readonly StepBase[]
   readonly #context: StepContext
   #assignment: LaneAssignment | undefined
@@ -68,9 +73,11 @@ export class RunView {
 
   constructor(tape: TapeLike, { prices = {}, ...decoders }: ReadOptions) {
     const index = indexRun(tape)
+    const stdio = indexStdio(tape, index)
     this.#tape = tape
     this.#index = index
-    this.#context = {
+    this.#stdio = stdio
+    const context: StepContext = {
       tape,
       index,
       decoders,
@@ -79,8 +86,16 @@ export class RunView {
       laneOf: (seq) => this.#laneAssignment().laneOf.get(seq) ?? 0,
       wasHeard: (seq) => this.#laneAssignment().causes.has(seq),
       askedBy: (seq) => this.#toolLinks().askedBy.get(seq),
+      get mcpServers() {
+        return (servers ??= new HttpServers(context))
+      },
     }
-    this.#recorded = index.steps.map((source, position) => this.#makeStep(source, position + 1))
+    let servers: HttpServers | undefined
+    this.#context = context
+    const numbers = new Map(stdio.sources.map((source, position) => [source, position + 1]))
+    this.#recorded = stdio.sources.map((source, position) =>
+      this.#makeStep(source, position + 1, numbers),
+    )
     this.recordedSteps = this.#recorded
     const { id, name, startedAt, node, parent } = tape.run
     this.id = id
@@ -153,10 +168,17 @@ export class RunView {
     }
   }
 
-  #makeStep(source: StepOp | NoteEvent, number: number): StepBase {
+  #makeStep(
+    source: StepSource,
+    number: number,
+    numbers: ReadonlyMap<StepSource, number>,
+  ): StepBase {
+    if ('mcp' in source)
+      return new McpStep(this.#context, number, source, String(numbers.get(source.process)))
     if (!('event' in source)) return new MarkStep(this.#context, number, source)
     if (isOp<RequestEvent>(source, 'request')) return new RequestStep(this.#context, number, source)
-    if (isOp<CallEvent>(source, 'call')) return new CallStep(this.#context, number, source)
+    if (isOp<CallEvent>(source, 'call'))
+      return new CallStep(this.#context, number, source, this.#stdio.sessions.get(source.event.seq))
     return new ConnectionStep(this.#context, number, source as StepOp & { event: SocketEvent })
   }
 
@@ -165,7 +187,7 @@ export class RunView {
       const bySeq = new Map(this.#recorded.map((step) => [step.seq, step]))
       const stepsOf = (seqs: readonly number[]): StepBase[] =>
         seqs.map((seq) => bySeq.get(seq)).filter((step) => step !== undefined)
-      this.#assignment = assignLanes(this.#index.trace, {
+      this.#assignment = assignLanes(this.#stdio.trace, {
         continues: (op, earlier) => {
           const step = bySeq.get(op)
           return step !== undefined && continuesConversation(step, stepsOf(earlier))

@@ -1,6 +1,7 @@
 import type { Place, RecordedError } from '../events.js'
 import type { PriceTable } from '../prices.js'
 import type { BodyDecoders } from './http-answer.js'
+import type { HttpServers } from './mcp/http-servers.js'
 import type { RequestCache } from './request-cache.js'
 import type { RunIndex } from './run-index.js'
 import { summarizeStep, type Step, type StepKind, type StepState } from './step.js'
@@ -16,6 +17,7 @@ export interface StepContext {
   readonly laneOf: (seq: number) => number
   /** Whether the agent went on because of this operation's answer. */
   readonly wasHeard: (seq: number) => boolean
+  readonly mcpServers: HttpServers
   /** Label of the model step that asked for a tool call. */
   readonly askedBy: (seq: number) => string | undefined
 }
@@ -98,11 +100,20 @@ export abstract class StepBase implements Step {
     return undefined
   }
 
+  /** Of a recorded tool, its name, read without its arguments and result. */
+  get toolName(): string | undefined {
+    return undefined
+  }
+
   exchange(): ReturnType<Step['exchange']> {
     return undefined
   }
 
   call(): ReturnType<Step['call']> {
+    return undefined
+  }
+
+  mcp(): ReturnType<Step['mcp']> {
     return undefined
   }
 

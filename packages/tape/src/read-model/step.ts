@@ -2,9 +2,13 @@ import type { Place, RecordedError } from '../events.js'
 import type { ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
 import type { Exchange } from './exchange.js'
+import type { McpExchange } from './mcp/mcp-exchange.js'
 
-/** What kind of boundary a step is. Draws, timers and file reads are events, not steps. */
-export type StepKind = 'model' | 'tool' | 'http' | 'process' | 'mark'
+/**
+ * What kind of boundary a step is. Draws, timers and file reads are events, not steps.
+ * A tool that an MCP server runs is a `tool`; its other requests are `mcp`.
+ */
+export type StepKind = 'model' | 'tool' | 'http' | 'mcp' | 'process' | 'mark'
 
 /**
  * `failed`: an error or a status of 400 and above. `aborted`: the agent gave up
@@ -72,8 +76,10 @@ export interface Step {
   readonly finishReason: string | undefined
   /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
   exchange(): Exchange | undefined
-  /** For tool and process steps. */
+  /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
+  /** For requests of the Model Context Protocol, over stdio or HTTP. Read anew at each call. */
+  mcp(): McpExchange | undefined
 }
 
 /** The fields of a step that need no drilling down, for `--json`. */

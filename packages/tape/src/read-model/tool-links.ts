@@ -5,6 +5,7 @@ import { toWire } from '../to-wire.js'
 import { CallStep } from './call-step.js'
 import { InferredToolStep } from './inferred-tool-step.js'
 import { RequestStep } from './request-step.js'
+import { isSameTool } from './same-tool.js'
 import type { StepBase, StepContext } from './step-base.js'
 
 export interface ToolLinks {
@@ -20,6 +21,7 @@ const LOOK_AHEAD = 4
  * Pairs what models asked for with what ran. A call belongs to the recorded
  * tool of the same name and arguments; failing that, to one of the same name
  * before the next model step of its lane, because tools may fill in defaults.
+ * A tool of an MCP server may be called with the server's name before its own.
  * A call without a recorded tool is a step of its own when a later request
  * carries its result; a call nobody answered is none.
  *
@@ -78,20 +80,26 @@ const hasResult = (step: RequestStep, id: string): boolean => {
 
 /** Recorded tool steps that no call has claimed yet, by name. */
 class RecordedTools {
-  readonly #byName = new Map<string, CallStep[]>()
+  readonly #byName = new Map<string, StepBase[]>()
+  /** Names of tools that may be called with another name before them. */
+  readonly #served: readonly string[]
 
   constructor(steps: readonly StepBase[]) {
+    const served = new Set<string>()
     for (const step of steps) {
-      if (!(step instanceof CallStep) || step.kind !== 'tool') continue
-      const known = this.#byName.get(step.name)
-      if (known === undefined) this.#byName.set(step.name, [step])
+      const { toolName: name } = step
+      if (name === undefined) continue
+      if (!(step instanceof CallStep)) served.add(name)
+      const known = this.#byName.get(name)
+      if (known === undefined) this.#byName.set(name, [step])
       else known.push(step)
     }
+    this.#served = [...served]
   }
 
   /** Each call of a model step with the tool step it claims, if any. */
-  take(asked: RequestStep, next: RequestStep | undefined): [ToolCallPart, CallStep | undefined][] {
-    const claimed = asked.toolCalls.map((call): [ToolCallPart, CallStep | undefined] => [
+  take(asked: RequestStep, next: RequestStep | undefined): [ToolCallPart, StepBase | undefined][] {
+    const claimed = asked.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => [
       call,
       this.#claim(call.name, (tool) => tool.seq > asked.seq && hasArguments(tool, call.args)),
     ])
@@ -101,16 +109,20 @@ class RecordedTools {
     ])
   }
 
-  #claim(name: string, fits: (tool: CallStep) => boolean): CallStep | undefined {
-    const candidates = this.#byName.get(name)
-    const position = candidates?.findIndex(fits) ?? -1
-    return position < 0 ? undefined : candidates?.splice(position, 1)[0]
+  #claim(called: string, fits: (tool: StepBase) => boolean): StepBase | undefined {
+    const names = [called, ...this.#served.filter((name) => isSameTool(called, name))]
+    for (const name of names) {
+      const candidates = this.#byName.get(name)
+      const position = candidates?.findIndex(fits) ?? -1
+      if (position >= 0) return candidates?.splice(position, 1)[0]
+    }
+    return undefined
   }
 }
 
 /** Tools are called with the arguments alone, or with something of the framework's after them. */
-const hasArguments = (tool: CallStep, args: unknown): boolean => {
-  const { args: recorded } = tool.call()
+const hasArguments = (tool: StepBase, args: unknown): boolean => {
+  const recorded = tool.call()?.args
   const wanted = stableStringify(toWire(args))
   const given = Array.isArray(recorded) ? [recorded, recorded[0] as unknown] : [recorded]
   return given.some((value) => stableStringify(toWire(value)) === wanted)

@@ -1,0 +1,215 @@
+import { optionalText, parseJson, recordOf } from '../../providers/json-shape.js'
+import type { EventMark, StepOp } from '../run-index.js'
+import type { TapeLike } from '../tape-like.js'
+import { isMcpFrame } from './is-mcp.js'
+import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
+import { LineReader, type ReadLine } from './line-reader.js'
+import {
+  mcpFailure,
+  serverInfoIn,
+  type McpExchange,
+  type McpNotification,
+  type McpServerInfo,
+} from './mcp-exchange.js'
+
+/** A request on the pipes of a child process: where it and its answer stand, without their contents. */
+export interface StdioRequest {
+  readonly askedBy: McpExchange['askedBy']
+  readonly id: RpcId
+  readonly method: string
+  /** The event that starts the step: where the agent wrote it, or where the server's came in whole. */
+  readonly start: EventMark
+  /** Events that carry the request. */
+  readonly asked: readonly number[]
+  answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
+  /** What went wrong, by the answer. */
+  failure?: string
+  /** Why the side that asked no longer wants an answer. */
+  cancelled?: string
+  readonly notified: { readonly at: number; readonly seqs: readonly number[] }[]
+}
+
+/** A line on stdout or stdin that is no message, and what is not part of a request. */
+export interface StdioRemark {
+  readonly at: number
+  readonly from: 'client' | 'server'
+  /** Method of a notification; missing for a line that is no JSON-RPC. */
+  readonly method?: string
+  readonly text: string
+}
+
+type Side = 'client' | 'server'
+type Message = RpcFrame & { readonly line: ReadLine }
+
+/**
+ * Reads the pipes of a child process as newline-delimited JSON-RPC. Lines that are
+ * no messages are kept as remarks: servers that print to stdout are common.
+ */
+export class StdioSession {
+  readonly requests: StdioRequest[] = []
+  readonly remarks: StdioRemark[] = []
+  server: McpServerInfo | undefined
+  /** Requests that a piece of output brings news of, by the event of the piece. */
+  readonly newsOf = new Map<number, StdioRequest[]>()
+  readonly #open = new Map<string, StdioRequest>()
+  readonly #byProgress = new Map<string, StdioRequest>()
+
+  /** `undefined` when what the agent wrote to it is something else. */
+  static read(tape: TapeLike, process: StepOp): StdioSession | undefined {
+    if (!opensWithMcp(tape, process)) return undefined
+    const session = new StdioSession()
+    const pieces = [
+      ...process.writes.map((mark) => ({ mark, side: 'client' as const })),
+      ...process.chunks
+        .filter(({ pipe }) => pipe === 1)
+        .map((mark) => ({ mark, side: 'server' as const })),
+    ].toSorted((left, right) => left.mark.seq - right.mark.seq)
+    const readers = { client: new LineReader(), server: new LineReader() }
+    for (const { mark, side } of pieces) {
+      for (const line of readers[side].push(mark, tape.body(mark.seq))) session.#line(line, side)
+    }
+    for (const side of ['client', 'server'] as const) {
+      const rest = readers[side].rest()
+      if (rest !== undefined) session.#line(rest, side)
+    }
+    return session
+  }
+
+  #line(line: ReadLine, side: Side): void {
+    if (line.text.trim() === '') return
+    const frames = framesIn(parseJson(line.text))
+    if (frames.length === 0) this.#remark(line, side)
+    for (const frame of frames) {
+      const message: Message = { ...frame, line }
+      if (message.kind === 'request') this.#asked(message, side)
+      else if (message.kind === 'answer') this.#answered(message, side)
+      else this.#told(message, side)
+    }
+  }
+
+  #asked(message: Message & { readonly kind: 'request' }, askedBy: Side): void {
+    const { id, method, line } = message
+    const request: StdioRequest = {
+      askedBy,
+      id,
+      method,
+      start: askedBy === 'client' ? line.first : line.last,
+      asked: line.seqs,
+      notified: [],
+    }
+    this.requests.push(request)
+    this.#open.set(`${askedBy} ${idKey(id)}`, request)
+    const token = progressToken(recordOf(message.params)['_meta'])
+    if (token !== undefined) this.#byProgress.set(`${askedBy} ${token}`, request)
+  }
+
+  #answered(message: Message & { readonly kind: 'answer' }, side: Side): void {
+    const { id, result, error, line } = message
+    const asker = side === 'server' ? 'client' : 'server'
+    const request = id === undefined ? undefined : this.#open.get(`${asker} ${idKey(id)}`)
+    if (request === undefined) return this.#remark(line, side)
+    this.#open.delete(`${asker} ${idKey(request.id)}`)
+    request.answered = { last: line.last, seqs: line.seqs }
+    const failure = mcpFailure({ result, error })
+    if (failure !== undefined) request.failure = failure
+    if (side !== 'server') return
+    this.server = serverInfoIn(result) ?? this.server
+    this.#news(line, request)
+  }
+
+  #told(message: Message & { readonly kind: 'notification' }, side: Side): void {
+    const { method, params, line } = message
+    const { requestId, reason } = recordOf(params)
+    const asker = side === 'server' ? 'client' : 'server'
+    const token = method === 'notifications/progress' ? progressToken(params) : undefined
+    const about = token === undefined ? undefined : this.#byProgress.get(`${asker} ${token}`)
+    if (about !== undefined) {
+      about.notified.push({ at: line.last.at, seqs: line.seqs })
+      if (side === 'server') this.#news(line, about)
+      return
+    }
+    if (method === 'notifications/cancelled' && isId(requestId)) {
+      const request = this.#open.get(`${side} ${idKey(requestId)}`)
+      if (request !== undefined) request.cancelled = optionalText(reason) ?? 'cancelled'
+    }
+    this.#remark(line, side, method)
+  }
+
+  #news({ last }: ReadLine, request: StdioRequest): void {
+    const known = this.newsOf.get(last.seq)
+    if (known === undefined) this.newsOf.set(last.seq, [request])
+    else known.push(request)
+  }
+
+  #remark({ last, text }: ReadLine, from: Side, method?: string): void {
+    this.remarks.push({ at: last.at, from, text, ...(method !== undefined && { method }) })
+  }
+}
+
+const isId = (id: unknown): id is RpcId => typeof id === 'string' || typeof id === 'number'
+
+const progressToken = (holder: unknown): string | undefined => {
+  const { progressToken: token } = recordOf(holder)
+  return isId(token) ? idKey(token) : undefined
+}
+
+/** Goes by the first line that the agent wrote; the rest is read only if that is MCP. */
+const opensWithMcp = (tape: TapeLike, { writes }: StepOp): boolean => {
+  const reader = new LineReader()
+  for (const mark of writes) {
+    const body = tape.body(mark.seq)
+    const [line] = reader.push(mark, body)
+    if (line !== undefined) return framesIn(parseJson(line.text)).some(isMcpFrame)
+    // Other programs read anything; only JSON is worth going on for.
+    if (!/^\s*[[{]/.test(new TextDecoder().decode(body.subarray(0, 8)))) return false
+  }
+  return false
+}
+
+/** What was asked, read from the tape again. */
+export const readStdioParams = (tape: TapeLike, { id, method, asked }: StdioRequest): unknown => {
+  const found = framesAt(tape, asked).find(
+    (frame) => frame.kind === 'request' && frame.method === method && isSameId(frame.id, id),
+  )
+  return found?.kind === 'request' ? found.params : undefined
+}
+
+/** The contents of a request and its answer, read from the tape again. */
+export const readStdioExchange = (tape: TapeLike, request: StdioRequest): McpExchange => {
+  const { askedBy, id, method, answered, notified } = request
+  const answer = framesAt(tape, answered?.seqs ?? []).find(
+    (frame) => frame.kind === 'answer' && isSameId(frame.id, id),
+  )
+  const { result, error } = answer?.kind === 'answer' ? answer : {}
+  return {
+    transport: 'stdio',
+    askedBy,
+    method,
+    id,
+    params: readStdioParams(tape, request),
+    result,
+    error,
+    notifications: notified.flatMap(({ at, seqs }) => progressAt(tape, seqs, at)),
+  }
+}
+
+const isSameId = (left: RpcId | undefined, right: RpcId): boolean =>
+  left !== undefined && idKey(left) === idKey(right)
+
+const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] =>
+  linesAt(tape, seqs).flatMap((line) => framesIn(parseJson(line)))
+
+/** The lines that some events carry together; the first and the last may be cut. */
+const linesAt = (tape: TapeLike, seqs: readonly number[]): string[] => {
+  const decoder = new TextDecoder()
+  return seqs
+    .map((seq) => decoder.decode(tape.body(seq), { stream: true }))
+    .join('')
+    .split('\n')
+}
+
+const progressAt = (tape: TapeLike, seqs: readonly number[], at: number): McpNotification[] =>
+  framesAt(tape, seqs)
+    .filter((frame) => frame.kind === 'notification')
+    .filter(({ method }) => method === 'notifications/progress')
+    .map(({ method, params }) => ({ at, method, params }))
