@@ -24,6 +24,7 @@ const scenes: readonly Scene[] = [
   { agent: 'got.mjs' },
   { agent: 'node-fetch.mjs' },
   { agent: 'ws.mjs' },
+  { agent: 'fetch-request.mjs' },
   { agent: 'http-agent.mjs' },
   { agent: 'http2.mjs' },
   { agent: 'files.mjs', files: { 'notes.txt': `noted ${Math.random()}` } },

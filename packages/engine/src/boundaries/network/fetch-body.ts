@@ -11,6 +11,8 @@ export interface CollectedBody {
   readonly native?: string
   /** The content type the body brings along. */
   readonly contentType?: string
+  /** A form, whose boundary was swapped for a recorded one: the content type is not the one given. */
+  readonly isForm?: boolean
 }
 
 /**
@@ -25,7 +27,9 @@ export function collectBody(
 ): CollectedBody | Promise<CollectedBody> {
   const body = init?.body ?? undefined
   if (body === undefined)
-    return input instanceof Request && input.body !== null ? readBody(session, input.clone()) : {}
+    return input instanceof Request && input.body !== null
+      ? readBody(session, input, isMultipart(headers))
+      : {}
   if (typeof body === 'string')
     return { bytes: Buffer.from(body), native: body, contentType: 'text/plain;charset=UTF-8' }
   if (body instanceof URLSearchParams) {
@@ -40,6 +44,9 @@ export function collectBody(
   const wrapper = outsideRuns(() => new Response(body as never))
   return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
 }
+
+const isMultipart = (headers: Headers): boolean =>
+  headers.get('content-type')?.startsWith('multipart/form-data;') === true
 
 function readBody(
   session: Session,
@@ -83,5 +90,6 @@ function withRecordedBoundary(
   return {
     bytes: Buffer.from(text, 'latin1'),
     contentType: `multipart/form-data; boundary=${boundary}`,
+    isForm: true,
   }
 }

@@ -48,26 +48,23 @@ interface DescribedRequest {
 /** Reads what is asked without building a `Request` for the common case: that costs more than the exchange. */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
   if (input instanceof Request) {
-    const request = outsideRuns(
-      () => new Request(input, init?.body === undefined ? init : { ...init, body: null }),
-    )
-    const { redirect, credentials, mode, cache, integrity, keepalive, referrer, referrerPolicy } =
-      request
+    if (init?.body == null && input.bodyUsed)
+      throw new TypeError(
+        'Cannot construct a Request with a Request object that has already been used.',
+      )
+    const given = settingsOf(input)
+    const request =
+      init === undefined
+        ? input
+        : outsideRuns(
+            () => new Request(input.url, { ...given, ...init, body: null, signal: null } as never),
+          )
     return {
       method: request.method,
       url: new URL(request.url),
       headers: new Headers(request.headers),
       signal: init?.signal === null ? undefined : (init?.signal ?? input.signal),
-      init: {
-        redirect,
-        credentials,
-        mode,
-        cache,
-        integrity,
-        keepalive,
-        referrer,
-        referrerPolicy,
-      } as RequestInit,
+      init: init === undefined ? given : settingsOf(request),
     }
   }
   const url = parseUrl(input)
@@ -79,6 +76,24 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
     signal: init?.signal ?? undefined,
     init: { ...init },
   }
+}
+
+/** All of a request but its address, body and signal. Read one by one: to build one from another takes its body away. */
+function settingsOf(request: Request): RequestInit {
+  const { method, headers, redirect, credentials, mode, cache } = request
+  const { integrity, keepalive, referrer, referrerPolicy } = request
+  return {
+    method,
+    headers,
+    redirect,
+    credentials,
+    mode,
+    cache,
+    integrity,
+    keepalive,
+    referrer,
+    referrerPolicy,
+  } as RequestInit
 }
 
 function parseUrl(input: string | URL): URL {
@@ -97,7 +112,7 @@ function exchange(
   if (request.signal?.aborted === true) return Promise.reject(request.signal.reason)
   const site = callSite()
   const { headers } = request
-  if (body.contentType !== undefined && !headers.has('content-type'))
+  if (body.contentType !== undefined && (body.isForm === true || !headers.has('content-type')))
     headers.set('content-type', body.contentType)
   return new Promise((resolve, reject) => {
     const answer = new FetchAnswer(request, resolve, reject)
