@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startModelServer } from '@retake/engine/testing'
+import type { ModelRequest, ModelServer, ScriptedAnswer } from '@retake/engine/testing'
+import { expectIdentical, refusalOf, withNamedRun } from '../support/named-run.js'
+import { agentPath } from '../support/run-retake.mjs'
+import { onlyTape, stepPlaces } from '../support/step-places.js'
+
+const program = agentPath('frameworks/openai-agents-team.mjs')
+const withNames = `
+  import * as agents from '${import.meta.resolve('@openai/agents')}'
+  import { nameSteps } from '${import.meta.resolve('retake/openai-agents')}'
+  nameSteps(agents)
+`
+/** The SDK traces nothing where it sees that it is tested; it exports nothing without a key. */
+const traced = { NODE_ENV: 'production' }
+
+let server: ModelServer
+beforeAll(async () => {
+  server = await startModelServer({ answer: decide })
+})
+afterAll(() => server.stop())
+
+/** Triage hands over, refunds uses both of its tools, everybody else answers. */
+function decide({ messages, body }: ModelRequest): ScriptedAnswer {
+  const { role, text } = messages.at(-1) ?? { role: 'user', text: '' }
+  const offered = JSON.stringify(body['tools'] ?? [])
+  if (offered.includes('transfer_to_Refunds'))
+    return { toolCalls: [{ name: 'transfer_to_Refunds', args: {} }] }
+  const hasLookedUp = messages.some((message) => message.text.startsWith('answer to look up'))
+  if (offered.includes('look_up') && !hasLookedUp) {
+    const [order] = messages.flatMap((message) => message.text.match(/\d+/) ?? [])
+    return {
+      toolCalls: [
+        { name: 'look_up', args: { order } },
+        { name: 'expert', args: { input: `the law on ${order}` } },
+      ],
+    }
+  }
+  return { text: `answer to ${role === 'tool' ? 'tools' : text}` }
+}
+
+const refund = (order: number, outer = '') => [
+  `look up ${order} | ${outer}agent Refunds > tool look_up`,
+  `the law on ${order} | ${outer}agent Refunds > tool expert > agent Expert`,
+  `result | ${outer}agent Refunds`,
+]
+const triaged = (asked: string, order: number, outer = '') => [
+  `is it polite | ${outer}agent Triage > node politeness`,
+  `${asked} | ${outer}agent Triage`,
+  `result | ${outer}agent Refunds`,
+  ...refund(order, outer),
+]
+
+test('steps carry agents, tools and guardrails: handed over, nested, streamed and at once', async () => {
+  const options = { program, names: withNames, baseUrl: server.url, env: traced }
+  await withNamedRun(options, async ({ workspace }) => {
+    const lines = stepPlaces(onlyTape(workspace.folder)).toSorted()
+    expect(lines).toEqual(
+      [
+        ...triaged('refund 7', 7),
+        ...triaged('stream 8', 8),
+        'between events | ',
+        ...triaged('refund 9', 9, 'workflow Morning shift > '),
+        'refund 10 | agent Refunds',
+        ...refund(10),
+        'outside of all | ',
+      ].toSorted(),
+    )
+  })
+})
+
+test('with tracing disabled too; only an agent used as a tool stands by itself', async () => {
+  const options = { program, names: withNames, baseUrl: server.url, env: { TRACING: 'off' } }
+  await withNamedRun(options, async ({ workspace }) => {
+    const lines = stepPlaces(onlyTape(workspace.folder))
+    expect(lines).toContain('look up 7 | agent Refunds > tool look_up')
+    expect(lines).toContain('the law on 7 | agent Expert')
+    expect(lines).toContain('is it polite | agent Triage > node politeness')
+    expect(lines.at(-1)).toBe('outside of all | ')
+  })
+})
+
+test.each([
+  ['recorded with names, replayed without', withNames, ''],
+  ['recorded without names, replayed with', '', withNames],
+])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+  await withNamedRun({ program, names: before, baseUrl: server.url, env: traced }, (run) =>
+    expectIdentical(run, after),
+  )
+})
+
+test('a version it does not know is refused by name and range', async () => {
+  const { code, stderr } = await refusalOf(withNames, '@openai/agents', '1.2.0')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@openai\/agents 1\.2\.0[^]*0\.20 to 0\.x/)
+})
