@@ -33,6 +33,7 @@ const checks = [
     title: 'the TypeScript agent compiles',
     command: [bin('tsc'), '-p', 'test/agents/typescript'],
   },
+  { title: 'the examples compile', command: [bin('tsc'), '-p', 'examples'] },
   { title: 'lint', command: [bin('oxlint'), '--type-aware', '--deny-warnings'] },
   { title: 'format', command: [bin('oxfmt'), '--check', '.'] },
   { title: 'no unused files, exports or dependencies', command: [bin('knip')] },

@@ -6,12 +6,15 @@ import {
   InvokeModelCommand,
   InvokeModelWithResponseStreamCommand,
 } from '@aws-sdk/client-bedrock-runtime'
+import type { TokenUsage } from '@aws-sdk/client-bedrock-runtime'
 import { GoogleGenAI } from '@google/genai'
+import type { GenerateContentResponse } from '@google/genai'
 import { Mistral } from '@mistralai/mistralai'
 import type { ModelServer } from '@retake/engine/testing'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
 import Groq from 'groq-sdk'
 import { Ollama } from 'ollama'
+import type { ChatResponse } from 'ollama'
 import OpenAI, { AzureOpenAI } from 'openai'
 
 /** What a client made of an answer. `input` is all input, cached tokens included. */
@@ -183,7 +186,7 @@ function geminiClient(name: string, provider: string, open: (server: ModelServer
   }
 }
 
-function heardContent(chunks: readonly import('@google/genai').GenerateContentResponse[]): Heard {
+function heardContent(chunks: readonly GenerateContentResponse[]): Heard {
   const parts = chunks.flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? [])
   const texts = parts.filter(({ text, thought }) => text !== undefined && thought !== true)
   const usage = chunks.at(-1)?.usageMetadata
@@ -314,7 +317,7 @@ const ollamaClient: ModelClient = {
 
 const ollama = ({ env }: ModelServer): Ollama => new Ollama({ host: env['OLLAMA_HOST']! })
 
-function heardLines(lines: readonly import('ollama').ChatResponse[]): Heard {
+function heardLines(lines: readonly ChatResponse[]): Heard {
   const texts = lines.map(({ message }) => message.content).filter((text) => text !== '')
   return {
     text: texts.join(''),
@@ -349,7 +352,7 @@ function converseClient(handler: Handler): ModelClient {
     modelId: 'amazon.nova-lite-v1:0',
     messages: [{ role: 'user' as const, content: [{ text: prompt }] }],
   })
-  const total = (usage: { inputTokens?: number; cacheReadInputTokens?: number } | undefined) =>
+  const total = (usage: TokenUsage | undefined) =>
     (usage?.inputTokens ?? 0) + (usage?.cacheReadInputTokens ?? 0)
   return {
     name: `Bedrock Converse over ${handler}`,
@@ -365,7 +368,7 @@ function converseClient(handler: Handler): ModelClient {
         calls: content.flatMap(({ toolUse }) =>
           toolUse === undefined ? [] : [{ name: toolUse.name ?? '', args: toolUse.input }],
         ),
-        input: total(usage as never),
+        input: total(usage),
         output: usage?.outputTokens,
       }
     },
@@ -375,24 +378,31 @@ function converseClient(handler: Handler): ModelClient {
       )
       const texts: string[] = []
       const calls: { name: string; text: string }[] = []
-      let usage: { inputTokens?: number; outputTokens?: number } | undefined
+      let usage: TokenUsage | undefined
       for await (const { contentBlockStart, contentBlockDelta, metadata } of stream) {
         const name = contentBlockStart?.start?.toolUse?.name
         if (name !== undefined) calls.push({ name, text: '' })
         const { text, toolUse } = contentBlockDelta?.delta ?? {}
         if (text !== undefined) texts.push(text)
         if (toolUse !== undefined) calls.at(-1)!.text += toolUse.input ?? ''
-        usage = (metadata?.usage as never) ?? usage
+        usage = metadata?.usage ?? usage
       }
       return {
         text: texts.join(''),
         calls: calls.map(({ name, text }) => ({ name, args: parse(text) })),
-        input: total(usage as never),
+        input: total(usage),
         output: usage?.outputTokens,
         pieces: texts.length,
       }
     },
   }
+}
+
+/** What is read of the events of Claude on Bedrock. */
+interface ClaudeEvent {
+  readonly content_block?: { readonly type: string; readonly name?: string }
+  readonly delta?: { readonly text?: string; readonly partial_json?: string }
+  readonly 'amazon-bedrock-invocationMetrics'?: Readonly<Record<string, number>>
 }
 
 function invokeClient(handler: Handler): ModelClient {
@@ -419,14 +429,13 @@ function invokeClient(handler: Handler): ModelClient {
       )
       const texts: string[] = []
       const calls: { name: string; text: string }[] = []
-      let metrics: Record<string, number> = {}
+      let metrics: Readonly<Record<string, number>> = {}
       for await (const { chunk } of body) {
-        const event = parse(Buffer.from(chunk?.bytes ?? []).toString()) as Record<string, any>
-        if (event['content_block']?.type === 'tool_use')
-          calls.push({ name: event['content_block'].name, text: '' })
-        if (event['delta']?.type === 'text_delta') texts.push(event['delta'].text)
-        if (event['delta']?.type === 'input_json_delta')
-          calls.at(-1)!.text += event['delta'].partial_json
+        const event = parse(Buffer.from(chunk?.bytes ?? []).toString()) as ClaudeEvent
+        if (event.content_block?.type === 'tool_use')
+          calls.push({ name: event.content_block.name ?? '', text: '' })
+        if (event.delta?.text !== undefined) texts.push(event.delta.text)
+        if (event.delta?.partial_json !== undefined) calls.at(-1)!.text += event.delta.partial_json
         metrics = event['amazon-bedrock-invocationMetrics'] ?? metrics
       }
       return {
@@ -497,11 +506,13 @@ export const modelClients: readonly ModelClient[] = [
 
 /** The HTTP status in an error, wherever its SDK keeps it. */
 export function statusOf(failure: unknown): unknown {
-  const fields = failure as Record<string, any>
+  const fields = failure as Readonly<Record<string, unknown>> & {
+    readonly $metadata?: { readonly httpStatusCode?: number }
+  }
   return (
     fields['status'] ??
     fields['statusCode'] ??
     fields['status_code'] ??
-    fields['$metadata']?.httpStatusCode
+    fields.$metadata?.httpStatusCode
   )
 }
