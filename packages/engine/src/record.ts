@@ -15,6 +15,8 @@ export interface RecordOptions {
   readonly name: string
   /** Folder for the tape; `.retake/runs` under the working directory unless set. */
   readonly dir?: string
+  /** The project's folder. With the one of `replay`, it makes paths on the tape hold on other machines. */
+  readonly root?: string
 }
 
 /** A finished recording. */
@@ -56,7 +58,11 @@ function openRecording(options: RecordOptions): { session: RecordSession; run: R
       node: process.version,
       flags: RECORDER_FLAGS,
     },
-    { platform: `${process.platform} ${process.arch}`, cwd: process.cwd() },
+    {
+      platform: `${process.platform} ${process.arch}`,
+      cwd: process.cwd(),
+      ...(options.root !== undefined && { root: options.root }),
+    },
     { now: elapsed() },
   )
   return { session: new RecordSession(writer), run }

@@ -2,6 +2,8 @@ import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import type { ReplayDiverged } from './errors.js'
 import { openForReplay } from './open-for-replay.js'
+import { movedTape } from './process/moved-tape.js'
+import type { MovedRoot } from './process-task.js'
 import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
@@ -17,6 +19,8 @@ export interface ReplayFunctionOptions {
    * runners pass it on at one time and keep it for themselves at another.
    */
   readonly output?: 'compare' | 'ignore'
+  /** Where the project's folder is now, for a tape that was recorded with a `root`. */
+  readonly root?: string
   /** Told about each divergence as it is found, also when `agent` then throws. */
   readonly onDivergence?: (divergence: Divergence) => void
 }
@@ -33,20 +37,30 @@ export async function replay<T>(
 ): Promise<{ output: T; divergences: readonly Divergence[] }> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
-  const opened = outsideRuns(() => openForReplay(tape))
+  const recorded = outsideRuns(() => openForReplay(tape))
+  const root = movedRoot(recorded.details.root, options.root)
   let stop: (error: ReplayDiverged) => void = () => {}
   const stopped = new Promise<never>((_, reject) => (stop = reject))
   stopped.catch(() => {})
-  const session = new ReplaySession(opened, {
+  const session = new ReplaySession(root ? movedTape(recorded, root) : recorded, {
     ...options,
     keepAlive: true,
     onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(divergence)),
     onStopped: (error) => stop(error),
   })
+  if (root) session.secrets.nameAsRecorded(root)
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
     return { output, divergences: session.divergences }
   } finally {
     session.close()
   }
+}
+
+function movedRoot(
+  recorded: string | undefined,
+  current: string | undefined,
+): MovedRoot | undefined {
+  const isMoved = recorded !== undefined && current !== undefined && recorded !== current
+  return isMoved ? { recorded, current } : undefined
 }

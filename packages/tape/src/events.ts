@@ -72,6 +72,8 @@ export interface RunDetails {
   readonly entry?: string
   readonly args?: readonly string[]
   readonly cwd?: string
+  /** Of a function run: the folder that stands for the project, which may be another one on replay. */
+  readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
   readonly env?: Readonly<Record<string, string>>

@@ -1,0 +1,67 @@
+import { fileURLToPath } from 'node:url'
+import { ReplayDiverged } from '@retake/engine'
+import type { Divergence } from '@retake/engine'
+import { openTape } from '@retake/tape/node'
+import { divergenceReport } from '../divergence-report.js'
+import { fromHere } from '../from-here.js'
+import { explain } from '../print-error.js'
+import { stepAt, viewRun } from '../view-run.js'
+
+const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
+
+/** What a divergence is to the reader of a failed test: what, the difference, what to do. */
+function divergenceText(file: string, { site: _, ...divergence }: Divergence): string {
+  const tape = openTape(file)
+  const step = stepAt(viewRun(tape), divergence.seq)
+  const lines = divergenceReport(
+    divergence,
+    {
+      events: tape.count,
+      ...(step && { step: `step ${step.label} ${step.title}` }),
+      fix: ['Undo the change, or record the tape anew: RETAKE_MODE=record'],
+    },
+    plain,
+  )
+  return [`The agent does something else than ${fromHere(file)} says.`, '', ...lines].join('\n')
+}
+
+/**
+ * What fails a test when the agent diverged or the tape cannot be used. Runners
+ * show the message, which has all there is to say, and the nearest place on the
+ * stack, which is where the agent diverged.
+ */
+export class TapeFailure extends Error {
+  override readonly name = 'TapeFailure'
+  declare readonly code: string
+  declare readonly divergence: Divergence | undefined
+
+  /** One of Retake's own errors as such a failure; any other stays what it is. */
+  static from(cause: unknown, file: string): unknown {
+    const told = explain(cause)
+    if (told === undefined) return cause
+    if (cause instanceof ReplayDiverged)
+      return new TapeFailure(divergenceText(file, cause.divergence), told.code, cause.divergence)
+    const { code, what, why, fix } = told
+    return new TapeFailure(`${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`, code)
+  }
+
+  constructor(message: string, code: string, divergence?: Divergence) {
+    super(message)
+    // Not enumerable: runners print such properties of an error once more.
+    const hidden = { code, divergence, name: this.name, stack: this.#stackFrom(divergence?.site) }
+    for (const [key, value] of Object.entries(hidden))
+      Object.defineProperty(this, key, { value, enumerable: false })
+  }
+
+  /** Runners translate places on the stack to the source that was written, not those in a message. */
+  #stackFrom(site: string | undefined): string {
+    const frames = (this.stack ?? '').split('\n').filter((line) => /^ +at /.test(line))
+    const theirs = frames.filter((line) => HOMES.every((home) => !line.includes(home)))
+    const first = site === undefined ? [] : [`    at ${site}`]
+    return [`${this.name}: ${this.message}`, ...first, ...theirs].join('\n')
+  }
+}
+
+/** This package, as stacks name it: by URL, or by path. */
+const HOME = new URL('../..', import.meta.url)
+const HOMES = [HOME.href, fileURLToPath(HOME)]

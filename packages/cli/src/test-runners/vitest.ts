@@ -1,0 +1,46 @@
+/**
+ * Replay in Vitest: importing this adds `expect(agent).toReplay(tape)` and gives
+ * a `test` that hands tests a `tape` function. Import it before the SDKs you use.
+ */
+import { install } from '@retake/engine'
+import { expect, test as base } from 'vitest'
+import type { TapeMode } from './tape-mode.js'
+import { tapeFunction, toReplay } from './to-replay.js'
+import type { UseTape } from './to-replay.js'
+import type { TapeOptions } from './use-tape.js'
+
+install()
+
+expect.extend({
+  toReplay(agent: unknown, tape: string | URL, options?: TapeOptions) {
+    return toReplay(this as { testPath?: string; isNot?: boolean }, agent, tape, options)
+  },
+})
+
+/** What tests of this `test` are given. */
+export interface TapeFixtures {
+  /** The mode of every tape of the test, unless its own options say another: `test.override('tapeMode', 'offline')`. */
+  readonly tapeMode: TapeMode | undefined
+  /** Replays a function against its tape, or records it, and gives its output. */
+  readonly tape: UseTape
+}
+
+export const test = base.extend<TapeFixtures>({
+  tapeMode: undefined,
+  tape: async ({ task, tapeMode }, use) => {
+    const defaults = (): TapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
+    await use(tapeFunction(() => task.file.filepath, defaults))
+  },
+})
+
+export { test as it }
+export { expect }
+export type { TapeMode, TapeOptions, UseTape }
+
+declare module 'vitest' {
+  // The type parameter has to be there for the declarations to merge.
+  interface Matchers<T = any> {
+    /** Runs the agent against its tape and fails where it does something else. */
+    toReplay(tape: string | URL, options?: TapeOptions): Promise<void>
+  }
+}
