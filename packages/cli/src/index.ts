@@ -6,6 +6,7 @@
 import { install } from '@retake/engine'
 
 export {
+  answerFrom,
   eachWithin,
   fork,
   placesFrom,
@@ -19,6 +20,8 @@ export {
   within,
 } from '@retake/engine'
 export type {
+  AnsweredResult,
+  AnswerFromOptions,
   ContinuedResult,
   Divergence,
   DivergenceKind,

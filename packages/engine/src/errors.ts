@@ -124,6 +124,12 @@ export const errors = {
       what: `The branch asks for something the parent has no answer to: ${divergence.summary}.`,
       fix: 'Fork without `--tail offline` to ask it live, or change the edit.',
     }),
+  answerNotOnTape: (divergence: Divergence) =>
+    new ReplayDiverged(divergence, {
+      code: 'ANSWER_NOT_ON_TAPE',
+      what: `The tape cannot answer: ${divergence.summary}.`,
+      fix: "Pass `otherwise: 'live'` to answerFrom() to really ask what the tape does not hold, or ask as it was asked when recorded.",
+    }),
   notReplayable: (name: string) =>
     new RetakeError(
       'BOUNDARY_NOT_REPLAYABLE',

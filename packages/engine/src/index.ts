@@ -1,3 +1,7 @@
+export { answerFrom } from './answer-from.js'
+export type { AnswerFromOptions, AnsweredResult } from './answer-from.js'
+export { currentRun } from './current-run.js'
+export type { CurrentRun } from './current-run.js'
 export type { ContinuePlan, InDoubtPolicy, SettledDoubt } from './continue/continue-plan.js'
 export { findInDoubt } from './continue/in-doubt.js'
 export type { InDoubt } from './continue/in-doubt.js'

@@ -9,6 +9,7 @@ import { runToEnd } from './run-to-end.js'
 import { newRunId } from './run-id.js'
 import { currentSession, outsideRuns } from './scope.js'
 import { RecordSession } from './sessions/record-session.js'
+import type { RecordSessionOptions } from './sessions/record-session.js'
 
 export interface RecordOptions {
   /** What the run is called in lists. */
@@ -42,7 +43,11 @@ export async function record<T>(
   return { output: await runToEnd(session, agent), run }
 }
 
-function openRecording(options: RecordOptions): { session: RecordSession; run: RecordedRun } {
+/** A new tape, and the session that writes it. */
+export function openRecording(
+  options: RecordOptions,
+  sessionOptions: RecordSessionOptions = {},
+): { session: RecordSession; run: RecordedRun } {
   const id = newRunId()
   const dir = path.resolve(options.dir ?? path.join('.retake', 'runs'))
   mkdirSync(dir, { recursive: true })
@@ -65,7 +70,7 @@ function openRecording(options: RecordOptions): { session: RecordSession; run: R
     },
     { now: elapsed() },
   )
-  return { session: new RecordSession(writer), run }
+  return { session: new RecordSession(writer, sessionOptions), run }
 }
 
 /** Milliseconds since now, to the microsecond. */

@@ -98,10 +98,13 @@ export interface ProxyDetails {
   readonly variables?: Readonly<Record<string, string>>
 }
 
-/** A remark: a boundary that is not captured, or a mark set by the user. */
+/**
+ * A remark: a boundary that is not captured, a mark set by the user, or something
+ * an adapter keeps for later, as its body.
+ */
 export interface NoteEvent extends EventBase {
   readonly type: 'note'
-  readonly kind: 'boundary' | 'mark'
+  readonly kind: 'boundary' | 'mark' | 'kept'
   readonly name: string
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string

@@ -21,7 +21,8 @@ export interface Nearest {
  * Finds what a recording has for something the agent starts: identical in what is
  * asked and of whom, and not used yet. With `exceptDrawn`, values that came by
  * chance or from a clock may differ where nothing identical is left: in another
- * order another lane may have drawn them.
+ * order another lane may have drawn them. With `again`, answers that were all
+ * used are given once more, from the first on.
  */
 export class RecordedIndex {
   readonly #buckets = new Map<string, RecordedOperation[]>()
@@ -31,7 +32,7 @@ export class RecordedIndex {
   constructor(
     readonly recorded: RecordedAnswers,
     readonly drawn: DrawnValues,
-    readonly exceptDrawn: boolean,
+    readonly options: { readonly exceptDrawn: boolean; readonly again?: boolean },
   ) {
     for (const operation of recorded.operations) {
       const key = keyOf(operation.event)
@@ -52,10 +53,28 @@ export class RecordedIndex {
     const found =
       unused.find((one) => one.turn === turn) ??
       unused[0] ??
+      this.#again(identical) ??
       this.#exceptDrawn(bucket, event, body, turn) ??
       (mayBeAskedAgain(event) ? identical.at(-1) : undefined)
     if (found !== undefined) found.used = true
     return found
+  }
+
+  /** Whether `take` would find something. */
+  has(event: Initiation, body: Uint8Array): boolean {
+    const bucket = this.#buckets.get(keyOf(event)) ?? []
+    const sha = sha256(body)
+    return (
+      bucket.some(
+        (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
+      ) || this.#likeExceptDrawn(bucket, event, body).length > 0
+    )
+  }
+
+  #again(used: readonly RecordedOperation[]): RecordedOperation | undefined {
+    if (this.options.again !== true) return undefined
+    for (const one of used) one.used = false
+    return used[0]
   }
 
   /** Timers, work and connections that are not used and of the same kind. */
@@ -103,17 +122,25 @@ export class RecordedIndex {
     body: Uint8Array,
     turn: number,
   ): RecordedOperation | undefined {
-    if (!this.exceptDrawn || body.length === 0) return undefined
+    const like = this.#likeExceptDrawn(bucket, event, body)
+    const unused = like.filter(({ used }) => !used)
+    return unused.find((one) => one.turn === turn) ?? unused[0] ?? this.#again(like)
+  }
+
+  #likeExceptDrawn(
+    bucket: readonly RecordedOperation[],
+    event: Initiation,
+    body: Uint8Array,
+  ): RecordedOperation[] {
+    if (!this.options.exceptDrawn || body.length === 0) return []
     const text = this.drawn.without(body)
-    const alike = bucket.filter(
+    return bucket.filter(
       (one) =>
-        !one.used &&
         this.#withoutDrawn(one) === text &&
         compareInitiation(one.event, event).every(({ recorded, current }) =>
           this.drawn.differsOnlyInDrawn(recorded, current),
         ),
     )
-    return alike.find((one) => one.turn === turn) ?? alike[0]
   }
 
   #withoutDrawn(operation: RecordedOperation): string {

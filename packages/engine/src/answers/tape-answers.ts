@@ -33,6 +33,13 @@ export interface TapeAnswersOptions {
   readonly stallMs?: number
   /** Keeps the process alive until then. */
   readonly keepAlive?: boolean
+  /** What to say when the tape has no answer; that of an offline tail unless set. */
+  readonly errorFor?: (divergence: Divergence) => ReplayDiverged
+  /**
+   * Another program may ask: more often than then, and with other values of chance
+   * and clocks in its requests.
+   */
+  readonly answersAgain?: boolean
 }
 
 /** An answer that stands in for the recorded one of an operation that is under way. */
@@ -83,7 +90,10 @@ export class TapeAnswers implements AnswerSource {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
     }
-    this.#index = new RecordedIndex(this.recorded, this.#drawn, options.order.seed !== 0)
+    this.#index = new RecordedIndex(this.recorded, this.#drawn, {
+      exceptDrawn: options.order.seed !== 0 || options.answersAgain === true,
+      again: options.answersAgain === true,
+    })
     this.#writes = new StreamWrites(this.recorded)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)
@@ -108,6 +118,22 @@ export class TapeAnswers implements AnswerSource {
     const value = this.#draws.take(kind, native)
     this.#drawn.add(kind, value)
     return value as T
+  }
+
+  /** A value that the agent has drawn elsewhere: requests are compared without it. */
+  noteDrawn(kind: string, value: unknown): void {
+    this.#drawn.add(kind, value)
+  }
+
+  /** Whether an answer could be given. */
+  has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
+    if (event.type === 'socket') return this.#index.alike(event).length > 0
+    return this.#index.has(event, this.#masked(body))
+  }
+
+  /** What was started before counts as used, what was started from this event on does not. */
+  rewindTo(seq: number): void {
+    for (const operation of this.recorded.operations) operation.used = operation.event.seq < seq
   }
 
   start(operation: Operation): void {
@@ -339,7 +365,7 @@ export class TapeAnswers implements AnswerSource {
 
   #stop(divergence: Divergence): ReplayDiverged {
     if (this.#error !== undefined) return this.#error
-    this.#error = errors.offlineTailEnded(divergence)
+    this.#error = (this.options.errorFor ?? errors.offlineTailEnded)(divergence)
     this.divergences.push(divergence)
     this.options.onStopped(this.#error)
     return this.#error

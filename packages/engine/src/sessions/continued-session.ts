@@ -124,8 +124,8 @@ export class ContinuedSession implements Session {
     this.#either((session) => session.write(operation, bytes, as))
   }
 
-  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
-    if (this.#recorder !== undefined) this.#recorder.note(note)
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
+    if (this.#recorder !== undefined) this.#recorder.note(note, body)
   }
 
   proceed(): void {

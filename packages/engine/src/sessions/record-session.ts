@@ -140,11 +140,11 @@ export class RecordSession implements Session {
     this.#isUnsynced = wasUnsynced
   }
 
-  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void {
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
     const key = `${note.kind} ${note.name} ${note.site}`
     if (note.kind === 'boundary' && this.#notes.has(key)) return
     this.#notes.add(key)
-    this.#append({ type: 'note', ...note })
+    this.#append({ type: 'note', ...note }, body)
   }
 
   proceed(): void {

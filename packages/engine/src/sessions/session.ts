@@ -62,6 +62,8 @@ export class Operation {
   finished: { readonly native: unknown } | undefined
   /** Set when a run goes live: for how long, in recorded time, it has been under way. */
   underWayMs = 0
+  /** Answered by a tape although its session is live: nothing real is behind it. */
+  isTaped = false
   readonly #context = new AsyncResource('RETAKE', { requireManualDestroy: true })
 
   constructor(
@@ -104,7 +106,7 @@ export interface Session {
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
-  note(note: Omit<NewEvent<NoteEvent>, 'type'>): void
+  note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
   /** The run this session works for, when it is not the run's own. */
   readonly owner?: Session
   /** Where the files go that a branch writes; without it they are those of the disk. */

@@ -96,7 +96,7 @@ class RunIndexBuilder implements RunIndex {
         this.#deliver(event)
         break
       case 'note':
-        this.notes.push(event)
+        if (event.kind !== 'kept') this.notes.push(event)
         if (event.kind === 'mark') {
           this.steps.push(event)
           this.trace.push({ type: 'start', op: event.seq, role: 'instant' })

@@ -156,8 +156,12 @@ export class TapeConnection {
     )
   }
 
+  get #isServed(): boolean {
+    return this.session.replaying || this.#operation.isTaped
+  }
+
   #send(bytes: Uint8Array): void {
-    if (this.session.replaying || this.#isLost) return
+    if (this.#isServed || this.#isLost) return
     outsideRuns(() => {
       if (this.#real === undefined && !this.#operation.closed) this.#attach(this.#operation, true)
       this.#real?.write(bytes)
@@ -191,7 +195,7 @@ export class TapeConnection {
 
   /** Held bytes go out once their request is on the tape, or when it takes its time to finish. */
   #releaseSoon(isComplete: boolean): void {
-    if (this.session.replaying) {
+    if (this.#isServed) {
       if (!isComplete) return
       this.#unanswered = this.#held
       this.#held = []

@@ -1,0 +1,30 @@
+import { answeringTape } from './answer-from.js'
+import { currentSession } from './scope.js'
+
+/** A run, as an adapter sees it that keeps state of its own between calls. */
+export interface CurrentRun {
+  /** The same object as long as the run lasts. */
+  readonly key: object
+  /** Answers come from its own tape for now: what happens has happened before. */
+  readonly isReplay: boolean
+  /** Takes a value from outside the run; it must survive JSON. On replay the recorded one is handed out. */
+  draw<T>(kind: string, take: () => T): T
+  /** Puts something on the tape beside what happens, for a later look. It is not compared on replay. */
+  keep(name: string, value: unknown): void
+  /** Inside `answerFrom`: the tape that answers, and how to go back on it. */
+  readonly answers: ReturnType<typeof answeringTape>
+}
+
+/** The run that the caller belongs to, if there is one. */
+export function currentRun(): CurrentRun | undefined {
+  const session = currentSession()
+  if (session === undefined) return undefined
+  return {
+    key: session,
+    isReplay: session.replaying,
+    draw: (kind, take) => session.draw(kind, take),
+    keep: (name, value) =>
+      session.note({ kind: 'kept', name }, Buffer.from(JSON.stringify(value), 'utf8')),
+    answers: answeringTape(),
+  }
+}
