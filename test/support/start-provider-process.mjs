@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { startServerProcess } from './start-server-process.mjs'
 
 const program = fileURLToPath(new URL('provider-process.mjs', import.meta.url))
 
@@ -15,29 +13,9 @@ const program = fileURLToPath(new URL('provider-process.mjs', import.meta.url))
  *   `stop` ends it and tells what it had seen.
  */
 export async function startProviderProcess({ seed, maxLatencyMs } = {}) {
-  const args = [program]
+  const args = []
   if (seed !== undefined) args.push(`--seed=${seed}`)
   if (maxLatencyMs !== undefined) args.push(`--max-latency-ms=${maxLatencyMs}`)
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const nextLine = async () => {
-    const { done, value } = await lines.next()
-    if (done) throw new Error('the loopback provider ended before it was ready')
-    return JSON.parse(value)
-  }
-  const address = await nextLine()
-  let counts
-  return {
-    ...address,
-    stop: () => {
-      counts ??= (async () => {
-        const ended = once(child, 'close')
-        child.stdin.end()
-        const result = await nextLine()
-        await ended
-        return result
-      })()
-      return counts
-    },
-  }
+  const { ready, stop } = await startServerProcess(program, args)
+  return { ...ready, stop }
 }

@@ -1,0 +1,75 @@
+/**
+ * `npm run test:newest`: the contract suite of test/sdks with the newest majors
+ * of the SDKs, which need Node 22, and with what only exists there.
+ * `npm run test:newest -- 24` chooses a Node. Packages are pinned in
+ * test/newest, apart from the workspace, which must install on Node 20.
+ */
+import { access, cp, mkdir, rm } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { findNode } from './find-node.mjs'
+import { root, runCommand } from './run-command.mjs'
+import { runVitest } from './run-vitest.mjs'
+
+const allMajors = ['22', '24', '26']
+const chosen = process.argv.slice(2)
+const majors = chosen.length > 0 ? chosen : ['22', '24']
+const unknown = majors.filter((major) => !allMajors.includes(major))
+if (unknown.length > 0) {
+  console.error(`Unknown Node version: ${unknown.join(', ')}. Choose from ${allMajors.join(', ')}.`)
+  process.exit(2)
+}
+
+const newest = join(root, 'test/newest')
+
+/** Ends the script when something it needs cannot be had: that is a failure, never a success. */
+function giveUp(why) {
+  console.log(why)
+  console.log('0 passed, 1 failed')
+  process.exit(1)
+}
+
+/** Puts a Node first in the path, for children that are started as plain `node`. */
+const pathWith = (node) => dirname(node) + delimiter + process.env.PATH
+
+async function installPackages(node) {
+  try {
+    await access(join(newest, 'node_modules/.package-lock.json'))
+  } catch {
+    console.log('Installing the packages of test/newest')
+    const { ok, output } = await runCommand('npm', ['ci', '--prefix', newest], {
+      env: { PATH: pathWith(node) },
+    })
+    if (!ok) giveUp(`npm could not install the packages of test/newest:\n${output}`)
+  }
+}
+
+/** The same agents, in a folder from where imports lead to the newest packages. */
+async function copyAgents() {
+  const agents = join(newest, '.agents')
+  await rm(agents, { recursive: true, force: true })
+  await mkdir(agents)
+  for (const from of [join(root, 'test/sdks/agents'), join(newest, 'only')])
+    await cp(from, agents, { recursive: true })
+}
+
+const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
+if (!build.ok) giveUp(build.output)
+
+let passed = 0
+let failed = 0
+for (const major of majors) {
+  const node = await findNode(major).catch((error) => giveUp(error.message))
+  await installPackages(node)
+  await copyAgents()
+  const { output } = await runCommand(node, ['-p', 'process.version'])
+  console.log(`\nNode ${output.trim()}`)
+  const counts = await runVitest({
+    node,
+    args: ['--project=system', 'test/sdks/contract.test.ts'],
+    env: { PATH: pathWith(node), RETAKE_SDKS: 'newest' },
+  })
+  passed += counts.passed
+  failed += counts.failed
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,81 @@
+/**
+ * One contract, every SDK and framework: recorded against a model in another
+ * process, replayed with that process gone, with the steps that a person should
+ * see. `npm test` runs it with the packages of the workspace, `npm run
+ * test:newest` with those of test/newest.
+ */
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { firstDifference } from '../support/first-difference.mjs'
+import { makeWorkspace } from '../support/run-retake.mjs'
+import { startServerProcess } from '../support/start-server-process.mjs'
+import { newestScenes, scenes, type Scene } from './scenes.js'
+import { stepLine, type ShownStep } from './step-line.js'
+
+const isNewest = process.env['RETAKE_SDKS'] === 'newest'
+const folder = isNewest ? '../newest/.agents' : '../sdks/agents'
+const table = isNewest ? [...scenes, ...newestScenes] : scenes
+const replays = Number(process.env['RETAKE_REPLAYS'] ?? 5)
+
+/** Made at run time: nothing that looks like a key stands in a file. */
+const keys = {
+  AWS_ACCESS_KEY_ID: `AKIA${'EXAMPLE'.repeat(2)}`,
+  AWS_SECRET_ACCESS_KEY: 'secret'.repeat(6),
+  AWS_SESSION_TOKEN: 'session'.repeat(6),
+}
+
+const path = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+
+/** The outside world of an agent: a model, and an MCP server where it needs one. */
+async function startWorld({ mcpServer }: Scene) {
+  const model = await startServerProcess(path('../support/model-server-process.mjs'))
+  const mcp =
+    mcpServer === undefined ? undefined : await startServerProcess(path(`${folder}/${mcpServer}`))
+  return {
+    provider: { url: String(model.ready.url), h2Url: String(model.ready.url) },
+    env: mcp ? { AGENT_MCP_URL: String(mcp.ready.url) } : {},
+    stop: async () => {
+      await model.stop()
+      await mcp?.stop()
+    },
+  }
+}
+
+describe.concurrent(`recorded once, replayed ${replays} times without the model`, () => {
+  test.each(table.map((scene) => [scene.title, scene] as const))(
+    '%s',
+    { timeout: 120_000 },
+    async (_title, scene) => {
+      const workspace = await makeWorkspace()
+      const world = await startWorld(scene)
+      try {
+        const recorded = await workspace.record(`${folder}/${scene.agent}`, {
+          provider: world.provider,
+          args: scene.args ?? [],
+          // Some frameworks behave otherwise in tests, as OpenAI's, which then sends no traces.
+          env: { NODE_ENV: 'production', ...keys, ...world.env },
+        })
+        expect(recorded.code, recorded.stderr + recorded.stdout).toBe(0)
+        expect(recorded.stdout).not.toBe('')
+        await world.stop()
+
+        for (let index = 1; index <= replays; index++) {
+          const replayed = await workspace.replay()
+          const where = `replay ${index} of ${replays}`
+          const difference = firstDifference(recorded.stdout, replayed.stdout)
+          expect(difference, `${where}\n${difference}\n${replayed.stderr}`).toBeUndefined()
+          expect(replayed.code, `${where}\n${replayed.stderr}`).toBe(0)
+          expect(replayed.waysOut, `${where}: the agent's process did not report`).toEqual({})
+        }
+
+        const shown = await workspace.retake(['show', 'last', '--json'])
+        const { steps } = JSON.parse(shown.stdout) as { steps: readonly ShownStep[] }
+        const lines = scene.steps && steps.map(stepLine)
+        expect(lines).toEqual(scene.steps?.flat())
+      } finally {
+        await world.stop()
+        await workspace.remove()
+      }
+    },
+  )
+})
