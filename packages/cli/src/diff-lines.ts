@@ -1,9 +1,10 @@
-import type { FirstDivergence, LineDiff, RunDiff, ValueDiff } from '@retake/diagnose'
+import type { FirstDivergence, LineDiff, RunDiff, StepDiff, ValueDiff } from '@retake/diagnose'
 import { DifferenceLines } from './difference-lines.js'
 import { stepDiffLines } from './diff-step-lines.js'
 import { sideLines, totalsLines } from './diff-totals.js'
 import { plural } from './facts.js'
 import { cutTo } from './table.js'
+import { toolListLines } from './tool-list-lines.js'
 import type { Look } from './terminal.js'
 import { wrap } from './wrap.js'
 
@@ -24,6 +25,7 @@ export function diffLines(diff: RunDiff, look: DiffLook): string[] {
     ...totalsLines(diff, look),
     '',
     ...verdict(diff, look),
+    ...diff.toolLists.flatMap((list) => ['', ...toolListLines(list, look)]),
     ...stepsLines(diff, look),
     ...outputLines(diff.output, look),
     ...outcomeLines(diff.outcome, look),
@@ -57,7 +59,8 @@ function placeOf(first: FirstDivergence): string {
   return path === undefined ? `${label}, in another order` : `${label}, ${path}`
 }
 
-function stepsLines({ steps }: RunDiff, look: DiffLook): string[] {
+function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[] {
+  const steps = toolLists.length === 0 ? all : all.filter((step) => !isToolList(step))
   const shown = look.full ? steps : steps.slice(0, MOST_STEPS)
   const rest = steps.length - shown.length
   return [
@@ -65,6 +68,12 @@ function stepsLines({ steps }: RunDiff, look: DiffLook): string[] {
     ...(rest > 0 ? ['', `… ${plural(rest, 'more step')} (--full shows all, --step N one)`] : []),
   ]
 }
+
+/** A step that says no more than the difference of the tools, which is told above it. */
+const isToolList = ({ a, change, fields }: StepDiff): boolean =>
+  change === 'changed' &&
+  a?.kind === 'mcp' &&
+  fields.every(({ path }) => path.startsWith('result.tools'))
 
 function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
   const { paint, full } = look

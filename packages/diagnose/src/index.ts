@@ -12,6 +12,7 @@ export type {
 } from './diff/run-diff.js'
 export type { SharedPart } from './diff/shared-steps.js'
 export type { FieldDiff } from './diff/step-diff.js'
+export type { ChangedTool, ToolListDiff } from './diff/tool-list-diff.js'
 export { locate } from './locate/locate.js'
 export type {
   Located,

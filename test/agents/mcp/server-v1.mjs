@@ -38,5 +38,8 @@ else {
     if (transport === undefined) return void response.writeHead(400).end('no session')
     await transport.handleRequest(request, response, body)
   })
-  http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`))
+  http.listen(0, '127.0.0.1', () => {
+    console.log(JSON.stringify({ url: `http://127.0.0.1:${http.address().port}/mcp` }))
+  })
+  process.stdin.resume().on('end', () => process.exit())
 }

@@ -37,5 +37,8 @@ else {
         .on('error', () => response.destroy())
         .pipe(response)
   })
-  http.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${http.address().port}/mcp`))
+  http.listen(0, '127.0.0.1', () => {
+    console.log(JSON.stringify({ url: `http://127.0.0.1:${http.address().port}/mcp` }))
+  })
+  process.stdin.resume().on('end', () => process.exit())
 }

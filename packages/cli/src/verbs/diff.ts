@@ -18,7 +18,8 @@ export const diff: Verb = {
   summary: 'Compare two runs, step by step',
   usage: '<a> <b> [options]',
   help: `Aligns the steps of two runs and shows what differs first, then all of it:
-messages, tool calls and results, requests, output, tokens and cost. Times are
+messages, tool calls and results, the tools that MCP servers offer, requests,
+output, tokens and cost. Times are
 shown and never count as a difference; neither do headers and made-up ids.
 Exit code 3 when the runs differ.
 
@@ -96,7 +97,7 @@ function checkStep(label: string, [a, b]: readonly [RunView, RunView]): void {
 function onlyStep(whole: RunDiff, label: string): RunDiff {
   const steps = whole.steps.filter(({ a, b }) => (a ?? b)?.label === label)
   const { first: _, ...rest } = whole
-  return { ...rest, equal: steps.length === 0, steps, output: [], outcome: [] }
+  return { ...rest, equal: steps.length === 0, steps, toolLists: [], output: [], outcome: [] }
 }
 
 function print(

@@ -14,6 +14,7 @@ import type {
 } from './run-diff.js'
 import { sharedLabels, sharedPart } from './shared-steps.js'
 import { StepComparer, type FieldDiffs } from './step-diff.js'
+import { diffToolLists } from './tool-list-diff.js'
 import { profileOf, sharedProfile, type StepProfile } from './step-profile.js'
 
 /**
@@ -31,6 +32,7 @@ export const diffRuns = (
     steps.map((step) => (known.has(step.label) ? sharedProfile(step) : profileOf(step))),
   ) as [StepProfile[], StepProfile[]]
   const { steps, same } = diffSteps(left, right, new Set(only))
+  const toolLists = only.includes('tools') ? diffToolLists(a, b) : []
   const output = only.includes('output') ? diffOutput(a, b) : []
   const outcome = only.length < DIFF_AREAS.length ? [] : diffOutcome(a, b)
   const first = firstOf(steps, output, outcome)
@@ -42,6 +44,7 @@ export const diffRuns = (
     ...(first !== undefined && { first }),
     counts: { same, ...countsOf(steps) },
     steps,
+    toolLists,
     output,
     outcome,
   }

@@ -4,6 +4,7 @@ import type { ValueDiff } from './json-diff.js'
 import type { LineDiff } from './output-diff.js'
 import type { SharedPart } from './shared-steps.js'
 import type { FieldDiff } from './step-diff.js'
+import type { ToolListDiff } from './tool-list-diff.js'
 
 /** What a difference says about a step, short of its contents. */
 export type StepRef = Pick<
@@ -61,6 +62,8 @@ export interface RunDiff {
   /** How many steps are the same, and how many of each change there are. */
   readonly counts: Readonly<Record<StepDiff['change'] | 'same', number>>
   readonly steps: readonly StepDiff[]
+  /** Of MCP servers that both runs asked what they offer. */
+  readonly toolLists: readonly ToolListDiff[]
   readonly output: readonly LineDiff[]
   /** Exit code, signal, error, and what a function run returned. */
   readonly outcome: readonly ValueDiff[]

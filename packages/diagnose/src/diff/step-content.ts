@@ -3,6 +3,7 @@ import { hashBytes } from '../hash.js'
 import { asJson, isRecord, utf8 } from '../json-value.js'
 import { numberIds, withoutIds } from './call-ids.js'
 import type { DiffArea } from './diff-area.js'
+import { toolsByName } from './tool-list-diff.js'
 
 /** One named value of a step. */
 export interface Section {
@@ -100,11 +101,17 @@ const argumentSections = (step: Step, { name, args }: CallDetail): Section[] => 
   section('tools', 'args', step.kind === 'process' ? (asJson(args) ?? step.title) : asJson(args)),
 ]
 
-const resultSections = ({ result, output }: CallDetail): Section[] => {
+/** A list of tools is compared by their names: their order means nothing. */
+const byName = (result: unknown, method: string): unknown =>
+  method === 'tools/list' && isRecord(result) && Array.isArray(result['tools'])
+    ? { ...result, tools: Object.fromEntries(toolsByName(result['tools'])) }
+    : result
+
+const resultSections = ({ name, result, output }: CallDetail): Section[] => {
   const pipes = [...new Set(output.map(({ pipe }) => pipe))].toSorted((a, b) => a - b)
   return [
     ...pipes.map((pipe) => section('output', pipeName(pipe), textOfPipe(output, pipe))),
-    section('tools', 'result', asJson(result)),
+    section('tools', 'result', asJson(byName(result, name))),
   ]
 }
 

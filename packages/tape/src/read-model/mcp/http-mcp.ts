@@ -85,7 +85,8 @@ export class HttpMcp {
       message.kind === 'answer'
         ? this.#servers.askedAt(this.#event.url, message.id, this.#event.seq)
         : undefined
-    return httpExchange(message, this.#reader.read().response, asked)
+    const server = this.#servers.nameAt(this.#event.url)
+    return httpExchange(message, this.#reader.read().response, { asked, server })
   }
 
   #read(): { title: string; failure: string | undefined; isAnswered: boolean } {
@@ -98,7 +99,7 @@ export class HttpMcp {
         ? ' (not offered)'
         : ''
     return (this.#facts = {
-      title: mcpTitle(exchange, this.#servers.nameAt(this.#event.url)) + notOffered,
+      title: mcpTitle(exchange) + notOffered,
       failure: isAnswer && error === undefined ? undefined : mcpFailure(exchange),
       isAnswered: !isAnswer && (result !== undefined || error !== undefined),
     })

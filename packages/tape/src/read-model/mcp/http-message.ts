@@ -72,10 +72,22 @@ export const framesOf = (
 export const httpExchange = (
   message: HttpMessage,
   response: ExchangeResponse | undefined,
-  asked: { readonly method: string; readonly params: unknown } | undefined,
+  {
+    asked,
+    server,
+  }: {
+    readonly asked: { readonly method: string; readonly params: unknown } | undefined
+    readonly server: string | undefined
+  },
 ): McpExchange => {
   const frames = framesOf(response)
-  const base = { transport: 'http', askedBy: 'client', id: undefined, params: undefined } as const
+  const base = {
+    transport: 'http',
+    server,
+    askedBy: 'client',
+    id: undefined,
+    params: undefined,
+  } as const
   const told = { notifications: notificationsIn(frames), result: undefined, error: undefined }
   switch (message.kind) {
     case 'listen':

@@ -14,6 +14,8 @@ export interface McpNotification {
 /** A JSON-RPC request of the Model Context Protocol and what came of it. */
 export interface McpExchange {
   readonly transport: 'stdio' | 'http'
+  /** What the server calls itself, when it said so. */
+  readonly server: string | undefined
   /** Servers ask their clients too: for a completion, for roots, for input. */
   readonly askedBy: 'client' | 'server'
   /** For HTTP without a message, what it is for: `listen`, `end session`. */
@@ -38,10 +40,9 @@ export const isToolCall = ({ method, askedBy }: Pick<McpExchange, 'method' | 'as
 
 /** `search_docs({"query":"refunds"}) · docs`, `resources/read docs://guide · docs`. */
 export const mcpTitle = (
-  exchange: Pick<McpExchange, 'method' | 'askedBy' | 'params'>,
-  server: string | undefined,
+  exchange: Pick<McpExchange, 'method' | 'askedBy' | 'params' | 'server'>,
 ): string => {
-  const { method, askedBy, params } = exchange
+  const { method, askedBy, params, server } = exchange
   const whose = server === undefined ? '' : ` ${askedBy === 'server' ? '←' : '·'} ${server}`
   if (isToolCall(exchange)) {
     const { name, args } = toolOf(params)

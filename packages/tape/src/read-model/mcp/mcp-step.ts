@@ -59,10 +59,11 @@ export class McpStep extends StepBase {
 
   get title(): string {
     const { session, mcp } = this.#source
-    return (this.#title ??= mcpTitle(
-      { ...mcp, params: readStdioParams(this.context.tape, mcp) },
-      session.server?.name,
-    ))
+    return (this.#title ??= mcpTitle({
+      ...mcp,
+      params: readStdioParams(this.context.tape, mcp),
+      server: session.server?.name,
+    }))
   }
 
   override get answerSeqs(): readonly number[] {
@@ -101,7 +102,8 @@ export class McpStep extends StepBase {
   }
 
   #read(): McpExchange {
-    return readStdioExchange(this.context.tape, this.#source.mcp)
+    const { mcp, session } = this.#source
+    return readStdioExchange(this.context.tape, mcp, session)
   }
 
   #exit(): number | string | undefined {

@@ -175,7 +175,11 @@ export const readStdioParams = (tape: TapeLike, { id, method, asked }: StdioRequ
 }
 
 /** The contents of a request and its answer, read from the tape again. */
-export const readStdioExchange = (tape: TapeLike, request: StdioRequest): McpExchange => {
+export const readStdioExchange = (
+  tape: TapeLike,
+  request: StdioRequest,
+  { server }: Pick<StdioSession, 'server'>,
+): McpExchange => {
   const { askedBy, id, method, answered, notified } = request
   const answer = framesAt(tape, answered?.seqs ?? []).find(
     (frame) => frame.kind === 'answer' && isSameId(frame.id, id),
@@ -183,6 +187,7 @@ export const readStdioExchange = (tape: TapeLike, request: StdioRequest): McpExc
   const { result, error } = answer?.kind === 'answer' ? answer : {}
   return {
     transport: 'stdio',
+    server: server?.name,
     askedBy,
     method,
     id,

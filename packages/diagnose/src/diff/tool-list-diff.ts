@@ -1,0 +1,67 @@
+import type { RunView } from '@retake/tape'
+import { isRecord } from '../json-value.js'
+import { diffJson, type ValueDiff } from './json-diff.js'
+
+/** A tool that both servers offer, with what was changed in it: description, input schema, annotations. */
+export interface ChangedTool {
+  readonly name: string
+  /** Paths from the tool: `description`, `inputSchema.properties.query.type`. */
+  readonly fields: readonly ValueDiff[]
+}
+
+/** How the tools that one MCP server offers differ between two runs. */
+export interface ToolListDiff {
+  readonly server: string
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly ChangedTool[]
+}
+
+type Tools = ReadonlyMap<string, unknown>
+
+/**
+ * Compares what servers of the same name offered in two runs, going by their last
+ * answer to `tools/list`. The order of tools does not count. A server that only
+ * one run has is no difference of tools; its steps tell.
+ */
+export const diffToolLists = (a: RunView, b: RunView): ToolListDiff[] => {
+  const others = toolLists(b)
+  return [...toolLists(a)].flatMap(([server, left]) => {
+    const right = others.get(server)
+    const diff = right && diffTools(server, left, right)
+    return diff === undefined ? [] : [diff]
+  })
+}
+
+const diffTools = (server: string, a: Tools, b: Tools): ToolListDiff | undefined => {
+  const added = [...b.keys()].filter((name) => !a.has(name))
+  const removed = [...a.keys()].filter((name) => !b.has(name))
+  const changed = [...a.keys()]
+    .filter((name) => b.has(name))
+    .map((name) => ({ name, fields: diffJson(a.get(name), b.get(name)) }))
+    .filter(({ fields }) => fields.length > 0)
+  const isSame = added.length === 0 && removed.length === 0 && changed.length === 0
+  return isSame ? undefined : { server, added, removed, changed }
+}
+
+/** The last list of each server, by its name; pages of one list are put together. */
+const toolLists = (view: RunView): Map<string, Tools> => {
+  const lists = new Map<string, Map<string, unknown>>()
+  for (const step of view.recordedSteps) {
+    if (step.kind !== 'mcp') continue
+    const { method, server = 'server', params, result } = step.mcp() ?? {}
+    if (method !== 'tools/list' || !isRecord(result)) continue
+    const isNextPage = isRecord(params) && params['cursor'] !== undefined
+    const list = (isNextPage ? lists.get(server) : undefined) ?? new Map<string, unknown>()
+    for (const [name, tool] of toolsByName(result['tools'])) list.set(name, tool)
+    lists.set(server, list)
+  }
+  return lists
+}
+
+/** The tools of a list by name. The rest of a tool is left, without its name. */
+export const toolsByName = (tools: unknown): [name: string, tool: unknown][] =>
+  (Array.isArray(tools) ? (tools as unknown[]) : []).filter(isRecord).map((tool) => {
+    const { name, ...rest } = tool
+    return [String(name), rest]
+  })
