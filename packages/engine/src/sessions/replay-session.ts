@@ -210,7 +210,7 @@ export class ReplaySession implements Session {
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#checksWrites) return this.#schedule()
-    if (this.#isOver() || this.options.output === 'ignore') return
+    if (this.#isOver()) return
     const written = this.secrets.bytes(bytes)
     const isSame = (event: TapeEvent | undefined): boolean =>
       event?.type === 'write' && event.op === operation.id && event.as === as
