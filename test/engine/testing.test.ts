@@ -1,12 +1,19 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import Anthropic from '@anthropic-ai/sdk'
+import { BedrockRuntimeClient, InvokeModelCommand } from '@aws-sdk/client-bedrock-runtime'
+import { GoogleGenAI } from '@google/genai'
+import { Mistral } from '@mistralai/mistralai'
 import { startModelServer } from '@retake/engine/testing'
 import type { ModelServer, ScriptedAnswer } from '@retake/engine/testing'
 import { messageText, readRun, type Exchange } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
 import { afterEach, describe, expect, test } from 'vitest'
 import { modelClients, statusOf } from '../support/model-clients.js'
-import { makeWorkspace } from '../support/run-retake.mjs'
+import { makeWorkspace, run } from '../support/run-retake.mjs'
 
 let server: ModelServer | undefined
 const serve = async (...answers: ScriptedAnswer[]): Promise<ModelServer> =>
@@ -217,4 +224,106 @@ describe.each([
     for (const [index, { path }] of sent.entries())
       expect(exchanges[index]!.error, path).toContain('Slow down.')
   })
+})
+
+describe('besides models', () => {
+  test('embeddings are computed for every SDK and take nothing of the script', async () => {
+    const served = await serve({ text: 'never asked for' })
+    const { env } = served
+    const near = (left: readonly number[], right: readonly number[]) =>
+      left.reduce((sum, value, index) => sum + value * right[index]!, 0)
+    const texts = ['where is my order', 'your order is on its way', 'opening hours of the shop']
+    const google = new GoogleGenAI({
+      apiKey: 'made-up',
+      httpOptions: { baseUrl: env['GOOGLE_GEMINI_BASE_URL']! },
+    })
+    const bedrock = new BedrockRuntimeClient({
+      endpoint: env['AWS_ENDPOINT_URL_BEDROCK_RUNTIME']!,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'made-up', secretAccessKey: 'made-up' },
+    })
+    const titan = (inputText: string) =>
+      bedrock.send(
+        new InvokeModelCommand({
+          modelId: 'amazon.titan-embed-text-v2:0',
+          body: JSON.stringify({ inputText }),
+        }),
+      )
+    const all: Record<string, readonly (readonly number[])[]> = {
+      openai: (
+        await new OpenAI({ baseURL: env['OPENAI_BASE_URL'], apiKey: 'made-up' }).embeddings.create({
+          model: 'text-embedding-3-small',
+          input: texts,
+        })
+      ).data.map(({ embedding }) => embedding),
+      mistral: (
+        await new Mistral({
+          serverURL: env['MISTRAL_BASE_URL']!,
+          apiKey: 'made-up',
+        }).embeddings.create({ model: 'mistral-embed', inputs: texts })
+      ).data.map(({ embedding }) => embedding ?? []),
+      gemini:
+        (
+          await google.models.embedContent({ model: 'gemini-embedding-001', contents: texts })
+        ).embeddings?.map(({ values }) => values ?? []) ?? [],
+      ollama: (
+        await new Ollama({ host: env['OLLAMA_HOST']! }).embed({
+          model: 'nomic-embed-text',
+          input: texts,
+        })
+      ).embeddings,
+      titan: await Promise.all(
+        texts.map(async (text) => {
+          const { body } = await titan(text)
+          const answer = JSON.parse(Buffer.from(body).toString()) as { embedding: number[] }
+          return answer.embedding
+        }),
+      ),
+    }
+    for (const [name, [one, other, third]] of Object.entries(all)) {
+      expect(one?.length, name).toBe(64)
+      expect(near(one!, other!), name).toBeGreaterThan(near(one!, third!))
+    }
+    expect(served.unused).toHaveLength(1)
+    expect(new Set(served.requests.map(({ format }) => format))).toEqual(
+      new Set(['openai-embeddings', 'gemini-embeddings', 'ollama-embeddings', 'bedrock-invoke']),
+    )
+  })
+
+  test('models are listed and tokens are counted', async () => {
+    const { env } = await serve()
+    const openai = new OpenAI({ baseURL: env['OPENAI_BASE_URL'], apiKey: 'made-up' })
+    const anthropic = new Anthropic({ baseURL: env['ANTHROPIC_BASE_URL'], apiKey: 'made-up' })
+    const google = new GoogleGenAI({
+      apiKey: 'made-up',
+      httpOptions: { baseUrl: env['GOOGLE_GEMINI_BASE_URL']! },
+    })
+    const ollama = new Ollama({ host: env['OLLAMA_HOST']! })
+    expect((await openai.models.list()).data.map(({ id }) => id)).toContain('gpt-4o-mini')
+    const claudes = await anthropic.models.list()
+    expect(claudes.data[0]?.id).toMatch(/^claude/)
+    expect((await google.models.list()).page[0]?.name).toMatch(/^models\/gemini/)
+    expect((await ollama.list()).models[0]?.name).toMatch(/^llama/)
+    const messages = [{ role: 'user' as const, content: 'How long is this?' }]
+    const counted = await anthropic.messages.countTokens({ model: 'claude-opus-4-6', messages })
+    expect(counted.input_tokens).toBeGreaterThan(4)
+    const { totalTokens } = await google.models.countTokens({
+      model: 'gemini-2.5-flash',
+      contents: 'How long is this?',
+    })
+    expect(totalTokens).toBeGreaterThan(4)
+  })
+})
+
+test('the first example of docs/testing.md runs', async () => {
+  const page = await readFile(new URL('../../docs/testing.md', import.meta.url), 'utf8')
+  const section = page.slice(page.indexOf('## A scripted model server'))
+  const [, code = ''] = /```js\n([^]*?)```/.exec(section) ?? []
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const { stdout, stderr } = await run(
+    process.execPath,
+    ['--input-type=module', '--eval', code],
+    root,
+  )
+  expect(stdout, stderr).toBe("lookup_order\n[ { role: 'user', text: 'Where is order 1182?' } ]\n")
 })

@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { constants } from 'node:http2'
+import type { Http2ServerResponse } from 'node:http2'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import type { WireAnswer } from './wire-format.js'
@@ -9,7 +11,8 @@ export async function sendAnswer(
   { status, headers, pieces }: WireAnswer,
   { delayMs = 0, breakAfter }: Pick<ScriptedAnswer, 'delayMs' | 'breakAfter'> = {},
 ): Promise<void> {
-  if (delayMs > 0) await setTimeout(delayMs)
+  // Unreferenced: a stopped server does not hold the process.
+  if (delayMs > 0) await setTimeout(delayMs, undefined, { ref: false })
   if (response.destroyed) return
   const isStream = pieces.length > 1
   const [only = ''] = pieces
@@ -19,13 +22,16 @@ export async function sendAnswer(
     ...(!isStream && { 'content-length': Buffer.byteLength(only) }),
   })
   for (const [index, piece] of pieces.entries()) {
-    if (index === breakAfter) {
-      response.destroy()
-      return
-    }
+    if (index === breakAfter) return breakOff(response)
     if (response.destroyed) return
     response.write(piece)
     if (isStream) await setImmediate()
   }
   response.end()
+}
+
+/** The client must notice: a stream of HTTP/2 that is only closed looks as if it had ended. */
+function breakOff(response: ServerResponse | Http2ServerResponse): void {
+  if ('stream' in response) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+  else response.destroy()
 }

@@ -34,6 +34,8 @@ export function serverVariables(url: string): Record<string, string> {
     OPENAI_API_VERSION: '2025-04-01-preview',
     AWS_REGION: 'us-east-1',
     AWS_EC2_METADATA_DISABLED: 'true',
+    // It would send traces to OpenAI, whatever the base URL.
+    OPENAI_AGENTS_DISABLE_TRACING: '1',
   }
 }
 

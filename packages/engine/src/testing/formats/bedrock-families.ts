@@ -1,9 +1,11 @@
 import { embeddingVector } from '../embedding-vector.js'
 import type { ModelRequest } from '../model-request.js'
+import { recordsIn } from '../records-in.js'
 import { tokensOf } from '../reply.js'
 import type { Reply } from '../reply.js'
 import { messageEvents, messageOf } from './anthropic.js'
 import { conversation, converseEvents } from './bedrock-converse.js'
+import { textsIn } from './embeddings.js'
 import { completionChunks, completionOf } from './openai-chat.js'
 
 /** The bodies of one family of models, whole and streamed. */
@@ -26,11 +28,8 @@ export function familyOf({ body, model = '' }: ModelRequest): BedrockFamily {
 
 /** Nova's blocks of content have no type. */
 const hasBareBlocks = (messages: unknown): boolean =>
-  Array.isArray(messages) &&
-  messages.some(
-    (message: { readonly content?: unknown }) =>
-      Array.isArray(message.content) &&
-      message.content.some((block: object) => 'text' in block && !('type' in block)),
+  recordsIn(messages).some(({ content }) =>
+    recordsIn(content).some((block) => 'text' in block && !('type' in block)),
   )
 
 const claude: BedrockFamily = { whole: messageOf, chunks: messageEvents }
@@ -139,7 +138,7 @@ const cohereEmbedding: BedrockFamily = {
     id: `embedding-${reply.number}`,
     response_type: 'embeddings_floats',
     texts: body['texts'],
-    embeddings: (body['texts'] as readonly unknown[]).map((text) => embeddingVector(String(text))),
+    embeddings: textsIn(body['texts']).map((text) => embeddingVector(text)),
   }),
   chunks: () => [],
 }

@@ -1,5 +1,6 @@
 import { embeddingVector } from '../embedding-vector.js'
 import type { ModelRequest } from '../model-request.js'
+import { recordIn, recordsIn } from '../records-in.js'
 import { replyId, tokensOf } from '../reply.js'
 import { jsonAnswer } from '../wire-format.js'
 import type { WireFormat } from '../wire-format.js'
@@ -63,9 +64,8 @@ export const ollamaEmbeddings: WireFormat = {
 
 function geminiVectors({ path, body }: ModelRequest): object {
   if (/:predict(\?|$)/.test(path)) {
-    const instances = (body['instances'] ?? []) as readonly { readonly content?: unknown }[]
     return {
-      predictions: instances.map(({ content }) => ({
+      predictions: recordsIn(body['instances']).map(({ content }) => ({
         embeddings: {
           values: embeddingVector(String(content)),
           statistics: { token_count: tokensOf(String(content)), truncated: false },
@@ -73,12 +73,14 @@ function geminiVectors({ path, body }: ModelRequest): object {
       })),
     }
   }
-  const requests = (body['requests'] ?? [body]) as readonly GeminiEmbedding[]
+  const requests = 'requests' in body ? recordsIn(body['requests']) : [body]
   const texts = requests.map(({ content }) =>
-    (content?.parts ?? []).map(({ text }) => text ?? '').join(''),
+    recordsIn(recordIn(content)['parts'])
+      .map(({ text }) => (typeof text === 'string' ? text : ''))
+      .join(''),
   )
   const values = texts.map((text, index) => ({
-    values: embeddingVector(text, requests[index]?.outputDimensionality),
+    values: embeddingVector(text, requests[index]?.['outputDimensionality']),
   }))
   const usageMetadata = { promptTokenCount: countTokens(texts) }
   return path.includes(':embedContent')
@@ -86,13 +88,8 @@ function geminiVectors({ path, body }: ModelRequest): object {
     : { embeddings: values, usageMetadata }
 }
 
-interface GeminiEmbedding {
-  readonly content?: { readonly parts?: readonly { readonly text?: string }[] }
-  readonly outputDimensionality?: number
-}
-
 /** One text, several, or lists of tokens that stand for texts. */
-const textsIn = (input: unknown): string[] => {
+export const textsIn = (input: unknown): string[] => {
   if (!Array.isArray(input)) return [String(input)]
   return input.every((item) => typeof item === 'number')
     ? [input.join(' ')]

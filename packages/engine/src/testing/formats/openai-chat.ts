@@ -1,4 +1,5 @@
 import type { ModelRequest } from '../model-request.js'
+import { recordIn } from '../records-in.js'
 import { callId, replyId } from '../reply.js'
 import type { Reply } from '../reply.js'
 import type { Finish } from '../scripted-answer.js'
@@ -123,12 +124,5 @@ const idOf = (reply: Reply, request: ModelRequest, dialect: ChatDialect, index: 
     ? mistralCallId(reply, index)
     : callId(reply, index, dialect.callIdPrefix)
 
-function wantsUsage({ body }: ModelRequest): boolean {
-  const options = body['stream_options']
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    'include_usage' in options &&
-    options.include_usage === true
-  )
-}
+const wantsUsage = ({ body }: ModelRequest): boolean =>
+  recordIn(body['stream_options'])['include_usage'] === true
