@@ -11,7 +11,7 @@ export function toolListLines(
   const { paint } = look
   const differences = new DifferenceLines(look)
   return [
-    `${paint('bold', `tools of ${printable(server)}`)}`,
+    paint('bold', `tools of ${printable(server)}`),
     ...removed.map((name) => `  ${paint('red', `- ${printable(name)}`)}`),
     ...added.map((name) => `  ${paint('green', `+ ${printable(name)}`)}`),
     ...changed.flatMap(({ name, fields }) =>

@@ -18,6 +18,9 @@ const said = async ({ params }) => ({
   content: { type: 'text', text: `short (${params.messages.length} message)` },
 })
 
+/** A test may name clients through this. */
+const named = globalThis.nameClient ?? ((client) => client)
+
 /** @param {'v1' | 'v2-legacy' | 'v2-modern' | 'v2-auto'} generation */
 export async function connect(generation, target, env = {}) {
   const [version, era = 'legacy'] = generation.split('-')
@@ -26,13 +29,13 @@ export async function connect(generation, target, env = {}) {
   if (version === 'v1') {
     const client = new ClientV1(info, { capabilities: { sampling: {} } })
     client.setRequestHandler(CreateMessageRequestSchema, said)
-    await client.connect(isHttp ? new HttpV1(new URL(target)) : new StdioV1(server))
+    await named(client).connect(isHttp ? new HttpV1(new URL(target)) : new StdioV1(server))
     return client
   }
   const client = new ClientV2(info, {
     capabilities: { sampling: {} },
     versionNegotiation: { mode: modes[era] },
   })
-  await client.connect(isHttp ? new HttpV2(new URL(target)) : new StdioV2(server))
+  await named(client).connect(isHttp ? new HttpV2(new URL(target)) : new StdioV2(server))
   return client
 }

@@ -1,0 +1,63 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { within } from '@retake/engine'
+import { requireVersion } from '../supported-version.js'
+
+/** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
+export interface McpClient {
+  connect(...args: never[]): Promise<unknown>
+  callTool(...args: never[]): Promise<unknown>
+  listTools(...args: never[]): Promise<unknown>
+}
+
+/** Calls of a client that may ask its server. */
+const CALLS = [
+  'connect',
+  'discover',
+  'ping',
+  'complete',
+  'setLoggingLevel',
+  'listTools',
+  'callTool',
+  'listPrompts',
+  'getPrompt',
+  'listResources',
+  'listResourceTemplates',
+  'readResource',
+  'subscribeResource',
+  'unsubscribeResource',
+  'sendRootsListChanged',
+  'request',
+  'notification',
+]
+
+/** The client whose call is under way: calls of it that call each other are in one place. */
+const asking = new AsyncLocalStorage<McpClient>()
+
+/**
+ * Lets what is asked of a server carry a name of yours: for servers that call
+ * themselves all the same, or that are asked by several agents. Changes the client
+ * itself and hands it back: `const docs = nameMcpClient(new Client(…), 'docs')`.
+ * Without it, steps have the name that the server gives itself.
+ */
+export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
+  requireVersion(
+    'discover' in client
+      ? { package: '@modelcontextprotocol/client', from: '2.0', to: '2' }
+      : { package: '@modelcontextprotocol/sdk', from: '1.10', to: '1' },
+  )
+  const place = { kind: 'server', name } as const
+  for (const call of CALLS) {
+    const original: unknown = Reflect.get(client, call)
+    if (typeof original !== 'function' || Object.hasOwn(client, call)) continue
+    const ask = (args: unknown[]): unknown => Reflect.apply(original, client, args)
+    Object.defineProperty(client, call, {
+      value: (...args: unknown[]): unknown =>
+        asking.getStore() === client
+          ? ask(args)
+          : asking.run(client, () => within(place, () => ask(args))),
+      configurable: true,
+      writable: true,
+    })
+  }
+  return client
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expectIdentical, refusalOf, withNamedRun } from '../support/named-run.js'
+import { agentPath } from '../support/run-retake.mjs'
+import { startServerProcess } from '../support/start-server-process.mjs'
+import { onlyTape, stepPlaces } from '../support/step-places.js'
+
+const program = agentPath('mcp/named.mjs')
+const adapter = import.meta.resolve('retake/mcp')
+const names = `
+  import { nameMcpClient } from '${adapter}'
+  globalThis.nameClient = (client) => nameMcpClient(client, 'library')
+`
+let http: { ready: { url: string }; stop: () => Promise<unknown> }
+beforeAll(async () => {
+  http = await startServerProcess(agentPath('mcp/server-v2.mjs'), ['http'])
+})
+afterAll(() => http.stop())
+
+test.each([
+  ['v1', 'stdio'],
+  ['v1', 'http'],
+  ['v2-modern', 'stdio'],
+  ['v2-modern', 'http'],
+] as const)(
+  'what a client of %s asks over %s carries the name of its server, once',
+  async (generation, transport) => {
+    const server = transport === 'http' ? http.ready.url : agentPath('mcp/server-v2.mjs')
+    const env = { MCP_GENERATION: generation, MCP_SERVER: server }
+    await withNamedRun({ program, names, baseUrl: '', env }, async (run) => {
+      const places = stepPlaces(onlyTape(run.workspace.folder))
+      expect(places).toContain('search_docs({"query":"refunds"}) · docs | server library')
+      expect(places.filter((line) => !line.endsWith(' | server library'))).toEqual([])
+      await expectIdentical(run, '')
+    })
+  },
+)
+
+test.each([
+  ['@modelcontextprotocol/sdk', '{}', '0.9.0', '1.10 to 1.x'],
+  ['@modelcontextprotocol/client', '{ discover() {} }', '3.0.0', '2.0 to 2.x'],
+])(
+  'a version of %s that is not known is refused with the range that is',
+  async (framework, client, version, range) => {
+    const agent = `import { nameMcpClient } from '${adapter}'\nnameMcpClient(${client}, 'docs')`
+    const { code, stderr } = await refusalOf(agent, framework, version)
+    expect(code).not.toBe(0)
+    expect(stderr).toContain(version)
+    expect(stderr).toContain(range)
+  },
+)
