@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { onTestFinished } from 'vitest'
 import { linkModules } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
@@ -85,11 +86,15 @@ async function runRunner(
   const tests = parsed.testResults.flatMap(({ assertionResults }) =>
     assertionResults.map(({ title, status, failureMessages = [] }): [string, Outcome] => [
       title,
-      status === 'passed' ? status : { failed: plain(failureMessages.join('\n')) },
+      status === 'passed'
+        ? status
+        : { failed: stripVTControlCharacters(failureMessages.join('\n')) },
     ]),
   )
   const suites = parsed.testResults.map(({ message }) => message ?? '').join('\n')
-  return { code: finished.code, tests: Object.fromEntries(tests), text: plain(suites) + text }
+  return {
+    code: finished.code,
+    tests: Object.fromEntries(tests),
+    text: stripVTControlCharacters(suites) + text,
+  }
 }
-
-const plain = (text: string): string => text.replaceAll(/\u001B\[[\d;]*m/g, '')

@@ -2,9 +2,12 @@
 const { retake } = require('./door.cjs')
 
 // One by one, so that `import { record } from 'retake'` finds the names.
+exports.answerFrom = retake.answerFrom
 exports.defineConfig = retake.defineConfig
+exports.eachWithin = retake.eachWithin
 exports.fork = retake.fork
 exports.openTape = retake.openTape
+exports.placesFrom = retake.placesFrom
 exports.readRun = retake.readRun
 exports.record = retake.record
 exports.replay = retake.replay
@@ -14,3 +17,4 @@ exports.resume = retake.resume
 exports.RetakeError = retake.RetakeError
 exports.TapeError = retake.TapeError
 exports.tool = retake.tool
+exports.within = retake.within

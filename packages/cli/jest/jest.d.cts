@@ -1,6 +1,10 @@
 import type { expect as jestExpect } from '@jest/globals'
-import type { TapeMode, TapeOptions } from '../dist/test-runners/use-tape.js' with { 'resolution-mode': 'import' }
-import type { UseTape } from '../dist/test-runners/to-replay.js' with { 'resolution-mode': 'import' }
+import type { TapeMode, TapeOptions } from '../dist/test-runners/use-tape.js' with {
+  'resolution-mode': 'import',
+}
+import type { UseTape } from '../dist/test-runners/to-replay.js' with {
+  'resolution-mode': 'import',
+}
 
 export type { TapeMode, TapeOptions, UseTape }
 

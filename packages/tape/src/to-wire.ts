@@ -163,8 +163,14 @@ const isA = <T extends object>(
   maker: abstract new (...args: never[]) => T,
 ): value is T =>
   value instanceof maker ||
-  (makerName(Object.getPrototypeOf(value)) === maker.name &&
-    Object.prototype.toString.call(value) === `[object ${maker.name}]`)
+  (Object.prototype.toString.call(value) === `[object ${maker.name}]` &&
+    descendsFrom(value, maker.name))
+
+const descendsFrom = (value: object, name: string): boolean => {
+  const proto: unknown = Object.getPrototypeOf(value)
+  if (typeof proto !== 'object' || proto === null) return false
+  return makerName(proto) === name || descendsFrom(proto, name)
+}
 
 const makerName = (proto: unknown): unknown =>
   (proto as { constructor?: { name?: unknown } } | null)?.constructor?.name
@@ -182,11 +188,11 @@ const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
   if (isA(value, Map)) {
     return {
       $: 'Map',
-      v: Array.from(value as Map<unknown, unknown>, (pair, at) => encoder.at(at, pair)),
+      v: Array.from(value, (pair, at) => encoder.at(at, pair)),
     }
   }
   if (isA(value, Set)) {
-    return { $: 'Set', v: Array.from(value as Set<unknown>, (item, at) => encoder.at(at, item)) }
+    return { $: 'Set', v: Array.from(value, (item, at) => encoder.at(at, item)) }
   }
   if (isA(value, ArrayBuffer)) return { $: 'ArrayBuffer', v: toBase64(new Uint8Array(value)) }
   if (ArrayBuffer.isView(value)) {

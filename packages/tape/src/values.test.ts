@@ -45,7 +45,7 @@ describe('wire values', () => {
 
   test('of another realm are stored as those of this one', () => {
     const source =
-      '({ date: new Date(5), map: new Map([[1, 2]]), set: new Set([1]), pattern: /x/g, list: [1, {}], error: new TypeError("no") })'
+      '({ date: new (class Mine extends Date {})(5), map: new Map([[1, 2]]), set: new Set([1]), pattern: /x/g, list: [1, {}], error: new TypeError("no") })'
     const theirs = runInNewContext(source) as object
     const ours = runInThisContext(source) as object
     const { stack: _, ...error } = (toWire(theirs) as any).error.v

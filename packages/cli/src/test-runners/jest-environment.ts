@@ -23,7 +23,7 @@ const door = (realm: typeof globalThis): object => ({
 })
 
 export default class RetakeEnvironment extends TestEnvironment {
-  #undo: (() => void) | undefined
+  readonly #undo: () => void
 
   constructor(config: JestEnvironmentConfig, context: EnvironmentContext) {
     super(config, context)
@@ -40,7 +40,7 @@ export default class RetakeEnvironment extends TestEnvironment {
   }
 
   override async teardown(): Promise<void> {
-    this.#undo?.()
+    this.#undo()
     await super.teardown()
   }
 }
@@ -70,7 +70,8 @@ function keepConsoleOutside(realm: typeof globalThis): void {
   const wrap = (method: Function): Function => {
     const wrapper =
       wrappers.get(method) ??
-      ((...args: unknown[]): unknown => outsideRuns(() => Reflect.apply(method, jests, args)))
+      ((...args: unknown[]): unknown =>
+        outsideRuns(() => Reflect.apply(method, jests, args) as unknown))
     wrappers.set(method, wrapper)
     return wrapper
   }

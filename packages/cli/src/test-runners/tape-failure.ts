@@ -10,7 +10,9 @@ import { stepAt, viewRun } from '../view-run.js'
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 
 /** What a divergence is to the reader of a failed test: what, the difference, what to do. */
-function divergenceText(file: string, { site: _, ...divergence }: Divergence): string {
+function divergenceText(file: string, found: Divergence): string {
+  // Runners show the place themselves.
+  const { site: _, ...divergence } = found
   const tape = openTape(file)
   const step = stepAt(viewRun(tape), divergence.seq)
   const lines = divergenceReport(

@@ -13,7 +13,7 @@ install()
 
 expect.extend({
   toReplay(agent: unknown, tape: string | URL, options?: TapeOptions) {
-    return toReplay(this as { testPath?: string; isNot?: boolean }, agent, tape, options)
+    return toReplay(this, agent, tape, options)
   },
 })
 
@@ -39,7 +39,7 @@ export type { TapeMode, TapeOptions, UseTape }
 
 declare module 'vitest' {
   // The type parameter has to be there for the declarations to merge.
-  interface Matchers<T = any> {
+  interface Matchers<T> {
     /** Runs the agent against its tape and fails where it does something else. */
     toReplay(tape: string | URL, options?: TapeOptions): Promise<void>
   }
