@@ -16,21 +16,24 @@ const GATHER_MS = 3
  */
 export class CommitQueue {
   readonly #fd: number
+  readonly #flush: () => void
   #waiting: Waiting[] = []
   #isSyncing = false
   #isClosing = false
   #failure: Error | undefined
 
-  /** For a tape that exists already. */
-  constructor(tape: string) {
+  /** For a tape that exists already; `flush` writes what its writer holds. */
+  constructor(tape: string, flush: () => void) {
     this.#fd = openSync(tape, 'r+')
+    this.#flush = flush
   }
 
   /** Resolves when everything appended so far is on disk. */
   commit(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
-      this.#sync()
+      // At the end of this turn, so that requests that came together share it.
+      if (this.#waiting.length === 1) setImmediate(() => this.#sync())
     })
   }
 
@@ -49,15 +52,22 @@ export class CommitQueue {
     const synced = this.#waiting
     this.#waiting = []
     this.#isSyncing = true
-    fdatasync(this.#fd, (error) => {
-      this.#failure ??= error ?? undefined
-      for (const { resolve, reject } of synced) {
-        if (this.#failure) reject(this.#failure)
-        else resolve()
-      }
-      if (this.#waiting.length > 0) setTimeout(() => this.#next(), GATHER_MS)
-      else this.#next()
-    })
+    try {
+      this.#flush()
+    } catch (error) {
+      return this.#settle(synced, error as Error)
+    }
+    fdatasync(this.#fd, (error) => this.#settle(synced, error))
+  }
+
+  #settle(synced: readonly Waiting[], error: Error | null): void {
+    this.#failure ??= error ?? undefined
+    for (const { resolve, reject } of synced) {
+      if (this.#failure) reject(this.#failure)
+      else resolve()
+    }
+    if (this.#waiting.length > 0) setTimeout(() => this.#next(), GATHER_MS)
+    else this.#next()
   }
 
   #next(): void {

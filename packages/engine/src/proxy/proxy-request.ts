@@ -62,13 +62,16 @@ const HOP_BY_HOP = new Set([
 
 /** Headers that go on to the next connection; those that `Connection` names stay behind, too. */
 export function endToEnd(pairs: readonly HeaderPair[]): HeaderPair[] {
-  const named = pairs
-    .filter(([name]) => name.toLowerCase() === 'connection')
-    .flatMap(([, value]) => value.toLowerCase().split(/\s*,\s*/))
-  return pairs.filter(([name]) => {
-    const lower = name.toLowerCase()
-    return !HOP_BY_HOP.has(lower) && !named.includes(lower)
-  })
+  let named: string[] | undefined
+  const kept: HeaderPair[] = []
+  for (const pair of pairs) {
+    const lower = pair[0].toLowerCase()
+    if (lower === 'connection')
+      named = [...(named ?? []), ...pair[1].toLowerCase().split(/\s*,\s*/)]
+    if (!HOP_BY_HOP.has(lower)) kept.push(pair)
+  }
+  const isPlain = named === undefined || named.every((name) => HOP_BY_HOP.has(name) || !name)
+  return isPlain ? kept : kept.filter(([name]) => !named?.includes(name.toLowerCase()))
 }
 
 /** Headers for the request that goes upstream: another host, a known length. */
@@ -77,14 +80,16 @@ export function forwardedHeaders(
   host: string,
   bodyLength: number,
 ): string[] {
-  const had = new Set(pairs.map(([name]) => name.toLowerCase()))
-  const kept = endToEnd(pairs).filter(
-    ([name]) => !['host', 'content-length', 'expect'].includes(name.toLowerCase()),
-  )
-  const hasBody = bodyLength > 0 || had.has('content-length') || had.has('transfer-encoding')
-  return [
-    ['Host', host],
-    ...kept,
-    ...(hasBody ? [['Content-Length', String(bodyLength)] as const] : []),
-  ].flat()
+  const headers = ['Host', host]
+  for (const [name, value] of endToEnd(pairs)) {
+    const lower = name.toLowerCase()
+    if (lower !== 'host' && lower !== 'content-length' && lower !== 'expect')
+      headers.push(name, value)
+  }
+  if (bodyLength > 0 || pairs.some(([name]) => SAYS_LENGTH.test(name)))
+    headers.push('Content-Length', String(bodyLength))
+  return headers
 }
+
+/** A request with one of these has a body, if an empty one. */
+const SAYS_LENGTH = /^(content-length|transfer-encoding)$/i

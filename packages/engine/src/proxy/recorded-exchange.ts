@@ -18,12 +18,22 @@ interface Forwarded {
   readonly body: Buffer
 }
 
-/** One request on its way upstream, and its answer on the way back. Ends exactly once. */
+/**
+ * One request on its way upstream, and its answer on the way back. Ends exactly
+ * once. What arrives is held for the tape at once, and shown to the client when
+ * the tape has it.
+ */
 export class RecordedExchange {
   onDone: () => void = () => {}
   #upstream: ClientRequest | undefined
   #answer: IncomingMessage | undefined
   #done = false
+  /** Something of the answer is on its way to the client. */
+  #isShown = false
+  /** What the client has not seen yet. */
+  #chunks: Buffer[] = []
+  #ending: (() => void) | undefined
+  #isQueued = false
 
   constructor(
     readonly proxy: RecordingProxy,
@@ -46,7 +56,7 @@ export class RecordedExchange {
     } catch (error) {
       return this.#fail(error)
     }
-    this.#upstream.on('response', (answer) => this.#head(answer))
+    this.#upstream.on('response', (answer) => this.#begin(answer))
     this.#upstream.on('error', (error) => this.#fail(error))
     this.#upstream.end(body)
   }
@@ -57,47 +67,43 @@ export class RecordedExchange {
     this.#upstream?.destroy()
   }
 
-  #head(answer: IncomingMessage): void {
+  #begin(answer: IncomingMessage): void {
     if (this.#done) return void answer.destroy()
     this.#answer = answer
     const { statusCode = 502, statusMessage = '' } = answer
     const pairs = endToEnd(headerPairs(answer.rawHeaders))
-    this.proxy.append({
+    try {
+      this.response.sendDate = false
+      // Only put together: it leaves with the first write.
+      this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
+    } catch (error) {
+      // A head that Node reads but does not write again, such as status 42.
+      return this.#fail(error)
+    }
+    this.proxy.hold({
       type: 'response',
       op: this.op,
       status: statusCode,
       statusText: statusMessage,
       headers: this.proxy.maskedHeaders(pairs),
     })
-    if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
-    try {
-      this.response.sendDate = false
-      this.response.writeHead(statusCode, statusMessage, asTaped(pairs))
-    } catch (error) {
-      // A head that Node reads but does not write again, such as status 42.
-      this.#fail(error)
-      return
-    }
-    // A piece that came along with the head leaves with it; a head alone leaves at once.
-    setImmediate(() => this.#done || this.response.flushHeaders())
-    answer.on('data', (chunk: Buffer) => this.#chunk(chunk, answer))
+    this.#queue()
+    answer.on('data', (chunk: Buffer) => this.#chunk(chunk))
     answer.on('end', () => this.#end(answer))
     answer.on('error', (error) => this.#fail(error))
     answer.on('close', () => answer.complete || this.#fail(new Error('The answer broke off.')))
   }
 
-  #chunk(chunk: Buffer, answer: IncomingMessage): void {
+  #chunk(chunk: Buffer): void {
     if (this.#done) return
-    this.proxy.append({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
-    if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
-    if (this.response.write(chunk)) return
-    answer.pause()
-    this.response.once('drain', () => answer.resume())
+    this.proxy.hold({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
+    this.#chunks.push(chunk)
+    this.#queue()
   }
 
   #end(answer: IncomingMessage): void {
     if (!answer.complete) return this.#fail(new Error('The answer broke off.'))
-    if (this.#finish({})) this.response.end()
+    if (this.#finish({})) this.#endWith(() => this.response.end())
   }
 
   /** The other side failed: before its answer began the client is told, later its answer breaks off, too. */
@@ -107,22 +113,52 @@ export class RecordedExchange {
     this.#answer?.read()
     if (!this.#finish({ error: recorded })) return
     this.#upstream?.destroy()
-    if (this.response.headersSent) breakOff(this.response)
-    else answerError(this.response, 502, upstreamFailure(recorded))
+    this.#endWith(() => {
+      if (this.response.headersSent) breakOff(this.response)
+      else answerError(this.response, 502, upstreamFailure(recorded))
+    })
+  }
+
+  #endWith(ending: () => void): void {
+    this.#ending = ending
+    this.#queue()
+  }
+
+  #queue(): void {
+    if (this.#isQueued) return
+    this.#isQueued = true
+    this.proxy.whenWritten(() => this.#show())
+  }
+
+  /** Hands on what arrived: each piece in a write of its own, a head alone at once. */
+  #show(): void {
+    this.#isQueued = false
+    if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
+    const chunks = this.#chunks
+    this.#chunks = []
+    let isFlowing = true
+    for (const chunk of chunks) isFlowing = this.response.write(chunk)
+    if (this.#ending) return this.#ending()
+    if (!this.#isShown && chunks.length === 0) this.response.flushHeaders()
+    this.#isShown = true
+    if (isFlowing) return
+    this.#answer?.pause()
+    this.response.once('drain', () => this.#answer?.resume())
   }
 
   /** A client sees nothing that is not on the tape. */
   #notRecorded(failure: Error): void {
-    if (!this.#finish({})) return
+    this.#finish({})
     this.#upstream?.destroy()
-    if (this.response.headersSent) breakOff(this.response)
+    if (this.#isShown) breakOff(this.response)
+    else if (this.response.headersSent) this.response.destroy()
     else answerError(this.response, 502, errors.proxyNotRecording(failure.message))
   }
 
   #finish({ error }: { readonly error?: RecordedError }): boolean {
     if (this.#done) return false
     this.#done = true
-    this.proxy.append({
+    this.proxy.hold({
       type: 'deliver',
       op: this.op,
       part: error ? 'error' : 'end',

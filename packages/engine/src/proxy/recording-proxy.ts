@@ -10,6 +10,7 @@ import type { SecretMask } from '../secrets.js'
 import { CommitQueue } from './commit-queue.js'
 import { hideCredentials } from './hide-credentials.js'
 import { answerError, REFUSED } from './proxy-error.js'
+import { Outbox } from './outbox.js'
 import { BODY_BYTES_MAX, collectRequest, headerPairs } from './proxy-request.js'
 import type { ProxyServer } from './proxy-server.js'
 import { RecordedExchange } from './recorded-exchange.js'
@@ -28,6 +29,9 @@ export interface RecordingProxyOptions {
 /** Idle connections upstream are closed before the other side does, which would look like a failure. */
 const IDLE_MS = 4000
 
+/** So many answers under way are worth gathering. */
+const BUSY_EXCHANGES = 16
+
 /**
  * Passes requests on to their providers and writes every exchange to the tape:
  * the request before it leaves, each part of the answer before the client sees it.
@@ -40,13 +44,17 @@ export class RecordingProxy {
   readonly #options: RecordingProxyOptions
   readonly #commits: CommitQueue
   readonly #open = new Set<RecordedExchange>()
+  readonly #outbox = new Outbox(
+    () => this.#flush(),
+    () => this.#open.size >= BUSY_EXCHANGES,
+  )
   #failure: Error | undefined
   #stopped = false
   #exchanges = 0
 
   constructor(options: RecordingProxyOptions) {
     this.#options = options
-    this.#commits = new CommitQueue(options.writer.path)
+    this.#commits = new CommitQueue(options.writer.path, () => options.writer.flush())
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what),
@@ -65,13 +73,26 @@ export class RecordingProxy {
 
   /** Writes an event; secret values in the body are masked. After a failure nothing is written. */
   append(event: NewEvent, body?: Uint8Array): number {
+    const seq = this.hold(event, body)
+    this.#flush()
+    return seq
+  }
+
+  /** Writes an event together with all others of this turn. Only `whenWritten` may show what it says. */
+  hold(event: NewEvent, body?: Uint8Array): number {
     if (this.#stopped || this.#failure !== undefined) return -1
+    this.#outbox.schedule()
     try {
-      return this.#options.writer.append(event, body && this.#options.secrets.bytes(body))
+      return this.#options.writer.hold(event, body && this.#options.secrets.bytes(body))
     } catch (error) {
       this.#failure = asError(error)
       return -1
     }
+  }
+
+  /** Calls back when everything held so far is in the file, or could not be: see `failure`. */
+  whenWritten(show: () => void): void {
+    this.#outbox.add(show)
   }
 
   maskedHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
@@ -81,6 +102,7 @@ export class RecordingProxy {
   /** Ends what is under way, as if its clients had gone, and closes the port. The tape stays open. */
   async stop(): Promise<void> {
     for (const exchange of this.#open) exchange.giveUp('The recording was stopped.')
+    this.#outbox.release()
     this.#stopped = true
     for (const agent of Object.values(this.agents)) agent.destroy()
     await this.#options.server.close()
@@ -105,7 +127,7 @@ export class RecordingProxy {
     }
     const pairs = headerPairs(request.rawHeaders)
     hideCredentials(secrets, pairs)
-    const op = this.append(
+    const op = this.hold(
       {
         type: 'request',
         seam: 'http',
@@ -129,6 +151,15 @@ export class RecordingProxy {
   #refused(what: string): void {
     const text = this.#options.secrets.text(what)
     this.append({ type: 'note', kind: 'boundary', name: REFUSED, text })
+  }
+
+  #flush(): void {
+    if (this.#stopped || this.#failure !== undefined) return
+    try {
+      this.#options.writer.flush()
+    } catch (error) {
+      this.#failure = asError(error)
+    }
   }
 
   async #commit(): Promise<void> {

@@ -1,5 +1,5 @@
 import { appendFileSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -88,6 +88,36 @@ test('reopening cuts a torn tail and continues the chain', () => {
   expect(tape.verify()).toMatchObject({ ok: true, count: 5 })
   expect(tape.event(3).at).toBeGreaterThanOrEqual(100)
   expect(() => TapeWriter.reopen(path)).toThrow(/sealed/)
+})
+
+test('held events reach the file with the next flush, append or barrier, in order', () => {
+  const path = freshPath()
+  const writer = TapeWriter.create(path, run, {})
+  const names = () =>
+    [...openTape(path).events()].flatMap((event) => (event.type === 'note' ? [event.name] : []))
+  const note = (name: string) => ({ type: 'note', kind: 'mark', name }) as const
+  expect(writer.hold(note('a'))).toBe(1)
+  expect(writer.hold(note('b'))).toBe(2)
+  expect(names()).toEqual([])
+  writer.flush()
+  expect(names()).toEqual(['a', 'b'])
+  writer.hold(note('c'))
+  writer.append(note('d'))
+  expect(names()).toEqual(['a', 'b', 'c', 'd'])
+  writer.hold(note('e'))
+  writer.barrier()
+  expect(names()).toHaveLength(5)
+  // Too large to be held, and too much together.
+  writer.hold(note('f'), randomBytes(300_000))
+  expect(names()).toHaveLength(6)
+  for (let count = 0; count < 5; count++) writer.hold(note('g'), randomBytes(60_000))
+  expect(names()).toHaveLength(10)
+  writer.hold(note('h'))
+  writer.seal()
+  const tape = openTape(path)
+  expect(names()).toHaveLength(12)
+  expect(tape.verify().ok).toBe(true)
+  expect(() => writer.hold(note('i'))).toThrow(/closed/)
 })
 
 test('barriers sync only what was appended since the last one', () => {

@@ -95,6 +95,21 @@ export class TapeWriter {
     return seq
   }
 
+  /**
+   * Like `append`, but the event may stay in memory until `flush`: for many events
+   * that belong together. Nobody may see its effects before. Every other method flushes.
+   */
+  hold(event: NewEvent, body?: Uint8Array): number {
+    const { seq } = this.#encoder
+    this.#file.hold(this.#encoder.encode(event, this.#at(), body))
+    return seq
+  }
+
+  /** Every held event is written to the file when this returns. */
+  flush(): void {
+    this.#file.flush()
+  }
+
   /** Everything appended so far is on disk when this returns. Free when nothing was appended since the last one. */
   barrier(): void {
     this.#file.sync()
