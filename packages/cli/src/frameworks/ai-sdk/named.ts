@@ -20,7 +20,7 @@ export function named<A extends NamedAgent>(agent: A, name = agent.id ?? 'agent'
       const value: unknown = Reflect.get(target, key, target)
       if ((key !== 'generate' && key !== 'stream') || typeof value !== 'function') return value
       return (...args: unknown[]): unknown =>
-        within({ kind: 'agent', name }, () => Reflect.apply(value, target, args))
+        within({ kind: 'agent', name }, () => Reflect.apply(value, target, args) as unknown)
     },
   })
 }

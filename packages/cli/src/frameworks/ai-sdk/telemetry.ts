@@ -5,7 +5,7 @@ import { requireAiSdk } from './supported.js'
 interface Work<T> {
   readonly callId: string
   readonly functionId?: string | undefined
-  execute(): PromiseLike<T>
+  readonly execute: () => PromiseLike<T>
 }
 interface ToolWork<T> extends Work<T> {
   readonly toolCallId: string

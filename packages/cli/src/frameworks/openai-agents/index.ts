@@ -42,10 +42,11 @@ const workflowOf = (name: string | undefined): Place[] =>
 
 function placesOf(innermost: AgentsSpan | null): Place[] {
   const places: Place[] = []
-  for (let span: AgentsSpan | null | undefined = innermost; span != null;) {
+  let span: AgentsSpan | undefined = innermost ?? undefined
+  while (span !== undefined) {
     const place = placeOf(span)
     if (place !== undefined) places.unshift(place)
-    span = span.previousSpan as AgentsSpan | null | undefined
+    span = (span.previousSpan as AgentsSpan | null | undefined) ?? undefined
   }
   return places
 }
