@@ -404,6 +404,14 @@ export const unsupportedFramework = (
     `Install a version in that range, or leave the adapter out: without it everything is still recorded and replayed, only the names of agents and nodes are missing.`,
   )
 
+export const checkpointNeedsThread = (): RetakeError =>
+  new RetakeError(
+    'CHECKPOINT_NEEDS_THREAD',
+    'A graph with a TapeSaver was called without a thread.',
+    'A checkpointer keeps the states of a graph by thread.',
+    "Call it with `{ configurable: { thread_id: '…' } }`.",
+  )
+
 export const testModeUnknown = (mode: string, modes: readonly string[]): RetakeError =>
   new RetakeError(
     'TEST_MODE_UNKNOWN',

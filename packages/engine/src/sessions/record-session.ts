@@ -94,7 +94,8 @@ export class RecordSession implements Session {
 
   draw<T>(kind: string, native: () => T): T {
     const value = this.#answers.draw(kind, native)
-    this.#append({ type: 'draw', kind, value })
+    const event = { type: 'draw' as const, kind, value }
+    this.#append(typeof value === 'object' ? this.#masked(event) : event)
     return value
   }
 
