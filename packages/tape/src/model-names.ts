@@ -36,9 +36,11 @@ export const modelNames = (model: string): ModelNames => {
     if (maker === 'anthropic') names.add(hosted.slice(maker.length + 1))
   }
   const exact = [...names]
-  // OpenRouter writes `claude-sonnet-4.5`.
+  // OpenRouter writes `claude-sonnet-4.5` when asked and `claude-4.5-sonnet` when it answers.
   const dashed = exact.map((name) =>
-    name.startsWith('claude-') ? name.replace(/(\d)\.(\d)/, '$1-$2') : name,
+    name.startsWith('claude-')
+      ? name.replace(/(\d)\.(\d)-([a-z]+)/, '$3-$1-$2').replace(/(\d)\.(\d)/, '$1-$2')
+      : name,
   )
   const all = new Set([...exact, ...dashed, ...dashed.map((name) => name.replace(SNAPSHOT, ''))])
   return { names: [...all], ...(hosted !== undefined && { bedrockPlace: place }) }

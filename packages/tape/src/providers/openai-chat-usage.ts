@@ -48,7 +48,8 @@ const unpricedParts = (
   return [
     ...(audio > 0 ? ['audio tokens'] : []),
     ...(ran ? ['tools run by the provider'] : []),
-    ...unpricedTier(completion),
+    // Mistral says the tier among the counts.
+    ...unpricedTier({ ...usageRecord(completion), ...completion }),
   ]
 }
 

@@ -9,11 +9,13 @@ import { messageText, type Message } from './message.js'
 import type { Usage } from './usage.js'
 
 /**
- * Exchanges in the shapes that providers document, as bytes on a tape. Usage
- * and cost are worked out by hand: cost is a list of tokens and dollars for a
- * million of them, or none where it cannot be known.
+ * Exchanges in the shapes of real recordings, as bytes on a tape. Usage and
+ * cost are worked out by hand, the arithmetic written out; there is no cost
+ * where it cannot be known. See the README beside them.
  */
 interface Recorded {
+  /** Where the shape was seen, or `documented` where no recording was found. */
+  readonly shape: string
   readonly url: string
   readonly request: object
   readonly status?: number
@@ -34,7 +36,7 @@ interface Recorded {
     readonly reasoning?: string
     readonly toolCalls?: readonly object[]
     readonly usage?: Partial<Usage>
-    readonly cost: readonly (readonly [number, number])[] | null
+    readonly cost: string | null
     readonly error?: string
     readonly servedBy?: string
   }
@@ -42,6 +44,7 @@ interface Recorded {
 
 const folder = new URL('../../../../test/golden/providers/', import.meta.url)
 const recordings = readdirSync(folder)
+  .filter((file) => file.endsWith('.json'))
   .toSorted()
   .map((file): [string, Recorded] => [
     file.replace('.json', ''),
@@ -67,6 +70,9 @@ const stepOf = (recorded: Recorded, pieces: readonly Uint8Array[]): Step => {
   if (step === undefined) throw new Error('no step')
   return step
 }
+
+/** Every so many bytes, so that even a long recording is read some forty times. */
+const stepOver = (bytes: Uint8Array): number => Math.max(7, Math.floor(bytes.length / 40))
 
 const partsOf = (messages: readonly Message[], type: 'text' | 'reasoning'): string =>
   messages
@@ -99,8 +105,23 @@ const seenIn = (step: Step): object => {
   }
 }
 
+/** What `12 × $0.30/M + 4,000 × $0.03/M = $0.0001236` says; `charged:` before it, if the answer says so too. */
+interface Sum {
+  readonly terms: readonly (readonly [tokens: number, price: number])[]
+  readonly dollars: number
+  readonly isCharged: boolean
+}
+
+const readSum = (cost: string): Sum => {
+  const [, charged, sum = '', dollars] = /^(charged: )?(.+) = \$([\d.]+)$/.exec(cost) ?? []
+  const terms = sum.split(' + ').map((term) => {
+    const [, tokens = '', price] = /^([\d,]+) × \$([\d.]+)\/M$/.exec(term) ?? []
+    return [Number(tokens.replaceAll(',', '')), Number(price)] as const
+  })
+  return { terms, dollars: Number(dollars), isCharged: charged !== undefined }
+}
+
 const wantedOf = ({ expect: wanted }: Recorded): object => {
-  const dollars = wanted.cost?.reduce((sum, [tokens, price]) => sum + tokens * price, 0)
   return {
     kind: 'model',
     state: 'done',
@@ -109,9 +130,66 @@ const wantedOf = ({ expect: wanted }: Recorded): object => {
     toolCalls: [],
     ...wanted,
     ...(wanted.usage !== undefined && { usage: { ...wanted.usage, unpriced: [] } }),
-    cost: rounded(dollars === undefined ? undefined : dollars / 1e6),
+    cost: rounded(wanted.cost === null ? undefined : readSum(wanted.cost).dollars),
   }
 }
+
+const priced = recordings.flatMap(([name, { expect: wanted }]): [string, Sum, Usage][] =>
+  wanted.cost === null ? [] : [[name, readSum(wanted.cost), wanted.usage as Usage]],
+)
+
+describe('a cost that was worked out by hand', () => {
+  test.each(priced)('adds up, and leaves no token out: %s', (_, { terms, dollars }, usage) => {
+    const sum = terms.reduce((total, [tokens, price]) => total + tokens * price, 0)
+    expect(dollars).toBeCloseTo(sum / 1e6, 12)
+    const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
+    const classes = [input, cachedInput, cacheWrite - cacheWriteLong, cacheWriteLong, output]
+    expect(terms.map(([tokens]) => tokens)).toEqual(classes.filter((tokens) => tokens > 0))
+  })
+})
+
+const isStream = ({ headers }: Recorded): boolean =>
+  Object.entries(headers).some(
+    ([name, value]) => name.toLowerCase() === 'content-type' && /stream|ndjson/.test(value),
+  )
+
+/** What every provider has at least. */
+const KINDS: readonly (readonly [kind: string, seen: (recorded: Recorded) => boolean])[] = [
+  ['a plain answer', (recorded) => !isStream(recorded) && recorded.expect.text !== undefined],
+  ['a streamed answer', (recorded) => isStream(recorded) && recorded.expect.text !== undefined],
+  ['a tool call', (recorded) => !isStream(recorded) && recorded.expect.toolCalls !== undefined],
+  [
+    'a streamed tool call',
+    (recorded) => isStream(recorded) && recorded.expect.toolCalls !== undefined,
+  ],
+  ['cached input', ({ expect: { usage } }) => (usage?.cachedInput ?? 0) > 0],
+  ['an error', ({ expect: { error } }) => error !== undefined],
+]
+
+describe.each([
+  'openai chat completions',
+  'openai responses',
+  'anthropic messages',
+  'google generate content',
+  'vertex generate content',
+  'groq chat completions',
+  'mistral chat completions',
+  'openrouter chat completions',
+  'bedrock converse',
+  'bedrock invoke model',
+])('among the recordings of %s', (server) => {
+  const own = recordings.filter(
+    ([
+      ,
+      {
+        expect: { provider, api },
+      },
+    ]) => `${provider} ${api}` === server,
+  )
+  test.each(KINDS)('there is %s', (_, seen) => {
+    expect(own.filter(([, recorded]) => seen(recorded)).map(([name]) => name)).not.toEqual([])
+  })
+})
 
 describe('an exchange as it was recorded', () => {
   test.each(recordings)('is read in full: %s', (_, recorded) => {
@@ -130,7 +208,7 @@ describe('an exchange as it was recorded', () => {
 
   test.each(recordings)('never throws, wherever it breaks off: %s', (_, recorded) => {
     const bytes = Uint8Array.from(piecesOf(recorded).flatMap((piece) => [...piece]))
-    for (let end = 0; end < bytes.length; end += 7) {
+    for (let end = 0; end < bytes.length; end += stepOver(bytes)) {
       const step = stepOf(recorded, [bytes.subarray(0, end)])
       expect(() => [step.title, step.error, step.costUsd, step.exchange()]).not.toThrow()
     }
@@ -138,7 +216,7 @@ describe('an exchange as it was recorded', () => {
 
   test.each(recordings)('never throws, whatever bit of it is wrong: %s', (_, recorded) => {
     const bytes = Uint8Array.from(piecesOf(recorded).flatMap((piece) => [...piece]))
-    for (let at = 0; at < bytes.length; at += 11) {
+    for (let at = 0; at < bytes.length; at += stepOver(bytes)) {
       const wrong = bytes.slice()
       wrong[at] = (wrong[at] ?? 0) ^ (1 << (at % 8))
       const step = stepOf(recorded, [wrong])
@@ -154,17 +232,18 @@ test('a wrong checksum in an event stream fails the step, and what came before i
   last[last.length - 1] = (last.at(-1) ?? 0) ^ 1
   const step = stepOf(recorded, pieces)
   expect(step.state).toBe('failed')
-  expect(step.error).toBe('message 15 of the event stream: its checksum does not match')
-  expect(step.finishReason).toBe('tool_use')
+  const why = `message ${pieces.length} of the event stream: its checksum does not match`
+  expect(step.error).toBe(why)
+  expect(step.finishReason).toBe('end_turn')
   expect(step.exchange()?.response?.problem).toBe(step.error)
   expect([step.usage, step.costUsd]).toEqual([undefined, undefined])
 })
 
 test('prices of the user come before what a router says it charged', () => {
   const recorded = recordings.find(([name]) => name === 'openrouter-stream')?.[1] as Recorded
-  const price = { input: 1, cachedInput: 2, output: 3 }
-  const prices = { 'claude-sonnet-4-5': price }
+  const price = { input: 7, output: 3 }
+  const prices = { 'claude-haiku-4-5': price }
   const { usage, costUsd: cost } = stepOf({ ...recorded, prices }, piecesOf(recorded))
-  expect(cost).toBeCloseTo((200 * 1 + 1000 * 2 + 50 * 3) / 1e6, 12)
+  expect(cost).toBeCloseTo((36 * 7 + 18 * 3) / 1e6, 12)
   expect(costUsd('x', usage as Usage, { x: price })).toBe(cost)
 })
