@@ -478,3 +478,20 @@ export const notAnAgent = (what: string): RetakeError =>
     'It runs the agent itself, with the outside world played by the tape.',
     "Hand it a function that starts the agent, expect(() => agent('order 1182')), or the path of a program.",
   )
+
+export const configInvalid = (file: string, what: string): RetakeError =>
+  new RetakeError(
+    'CONFIG_INVALID',
+    `The configuration ${file} is not valid.`,
+    what,
+    'Correct it; docs/config.md lists what can be set.',
+  )
+
+export const configUnreadable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'CONFIG_UNREADABLE',
+    `The configuration ${file} cannot be read.`,
+    `It says: ${reason(cause)}`,
+    'Correct the file, or remove it: every setting has a default.',
+    { cause },
+  )

@@ -5,6 +5,9 @@
  */
 import { install } from '@retake/engine'
 
+export { defineConfig } from './config/define-config.js'
+export type { ModelPrice, RetakeConfig } from './config/define-config.js'
+
 export {
   answerFrom,
   eachWithin,

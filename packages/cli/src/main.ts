@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Interrupted } from './agent-process.js'
+import { loadConfig } from './config/load-config.js'
 import { unknownVerb } from './errors.js'
 import { WRONG_USAGE } from './exit-codes.js'
 import { generalHelp, verbHelp } from './help.js'
@@ -42,6 +43,7 @@ async function runVerb(verb: Verb, args: readonly string[]): Promise<number> {
     const { values, positionals } = parseVerb(verb, args)
     json = values['json'] === true
     if (values['help'] === true) return print(verbHelp(verb))
+    await loadConfig(process.cwd())
     return await verb.run(values, positionals)
   } catch (error) {
     return fail(error, json ? (verb.stdoutIsAgents ? process.stderr : process.stdout) : undefined)

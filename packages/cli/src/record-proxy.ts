@@ -7,6 +7,7 @@ import {
   SecretMask,
 } from '@retake/engine/proxy'
 import { TapeWriter } from '@retake/tape/node'
+import { recordedMatchers } from './config/project.js'
 import { wrongUsage } from './errors.js'
 import { listeningLines, nextSignal } from './proxy-lines.js'
 import { recordingJson, recordingLine } from './recording-line.js'
@@ -25,7 +26,7 @@ export async function recordProxy(values: OptionValues, port: number): Promise<n
       'No --upstream was given.',
       'Requests have to be passed on somewhere.',
     )
-  const matchers = texts(values, 'matcher')
+  const matchers = recordedMatchers(texts(values, 'matcher'))
   await loadMatchers(matchers, process.cwd())
   const store = new RunStore(text(values, 'dir'))
   store.prepare()

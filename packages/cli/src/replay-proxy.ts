@@ -1,5 +1,6 @@
 import { loadMatchers, ProxyServer, ReplayingProxy, SecretMask } from '@retake/engine/proxy'
 import { openTape } from '@retake/tape/node'
+import { askedMatchers } from './config/project.js'
 import { notAProxyRun } from './errors.js'
 import { FOUND } from './exit-codes.js'
 import { printable } from './printable.js'
@@ -18,7 +19,7 @@ export async function replayProxy(
   const tape = openTape(new RunStore(text(values, 'dir')).find(name))
   const { proxy: taped } = tape.details
   if (taped === undefined) throw notAProxyRun(tape.run.id)
-  const asked = [...(taped.matchers ?? []), ...texts(values, 'matcher')]
+  const asked = [...(taped.matchers ?? []), ...askedMatchers(texts(values, 'matcher'))]
   const matchers = await loadMatchers(asked, process.cwd())
   const server = await ProxyServer.listen(port)
   const json = flag(values, 'json')

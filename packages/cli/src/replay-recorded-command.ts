@@ -10,6 +10,7 @@ import {
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
 import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
+import { askedMatchers } from './config/project.js'
 import { recordedFolderMissing } from './errors.js'
 import type { Replayed } from './replay-agent.js'
 
@@ -36,7 +37,10 @@ export async function replayRecordedCommand(
   if (taped === undefined) throw new Error('a command run has a proxy')
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   const started = performance.now()
-  const matchers = await loadMatchers([...(taped.matchers ?? []), ...(options.matchers ?? [])], cwd)
+  const matchers = await loadMatchers(
+    [...(taped.matchers ?? []), ...askedMatchers(options.matchers ?? [])],
+    cwd,
+  )
   const server = await listenAsRecorded(taped)
   const secrets = new SecretMask()
   const proxy = new ReplayingProxy({

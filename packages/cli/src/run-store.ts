@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
+import { project } from './config/project.js'
 import { ambiguousRun, noRuns, runsFolderNotWritable, unknownRun } from './errors.js'
 
 const EXTENSION = '.tape'
@@ -10,8 +11,8 @@ export class RunStore {
   readonly folder: string
   readonly #isDefault: boolean
 
-  /** `.retake/runs` under the working directory unless `folder` says otherwise. */
-  constructor(folder?: string) {
+  /** `.retake/runs` under the working directory, unless `folder` or the project's configuration says otherwise. */
+  constructor(folder: string | undefined = project().runs) {
     this.#isDefault = folder === undefined
     this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
   }

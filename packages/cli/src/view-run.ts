@@ -1,10 +1,12 @@
 import zlib from 'node:zlib'
 import { readRun } from '@retake/tape'
 import type { RunView, Step, Tape } from '@retake/tape'
+import { project } from './config/project.js'
 
-/** A tape as people want to see it, with the decompressors Node has. */
+/** A tape as people want to see it, with the decompressors Node has and the prices of the project. */
 export const viewRun = (tape: Tape): RunView =>
   readRun(tape, {
+    prices: project().prices,
     gunzip: zlib.gunzipSync,
     inflate: zlib.inflateSync,
     brotli: zlib.brotliDecompressSync,

@@ -22,6 +22,14 @@ describe('costUsd', () => {
     expect(costUsd('claude-sonnet-4-5-20250929', cached)).toBeCloseTo(expected, 12)
   })
 
+  test('bills reasoning apart where it has a price of its own', () => {
+    const tokens = usage({ input: 10, output: 300, reasoning: 200 })
+    const price = { input: 1, output: 2 }
+    expect(costUsd('mine', tokens, { mine: price })).toBeCloseTo((10 + 300 * 2) / 1e6, 12)
+    const apart = { mine: { ...price, reasoning: 5 } }
+    expect(costUsd('mine', tokens, apart)).toBeCloseTo((10 + 100 * 2 + 200 * 5) / 1e6, 12)
+  })
+
   test('is unknown, not zero, for a model that is not in the table', () => {
     expect(costUsd('my-own-model', usage({ output: 1 }))).toBeUndefined()
     expect(costUsd('gpt-5-mini-but-not-really', usage({ output: 1 }))).toBeUndefined()

@@ -10,6 +10,8 @@ export interface Price {
   /** Writing to the one-hour cache. */
   readonly cacheWriteLong?: number
   readonly output: number
+  /** Reasoning, where it does not cost what other output costs. */
+  readonly reasoning?: number
   /** Prices hold up to this much input; above it the cost is unknown. */
   readonly inputTokensMax?: number
   /** What a request with more input than this costs, all of it. */
@@ -66,7 +68,7 @@ const lookUp = (
 }
 
 const scale = (price: Price, factor: number, outputFactor: number): Price => {
-  const { input, cachedInput, cacheWrite, cacheWriteLong, output } = price
+  const { input, cachedInput, cacheWrite, cacheWriteLong, output, reasoning } = price
   return {
     ...price,
     input: input * factor,
@@ -74,6 +76,7 @@ const scale = (price: Price, factor: number, outputFactor: number): Price => {
     ...(cachedInput !== undefined && { cachedInput: cachedInput * factor }),
     ...(cacheWrite !== undefined && { cacheWrite: cacheWrite * factor }),
     ...(cacheWriteLong !== undefined && { cacheWriteLong: cacheWriteLong * factor }),
+    ...(reasoning !== undefined && { reasoning: reasoning * outputFactor }),
   }
 }
 
@@ -92,12 +95,14 @@ export const costUsd = (
   const allInput = input + cachedInput + cacheWrite
   if (allInput > (found.inputTokensMax ?? Infinity)) return undefined
   const price = priceFor(found, allInput)
+  const reasoning = price.reasoning === undefined ? 0 : usage.reasoning
   const classes: readonly (readonly [tokens: number, price: number | undefined])[] = [
     [input, price.input],
     [cachedInput, price.cachedInput],
     [cacheWrite - cacheWriteLong, price.cacheWrite],
     [cacheWriteLong, price.cacheWriteLong],
-    [output, price.output],
+    [output - reasoning, price.output],
+    [reasoning, price.reasoning],
   ]
   let total = 0
   for (const [tokens, each] of classes) {

@@ -1,5 +1,6 @@
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
+import { recordedMatchers } from '../config/project.js'
 import { recordAgent } from '../record-agent.js'
 import type { Recording } from '../record-agent.js'
 import { recordCommand } from '../record-command.js'
@@ -94,7 +95,7 @@ function commandOptions(
   return {
     command,
     upstreams: parseUpstreams(texts(values, 'upstream')),
-    matchers: texts(values, 'matcher'),
+    matchers: recordedMatchers(texts(values, 'matcher')),
   }
 }
 

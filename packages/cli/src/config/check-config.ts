@@ -1,0 +1,83 @@
+import { closestName } from '../closest-name.js'
+import { configInvalid } from '../errors.js'
+import type { ModelPrice, RetakeConfig } from './define-config.js'
+
+const KEYS: readonly string[] = ['runs', 'prices', 'matchers'] satisfies (keyof RetakeConfig)[]
+const PRICE_KEYS: readonly string[] = [
+  'input',
+  'output',
+  'cachedInput',
+  'cacheWrite',
+  'cacheWriteLong',
+  'reasoning',
+] satisfies (keyof ModelPrice)[]
+const PRICES_NEEDED = ['input', 'output']
+
+/** What a config file holds, if it is a configuration; else the first thing that is wrong, by its path. */
+export function checkConfig(file: string, value: unknown): RetakeConfig {
+  const fail = (at: string, what: string): never => {
+    throw configInvalid(file, at === '' ? what : `${at} ${what}`)
+  }
+  const config = record(value) ?? fail('', `It has to be an object, not ${nameOf(value)}.`)
+  unknownKeys(config, KEYS, '', fail)
+  const { runs, prices, matchers } = config
+  if (runs !== undefined && (typeof runs !== 'string' || runs === ''))
+    fail('runs', `has to be the path of a folder, not ${nameOf(runs)}.`)
+  if (prices !== undefined) {
+    const table = record(prices) ?? fail('prices', `has to be an object, not ${nameOf(prices)}.`)
+    for (const [model, price] of Object.entries(table))
+      checkPrice(`prices["${model}"]`, price, fail)
+  }
+  if (matchers !== undefined && !Array.isArray(matchers))
+    fail('matchers', `has to be a list, not ${nameOf(matchers)}.`)
+  for (const [index, matcher] of ((matchers ?? []) as unknown[]).entries()) {
+    if (typeof matcher !== 'string' || matcher === '')
+      fail(`matchers[${index}]`, `has to be a name or a file, not ${nameOf(matcher)}.`)
+  }
+  return config as RetakeConfig
+}
+
+type Fail = (at: string, what: string) => never
+
+function checkPrice(at: string, value: unknown, fail: Fail): void {
+  const price = record(value) ?? fail(at, `has to be an object, not ${nameOf(value)}.`)
+  unknownKeys(price, PRICE_KEYS, at, fail)
+  for (const key of PRICES_NEEDED) {
+    if (price[key] === undefined) fail(`${at}.${key}`, 'is missing: dollars for a million tokens.')
+  }
+  for (const [key, dollars] of Object.entries(price)) {
+    const isPrice = typeof dollars === 'number' && Number.isFinite(dollars) && dollars >= 0
+    if (!isPrice)
+      fail(`${at}.${key}`, `has to be dollars for a million tokens, not ${nameOf(dollars)}.`)
+  }
+}
+
+function unknownKeys(
+  value: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+  at: string,
+  fail: Fail,
+): void {
+  const key = Object.keys(value).find((each) => !known.includes(each))
+  if (key === undefined) return
+  const close = closestName(key, known)
+  const path = at === '' ? key : `${at}.${key}`
+  fail(
+    path,
+    close === undefined
+      ? `is not known; there are ${known.join(', ')}.`
+      : `is not known; did you mean ${close}?`,
+  )
+}
+
+const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : undefined
+
+const nameOf = (value: unknown): string => {
+  if (value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return typeof value === 'function' ? 'a function' : JSON.stringify(value)
+}

@@ -1,0 +1,30 @@
+/** Dollars for a million tokens of each class. */
+export interface ModelPrice {
+  readonly input: number
+  readonly output: number
+  /** Input that the provider had in its cache. Left out: its cost is unknown. */
+  readonly cachedInput?: number
+  /** Input written to the provider's cache. Left out: its cost is unknown. */
+  readonly cacheWrite?: number
+  /** Input written to a cache that is kept for an hour. Left out: its cost is unknown. */
+  readonly cacheWriteLong?: number
+  /** Tokens the model thinks in. Left out: they cost what output costs. */
+  readonly reasoning?: number
+}
+
+/** Defaults of a project, in `retake.config.ts`, `.mjs`, `.js` or `.json`. Options of a command come first. */
+export interface RetakeConfig {
+  /** Where tapes are, from the folder of this file; `.retake/runs` under the working directory unless set. */
+  readonly runs?: string
+  /**
+   * What models cost you, by name (`gpt-4o-mini`), or by provider and name
+   * (`groq/llama-3.3-70b-versatile`). They come before the list prices that
+   * Retake knows; a model that is in neither has an unknown cost.
+   */
+  readonly prices?: Readonly<Record<string, ModelPrice>>
+  /** What may differ between requests of commands and of the proxy: names of matchers, or files, from the folder of this file. */
+  readonly matchers?: readonly string[]
+}
+
+/** Gives a configuration its types; it is handed back as it is. */
+export const defineConfig = (config: RetakeConfig): RetakeConfig => config

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { uninstall } from '@retake/engine'
+import { configUnreadable } from '../errors.js'
+import { checkConfig } from './check-config.js'
+import { findConfig } from './find-config.js'
+import { useProject } from './project.js'
+
+/** Reads the configuration of the project around `folder`, if it has one, for the rest of this process. */
+export async function loadConfig(folder: string): Promise<void> {
+  const file = findConfig(folder)
+  if (file === undefined) return
+  const { runs, prices = {}, matchers = [] } = checkConfig(file, await read(file))
+  const home = path.dirname(file)
+  useProject({
+    ...(runs !== undefined && { runs: path.resolve(home, runs) }),
+    prices,
+    matchers: matchers.map((matcher) =>
+      /[./\\]/.test(matcher) ? path.resolve(home, matcher) : matcher,
+    ),
+  })
+}
+
+async function read(file: string): Promise<unknown> {
+  try {
+    if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
+    if (/\.m?ts$/.test(file)) await import('../typescript/typescript-loader.js')
+    const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+    return module.default
+  } catch (error) {
+    throw configUnreadable(file, error)
+  } finally {
+    // `defineConfig` comes with the library, which puts itself between a program and the outside.
+    uninstall()
+  }
+}

@@ -1,0 +1,29 @@
+import path from 'node:path'
+import type { PriceTable } from '@retake/tape'
+
+/** What a config file says, with its paths made absolute. */
+export interface Project {
+  readonly runs?: string
+  readonly prices: PriceTable
+  readonly matchers: readonly string[]
+}
+
+let current: Project = { prices: {}, matchers: [] }
+
+/** The configuration of the project that this command runs in. */
+export const project = (): Project => current
+
+export function useProject(read: Project): void {
+  current = read
+}
+
+/** Matchers that a command was given; without any, those of the project. */
+export const askedMatchers = (given: readonly string[]): readonly string[] =>
+  given.length > 0 ? given : current.matchers
+
+/** The same as a tape names them: files from the working directory, so that they are found in another checkout. */
+export const recordedMatchers = (given: readonly string[]): readonly string[] =>
+  given.length > 0 ? given : current.matchers.map(asSeenFromHere)
+
+const asSeenFromHere = (matcher: string): string =>
+  path.isAbsolute(matcher) ? `./${path.relative(process.cwd(), matcher)}` : matcher
