@@ -177,7 +177,12 @@ export class TapeAnswers implements AnswerSource {
    */
   carry(
     operation: Operation,
-    change: { readonly given?: readonly GivenAnswer[]; readonly asks?: Uint8Array } = {},
+    change: {
+      readonly given?: readonly GivenAnswer[]
+      /** Of an answer with further parts: the events that `given` stands for. */
+      readonly replaces?: readonly number[]
+      readonly asks?: Uint8Array
+    } = {},
   ): void {
     const { event, reexecuted } = operation.action
     const recorded =
@@ -185,8 +190,10 @@ export class TapeAnswers implements AnswerSource {
     if (event.type === 'socket') this.#connections.add(operation)
     if (change.asks !== undefined)
       this.#answer(operation, recorded?.event ?? event, change.asks, recorded)
-    else if (change.given !== undefined) this.#give(operation, change.given, recorded?.parts ?? [])
-    else if (reexecuted === true) this.#carryWork(operation)
+    else if (change.given !== undefined) {
+      this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
+      if (change.replaces !== undefined) this.#goOn(operation, recorded, change.replaces)
+    } else if (reexecuted === true) this.#carryWork(operation)
     else
       this.#pending.push(
         new PendingAnswer(this.recorded, operation, recorded, {
@@ -258,6 +265,19 @@ export class TapeAnswers implements AnswerSource {
     if (operation.finished === undefined) return
     const { native } = operation.finished
     operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
+  }
+
+  /** What came after a part that was replaced still comes. */
+  #goOn(
+    operation: Operation,
+    recorded: RecordedOperation | undefined,
+    replaced: readonly number[],
+  ): void {
+    const parts = recorded?.parts.filter((seq) => !replaced.includes(seq)) ?? []
+    const writtenBefore = recorded?.written ?? 0
+    this.#pending.push(
+      new PendingAnswer(this.recorded, operation, recorded, { parts, writtenBefore }),
+    )
   }
 
   #give(operation: Operation, given: readonly GivenAnswer[], parts: readonly number[]): void {

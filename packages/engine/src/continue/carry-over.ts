@@ -11,6 +11,8 @@ import type { CarriedPart } from './carried-answers.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
 import { lostAnswer, SILENCE_MS, skippedAnswer } from './given-up-answer.js'
 import { changesFiles, findInDoubt, viewOf } from './in-doubt.js'
+import { mcpChildAt, refusedLine } from './mcp-child.js'
+import type { McpChild, OpenRequest } from './mcp-child.js'
 import { missingEnd } from './missing-end.js'
 import { RepeatedAnswer } from './repeated-answer.js'
 import type { SeenPart } from './repeated-answer.js'
@@ -53,6 +55,8 @@ export class CarryOver {
     const { action, id } = operation
     const { again, answers } = this.plan
     operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
+    const server = again?.op === id ? undefined : this.#serverOf(operation, at)
+    if (server !== undefined && this.#carryServer(operation, recorder, { server, at })) return
     if (answers?.op === id) {
       for (const { event, body } of answers.parts)
         recorder.completed(operation, event, bytesOf(body), undefined)
@@ -76,12 +80,72 @@ export class CarryOver {
   }
 
   #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
-    const what = describe(this.tape.event(doubt.seq))
+    const what = this.#nameOf(doubt.seq)
     const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
     if (decision === 'fail') throw errors.stepInDoubt(what)
     const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
     this.settled.push(settled)
     return { decision, settled }
+  }
+
+  /** A server that was alive, and can be started again. */
+  #serverOf({ id, action }: Operation, at: number): McpChild | undefined {
+    const { event } = action
+    const isProcess = event.type === 'call' && event.kind === 'process'
+    return isProcess && action.restart ? mcpChildAt(this.tape, id, at) : undefined
+  }
+
+  /**
+   * Requests that are under way get their recorded answers; from then on a new
+   * server answers. False when it ended in the middle of one: then it ends again.
+   */
+  #carryServer(
+    operation: Operation,
+    recorder: RecordSession,
+    { server, at }: { readonly server: McpChild; readonly at: number },
+  ): boolean {
+    const { answers } = this.plan
+    const given = answers?.op === operation.id ? answers : undefined
+    const isGiven = ({ answer }: OpenRequest): boolean =>
+      answer?.seqs.some((seq) => given?.replaces?.includes(seq) === true) === true
+    const open = server.open.filter((request) => !isGiven(request))
+    const lost = open.filter(({ answer }) => answer === undefined)
+    if (lost.length > 0 && server.hasEnd) return false
+    for (const { event, body } of given?.parts ?? [])
+      recorder.completed(operation, event, bytesOf(body), undefined)
+    this.#carried ??= new CarriedAnswers(recorder)
+    this.#carried.add(operation, [
+      ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
+      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#carriedLine(answer, at))),
+    ])
+    // What the run had given up by itself gets no answer again.
+    const doubts = this.#isCut ? lost : []
+    const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
+    const lines = again.map(({ line }) => line)
+    operation.action.restart?.(operation, server.handshake, lines)
+    return true
+  }
+
+  /** An answer that was on its way, without what else came in the same piece. */
+  #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): CarriedPart {
+    const from = answer.seqs.at(-1) ?? at
+    return {
+      event: { type: 'deliver', part: 'chunk', pipe: 1, from },
+      body: Buffer.from(`${answer.line}\n`),
+      dueMs: this.tape.event(from).at - this.#leftAt(at),
+      order: from,
+    }
+  }
+
+  /** Whether a request that was cut off with a killed run is sent again. */
+  #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
+    const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
+    if (decision === 'retry') return true
+    settled.decision = 'skipped'
+    const { what } = errors.stepSkipped(settled.what)
+    const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
+    recorder.completed(operation, event, refusedLine(request, what), undefined)
+    return false
   }
 
   #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
@@ -169,6 +233,14 @@ export class CarryOver {
     hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
   }
 
+  /** A request on a pipe is known by what it asks, not by the pipe. */
+  #nameOf(seq: number): string {
+    const event = this.tape.event(seq)
+    if (event.type !== 'write') return describe(event)
+    const { recordedSteps } = (this.#view ??= viewOf(this.tape))
+    return recordedSteps.find((step) => step.seq === seq)?.title ?? describe(event)
+  }
+
   /** The run was killed, and is served to its last event. */
   get #isCut(): boolean {
     return this.plan.until === undefined && isCutOff(this.tape)
@@ -192,6 +264,9 @@ export class CarryOver {
     return parts
   }
 }
+
+const isPart = (event: NewDelivery, part: string): boolean =>
+  event.type === 'deliver' && event.part === part
 
 function doubtAbout(step: Step | undefined): Doubt | undefined {
   if (step === undefined || step.state === 'done' || step.state === 'failed') return undefined

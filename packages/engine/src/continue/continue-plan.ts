@@ -23,7 +23,12 @@ export interface ContinuePlan {
   /** The first event that is not served; the end of the tape unless set. */
   readonly until?: number
   /** Answers in place of the recorded ones. */
-  readonly answers?: { readonly op: number; readonly parts: readonly PlannedPart[] }
+  readonly answers?: {
+    readonly op: number
+    readonly parts: readonly PlannedPart[]
+    /** Of an operation with many answers, a server on pipes: the events that carry the recorded one. */
+    readonly replaces?: readonly number[]
+  }
   /** Asked again, live, although the tape has an answer; with another body, if one is given (base64). */
   readonly again?: { readonly op: number; readonly body?: string }
   /** The first value drawn after the tape is left. */

@@ -32,7 +32,7 @@ export function carryOffline(operation: Operation, answers: TapeAnswers, plan: C
       event,
       body: Buffer.from(body, 'base64'),
     }))
-    answers.carry(operation, { given: parts })
+    answers.carry(operation, { given: parts, ...(given.replaces && { replaces: given.replaces }) })
   } else if (again?.op === operation.id && again.body !== undefined) {
     answers.carry(operation, { asks: Buffer.from(again.body, 'base64') })
   } else answers.carry(operation)

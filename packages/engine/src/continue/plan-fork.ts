@@ -12,7 +12,7 @@ import {
   setPath,
   wholeResponse,
 } from '@retake/tape'
-import type { BranchEdit, EditOptions, Payload, Step, Tape } from '@retake/tape'
+import type { BranchEdit, EditOptions, Payload, Step, Tape, TapeEvent } from '@retake/tape'
 import { errors } from '../errors.js'
 import type { ContinuePlan } from './continue-plan.js'
 import { viewOf } from './in-doubt.js'
@@ -100,6 +100,8 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
   if (event.type === 'note' && hasKeys(request)) requestPayload(tape, step)
+  if (event.type === 'write' || event.type === 'deliver')
+    return askServerAgain(step, event, request)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   // A mark is no call: the run just goes live behind it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
@@ -107,6 +109,19 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { payload, edits } = applySets(requestPayload(tape, step), 'request', request, options)
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
   return { until: step.seq + 1, again: { op, body: base64(body) }, edits }
+}
+
+/** On the pipes of a server: the run goes live just before it asks, and a new server answers. */
+function askServerAgain(step: Step, event: TapeEvent, request: ForkPlanOptions['request']): Change {
+  const what = `Step ${step.label}`
+  if (event.type === 'deliver')
+    throw errors.changeDoesNotFit(what, 'The server asks here. Fork at the call that made it ask.')
+  if (hasKeys(request))
+    throw errors.changeDoesNotFit(
+      what,
+      'It was asked on the pipes of a child process: its answer can be changed, not what was asked.',
+    )
+  return { until: step.seq, edits: [] }
 }
 
 function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
@@ -124,6 +139,7 @@ function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change 
     answers: {
       op,
       parts: deliveries.map(({ event, body }) => ({ event, body: base64(body) })),
+      ...(tape.event(step.seq).type === 'write' && { replaces: step.answerSeqs }),
     },
     edits: [...replaced, ...edits],
   }

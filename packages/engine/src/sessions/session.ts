@@ -7,8 +7,10 @@ import type {
   NoteEvent,
   OutputEvent,
 } from '@retake/tape'
+import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import type { Overlay } from '../overlay/overlay.js'
 import type { SecretMask } from '../secrets.js'
+import type { Recording } from './recording.js'
 
 /** What reaches the agent: the event as it stands on the tape, with its body. */
 export interface Delivery {
@@ -49,6 +51,15 @@ export interface Action {
    * Without this, nothing has to be done.
    */
   carryOver?(operation: Operation): void
+  /**
+   * Processes that serve the agent: starts a new one in place of one that only the
+   * tape has. It is told `handshake`, whose answers the agent has had, then `again`.
+   */
+  restart?(
+    operation: Operation,
+    handshake: readonly HandshakeMessage[],
+    again: readonly string[],
+  ): void
   /** Hands one part of the answer to the agent, alone, in the agent's own async context. */
   deliver(delivery: Delivery): void
   /** Sockets: how much the agent has written, added to each delivery. */
@@ -107,6 +118,8 @@ export interface Session {
   /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
+  /** The tape that is written; undefined while answers come from a tape. */
+  readonly recording?: Recording | undefined
   /** The run this session works for, when it is not the run's own. */
   readonly owner?: Session
   /** Where the files go that a branch writes; without it they are those of the disk. */

@@ -5,14 +5,18 @@ import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import { toWire } from '../to-wire.js'
 import { answerFormat } from './answer-format.js'
+import { mcpPayload } from './mcp-answer.js'
 import { bodyPayload, type Payload } from './payload.js'
 
 /**
  * The answer of a step as a person edits it. The stream of a model is put
- * together to the message that an unstreamed call would have given. Throws when
+ * together to the message that an unstreamed call would have given; what an MCP
+ * server answered is the JSON-RPC message, whatever carried it. Throws when
  * there is no answer, or none that can be read.
  */
 export const answerPayload = (tape: TapeLike, step: Step): Payload => {
+  const message = mcpPayload(step)
+  if (message !== undefined) return message
   const exchange = step.exchange()
   if (exchange !== undefined) return exchangePayload(step, exchange)
   return toolPayload(tape, step)
@@ -54,6 +58,10 @@ export const whyNothing = (step: Step): string => {
   if (step.inferred)
     return 'It was not recorded itself; it is only seen in the conversation. Edit the request after it.'
   if (step.kind === 'mark') return 'It is a mark that the agent set.'
+  if (step.mcp()?.askedBy === 'server')
+    return 'The server asked here; edit the answer of the call that made it ask.'
+  if (step.mcp()?.transport === 'stdio' && step.answerSeqs.length > 0)
+    return 'It was asked on the pipes of a child process: its answer can be edited, not what was asked.'
   if (step.kind === 'process')
     return 'It is a child process; only what a tool or a server answered can be edited.'
   return `It is ${step.state}${step.error === undefined ? '' : `: ${step.error}`}.`

@@ -6,8 +6,10 @@ import { isRecord } from '../providers/json-shape.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import { whyNothing } from './answer-payload.js'
-import { editedHead, editedPieces } from './edited-body.js'
+import type { Exchange } from '../read-model/exchange.js'
+import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'
 import { http1Response } from './http1-response.js'
+import { checkMcpAnswer, editedPipe, editedStream, mcpPayload } from './mcp-answer.js'
 import type { Payload } from './payload.js'
 
 /** One part of an edited answer, as a boundary delivers it. */
@@ -22,7 +24,7 @@ export interface EditedDelivery {
 
 /** What a fork serves instead of the recorded answer. */
 export interface EditedAnswer {
-  /** Event it answers: the request or the call; for a request on a socket, the socket. */
+  /** Event it answers: the request or the call; the socket or the process that carries it. */
   readonly op: number
   readonly deliveries: readonly EditedDelivery[]
 }
@@ -49,6 +51,11 @@ export const editedAnswer = (
   options: EditOptions = {},
 ): EditedAnswer => {
   const event = tape.event(step.seq)
+  const isMessage = payload.kind === 'json' && mcpPayload(step) !== undefined
+  if (isMessage && options.force !== true && (options.status ?? 200) < 400)
+    checkMcpAnswer(step, payload)
+  if (event.type === 'write' && isMessage)
+    return { op: event.op, deliveries: [pipeDelivery(tape, step, payload)] }
   if (event.type === 'request' && !step.inferred) {
     return {
       op: event.socket ?? event.seq,
@@ -69,7 +76,7 @@ const httpDeliveries = (
 ): EditedDelivery[] => {
   const exchange = step.exchange()
   if (exchange === undefined) throw nothingToEdit(`Step ${step.label}`, whyNothing(step))
-  const pieces = editedPieces(exchange, payload, options)
+  const pieces = messagePieces(step, exchange, payload) ?? editedPieces(exchange, payload, options)
   const head = editedHead(exchange, pieces, { ...options, seam: event.seam })
   const chunk = { type: 'deliver', part: 'chunk' } as const
   if (event.seam === 'http') {
@@ -104,7 +111,24 @@ const httpDeliveries = (
   ]
 }
 
-/** How much the agent had written to the socket before the answer came. */
+/** A message of an MCP server that came on a stream goes into the same stream. */
+const messagePieces = (
+  step: Step,
+  { response }: Exchange,
+  { kind, data }: Payload,
+): EditedPieces | undefined => {
+  const id = step.mcp()?.id
+  const isStreamed = response?.events !== undefined && response.status < 400
+  if (kind !== 'json' || id === undefined || !isStreamed) return undefined
+  return { parts: editedStream(response.events ?? [], id, data), isStream: true }
+}
+
+const pipeDelivery = (tape: TapeLike, step: Step, { data }: Payload): EditedDelivery => ({
+  event: { type: 'deliver', part: 'chunk', pipe: 1, ...stampOf(tape, step) },
+  body: editedPipe(tape, step, data),
+})
+
+/** How much the agent had written to the socket or process before the answer came. */
 const stampOf = (tape: TapeLike, step: Step): { written?: number; digest?: string } => {
   for (const seq of step.answerSeqs) {
     const event = tape.event(seq)

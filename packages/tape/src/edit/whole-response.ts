@@ -1,6 +1,7 @@
 import { fileNotJson } from '../errors.js'
 import type { Step } from '../read-model/step.js'
 import { answerFormat } from './answer-format.js'
+import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
 import { bodyPayload, type Payload } from './payload.js'
 
 /**
@@ -9,6 +10,7 @@ import { bodyPayload, type Payload } from './payload.js'
  * tool; else the bytes as they are.
  */
 export const wholeResponse = (step: Step, bytes: Uint8Array): Payload => {
+  if (mcpPayload(step) !== undefined) return wholeMcpAnswer(step, parse(bytes))
   const exchange = step.exchange()
   if (exchange === undefined) return { kind: 'result', data: parse(bytes) }
   const { api, response } = exchange

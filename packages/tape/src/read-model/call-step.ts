@@ -59,7 +59,9 @@ export class CallStep extends StepBase {
     if (failure !== undefined) return failureState(failure)
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
-    return result === undefined ? this.unansweredState() : 'done'
+    if (result !== undefined) return 'done'
+    // What a server may have done is said by the requests to it.
+    return this.#session === undefined ? this.unansweredState() : 'aborted'
   }
 
   get error(): string | undefined {

@@ -7,6 +7,8 @@ import { natives } from '../../natives.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { commandLine, describeCommand } from './command-line.js'
+import { RepeatedHandshake } from './repeated-handshake.js'
+import type { HandshakeMessage } from './repeated-handshake.js'
 import { WrittenBytes } from '../written-bytes.js'
 
 interface SpawnOptions {
@@ -30,12 +32,15 @@ export class TapeChild {
   readonly #written: WrittenBytes
   readonly #stdio: string[]
   #real: ChildProcess | undefined
+  /** What waits until a new process has been told what its predecessor was told. */
+  #held: Uint8Array[] | undefined
+  #endsHeld = false
 
   constructor(
     readonly session: Session,
     readonly child: ChildProcess,
-    options: SpawnOptions,
-    spawn: (real: ChildProcess, options: SpawnOptions) => void,
+    readonly options: SpawnOptions,
+    readonly spawn: (real: ChildProcess, options: SpawnOptions) => void,
   ) {
     this.#written = new WrittenBytes(session)
     this.#stdio = stdioKinds(options.stdio)
@@ -52,7 +57,8 @@ export class TapeChild {
       },
       body: encodeBody(describeCommand(options.file, args.slice(1), options)).body,
       durable: true,
-      start: (operation) => (this.#real = this.#startReal(operation, options, spawn)),
+      start: (operation) => (this.#real = this.#startReal(operation)),
+      restart: (...args) => this.#restart(...args),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#written.stamp(),
     })
@@ -70,11 +76,8 @@ export class TapeChild {
 
   // ── the real process ──────────────────────────────────────────────────────
 
-  #startReal(
-    operation: Operation,
-    options: SpawnOptions,
-    spawn: (real: ChildProcess, options: SpawnOptions) => void,
-  ): ChildProcess {
+  #startReal(operation: Operation, handshake?: RepeatedHandshake): ChildProcess {
+    const { options } = this
     const real = new (ChildProcess as unknown as new () => ChildProcess)()
     const part = (name: string, value?: unknown): void =>
       operation.complete({
@@ -88,22 +91,51 @@ export class TapeChild {
         undefined,
         error,
       )
-    real.on('spawn', () => part('spawn'))
-    real.on('error', fail('error'))
+    if (handshake === undefined) {
+      real.on('spawn', () => part('spawn'))
+      real.on('error', fail('error'))
+    } else {
+      // The agent knows it as running: to it, this is the end of the process.
+      real.on('error', () => {
+        part('exit', [1, null])
+        part('close', [1, null])
+      })
+    }
     real.on('exit', (code, signal) => part('exit', [code, signal]))
     real.on('close', (code, signal) => part('close', [code, signal]))
     real.on('message', (message) => part('message', message))
     real.on('disconnect', () => part('disconnect'))
-    spawn(real, { ...options, stdio: this.#realStdio(options.stdio) })
+    this.spawn(real, { ...options, stdio: this.#realStdio(options.stdio) })
     real.stdin?.on('error', fail('stdin-error'))
     for (const pipe of [1, 2] as const) {
       const stream = pipe === 1 ? real.stdout : real.stderr
-      stream?.on('data', (data: Buffer) =>
-        operation.complete({ type: 'deliver', part: 'chunk', pipe }, data),
-      )
+      stream?.on('data', (data: Buffer) => {
+        if (pipe === 1 && handshake?.take(data) === true) return
+        operation.complete({ type: 'deliver', part: 'chunk', pipe }, data)
+      })
       stream?.on('end', () => operation.complete({ type: 'deliver', part: 'end', pipe }))
     }
     return real
+  }
+
+  #restart(
+    operation: Operation,
+    messages: readonly HandshakeMessage[],
+    again: readonly string[],
+  ): void {
+    this.#held = []
+    const write = (text: string | Uint8Array): void => void this.#real?.stdin?.write(text)
+    const handshake = new RepeatedHandshake(messages, write, (rest) => {
+      for (const line of again) write(`${line}\n`)
+      for (const bytes of this.#held ?? []) write(bytes)
+      this.#held = undefined
+      if (this.#endsHeld) this.#real?.stdin?.end()
+      if (rest.length > 0) operation.complete({ type: 'deliver', part: 'chunk', pipe: 1 }, rest)
+    })
+    outsideRuns(() => {
+      this.#real = this.#startReal(operation, handshake)
+      handshake.begin()
+    })
   }
 
   /** Pipes in place of an inherited stdout and stderr; the rest as asked. */
@@ -180,11 +212,13 @@ export class TapeChild {
     const stdin = new Writable({
       write: (chunk: Buffer, _encoding, done: Done) => {
         this.#write(chunk)
-        outsideRuns(() => this.#real?.stdin?.write(chunk))
+        if (this.#held !== undefined) this.#held.push(chunk)
+        else outsideRuns(() => this.#real?.stdin?.write(chunk))
         done()
       },
       final: (done: Done) => {
-        outsideRuns(() => this.#real?.stdin?.end())
+        if (this.#held !== undefined) this.#endsHeld = true
+        else outsideRuns(() => this.#real?.stdin?.end())
         done()
       },
     })

@@ -32,6 +32,8 @@ export interface StdioRequest {
 /** A line on stdout or stdin that is no message, and what is not part of a request. */
 export interface StdioRemark {
   readonly at: number
+  /** The event that completes the line. */
+  readonly seq: number
   readonly from: 'client' | 'server'
   /** Method of a notification; missing for a line that is no JSON-RPC. */
   readonly method?: string
@@ -55,7 +57,10 @@ export class StdioSession {
   readonly #byProgress = new Map<string, StdioRequest>()
 
   /** `undefined` when what the agent wrote to it is something else. */
-  static read(tape: TapeLike, process: StepOp): StdioSession | undefined {
+  static read(
+    tape: TapeLike,
+    process: Pick<StepOp, 'writes' | 'chunks'>,
+  ): StdioSession | undefined {
     if (!opensWithMcp(tape, process)) return undefined
     const session = new StdioSession()
     const pieces = [
@@ -142,7 +147,13 @@ export class StdioSession {
   }
 
   #remark({ last, text }: ReadLine, from: Side, method?: string): void {
-    this.remarks.push({ at: last.at, from, text, ...(method !== undefined && { method }) })
+    this.remarks.push({
+      at: last.at,
+      seq: last.seq,
+      from,
+      text,
+      ...(method !== undefined && { method }),
+    })
   }
 }
 
@@ -154,7 +165,7 @@ const progressToken = (holder: unknown): string | undefined => {
 }
 
 /** Goes by the first line that the agent wrote; the rest is read only if that is MCP. */
-const opensWithMcp = (tape: TapeLike, { writes }: StepOp): boolean => {
+const opensWithMcp = (tape: TapeLike, { writes }: Pick<StepOp, 'writes'>): boolean => {
   const reader = new LineReader()
   for (const mark of writes) {
     const body = tape.body(mark.seq)

@@ -1,0 +1,66 @@
+/** One line that was said to a server before; `id` when it is answered. */
+export interface HandshakeMessage {
+  readonly line: string
+  readonly id?: string | number
+}
+
+const NEWLINE = 10
+
+/**
+ * Says to a new process what was said to one that is gone, message by message, and
+ * keeps its answers, and whatever it prints meanwhile, from the agent: the agent
+ * has had them.
+ */
+export class RepeatedHandshake {
+  readonly #messages: HandshakeMessage[]
+  #expected: string | number | undefined
+  #buffer: Buffer = Buffer.alloc(0)
+  #isOver = false
+
+  constructor(
+    messages: readonly HandshakeMessage[],
+    readonly write: (line: string) => void,
+    /** It is over: what the process printed after it, if anything. */
+    readonly onOver: (rest: Buffer) => void,
+  ) {
+    this.#messages = [...messages]
+  }
+
+  begin(): void {
+    this.#next()
+  }
+
+  /** Takes what the process printed; false when the handshake is over and it is the agent's. */
+  take(data: Buffer): boolean {
+    if (this.#isOver) return false
+    this.#buffer = Buffer.concat([this.#buffer, data])
+    for (let end = this.#buffer.indexOf(NEWLINE); end >= 0; end = this.#buffer.indexOf(NEWLINE)) {
+      const line = this.#buffer.toString('utf8', 0, end)
+      this.#buffer = this.#buffer.subarray(end + 1)
+      if (answeredId(line) === this.#expected) this.#next()
+      if (this.#isOver) break
+    }
+    return true
+  }
+
+  #next(): void {
+    for (;;) {
+      const message = this.#messages.shift()
+      if (message === undefined) break
+      this.#expected = message.id
+      this.write(`${message.line}\n`)
+      if (message.id !== undefined) return
+    }
+    this.#isOver = true
+    this.onOver(this.#buffer)
+  }
+}
+
+function answeredId(line: string): unknown {
+  try {
+    const message = JSON.parse(line) as { id?: unknown; method?: unknown } | null
+    return message?.method === undefined ? message?.id : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,91 @@
+import { readStdioExchange, readStdioParams, StdioSession } from '@retake/tape'
+import type { StdioRequest, Tape } from '@retake/tape'
+import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
+
+/** A request that a server had not answered when a run went live. */
+export interface OpenRequest {
+  readonly seq: number
+  readonly id: string | number
+  readonly line: string
+  /** Its answer on the tape, if one came later: the events that carry it, and the line. */
+  readonly answer: { readonly seqs: readonly number[]; readonly line: string } | undefined
+}
+
+/** A child process that is an MCP server, at the moment a run goes live. */
+export interface McpChild {
+  /** What a new process has to be told before the agent can go on with it. */
+  readonly handshake: readonly HandshakeMessage[]
+  readonly open: readonly OpenRequest[]
+  /** It ended later, on the tape. */
+  readonly hasEnd: boolean
+}
+
+/** What a server keeps in mind about its client; everything else is asked anew each time. */
+const REMEMBERED = new Set(['initialize', 'logging/setLevel', 'resources/subscribe'])
+const INITIALIZED = 'notifications/initialized'
+
+/** The server behind a process, if it is one and was alive at that event. */
+export function mcpChildAt(tape: Tape, op: number, at: number): McpChild | undefined {
+  const writes: { seq: number; at: number }[] = []
+  const chunks: { seq: number; at: number; pipe: number }[] = []
+  let hasEnd = false
+  for (const event of tape.events(op)) {
+    if (!('op' in event) || event.op !== op) continue
+    const mark = { seq: event.seq, at: event.at }
+    if (event.type === 'write' && event.as === undefined) writes.push(mark)
+    if (event.type !== 'deliver') continue
+    if (event.part === 'exit' && event.seq < at) return undefined
+    if (event.part === 'exit') hasEnd = true
+    if (event.part === 'chunk' && event.pipe === 1) chunks.push({ ...mark, pipe: 1 })
+  }
+  const session = StdioSession.read(tape, { writes, chunks })
+  if (session === undefined) return undefined
+  return {
+    handshake: handshakeOf(tape, session, at),
+    open: openAt(tape, session, at),
+    hasEnd,
+  }
+}
+
+function handshakeOf(tape: Tape, session: StdioSession, at: number): HandshakeMessage[] {
+  const told = session.remarks
+    .filter(({ from, method, seq }) => from === 'client' && method === INITIALIZED && seq < at)
+    .map(({ seq, text }) => ({ seq, line: text }))
+  const asked = session.requests
+    .filter((request) => REMEMBERED.has(request.method) && wasAnswered(request, at))
+    .map((request) => ({ seq: request.start.seq, line: lineOf(tape, request), id: request.id }))
+  return [...told, ...asked].toSorted((a, b) => a.seq - b.seq).map(({ seq: _, ...rest }) => rest)
+}
+
+function openAt(tape: Tape, session: StdioSession, at: number): OpenRequest[] {
+  return session.requests
+    .filter((request) => request.askedBy === 'client' && request.start.seq < at)
+    .filter((request) => !wasAnswered(request, at) && request.cancelled === undefined)
+    .map((request) => ({
+      seq: request.start.seq,
+      id: request.id,
+      line: lineOf(tape, request),
+      answer: request.answered && {
+        seqs: request.answered.seqs,
+        line: answerLine(tape, session, request),
+      },
+    }))
+}
+
+const wasAnswered = ({ answered }: StdioRequest, at: number): boolean =>
+  answered !== undefined && answered.last.seq < at
+
+const lineOf = (tape: Tape, request: StdioRequest): string => {
+  const { id, method } = request
+  const params = readStdioParams(tape, request)
+  return JSON.stringify({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) })
+}
+
+const answerLine = (tape: Tape, session: StdioSession, request: StdioRequest): string => {
+  const { id, result, error } = readStdioExchange(tape, request, session)
+  return JSON.stringify({ jsonrpc: '2.0', id, ...(error === undefined ? { result } : { error }) })
+}
+
+/** What a client gets in place of an answer that it shall not ask for again. */
+export const refusedLine = ({ id }: OpenRequest, message: string): Uint8Array =>
+  Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32000, message } })}\n`)

@@ -1,0 +1,70 @@
+import { invalidAnswer } from '../errors.js'
+import { isRecord, parseJson, type JsonRecord } from '../providers/json-shape.js'
+import type { SseEvent } from '../providers/sse.js'
+import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
+import type { Step } from '../read-model/step.js'
+import type { TapeLike } from '../read-model/tape-like.js'
+import type { Payload } from './payload.js'
+import { sseText } from './sse-text.js'
+
+/**
+ * The answer of an MCP server as a person edits it: the JSON-RPC message, the same
+ * whether it came over a pipe, as JSON or as an event of a stream. `undefined` when
+ * the step is none that a server answers.
+ */
+export const mcpPayload = (step: Step): Payload | undefined => {
+  const mcp = step.mcp()
+  if (mcp?.id === undefined || mcp.askedBy === 'server') return undefined
+  const { id, result, error } = mcp
+  if (result === undefined && error === undefined) return undefined
+  const said = error === undefined ? { result } : { error }
+  return { kind: 'json', data: { jsonrpc: '2.0', id, ...said } }
+}
+
+/** A whole answer that a person wrote: the message, or only its result. */
+export const wholeMcpAnswer = (step: Step, data: unknown): Payload => {
+  const isMessage = isRecord(data) && ('jsonrpc' in data || 'error' in data || 'result' in data)
+  const message = isMessage ? data : { result: data }
+  return { kind: 'json', data: { jsonrpc: '2.0', id: step.mcp()?.id, ...message } }
+}
+
+/** Refuses what no client takes for the answer to its request. */
+export const checkMcpAnswer = (step: Step, { data }: Payload): void => {
+  const message = isRecord(data) ? data : {}
+  const problems = [
+    ...(message['jsonrpc'] === '2.0' ? [] : ['jsonrpc is not "2.0"']),
+    ...(message['id'] === step.mcp()?.id ? [] : ['id is not that of the request']),
+    ...('result' in message === 'error' in message
+      ? ['an answer has either a result or an error']
+      : []),
+  ]
+  if (problems.length > 0) throw invalidAnswer(problems)
+}
+
+/** The events of the recorded stream with another answer in them. */
+export const editedStream = (
+  events: readonly SseEvent[],
+  id: RpcId,
+  answer: unknown,
+): Uint8Array[] =>
+  events.map(({ event, data, id: eventId }) => {
+    const text = sseText(isAnswerTo(data, id) ? answer : data, event)
+    return new TextEncoder().encode(eventId === undefined ? text : `id: ${eventId}\n${text}`)
+  })
+
+/** The bytes of a pipe that carry an answer, with another one in its place; what stands beside it stays. */
+export const editedPipe = (tape: TapeLike, step: Step, answer: unknown): Uint8Array => {
+  const decoder = new TextDecoder()
+  const text = step.answerSeqs
+    .map((seq) => decoder.decode(tape.body(seq), { stream: true }))
+    .join('')
+  const id = step.mcp()?.id as RpcId
+  const lines = text.split('\n')
+  const edited = lines.map((line) => (isAnswerTo(line, id) ? JSON.stringify(answer) : line))
+  return new TextEncoder().encode(edited.join('\n'))
+}
+
+const isAnswerTo = (text: string, id: RpcId): boolean =>
+  framesIn(parseJson(text) as JsonRecord | undefined).some(
+    (frame) => frame.kind === 'answer' && frame.id !== undefined && idKey(frame.id) === idKey(id),
+  )
