@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import type { HeaderPair, NewEvent } from '@retake/tape'
+import type { HeaderPair, NewEvent, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { errors } from '../errors.js'
 import type { RetakeError } from '../errors.js'
@@ -24,6 +24,8 @@ export interface RecordingProxyOptions {
   readonly secrets: SecretMask
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
+  /** Where in its program a request was made, for programs whose requests tell. */
+  readonly placesOf?: (headers: readonly HeaderPair[]) => readonly Place[]
 }
 
 /** Idle connections upstream are closed before the other side does, which would look like a failure. */
@@ -127,6 +129,7 @@ export class RecordingProxy {
     }
     const pairs = headerPairs(request.rawHeaders)
     hideCredentials(secrets, pairs)
+    const within = this.#options.placesOf?.(pairs) ?? []
     const op = this.hold(
       {
         type: 'request',
@@ -134,6 +137,7 @@ export class RecordingProxy {
         method,
         url: secrets.text(maskUrl(routed.url.href)),
         headers: this.maskedHeaders(pairs),
+        ...(within.length > 0 && { within }),
       },
       collected.body.length > 0 ? collected.body : undefined,
     )

@@ -7,6 +7,7 @@ import type { Divergence } from './divergence.js'
 import { LeftTape } from './divergence-log.js'
 import type { Leave } from './divergence-log.js'
 import type { RecordSession, RunEnd } from './record-session.js'
+import type { Recording } from './recording.js'
 import { ReplaySession } from './replay-session.js'
 import type { ReplayOptions } from './replay-session.js'
 import type { Action, Delivery, NewDelivery, Operation, Session, SyncCall } from './session.js'
@@ -72,6 +73,10 @@ export class ContinuedSession implements Session {
 
   get secrets(): SecretMask {
     return this.#current.secrets
+  }
+
+  get recording(): Recording | undefined {
+    return this.#recorder?.recording
   }
 
   /** Number of events served before it went live. */

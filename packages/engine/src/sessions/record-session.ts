@@ -18,6 +18,7 @@ import type { AnswerSource } from './answer-source.js'
 import type { Divergence } from './divergence.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
+import type { Recording } from './recording.js'
 import { EMPTY, Operation } from './session.js'
 import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
 
@@ -73,6 +74,8 @@ export class RecordSession implements Session {
   readonly #recordsWrites: boolean
   /** Something that a write could depend on is not known to be on disk. */
   #isUnsynced = true
+  readonly #recording: Recording
+  readonly #atEnd: (() => void)[] = []
 
   constructor(
     readonly writer: TapeWriter,
@@ -84,7 +87,16 @@ export class RecordSession implements Session {
     this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
     this.replaying = this.#answers.isTape === true
     this.secrets.addEnvironment(process.env)
+    this.#recording = {
+      tape: writer.path,
+      mark: (name, text) => this.note({ kind: 'mark', name, text: this.secrets.text(text) }),
+      onEnd: (work) => this.#atEnd.push(work),
+    }
     sessionOpened()
+  }
+
+  get recording(): Recording | undefined {
+    return this.replaying || this.closed ? undefined : this.#recording
   }
 
   /** Where a tape that answers in place of the outside had no answer. */
@@ -182,6 +194,7 @@ export class RecordSession implements Session {
   close(): void {
     if (this.closed) return
     this.closed = true
+    for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
     if (!this.replaying) sessionClosed()
   }

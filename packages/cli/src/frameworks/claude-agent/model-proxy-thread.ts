@@ -1,0 +1,89 @@
+import { workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { ProxyServer, RecordingProxy, SecretMask } from '@retake/engine/proxy'
+import type { HeaderPair, Place } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+
+/** What the thread is started with. */
+export interface ProxyTask {
+  readonly upstream: string
+  readonly tape: string
+  readonly id: string
+  readonly name: string
+  readonly port: MessagePort
+  /** 1 when the proxy has started or failed to, 2 when its tape is sealed. */
+  readonly turn: Int32Array
+}
+
+/** What the thread says when it has started. */
+export type ProxyWord = { readonly url: string } | { readonly problem: string }
+
+const task = workerData as ProxyTask
+
+function tell(word: ProxyWord): void {
+  task.port.postMessage(word)
+  next(1)
+}
+
+function next(turn: number): void {
+  Atomics.store(task.turn, 0, turn)
+  Atomics.notify(task.turn, 0)
+}
+
+try {
+  const server = await ProxyServer.listen(0)
+  const writer = openTape(server.port)
+  const secrets = new SecretMask()
+  secrets.addEnvironment(process.env)
+  const proxy = new RecordingProxy({ server, writer, routes: routes(), secrets, placesOf })
+  task.port.once('message', () => {
+    void proxy.stop().then(() => {
+      writer.append({ type: 'end' })
+      writer.seal()
+      next(2)
+      task.port.close()
+    })
+  })
+  tell({ url: `${server.url}/${routes()[0].name}` })
+} catch (error) {
+  tell({ problem: error instanceof Error ? error.message : String(error) })
+  task.port.close()
+}
+
+function routes(): [{ readonly name: string; readonly upstream: string }] {
+  return [{ name: 'anthropic', upstream: task.upstream.replace(/\/+$/, '') }]
+}
+
+function openTape(port: number): TapeWriter {
+  return TapeWriter.create(
+    task.tape,
+    {
+      type: 'run',
+      id: task.id,
+      name: task.name,
+      startedAt: Date.now(),
+      scope: 'process',
+      node: process.version,
+      flags: [],
+    },
+    {
+      cwd: process.cwd(),
+      platform: `${process.platform} ${process.arch}`,
+      proxy: { port, routes: routes() },
+    },
+  )
+}
+
+/** Claude Code says in headers which session asks, and which of its sub-agents. */
+function placesOf(headers: readonly HeaderPair[]): Place[] {
+  const header = (name: string): string | undefined =>
+    headers.find(([key]) => key.toLowerCase() === name)?.[1]
+  const session = header('x-claude-code-session-id')
+  const subAgent = header('x-claude-code-agent-id')
+  return [
+    ...(session === undefined ? [] : [{ kind: 'agent', name: 'claude', id: session } as const]),
+    ...(subAgent === undefined
+      ? []
+      : [{ kind: 'agent', name: 'sub-agent', id: subAgent } as const]),
+  ]
+}
