@@ -1,7 +1,7 @@
 /**
  * `npm run test:newest`: the contract suite of test/sdks with the newest majors
  * of the SDKs, which need Node 22, and with what only exists there; then the
- * adapters of test/frameworks/newest.
+ * adapters of test/frameworks/newest and the examples that need them.
  * `npm run test:newest -- 24` chooses a Node. Packages are pinned in
  * test/newest, apart from the workspace, which must install on Node 20.
  */
@@ -66,7 +66,12 @@ for (const major of majors) {
   console.log(`\nNode ${output.trim()}`)
   const counts = await runVitest({
     node,
-    args: ['--project=system', 'test/sdks/contract.test.ts', 'test/frameworks/newest'],
+    args: [
+      '--project=system',
+      'test/sdks/contract.test.ts',
+      'test/frameworks/newest',
+      'test/examples.test.ts',
+    ],
     env: { PATH: pathWith(node), RETAKE_SDKS: 'newest' },
   })
   passed += counts.passed

@@ -21,11 +21,12 @@ export type ProxyWord = { readonly url: string } | { readonly problem: string }
 const task = workerData as ProxyTask
 
 function tell(word: ProxyWord): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
   task.port.postMessage(word)
-  next(1)
+  reach(1)
 }
 
-function next(turn: number): void {
+function reach(turn: number): void {
   Atomics.store(task.turn, 0, turn)
   Atomics.notify(task.turn, 0)
 }
@@ -36,18 +37,24 @@ try {
   const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
   const proxy = new RecordingProxy({ server, writer, routes: routes(), secrets, placesOf })
-  task.port.once('message', () => {
-    void proxy.stop().then(() => {
-      writer.append({ type: 'end' })
-      writer.seal()
-      next(2)
-      task.port.close()
-    })
-  })
+  task.port.once('message', () => void finish(proxy, writer))
   tell({ url: `${server.url}/${routes()[0].name}` })
 } catch (error) {
   tell({ problem: error instanceof Error ? error.message : String(error) })
   task.port.close()
+}
+
+/** After a full disk the tape stays as it is: cut off. */
+async function finish(proxy: RecordingProxy, writer: TapeWriter): Promise<void> {
+  try {
+    await proxy.stop()
+    if (proxy.failure !== undefined) return
+    writer.append({ type: 'end' })
+    writer.seal()
+  } finally {
+    reach(2)
+    task.port.close()
+  }
 }
 
 function routes(): [{ readonly name: string; readonly upstream: string }] {
