@@ -51,7 +51,8 @@ export const editedPieces = (
       events: exchange.response?.events ?? [],
       request: exchange.request.json,
     })
-    return { parts: texts.map((text) => new TextEncoder().encode(text)), isStream: true }
+    const encode = format.frame ?? ((text: string) => new TextEncoder().encode(text))
+    return { parts: texts.map((text) => encode(text)), isStream: true }
   }
   const bytes = payloadBytes(payload)
   const isStream = isServerSent(exchange) && status < FAILED
@@ -74,9 +75,10 @@ const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): s
 }
 
 /** It came as a stream; or an error came in place of the stream that was asked for. */
-const isStreamed = ({ request, response }: Exchange): boolean => {
+const isStreamed = ({ api, request, response }: Exchange): boolean => {
   if (response !== undefined && response.status < FAILED) return response.events !== undefined
-  return recordOf(request.json)['stream'] === true
+  const asks = answerFormat(api)?.asksForStream
+  return asks === undefined ? recordOf(request.json)['stream'] === true : asks(request)
 }
 
 /** Other streams have no borders in their text, and keep their type. */
@@ -105,10 +107,11 @@ export const editedHead = (
   const { response } = exchange
   const status = statusOf(exchange, wanted)
   const headers = response?.headers ?? []
-  const wasStream = (headerValue(headers, 'content-type') ?? '').startsWith(EVENT_STREAM)
+  const streamType = answerFormat(exchange.api)?.streamType ?? EVENT_STREAM
+  const wasStream = (headerValue(headers, 'content-type') ?? '').startsWith(streamType)
   const contentType =
     isStream && !wasStream
-      ? EVENT_STREAM
+      ? streamType
       : (!isStream && wasStream) || headers.length === 0
         ? 'application/json'
         : undefined

@@ -1,5 +1,5 @@
 import { invalidAnswer } from '../errors.js'
-import { isRecord, parseJson, type JsonRecord } from '../providers/json-shape.js'
+import { isRecord, parseJson } from '../providers/json-shape.js'
 import type { SseEvent } from '../providers/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
@@ -65,6 +65,6 @@ export const editedPipe = (tape: TapeLike, step: Step, answer: unknown): Uint8Ar
 }
 
 const isAnswerTo = (text: string, id: RpcId): boolean =>
-  framesIn(parseJson(text) as JsonRecord | undefined).some(
+  framesIn(parseJson(text)).some(
     (frame) => frame.kind === 'answer' && frame.id !== undefined && idKey(frame.id) === idKey(id),
   )
