@@ -1,0 +1,144 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startModelServer } from '@retake/engine/testing'
+import type { ModelRequest, ModelServer, ScriptedAnswer } from '@retake/engine/testing'
+import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
+import { onlyTape, stepPlaces } from '../support/step-places.js'
+
+const adapter = import.meta.resolve('retake/google-adk')
+const withNames = `import { nameSteps } from '${adapter}'\nnameSteps()\n`
+const withoutNames = ''
+
+let server: ModelServer
+beforeAll(async () => {
+  server = await startModelServer({ answer: decide })
+})
+afterAll(() => server.stop())
+
+/** Each agent uses its tool once, then hands over if it can, then answers. */
+function decide({ messages, body }: ModelRequest): ScriptedAnswer {
+  const { role, text } = messages.at(-1) ?? { role: 'user', text: '' }
+  if (text.includes('[helper] said')) return { text: 'well done' }
+  const offered = JSON.stringify(body['tools'] ?? [])
+  if (role !== 'tool' && offered.includes('"expert"')) return call('expert', { request: 'advice' })
+  if (role !== 'tool' && offered.includes('"find"')) return call('find', { what: 'it' })
+  if (offered.includes('transfer_to_agent') && offered.includes('"expert"'))
+    return call('transfer_to_agent', { agentName: 'helper' })
+  return { text: `answer to ${text}` }
+}
+const call = (name: string, args: Record<string, string>): ScriptedAnswer => ({
+  toolCalls: [{ name, args }],
+})
+
+async function recordTeam(names: string) {
+  const workspace = await makeWorkspace()
+  const setNames = (text: string) => writeFile(join(workspace.folder, 'names.mjs'), text)
+  await setNames(names)
+  const agent = join(workspace.folder, 'agent.mjs')
+  const team = agentPath('frameworks/adk-team.mjs')
+  await writeFile(agent, `import './names.mjs'\nawait import('${team}')\n`)
+  const recorded = await workspace.retake(['record', agent], {
+    env: { AGENT_BASE_URL: server.url },
+  })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  return { workspace, recorded, setNames }
+}
+
+const inExpert = 'agent chief > tool expert > agent expert'
+const handedOver =
+  'For context:[chief] tool `transfer_to_agent` returned result: {"result":"Transfer queued"}'
+const asked = (text: string) => [
+  `${text} | agent chief`,
+  `advice | ${inExpert}`,
+  `look for it | ${inExpert} > tool find`,
+  `result | ${inExpert}`,
+  'result | agent chief',
+  `${handedOver} | agent chief > agent helper`,
+]
+const written = (text: string) => [
+  ...['north', 'south'].map((name) => `${text} | agent press > agent writers > agent ${name}`),
+  ...['north', 'south'].map(
+    (name) => `look for it | agent press > agent writers > agent ${name} > tool find`,
+  ),
+  ...['north', 'south'].map((name) => `result | agent press > agent writers > agent ${name}`),
+  'For context:[south] said: answer to {"found":"answer to look for it"} | agent press > agent editor',
+]
+const flow = ['first', 'second', 'third'].map(
+  (name) => `${name} node | workflow flow > node ${name}`,
+)
+
+test('steps carry agents, tools and nodes: handed over, streamed, in parallel and at once', async () => {
+  const { workspace } = await recordTeam(withNames)
+  try {
+    const lines = stepPlaces(onlyTape(workspace.folder))
+    expect(lines.slice(0, 6)).toEqual(asked('chief, please'))
+    const streamed = asked('chief, streamed')
+    expect(lines.slice(6, 14)).toEqual([
+      ...streamed.slice(0, 4),
+      'between two events | ',
+      ...streamed.slice(4),
+      expect.stringMatching(/^For context:\[helper\] said: .* \| agent chief$/),
+    ])
+    expect(lines.slice(14, 21).toSorted()).toEqual(written('to the press').toSorted())
+    expect(lines.slice(21, 24).toSorted()).toEqual(flow)
+    expect(lines.slice(24, 37).toSorted()).toEqual(
+      [...asked('chief, at once'), ...written('press, at once')].toSorted(),
+    )
+    expect(lines.slice(37)).toEqual(['outside of all | '])
+  } finally {
+    await workspace.remove()
+  }
+})
+
+test.each([
+  ['recorded with names, replayed without', withNames, withoutNames],
+  ['recorded without names, replayed with', withoutNames, withNames],
+])('%s: identical', async (_title, before, after) => {
+  const { workspace, recorded, setNames } = await recordTeam(before)
+  try {
+    await setNames(after)
+    const replayed = await workspace.replay()
+    expect(replayed.stderr).toContain('identical')
+    expect([replayed.code, replayed.stdout]).toEqual([0, recorded.stdout])
+    expect(replayed.waysOut).toEqual({})
+  } finally {
+    await workspace.remove()
+  }
+})
+
+test("a program's own telemetry goes on beside the names", async () => {
+  const { workspace, recorded } = await recordTeam(`
+    import { NodeTracerProvider } from '${import.meta.resolve('@opentelemetry/sdk-trace-node')}'
+    const spans = []
+    new NodeTracerProvider({
+      spanProcessors: [{ onStart: ({ name }) => spans.push(name), onEnd() {} }],
+    }).register()
+    process.on('exit', () => console.log(spans.length, 'spans', spans.slice(0, 3).join(', ')))
+    ${withNames}
+  `)
+  try {
+    expect(stepPlaces(onlyTape(workspace.folder)).slice(0, 6)).toEqual(asked('chief, please'))
+    expect(recorded.stdout).toMatch(/\d{2,} spans invocation, invoke_agent chief, call_llm/)
+  } finally {
+    await workspace.remove()
+  }
+})
+
+test('a version it does not know is refused by name and range', async () => {
+  const workspace = await makeWorkspace()
+  try {
+    const home = join(workspace.folder, 'node_modules', '@google', 'adk')
+    await mkdir(home, { recursive: true })
+    await writeFile(join(home, 'package.json'), '{"version":"1.4.0"}')
+    const agent = join(workspace.folder, 'agent.mjs')
+    await writeFile(agent, withNames)
+    const recorded = await workspace.retake(['record', agent])
+    expect(recorded.code).toBe(1)
+    expect(recorded.stderr).toMatch(
+      /FRAMEWORK_NOT_SUPPORTED[^]*@google\/adk 1\.4\.0[^]*2\.0 to 2\.x/,
+    )
+  } finally {
+    await workspace.remove()
+  }
+})
