@@ -34,7 +34,10 @@ export function readAwsSignature(request: SignedRequest, secret: string) {
     // Everywhere but at S3 the path is escaped once more.
     pathname.split('/').map(encodeURIComponent).join('/'),
     query,
-    ...signedHeaders.split(';').map((name) => `${name}:${(headers[name] ?? '').trim()}`),
+    // Over HTTP/2 the host has another name, also where it is signed.
+    ...signedHeaders
+      .split(';')
+      .map((name) => `${name}:${(headers[name] ?? headers['host'] ?? '').trim()}`),
     '',
     signedHeaders,
     headers['x-amz-content-sha256'] ?? sha256(body),

@@ -21,7 +21,7 @@ const SECRET_HEADERS = new Set([
  * connection, not what is asked. Every other header counts.
  */
 const VOLATILE =
-  /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
+  /^(user-agent|x-stainless-.*|x-goog-api-client|x-amz-user-agent|traceparent|tracestate|baggage|sentry-trace|date|x-amz-date|x-amz-content-sha256|amz-sdk-.*|content-length|transfer-encoding|connection|keep-alive|host|accept-encoding|accept-language|sec-.*)$/
 
 /** What stands for the value of a secret header. */
 export const HIDDEN = 'retake-hidden'

@@ -214,7 +214,6 @@ export class TapeConnection {
   }
 
   #recordRequest(message: Http1Request): void {
-    this.#requestCount += 1
     this.#responses.expect(message.method)
     const site = callSite()
     const operation = this.session.perform({
@@ -233,6 +232,8 @@ export class TapeConnection {
       deliver: () => {},
     })
     operation.close()
+    // Only now: where a run leaves the tape at this request, the recorded answer is not for it.
+    this.#requestCount += 1
   }
 
   #urlOf(message: Http1Request): string {
