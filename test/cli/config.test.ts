@@ -71,7 +71,7 @@ export default config`,
   expect(fork.stderr).toContain(`$${callUsd.toFixed(2)}`)
   const ids = (await tapesOf(workspace)).map((tape) => openTape(tape).run.id)
   const diff = await retake(['diff', ids[0] ?? '', ids[1] ?? ''])
-  expect(diff.stdout + diff.stderr).toContain(dollars)
+  expect(diff.stdout).toContain(dollars)
   expect((await retake(['branches', ids[0] ?? ''])).stdout).toContain('$')
 })
 
@@ -125,34 +125,17 @@ test('the config is found from the working folder upward to the root of the proj
   expect(await readdir(join(folder, 'far'))).toHaveLength(1)
 })
 
-test.each([
-  ['{ "run": "x" }', 'run is not known; did you mean runs?'],
-  ['{ "oracle": "x" }', 'oracle is not known; there are runs, prices, matchers.'],
-  ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
-  ['[]', 'It has to be an object, not a list.'],
-  ['{ "prices": [] }', 'prices has to be an object, not a list.'],
-  ['{ "prices": { "gpt-5": 3 } }', 'prices["gpt-5"] has to be an object, not 3.'],
-  [
-    '{ "prices": { "gpt-5": { "input": 1 } } }',
-    'prices["gpt-5"].output is missing: dollars for a million tokens.',
-  ],
-  [
-    '{ "prices": { "gpt-5": { "input": 1, "output": "2" } } }',
-    'prices["gpt-5"].output has to be dollars for a million tokens, not "2".',
-  ],
-  [
-    '{ "prices": { "gpt-5": { "input": 1, "output": 2, "cacheInput": 1 } } }',
-    'prices["gpt-5"].cacheInput is not known; did you mean cachedInput?',
-  ],
-  ['{ "matchers": "dates" }', 'matchers has to be a list, not "dates".'],
-  ['{ "matchers": ["dates", 1] }', 'matchers[1] has to be a name or a file, not 1.'],
-])('a config with a mistake is refused: %s', async (text, why) => {
-  const { retake, folder } = await folderWith({ 'retake.config.json': text })
+test('a config with a mistake is refused, with its path and what was meant', async () => {
+  const { retake, folder } = await folderWith({ 'retake.config.json': '{ "run": "x" }' })
   const { stdout, code } = await retake(['list', '--json'])
   expect(code).toBe(1)
-  const { error } = JSON.parse(stdout) as { error: { code: string; what: string; why: string } }
-  expect(error).toMatchObject({ code: 'CONFIG_INVALID', why })
-  expect(error.what).toContain(join(folder, 'retake.config.json'))
+  expect(JSON.parse(stdout)).toMatchObject({
+    error: {
+      code: 'CONFIG_INVALID',
+      what: `The configuration ${join(folder, 'retake.config.json')} is not valid.`,
+      why: 'run is not known; did you mean runs?',
+    },
+  })
 })
 
 test('a config that cannot be loaded says why; help works without it', async () => {

@@ -495,3 +495,12 @@ export const configUnreadable = (file: string, cause: unknown): RetakeError =>
     'Correct the file, or remove it: every setting has a default.',
     { cause },
   )
+
+export const reportNotWritable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'REPORT_NOT_WRITABLE',
+    `The report cannot be written to ${file}.`,
+    `The system said: ${reason(cause)}.`,
+    'Name another file with --junit.',
+    { cause },
+  )

@@ -34,7 +34,7 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
     if (typeof matcher !== 'string' || matcher === '')
       fail(`matchers[${index}]`, `has to be a name or a file, not ${nameOf(matcher)}.`)
   }
-  return config as RetakeConfig
+  return config
 }
 
 type Fail = (at: string, what: string) => never

@@ -1,6 +1,6 @@
-import { readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { noRuns, wrongUsage } from '../errors.js'
+import { noRuns, reportNotWritable, wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
@@ -9,6 +9,10 @@ import { painter, widthOf } from '../terminal.js'
 import type { Paint } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
+import { annotations, appendSummary, isGithub } from '../verify/github-report.js'
+import { junitReport } from '../verify/junit-report.js'
+import { verdictOf } from '../verify/verdict.js'
+import type { Verdict } from '../verify/verdict.js'
 import { verifyTape } from '../verify-tape.js'
 import type { Verified } from '../verify-tape.js'
 
@@ -21,14 +25,23 @@ Exit code 3 when a tape is damaged or a program does something else now.
 
 Options:
   --integrity-only  do not run the programs again
+  --junit <file>    also write the results as JUnit XML, a test case for each tape
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            one result a line
+
+In a GitHub workflow, what is wrong is marked at the line of your code, and the
+summary of the job gets a table of all tapes.
 
 Examples:
   retake verify last
   retake verify test/tapes
+  retake verify test/tapes --junit retake.xml
   retake verify .retake/runs --integrity-only --json`,
-  options: { 'integrity-only': { type: 'boolean' }, dir: { type: 'string' } },
+  options: {
+    'integrity-only': { type: 'boolean' },
+    junit: { type: 'string' },
+    dir: { type: 'string' },
+  },
   async run(values, names) {
     if (names.length === 0)
       throw wrongUsage(
@@ -38,21 +51,52 @@ Examples:
       )
     const store = new RunStore(text(values, 'dir'))
     const files = names.flatMap((name) => tapesOf(name, store))
-    const results: Verified[] = []
+    const junit = text(values, 'junit')
+    if (junit !== undefined) prepareReport(junit)
+    const replay = !flag(values, 'integrity-only')
+    const startedAt = new Date()
+    const verdicts: Verdict[] = []
     const progress = new Progress('')
     try {
       for (const [index, file] of files.entries()) {
         progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
-        const result = await verifyTape(file, { replay: !flag(values, 'integrity-only') })
-        results.push(result)
+        const started = performance.now()
+        const result = await verifyTape(file, { replay })
+        verdicts.push(verdictOf(result, performance.now() - started, replay))
         if (flag(values, 'json')) console.log(JSON.stringify(result))
       }
     } finally {
       progress.stop()
     }
-    if (!flag(values, 'json')) print(results)
-    return results.every(({ ok }) => ok) ? 0 : FOUND
+    if (junit !== undefined) writeReport(junit, junitReport(verdicts, startedAt))
+    if (!flag(values, 'json')) print(verdicts.map(({ verified }) => verified))
+    if (isGithub(process.env)) tellGithub(verdicts, flag(values, 'json'))
+    return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
+}
+
+/** stdout is data: with --json, which tells everything, there are no marks on it. */
+function tellGithub(verdicts: readonly Verdict[], json: boolean): void {
+  if (!json) for (const line of annotations(verdicts, process.env)) console.log(line)
+  appendSummary(verdicts, process.env)
+}
+
+/** Before the work, so that it is not in vain. */
+function prepareReport(file: string): void {
+  try {
+    mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
+  } catch (error) {
+    throw reportNotWritable(file, error)
+  }
+}
+
+function writeReport(file: string, report: string): void {
+  try {
+    writeFileSync(file, report)
+  } catch (error) {
+    throw reportNotWritable(file, error)
+  }
 }
 
 function tapesOf(name: string, store: RunStore): string[] {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { checkConfig } from './check-config.js'
+
+test.each([
+  ['{ "run": "x" }', 'run is not known; did you mean runs?'],
+  ['{ "oracle": "x" }', 'oracle is not known; there are runs, prices, matchers.'],
+  ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
+  ['[]', 'It has to be an object, not a list.'],
+  ['{ "prices": [] }', 'prices has to be an object, not a list.'],
+  ['{ "prices": { "gpt-5": 3 } }', 'prices["gpt-5"] has to be an object, not 3.'],
+  [
+    '{ "prices": { "gpt-5": { "input": 1 } } }',
+    'prices["gpt-5"].output is missing: dollars for a million tokens.',
+  ],
+  [
+    '{ "prices": { "gpt-5": { "input": 1, "output": "2" } } }',
+    'prices["gpt-5"].output has to be dollars for a million tokens, not "2".',
+  ],
+  [
+    '{ "prices": { "gpt-5": { "input": 1, "output": 2, "cacheInput": 1 } } }',
+    'prices["gpt-5"].cacheInput is not known; did you mean cachedInput?',
+  ],
+  ['{ "matchers": "dates" }', 'matchers has to be a list, not "dates".'],
+  ['{ "matchers": ["dates", 1] }', 'matchers[1] has to be a name or a file, not 1.'],
+])('a mistake is told by its path: %s', (text, why) => {
+  expect(() => checkConfig('retake.config.json', JSON.parse(text))).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', why }) as Error,
+  )
+})
+
+test('what is right is taken as it is', () => {
+  const config = {
+    runs: 'tapes',
+    prices: { mine: { input: 0, output: 2.5, cachedInput: 1, cacheWrite: 1, reasoning: 3 } },
+    matchers: ['dates', './mine.mjs'],
+  }
+  expect(checkConfig('retake.config.json', config)).toEqual(config)
+  expect(checkConfig('retake.config.json', {})).toEqual({})
+})
