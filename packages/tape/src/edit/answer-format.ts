@@ -53,7 +53,7 @@ const gemini: AnswerFormat = {
 const converse: AnswerFormat = {
   assemble: (events) => {
     const named = events.map(({ event, data }) => [event, recordOf(parseJson(data))] as const)
-    const [failed] = named.filter(([event]) => isException(event))
+    const failed = named.find(([event]) => isException(event))
     const error = failed && { type: failed[0], ...failed[1] }
     return { ...assembleConverse(named), ...(error !== undefined && { error }) }
   },

@@ -32,7 +32,9 @@ export const assembleConverse = (events: readonly ConverseEvent[]): JsonRecord =
   }
   const ordered = [...blocks.entries()].toSorted(([left], [right]) => left - right)
   const content = ordered.map(([, block]) => closeBlock(block))
-  return { output: { message: { role, content } }, ...answer }
+  // Padding says nothing.
+  const { p: _, ...ended } = answer
+  return { output: { message: { role, content } }, ...ended }
 }
 
 const extendBlock = (block: Draft, delta: JsonRecord): void => {
