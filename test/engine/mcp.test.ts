@@ -1,28 +1,23 @@
-import { copyFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { readRun, type RunView, type Step } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { afterAll, describe, expect, test } from 'vitest'
 import { tapesOf } from '../cli/workspace.js'
 import { firstDifference } from '../support/first-difference.mjs'
-import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { mcpFolder } from '../support/mcp-folder.js'
+import { agentPath, type Workspace } from '../support/run-retake.mjs'
 import { startServerProcess } from '../support/start-server-process.mjs'
 
-const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
 const REPLAYS = 5
 
 const leftovers: (() => Promise<unknown>)[] = []
 afterAll(() => Promise.all(leftovers.map((remove) => remove())))
 
-/** A folder with the agents, the servers and the SDKs in it. */
-async function mcpFolder(): Promise<Workspace> {
-  const workspace = await makeWorkspace()
+async function folder(): Promise<Workspace> {
+  const workspace = await mcpFolder()
   leftovers.push(workspace.remove)
-  await symlink(modules, join(workspace.folder, 'node_modules'))
-  for (const name of await readdir(agentPath('mcp')))
-    await copyFile(join(agentPath('mcp'), name), join(workspace.folder, name))
   return workspace
 }
 
@@ -106,7 +101,7 @@ describe.concurrent(`MCP over stdio, recorded once, replayed ${REPLAYS} times wi
       ],
     ],
   ] as const)('client %s, %s', async (generation, server, opening) => {
-    const workspace = await mcpFolder()
+    const workspace = await folder()
     const { view } = await recordAndReplay(workspace, ['agent.mjs', generation, server])
     const parent = opening.findLastIndex((text) => text.startsWith('process')) + 1
     expect(view.recordedSteps.map(line)).toEqual([...opening, ...asked(` (in ${parent})`)])
@@ -133,7 +128,7 @@ describe.concurrent(`MCP over streamable HTTP, replayed ${REPLAYS} times without
     ],
     ['v2-modern', 'server-v2.mjs', ['mcp server/discover · docs'], []],
   ] as const)('client %s, %s', async (generation, server, opening, closing) => {
-    const workspace = await mcpFolder()
+    const workspace = await folder()
     const { ready, stop } = await startServerProcess(agentPath(`mcp/${server}`), ['http'])
     leftovers.push(stop)
     const more = closing.length > 0 ? ['summarize'] : []
@@ -149,7 +144,7 @@ describe.concurrent(`MCP over streamable HTTP, replayed ${REPLAYS} times without
 
 describe.concurrent('A server over stdio', () => {
   test('that exits in the middle of a call, prints what is no message and asks its client', async () => {
-    const workspace = await mcpFolder()
+    const workspace = await folder()
     const args = ['agent.mjs', 'v1', 'server-v1.mjs', 'chatter', 'summarize', 'crash']
     const { view, stdout } = await recordAndReplay(workspace, args)
     expect(stdout).toMatch(/lost -32000 MCP error -32000: Connection closed/)
@@ -172,7 +167,7 @@ describe.concurrent('A server over stdio', () => {
   })
 
   test('beside another one, each with its own steps', async () => {
-    const workspace = await mcpFolder()
+    const workspace = await folder()
     const args = ['two-servers.mjs', 'v2-legacy', 'server-v1.mjs', 'server-v2.mjs']
     const { view } = await recordAndReplay(workspace, args)
     const calls = view.recordedSteps.filter(({ kind }) => kind === 'tool')
@@ -187,7 +182,7 @@ describe.concurrent('A server over stdio', () => {
 })
 
 test('a tool that is described otherwise, has another input or is new shows in a diff, by its name', async () => {
-  const workspace = await mcpFolder()
+  const workspace = await folder()
   const agent = join(workspace.folder, 'list.mjs')
   await writeFile(
     agent,
