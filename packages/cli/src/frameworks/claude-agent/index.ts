@@ -3,10 +3,7 @@ import type { Recording } from '@retake/engine'
 import { requireVersion } from '../supported-version.js'
 import { startModelProxy } from './model-proxy.js'
 
-/** What is used of the options of `query()`. */
-export interface ClaudeOptions {
-  env?: Record<string, string | undefined>
-}
+type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where Claude Code asks unless it is told otherwise. */
 const ANTHROPIC = 'https://api.anthropic.com'
@@ -17,6 +14,8 @@ const OTHER_CLOUDS = [
   'CLAUDE_CODE_USE_VERTEX',
   'CLAUDE_CODE_USE_FOUNDRY',
 ]
+
+const isOn = (value = ''): boolean => /^(1|true|yes|on)$/i.test(value.trim())
 
 const MARK = 'claude-agent'
 
@@ -29,12 +28,12 @@ const MARK = 'claude-agent'
  * tape of the run; a mark in the run names it. In a replay, and outside of runs,
  * the options are handed back as they are and no proxy is started.
  */
-export function recordedClaude<O extends ClaudeOptions>(options: O = {} as O): O {
+export function recordedClaude<O extends object>(options: O = {} as O): O {
   requireVersion({ package: '@anthropic-ai/claude-agent-sdk', from: '0.3', to: '0' })
   const recording = currentRecording()
   if (recording === undefined) return options
-  const env = options.env ?? process.env
-  const cloud = OTHER_CLOUDS.find((variable) => env[variable] !== undefined)
+  const env = (options as { readonly env?: Environment }).env ?? process.env
+  const cloud = OTHER_CLOUDS.find((variable) => isOn(env[variable]))
   if (cloud !== undefined) {
     recording.mark(MARK, `its model calls are not recorded: ${cloud} is set`)
     return options

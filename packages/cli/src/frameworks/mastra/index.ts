@@ -10,6 +10,8 @@ export type { MastraAgent }
 export interface MastraConfig {
   readonly agents?: Readonly<Record<string, MastraAgent>>
   readonly observability?: unknown
+  /** Here so that `false` keeps its type. */
+  readonly logger?: false | object
 }
 
 /**
