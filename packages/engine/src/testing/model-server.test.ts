@@ -95,6 +95,26 @@ test('a streamed text is cut into as many pieces as asked for', async () => {
   expect(pieces).toHaveLength(4)
 })
 
+test('the pieces of a streamed response add up to what is told at its end', async () => {
+  const toolCalls = [
+    { name: 'a', args: { first: 'call' } },
+    { name: 'b', args: { second: 'call' } },
+  ]
+  await serve({ answers: [{ text: 'One two.', reasoning: 'Hm.', toolCalls }] })
+  const stream = await send('/v1/responses', { model: 'm', input: 'x', stream: true })
+  const events = [...(await stream.text()).matchAll(/^data: (.*)$/gm)].map(
+    ([, data = '']) => JSON.parse(data) as Record<string, string>,
+  )
+  const pieces = events.filter(({ type }) => type?.endsWith('.delta'))
+  const ends = events.filter(({ type }) => /(text|arguments)\.done$/.test(type ?? ''))
+  const added = ends.map(({ item_id: id }) =>
+    pieces.map((piece) => (piece['item_id'] === id ? piece['delta'] : '')).join(''),
+  )
+  expect(added).toEqual(ends.map((end) => end['text'] ?? end['arguments']))
+  expect(added).toEqual(['Hm.', 'One two.', '{"first":"call"}', '{"second":"call"}'])
+  expect(events.map((event) => event['sequence_number'])).toEqual([...events.keys()])
+})
+
 test('an answer waits as long as it is told to', async () => {
   await serve({ answers: [{ text: 'late', delayMs: 80 }] })
   const started = performance.now()

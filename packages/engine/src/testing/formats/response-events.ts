@@ -1,5 +1,3 @@
-import type { Reply } from '../reply.js'
-
 /** What stands in the output of a response. */
 export type ResponseItem =
   | {
@@ -23,59 +21,58 @@ export type ResponseItem =
       readonly name: string
     }
 
+/** An item, and what it is streamed in: the pieces of its text, thought or arguments. */
+export interface StreamedItem {
+  readonly item: ResponseItem
+  readonly pieces: readonly string[]
+}
+
 type ResponseEvent = { readonly type: string } & Readonly<Record<string, unknown>>
 
 /** The events in which an item of a response is streamed, from its opening to its end. */
-export function itemEvents(item: ResponseItem, outputIndex: number, reply: Reply): ResponseEvent[] {
-  const [opened, between] = openedItem(item, outputIndex, reply)
+export function itemEvents({ item, pieces }: StreamedItem, outputIndex: number): ResponseEvent[] {
+  const place = { item_id: item.id, output_index: outputIndex }
   return [
-    { type: 'response.output_item.added', output_index: outputIndex, item: opened },
-    ...between,
+    { type: 'response.output_item.added', output_index: outputIndex, item: openedItem(item) },
+    ...contentEvents(item, place, pieces),
     { type: 'response.output_item.done', output_index: outputIndex, item },
   ]
 }
 
-function openedItem(
-  item: ResponseItem,
-  outputIndex: number,
-  reply: Reply,
-): [opened: object, between: ResponseEvent[]] {
-  const place = { item_id: item.id, output_index: outputIndex }
-  if (item.type === 'reasoning') return [{ ...item, summary: [] }, thoughtEvents(item, place)]
-  if (item.type === 'message')
-    return [{ ...item, status: 'in_progress', content: [] }, textEvents(item, place, reply.pieces)]
-  const call = reply.toolCalls[outputIndex - firstCall(reply)]
-  return [
-    { ...item, status: 'in_progress', arguments: '' },
-    [
-      ...(call?.pieces ?? []).map((delta) => ({
-        type: 'response.function_call_arguments.delta',
-        ...place,
-        delta,
-      })),
-      {
-        type: 'response.function_call_arguments.done',
-        ...place,
-        name: item.name,
-        arguments: item.arguments,
-      },
-    ],
-  ]
+function openedItem(item: ResponseItem): object {
+  if (item.type === 'reasoning') return { ...item, summary: [] }
+  if (item.type === 'message') return { ...item, status: 'in_progress', content: [] }
+  return { ...item, status: 'in_progress', arguments: '' }
 }
 
-/** Items before the calls: the thought and the text, where there are any. */
-const firstCall = (reply: Reply): number =>
-  (reply.reasoning === '' ? 0 : 1) + (reply.text === '' ? 0 : 1)
+function contentEvents(
+  item: ResponseItem,
+  place: object,
+  pieces: readonly string[],
+): ResponseEvent[] {
+  if (item.type === 'reasoning') return thoughtEvents(item, place, pieces)
+  if (item.type === 'message') return textEvents(item, place, pieces)
+  const type = 'response.function_call_arguments'
+  return [
+    ...pieces.map((delta) => ({ type: `${type}.delta`, ...place, delta })),
+    { type: `${type}.done`, ...place, name: item.name, arguments: item.arguments },
+  ]
+}
 
 function thoughtEvents(
   { summary }: ResponseItem & { readonly type: 'reasoning' },
   place: object,
+  pieces: readonly string[],
 ): ResponseEvent[] {
   return summary.flatMap((part, index) => {
     const at = { ...place, summary_index: index }
     return [
       { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
-      { type: 'response.reasoning_summary_text.delta', ...at, delta: part.text },
+      ...pieces.map((delta) => ({
+        type: 'response.reasoning_summary_text.delta',
+        ...at,
+        delta,
+      })),
       { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
       { type: 'response.reasoning_summary_part.done', ...at, part },
     ]
