@@ -1,4 +1,4 @@
-import type { NewEvent } from '@retake/tape'
+import type { NewEvent, RunEvent } from '@retake/tape'
 import { openTape, TapeWriter } from '@retake/tape/node'
 
 /** One event of a tape with its body. */
@@ -10,16 +10,17 @@ export interface Entry {
 /**
  * Writes a copy of a tape with some events changed or left out (`undefined`):
  * validly chained and sealed, as by someone who can write tapes, so that only
- * replay can tell. References between events follow along.
+ * replay can tell. References between events follow along. `run` changes the run record.
  */
 export function rewriteTape(
   from: string,
   to: string,
   change: (entry: Entry, seq: number) => Entry | undefined,
+  run: Partial<RunEvent> = {},
 ): void {
   const tape = openTape(from)
   let at = 0
-  const writer = TapeWriter.create(to, tape.run, tape.details, { now: () => at })
+  const writer = TapeWriter.create(to, { ...tape.run, ...run }, tape.details, { now: () => at })
   const placeOf = new Map<unknown, number>([[0, 0]])
   for (const { seq, at: recordedAt, ...event } of tape.events(1)) {
     if (event.type === 'seal') break

@@ -1,0 +1,96 @@
+import { copyFile, rm } from 'node:fs/promises'
+import { openTape } from '@retake/tape/node'
+import { expect, test } from 'vitest'
+import { folderWith, tapesOf } from '../cli/workspace.js'
+import { agentPath } from '../support/run-retake.mjs'
+import { rewriteTape } from '../support/rewrite-tape.js'
+
+/** Writes to a child before and after its answers; the second line is taken from a file. */
+const agent = `
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+const child = spawn('cat')
+const say = async (text) => {
+  child.stdin.write(text)
+  const [answer] = await once(child.stdout, 'data')
+  console.log('heard', answer.toString().trim())
+}
+await say('first ' + Math.random() + '\\n')
+await say(process.env.AGENT_TOKEN + '\\n')
+await say(SECOND + '\\n')
+child.stdin.end()
+await once(child, 'close')
+`
+const withSecond = (text: string): string => agent.replace('SECOND', JSON.stringify(text))
+/** Looks like a key; made here, so that none stands in a file. */
+const token = ['tok', 'made', 'here'].join('-').padEnd(32, 'x')
+
+async function recorded() {
+  const workspace = await folderWith({
+    'agent.mjs': withSecond('second'),
+    'other.mjs': withSecond('fourth'),
+  })
+  const made = await workspace.retake(['record', 'agent.mjs'], { env: { AGENT_TOKEN: token } })
+  expect(made.code, made.stderr).toBe(0)
+  const [path = ''] = await tapesOf(workspace)
+  return { workspace, path, stdout: made.stdout }
+}
+
+test('what is written to a child stands on the tape in its place, with secrets masked', async () => {
+  const { path, stdout } = await recorded()
+  const tape = openTape(path)
+  const said = [...tape.events()]
+    .filter(({ type }) => type === 'write' || type === 'output')
+    .map(({ type, seq }) => `${type} ${Buffer.from(tape.body(seq)).toString().trim()}`)
+  const [first = ''] = stdout.replace('heard ', '').split('\n')
+  const masked = said[2]?.slice('write '.length) ?? ''
+  expect(said).toEqual([
+    `write ${first}`,
+    `output heard ${first}`,
+    `write ${masked}`,
+    `output heard ${masked}`,
+    'write second',
+    'output heard second',
+  ])
+  expect(masked).toHaveLength(token.length)
+  expect(masked).not.toBe(token)
+  expect(tape.run.flags).toContain('child-writes')
+})
+
+test('other bytes stop a replay where they are written, and are shown', async () => {
+  const { workspace } = await recorded()
+  await copyFile(`${workspace.folder}/other.mjs`, `${workspace.folder}/agent.mjs`)
+  const { code, stderr } = await workspace.retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(stderr).toContain('It wrote something else to spawn cat')
+  expect(stderr).toMatch(/second[^]*fourth/)
+})
+
+test('a tape without such events replays as it did, and still notices other bytes', async () => {
+  const { workspace, path } = await recorded()
+  const old = path.replace('.tape', '-old.tape')
+  rewriteTape(path, old, (entry) => (entry.event.type === 'write' ? undefined : entry), {
+    flags: [],
+  })
+  await rm(path)
+  const same = await workspace.retake(['replay', old])
+  expect(same.code, same.stderr).toBe(0)
+  await copyFile(`${workspace.folder}/other.mjs`, `${workspace.folder}/agent.mjs`)
+  const { code, stderr } = await workspace.retake(['replay', old])
+  expect(code).toBe(3)
+  expect(stderr).toContain('he bytes written to a connection or process differ')
+})
+
+test('every way to start a program replays without such events, too', async () => {
+  const workspace = await folderWith({})
+  const made = await workspace.retake(['record', agentPath('processes.mjs')])
+  expect(made.code, made.stderr).toBe(0)
+  const [path = ''] = await tapesOf(workspace)
+  const old = path.replace('.tape', '-old.tape')
+  rewriteTape(path, old, (entry) => (entry.event.type === 'write' ? undefined : entry), {
+    flags: [],
+  })
+  await rm(path)
+  const replayed = await workspace.replay({ run: old })
+  expect([replayed.code, replayed.stdout], replayed.stderr).toEqual([0, made.stdout])
+})
