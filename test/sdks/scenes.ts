@@ -69,6 +69,9 @@ const handoffSteps = [
   gpt5.found,
 ]
 
+/** Whole, then streamed. */
+const twice = (step: string): string[] => [step, step]
+
 export const scenes: readonly Scene[] = [
   {
     title: 'openai, chat completions',
@@ -170,6 +173,19 @@ export const scenes: readonly Scene[] = [
     steps: invokeSteps,
   },
   {
+    title: 'Bedrock InvokeModel of other families',
+    agent: 'bedrock-families.mjs',
+    steps: [
+      // $0.06 for a million tokens in, $0.24 out; $0.22 both; unknown; $0.50, $1.50; $0.07, $0.30.
+      twice('bedrock amazon.nova-lite-v1:0: end_turn, 10 in 5 out, 1.8 µ$'),
+      twice('bedrock meta.llama3-1-8b-instruct-v1:0: stop, 10 in 5 out, 3.3 µ$'),
+      twice('bedrock mistral.mistral-large-2402-v1:0: stop, 10 in 5 out, ? µ$'),
+      twice('bedrock cohere.command-r-v1:0: COMPLETE, 10 in 5 out, 12.5 µ$'),
+      twice('bedrock openai.gpt-oss-20b-1:0: stop, 10 in 5 out, 2.2 µ$'),
+      'bedrock amazon.titan-embed-text-v2:0: embedded, 3 in, 0.06 µ$',
+    ],
+  },
+  {
     title: 'ai with @ai-sdk/openai',
     agent: 'ai-sdk.mjs',
     steps: [
@@ -236,6 +252,7 @@ export const scenes: readonly Scene[] = [
 
 /** What needs Node 22. */
 export const newestScenes: readonly Scene[] = [
+  { title: 'undici', agent: 'undici.mjs', steps: [twice(mini.said), twice(mini.said)] },
   {
     title: '@mastra/core',
     agent: 'mastra.mjs',
