@@ -10,6 +10,7 @@ import type {
   TapeEvent,
 } from '@retake/tape'
 import { errors, ReplayDiverged } from '../errors.js'
+import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionOpened } from '../scope.js'
@@ -103,7 +104,7 @@ export class ReplaySession implements Session {
       stallMs,
       keepAlive: options.keepAlive ?? false,
       progress: () =>
-        this.#working > 0 || this.#gate.requested || this.#log.stopped
+        this.#working > 0 || this.#gate.requested || this.#log.stopped || moduleLoadInFlight()
           ? undefined
           : this.#cursor.seq,
       onStall: () => this.#stalled(stallMs),
@@ -266,7 +267,9 @@ export class ReplaySession implements Session {
     if (event?.type === 'end') this.#compareEnd(event, end)
     else if (event !== undefined) {
       const rest = this.tape.count - this.#cursor.seq
-      const threw = end.error ? ` with ${end.error.class}: ${this.secrets.text(end.error.message)}` : ''
+      const threw = end.error
+        ? ` with ${end.error.class}: ${this.secrets.text(end.error.message)}`
+        : ''
       this.#log.diverge(
         'missing',
         `the program ended${threw}, but the tape goes on with ${describe(event)}`,
