@@ -44,14 +44,14 @@ describe('messages on pipes', () => {
     tape.write(hello)
     tape.says(welcome)
     tape.write(search(1, 'Zürich'))
-    const bytes = new TextEncoder().encode(
-      answer(1, { content: [{ type: 'text', text: '☃ über' }] }),
-    )
+    const content = [{ type: 'text', text: '☃ über' }]
+    const bytes = new TextEncoder().encode(answer(1, { isError: true, content }))
     const cut = bytes.indexOf(0xe2) + 1
     const seqs = [tape.says(bytes.subarray(0, cut)), tape.says(bytes.subarray(cut))]
     const step = readRun(tape).step(3)
     expect(step?.title).toBe('search({"query":"Zürich"}) · docs')
-    expect(step?.call()).toMatchObject({ result: { content: [{ text: '☃ über' }] } })
+    expect(step?.error).toBe('☃ über')
+    expect(step?.call()).toMatchObject({ result: { content } })
     expect(step?.answerSeqs).toEqual(seqs)
   })
 
