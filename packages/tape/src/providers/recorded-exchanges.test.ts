@@ -71,8 +71,8 @@ const stepOf = (recorded: Recorded, pieces: readonly Uint8Array[]): Step => {
   return step
 }
 
-/** Every so many bytes, so that even a long recording is read some forty times. */
-const stepOver = (bytes: Uint8Array): number => Math.max(7, Math.floor(bytes.length / 40))
+/** Every so many bytes, so that even a long recording is read some thirty times. */
+const stepOver = (bytes: Uint8Array): number => Math.max(7, Math.floor(bytes.length / 30))
 
 const partsOf = (messages: readonly Message[], type: 'text' | 'reasoning'): string =>
   messages
