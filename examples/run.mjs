@@ -50,7 +50,7 @@ try {
     if (replayed.code !== 0) fail(`the replay ended with exit code ${replayed.code}`, replayed)
     else if (replayed.stdout !== recorded.stdout)
       fail('the replay printed something else', replayed)
-    else console.error(`same output; ${server.requests.length} requests were recorded`)
+    else console.error(`same output; requests recorded: ${server.requests.length}`)
   }
 } finally {
   await server.stop()

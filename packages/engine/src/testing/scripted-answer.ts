@@ -31,29 +31,29 @@ export interface AnswerCondition {
 
 /** What the model says, free of any wire format. */
 export interface ScriptedAnswer {
-  readonly text?: string
-  readonly reasoning?: string
-  readonly toolCalls?: readonly ScriptedToolCall[]
+  readonly text?: string | undefined
+  readonly reasoning?: string | undefined
+  readonly toolCalls?: readonly ScriptedToolCall[] | undefined
   /**
    * Tokens by class; those left out are estimated from the length of the texts.
    * As everywhere in Retake, `input`, `cachedInput` and `cacheWrite` do not
    * overlap, and `reasoning` is part of `output`.
    */
-  readonly usage?: Partial<ScriptedUsage>
+  readonly usage?: Partial<ScriptedUsage> | undefined
   /** `tool` when there are tool calls, otherwise `stop`, unless said. */
-  readonly finish?: Finish
-  readonly error?: ScriptedError
+  readonly finish?: Finish | undefined
+  readonly error?: ScriptedError | undefined
   /** How long the model thinks before its answer begins. */
-  readonly delayMs?: number
+  readonly delayMs?: number | undefined
   /** How many pieces a streamed text is cut into; a piece a word unless said. */
-  readonly chunks?: number
+  readonly chunks?: number | undefined
   /** Breaks the connection after so many pieces of a streamed answer. */
-  readonly breakAfter?: number
+  readonly breakAfter?: number | undefined
   /**
    * Keeps the answer for requests that fit: for agents that ask at the same time.
    * Each request gets the first unused answer that fits it.
    */
-  readonly when?: AnswerCondition
+  readonly when?: AnswerCondition | undefined
 }
 
 export type ScriptedUsage = Pick<
