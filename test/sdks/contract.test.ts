@@ -4,12 +4,17 @@
  * see. `npm test` runs it with the packages of the workspace, `npm run
  * test:newest` with those of test/newest.
  */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openTape } from '@retake/tape/node'
 import { describe, expect, test } from 'vitest'
 import { firstDifference } from '../support/first-difference.mjs'
-import { makeWorkspace } from '../support/run-retake.mjs'
+import { viewOf } from '../support/forking.js'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { startServerProcess } from '../support/start-server-process.mjs'
 import { newestScenes, scenes, type Scene } from './scenes.js'
+import { findOrder } from './turns.js'
 import { stepLine, type ShownStep } from './step-line.js'
 
 const isNewest = process.env['RETAKE_SDKS'] === 'newest'
@@ -39,6 +44,15 @@ async function startWorld({ mcpServer }: Scene) {
       await mcp?.stop()
     },
   }
+}
+
+/** What the tools of a run gave, as the conversation with the model tells it. */
+async function toolResults({ folder }: Workspace): Promise<string[]> {
+  const runs = join(folder, '.retake', 'runs')
+  const [name = ''] = (await readdir(runs)).filter((file) => file.endsWith('.tape'))
+  const { steps } = viewOf(openTape(join(runs, name)))
+  const results = steps.filter(({ inferred }) => inferred).map((step) => step.call()?.result)
+  return results.flatMap((result) => /left the house/.exec(JSON.stringify(result) ?? '') ?? [])
 }
 
 describe.concurrent(`recorded once, replayed ${replays} times without the model`, () => {
@@ -72,6 +86,9 @@ describe.concurrent(`recorded once, replayed ${replays} times without the model`
         const { steps } = JSON.parse(shown.stdout) as { steps: readonly ShownStep[] }
         const lines = scene.steps && steps.map(stepLine)
         expect(lines).toEqual(scene.steps?.flat())
+        expect(await toolResults(workspace)).toEqual(
+          lines?.filter((line) => line === findOrder).map(() => 'left the house') ?? [],
+        )
       } finally {
         await world.stop()
         await workspace.remove()
