@@ -51,23 +51,27 @@ const triaged = (asked: string, order: number, outer = '') => [
   ...refund(order, outer),
 ]
 
-test('steps carry agents, tools and guardrails: handed over, nested, streamed and at once', async () => {
-  const options = { program, names: withNames, baseUrl: server.url, env: traced }
-  await withNamedRun(options, async ({ workspace }) => {
-    const lines = stepPlaces(onlyTape(workspace.folder)).toSorted()
-    expect(lines).toEqual(
-      [
-        ...triaged('refund 7', 7),
-        ...triaged('stream 8', 8),
-        'between events | ',
-        ...triaged('refund 9', 9, 'workflow Morning shift > '),
-        'refund 10 | agent Refunds',
-        ...refund(10),
-        'outside of all | ',
-      ].toSorted(),
-    )
-  })
-})
+test.each(['chat_completions', 'responses'])(
+  'steps carry agents, tools, guardrails: handed over, nested, streamed, at once; %s',
+  async (api) => {
+    const env = { ...traced, OPENAI_API: api }
+    const options = { program, names: withNames, baseUrl: server.url, env }
+    await withNamedRun(options, async ({ workspace }) => {
+      const lines = stepPlaces(onlyTape(workspace.folder)).toSorted()
+      expect(lines).toEqual(
+        [
+          ...triaged('refund 7', 7),
+          ...triaged('stream 8', 8),
+          'between events | ',
+          ...triaged('refund 9', 9, 'workflow Morning shift > '),
+          'refund 10 | agent Refunds',
+          ...refund(10),
+          'outside of all | ',
+        ].toSorted(),
+      )
+    })
+  },
+)
 
 test('with tracing disabled too; only an agent used as a tool stands by itself', async () => {
   const options = { program, names: withNames, baseUrl: server.url, env: { TRACING: 'off' } }

@@ -26,7 +26,8 @@ function decide({ messages }: ModelRequest): ScriptedAnswer {
   const use = (name: string, args: Record<string, unknown>) => ({ toolCalls: [{ name, args }] })
   const asked = messages.findLast(({ role }) => role === 'user')?.text ?? ''
   if (messages.some(({ role }) => role === 'assistant')) return { text: 'All done.' }
-  if (asked.endsWith('say hello with bash')) return use('Bash', { command: 'echo hello' })
+  if (asked.endsWith('say hello with bash'))
+    return use('Bash', { command: 'touch hello && cat hello' })
   const [, order] = /find order (\d+)$/.exec(asked) ?? []
   if (order !== undefined) return use('mcp__shop__find_order', { id: order })
   if (asked.endsWith('let the checker check'))
@@ -68,6 +69,8 @@ describe.skipIf(!hasNewest)('Claude Agent SDK', () => {
   test('a query is replayed without its subprocess, and needs no adapter for it', async () => {
     await withClaude('', async (run) => {
       expect(run.recorded.stdout).toContain("[ 'tool_use Bash', 'text All done.', 'result")
+      expect(run.recorded.stdout).toContain('will use Bash true\n')
+      expect(run.recorded.stdout).toContain('may use Bash touch hello')
       const asked = server.requests.length
       expect(await replayWith(run, '')).toEqual(unchanged(run))
       expect(server.requests.length).toBe(asked)

@@ -1,5 +1,5 @@
-// The Claude Agent SDK with its real subprocess: a tool of Claude Code, a tool of this program
-// over MCP, and a sub-agent; then two queries at once.
+// The Claude Agent SDK with its real subprocess: a tool of Claude Code that this program allows,
+// a tool of this program over MCP, a hook, and a sub-agent; then two queries at once.
 import { createSdkMcpServer, query, tool } from '@anthropic-ai/claude-agent-sdk'
 import { z } from 'zod'
 
@@ -20,6 +20,10 @@ const env = {
 const findOrder = tool('find_order', 'finds an order', { id: z.string() }, async ({ id }) => ({
   content: [{ type: 'text', text: `order ${id} is on its way` }],
 }))
+async function logToolUse({ tool_name: name }) {
+  console.log('will use', name, Math.random() < 2)
+  return {}
+}
 const options = () =>
   recordedClaude({
     env,
@@ -27,7 +31,12 @@ const options = () =>
     model: 'claude-sonnet-4-5',
     maxTurns: 5,
     settingSources: [],
-    allowedTools: ['Bash', 'Agent', 'mcp__shop__find_order'],
+    allowedTools: ['Agent', 'mcp__shop__find_order'],
+    canUseTool: async (name, input) => {
+      console.log('may use', name, input.command)
+      return { behavior: 'allow', updatedInput: input }
+    },
+    hooks: { PreToolUse: [{ hooks: [logToolUse] }] },
     mcpServers: { shop: createSdkMcpServer({ name: 'shop', tools: [findOrder] }) },
     agents: {
       checker: { description: 'checks', prompt: 'You are the checker.', tools: ['Bash'] },
