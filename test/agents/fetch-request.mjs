@@ -14,6 +14,7 @@ const request = new Request(echo, {
 })
 await say('clone', await fetch(request.clone()))
 await say('changed', await fetch(request.clone(), { headers: { 'x-asked': 'second' } }))
+await say('unchanged', await fetch(request.clone(), { method: undefined, headers: undefined }))
 await say('other body', await fetch(request.clone(), { body: `instead ${Math.random()}` }))
 await say('itself', await fetch(request))
 console.log('used', request.bodyUsed)

@@ -57,7 +57,13 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
       init === undefined
         ? input
         : outsideRuns(
-            () => new Request(input.url, { ...given, ...init, body: null, signal: null } as never),
+            () =>
+              new Request(input.url, {
+                ...given,
+                ...withoutGaps(init),
+                body: null,
+                signal: null,
+              } as never),
           )
     return {
       method: request.method,
@@ -77,6 +83,10 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
     init: { ...init },
   }
 }
+
+/** What is there but undefined changes nothing. */
+const withoutGaps = (init: RequestInit): RequestInit =>
+  Object.fromEntries(Object.entries(init).filter(([, value]) => value !== undefined))
 
 /** All of a request but its address, body and signal. Read one by one: to build one from another takes its body away. */
 function settingsOf(request: Request): RequestInit {
