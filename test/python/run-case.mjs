@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { makeWorkspace } from '../support/run-retake.mjs'
+import { QUIET } from './cases.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const replays = 5
+
+/**
+ * Records a Python agent against a model server in another process, stops that,
+ * replays five times and looks at what the tape tells.
+ *
+ * @param {import('./cases.mjs').PythonCase} given
+ * @param {string} python
+ * @param {(title: string, check: () => Promise<unknown>) => Promise<void>} test
+ */
+export async function runCase(given, python, test) {
+  const workspace = await makeWorkspace()
+  const guard = join(workspace.folder, 'network-guard.txt')
+  const options = { env: agentEnvironment(guard), timeoutMs: 300_000 }
+  let recorded
+  try {
+    await test('is recorded with one command, and asks nobody else', async () => {
+      const server = await startServer(given.steps.map(({ answer }) => answer))
+      const command = [python, join(here, given.environment, given.agent)]
+      const matchers = (given.matchers ?? []).flatMap((name) => ['--matcher', name])
+      const upstreams = ['openai', 'anthropic', 'gemini'].flatMap((name) => [
+        '--upstream',
+        `${name}=${server.url}`,
+      ])
+      recorded = await workspace.retake(
+        ['record', ...upstreams, ...matchers, '--', ...command],
+        options,
+      )
+      const left = await server.stop()
+      assert.equal(recorded.code, 0, recorded.stderr)
+      assert.notEqual(recorded.stdout, '')
+      assert.deepEqual(left, { requests: given.steps.length, unused: 0 })
+      assert.equal(await hostsAsked(guard), '')
+    })
+    if (recorded?.code !== 0) return
+    await test(`repeats itself ${replays} times with the model server gone`, async () => {
+      for (let time = 0; time < replays; time++) {
+        const replayed = await workspace.retake(['replay', 'last'], { timeoutMs: 300_000 })
+        assert.equal(replayed.stdout, recorded.stdout, replayed.stderr)
+        assert.match(
+          replayed.stderr,
+          new RegExp(`identical · ${given.steps.length} requests? served`),
+        )
+        assert.equal(replayed.code, 0, replayed.stderr)
+        assert.equal(await hostsAsked(guard), '')
+      }
+    })
+    await test('shows its steps with provider, model, tokens and tools', async () => {
+      const shown = await workspace.retake(['show', 'last', '--json'])
+      assert.deepEqual(JSON.parse(shown.stdout).steps.map(factsOf), given.steps.flatMap(expected))
+    })
+  } finally {
+    await workspace.remove()
+  }
+}
+
+/** What is checked of a step of `retake show --json`. */
+function factsOf({ kind, title, provider, model, usage }) {
+  if (kind !== 'model') return { kind, title }
+  // Providers answer with the dated name of what was asked for.
+  const name = model.replace(/-\d{4}-\d\d-\d\d$/, '')
+  return { kind, provider, model: name, input: usage?.input, output: usage?.output }
+}
+
+/** @param {import('./cases.mjs').Expected} step */
+function expected({ provider, model, answer, hidesUsage = false }) {
+  const { input, output } = hidesUsage ? {} : answer.usage
+  const tools = answer.toolCalls ?? []
+  return [
+    { kind: 'model', provider, model, input, output },
+    ...tools.map(({ name, args }) => ({ kind: 'tool', title: `${name}(${JSON.stringify(args)})` })),
+  ]
+}
+
+/** Keys open nothing; connections that would leave the machine are refused and noted. */
+const agentEnvironment = (guard) => ({
+  ...QUIET,
+  ...Object.fromEntries(
+    ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY'].map((name) => [
+      name,
+      `made-up-${name.toLowerCase()}`,
+    ]),
+  ),
+  PYTHONPATH: join(here, 'guard'),
+  NETWORK_GUARD: guard,
+  // CrewAI keeps its databases there.
+  CREWAI_STORAGE_DIR: join(dirname(guard), 'storage'),
+})
+
+const hostsAsked = (guard) => readFile(guard, 'utf8').catch(() => '')
+
+/** @param {readonly import('@retake/engine/testing').ScriptedAnswer[]} answers */
+async function startServer(answers) {
+  const program = join(here, 'model-server-process.mjs')
+  const child = spawn(process.execPath, [program, JSON.stringify(answers)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const nextLine = async () => JSON.parse((await lines.next()).value)
+  const { url } = await nextLine()
+  const stop = async () => {
+    const ended = once(child, 'close')
+    child.stdin.end()
+    const left = await nextLine()
+    await ended
+    return left
+  }
+  return { url, stop }
+}
