@@ -12,8 +12,8 @@ export interface ModelNames {
 const PREFIX =
   /^(?:models|openai|anthropic|google|gemini|vertex_ai|azure|bedrock|groq|mistral|mistralai|x-ai|xai|deepseek|openrouter|litellm_proxy)\//
 
-/** `-2025-08-07`, `-20250929`, `@20250929`, `-001` or `-latest`: the same model at the same price. */
-const SNAPSHOT = /(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|@default|-latest|-0|-00\d)$/
+/** `-2025-08-07`, `-20250929`, `@20250929`, `:20230824-v2`, `-001` or `-latest`: the same model at the same price. */
+const SNAPSHOT = /(?:-\d{4}-\d{2}-\d{2}|[-@]\d{8}|:\d{8}-v\d|@default|-latest|-0|-00\d)$/
 
 /** `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, and the same without its place or version. */
 const BEDROCK =

@@ -46,6 +46,7 @@ const REGIONAL = { regionalFactor: 1.1 }
 const OPENAI: PriceTable = {
   'gpt-3.5-turbo': { input: 0.5, output: 1.5 },
   'gpt-3.5-turbo-0125': { input: 0.5, output: 1.5 },
+  'gpt-3.5-turbo-instruct': { input: 1.5, output: 2 },
   'gpt-4': { input: 30, output: 60 },
   'gpt-4-0613': { input: 30, output: 60 },
   'gpt-4-turbo': { input: 10, output: 30 },

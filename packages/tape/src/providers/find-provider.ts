@@ -5,6 +5,7 @@ import { geminiEmbeddings, openaiEmbeddings } from './embeddings.js'
 import { gemini } from './gemini.js'
 import { ollama } from './ollama.js'
 import { openaiChat } from './openai-chat.js'
+import { openaiCompletions } from './openai-completions.js'
 import { openaiResponses } from './openai-responses.js'
 import type { ProviderDecoder, ProviderRequest } from './provider-decoder.js'
 import { serverName } from './server-name.js'
@@ -14,6 +15,7 @@ import { unknownHttp } from './unknown-http.js'
 export const PROVIDERS: readonly ProviderDecoder[] = [
   openaiChat,
   openaiResponses,
+  openaiCompletions,
   anthropic,
   gemini,
   bedrockConverse,
