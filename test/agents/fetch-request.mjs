@@ -15,7 +15,8 @@ const request = new Request(echo, {
 await say('clone', await fetch(request.clone()))
 await say('changed', await fetch(request.clone(), { headers: { 'x-asked': 'second' } }))
 await say('unchanged', await fetch(request.clone(), { method: undefined, headers: undefined }))
-await say('other body', await fetch(request.clone(), { body: `instead ${Math.random()}` }))
+const other = { method: 'PUT', body: `instead ${Math.random()}` }
+await say('other body', await fetch(request.clone(), other))
 await say('itself', await fetch(request))
 console.log('used', request.bodyUsed)
 console.log(await fetch(request).catch(({ name, message }) => `${name}: ${message}`))

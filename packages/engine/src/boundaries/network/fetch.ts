@@ -48,7 +48,7 @@ interface DescribedRequest {
 /** Reads what is asked without building a `Request` for the common case: that costs more than the exchange. */
 function describeRequest(input: FetchInput, init: RequestInit | undefined): DescribedRequest {
   if (input instanceof Request) {
-    if (init?.body == null && input.bodyUsed)
+    if ((init?.body ?? undefined) === undefined && input.bodyUsed)
       throw new TypeError(
         'Cannot construct a Request with a Request object that has already been used.',
       )
@@ -63,7 +63,7 @@ function describeRequest(input: FetchInput, init: RequestInit | undefined): Desc
                 ...withoutGaps(init),
                 body: null,
                 signal: null,
-              } as never),
+              }),
           )
     return {
       method: request.method,
