@@ -24,7 +24,7 @@ const places = (path: string): Record<string, string> =>
   )
 
 test('steps carry the places they start in, concurrent agents kept apart', async () => {
-  const { run } = await record({ name: 'places', folder }, () =>
+  const { run } = await record({ name: 'places', dir: folder }, () =>
     within({ kind: 'workflow', name: 'refunds' }, async () => {
       await Promise.all(
         ['planner', 'critic'].map((name) =>
@@ -52,7 +52,7 @@ test('each piece of a stream is made in its place, what the reader does between 
     yield await ask('piece one')
     yield await ask('piece two')
   }
-  const { run } = await record({ name: 'pieces', folder }, async () => {
+  const { run } = await record({ name: 'pieces', dir: folder }, async () => {
     for await (const piece of eachWithin({ kind: 'agent', name: 'writer' }, pieces())) {
       await ask(`read ${piece}`)
       break
@@ -72,7 +72,7 @@ test('a framework that keeps its own context is asked, outside the run', async (
     throw new Error('no context here')
   })
   const agent = () => within({ kind: 'agent', name: 'a' }, () => ask('something'))
-  const { run } = await record({ name: 'asked', folder }, agent)
+  const { run } = await record({ name: 'asked', dir: folder }, agent)
   undo()
   undoBroken()
   expect(places(run.path)).toEqual({ something: 'agent a > node at number' })
