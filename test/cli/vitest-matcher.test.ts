@@ -16,10 +16,11 @@ import OpenAI from 'openai'
 
 export async function agent(text) {
   const policy = readFileSync(new URL('./policy.txt', import.meta.url), 'utf8')
+  const { order } = await import('./order.mjs')
   const client = new OpenAI({ maxRetries: 0 })
   const first = await client.chat.completions.create({
     model: 'gpt-4o-mini',
-    messages: [{ role: 'user', content: policy + text + Math.random() + Date.now() }],
+    messages: [{ role: 'user', content: policy + text + order + Math.random() + Date.now() }],
   })
   await new Promise((resolve) => setTimeout(resolve, 5))
   const stream = await client.chat.completions.create({
@@ -39,6 +40,10 @@ import { expect, test } from 'retake/vitest'
 import { agent } from '../agent.mjs'
 
 test('a function is replayed by the matcher', async () => {
+  await expect(() => agent('order 1182')).toReplay('tapes/refund.tape')
+})
+
+test('the same tape once more', async () => {
   await expect(() => agent('order 1182')).toReplay('tapes/refund.tape')
 })
 
@@ -63,6 +68,8 @@ const projectFiles = {
   'package.json': '{ "type": "module", "private": true }',
   'policy.txt': 'Refunds within 30 days. ',
   'agent.mjs': agent,
+  // Loaded in the run, where Vitest looks at the clock.
+  'order.mjs': "export const order = ' as ordered '",
   'test/refund.test.mjs': refundTest,
 }
 
@@ -76,6 +83,7 @@ async function startModel() {
 
 const titles = [
   'a function is replayed by the matcher',
+  'the same tape once more',
   'the fixture gives the output',
   ...[1, 2, 3, 4].map((number) => `concurrent ${number}`),
 ]
@@ -86,14 +94,17 @@ test('tapes are recorded the first time and then replay without the model, elsew
   const server = await startModel()
   const recorded = await runVitest(folder, server.env)
   expect(recorded.tests).toEqual(allPassed)
-  expect(server.requests).toHaveLength(2 * titles.length)
+  expect(server.requests).toHaveLength(2 * 6)
   const tapes = join(folder, 'test/tapes')
-  expect(readdirSync(tapes)).toHaveLength(titles.length)
+  expect(readdirSync(tapes)).toHaveLength(6)
   await server.stop()
 
   const replayed = await runVitest(folder, { ...server.env, CI: 'true' })
   expect(replayed).toMatchObject({ code: 0, tests: allPassed })
-  expect(server.requests).toHaveLength(2 * titles.length)
+  const inPool = (pool: string) =>
+    runVitest(folder, { ...server.env, CI: 'true' }, [`--pool=${pool}`])
+  expect((await inPool('threads')).tests).toEqual(allPassed)
+  expect((await inPool('vmThreads')).text).toContain('pools vmThreads and vmForks')
 
   const elsewhere = await makeProject(projectFiles)
   await cp(tapes, join(elsewhere, 'test/tapes'), { recursive: true })
@@ -115,8 +126,8 @@ test('a changed agent fails with the difference, and at the line that asked', as
   )
   const { code, tests } = await runVitest(folder, server.env, ['-t', 'matcher|fixture'])
   expect(code).toBe(1)
-  for (const title of titles.slice(0, 2)) {
-    const { failed } = tests[title] as { failed: string }
+  for (const title of [titles[0], titles[2]]) {
+    const { failed } = tests[title ?? ''] as { failed: string }
     expect(failed).toMatch(
       /^TapeFailure: The agent does something else than test\/tapes\/\w+\.tape says/,
     )

@@ -504,3 +504,11 @@ export const reportNotWritable = (file: string, cause: unknown): RetakeError =>
     'Name another file with --junit.',
     { cause },
   )
+
+export const vitestPoolUnsupported = (): RetakeError =>
+  new RetakeError(
+    'VITEST_POOL_UNSUPPORTED',
+    'Retake cannot work in the pools vmThreads and vmForks of Vitest.',
+    "They give test files copies of Node's own modules, which would be neither recorded nor replayed.",
+    "Set pool: 'forks' or pool: 'threads'.",
+  )

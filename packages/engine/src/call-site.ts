@@ -95,3 +95,26 @@ export function calledFrom(module: string, depth: number): boolean {
   Error.stackTraceLimit = limit
   return found
 }
+
+let runner: RegExp | undefined
+
+/**
+ * Names the files of the test runner this process belongs to. It measures how
+ * long the agent's modules take to load, on the agent's own stack; those looks
+ * at the clock are not the agent's.
+ */
+export function ignoreRunner(files: RegExp): void {
+  runner = files
+}
+
+/** Whether the test runner itself called `callee`; looks at nothing when none was named. */
+export function calledByRunner(callee: Function): boolean {
+  if (runner === undefined) return false
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = 1
+  const holder: { stack?: string } = {}
+  Error.captureStackTrace(holder, callee)
+  const found = runner.test(String(holder.stack))
+  Error.stackTraceLimit = limit
+  return found
+}

@@ -1,3 +1,5 @@
+import { isMainThread } from 'node:worker_threads'
+
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so the moment
  * an `import()` settles is not in our hands. The gate therefore waits while one
@@ -12,7 +14,8 @@ const NEEDED = Number(process.versions.node.split('.')[0]) < 22
  */
 const LOADS = new Set(['FSReqPromise', 'CloseReq'])
 
-let portsAreInUse = false
+/** A worker thread, of a test runner for example, talks to its parent through one. */
+let portsAreInUse = !isMainThread
 
 /** The agent uses message ports itself: they no longer tell anything about module loading. */
 export function messagePortsInUse(): void {

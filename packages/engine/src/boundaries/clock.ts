@@ -1,4 +1,5 @@
 import buffer from 'node:buffer'
+import { calledByRunner } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll } from './patch.js'
@@ -54,9 +55,9 @@ function patchPerformance(): Undo {
   const perf = globalThis.performance
   const performanceNow = (): number => {
     const session = currentSession()
-    return session
-      ? session.draw('performance.now', natives.performanceNow)
-      : natives.performanceNow()
+    return session === undefined || calledByRunner(performanceNow)
+      ? natives.performanceNow()
+      : session.draw('performance.now', natives.performanceNow)
   }
   const { timeOrigin } = perf
   const mark = perf.mark.bind(perf)
