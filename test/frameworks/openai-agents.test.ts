@@ -47,6 +47,7 @@ const refund = (order: number, outer = '') => [
 const triaged = (asked: string, order: number, outer = '') => [
   `is it polite | ${outer}agent Triage > node politeness`,
   `${asked} | ${outer}agent Triage`,
+  `handing over | ${outer}agent Triage > node handoff`,
   `result | ${outer}agent Refunds`,
   ...refund(order, outer),
 ]

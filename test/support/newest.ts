@@ -7,9 +7,6 @@ const folder = new URL('../newest/', import.meta.url)
 export const newestPath = (name: string): string =>
   fileURLToPath(new URL(`frameworks/${name}`, folder))
 
-/** Address of a package of test/newest. */
-export const newestModule = (path: string): string => new URL(`node_modules/${path}`, folder).href
-
 /**
  * True where the packages of test/newest are installed and this Node can run
  * them. `npm run test:newest` sees to both; elsewhere such tests are skipped.

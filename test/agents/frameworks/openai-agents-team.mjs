@@ -2,6 +2,7 @@
 // guardrail; plain, streamed, and twice at once.
 import {
   Agent,
+  handoff,
   run,
   setDefaultOpenAIClient,
   setOpenAIAPI,
@@ -43,7 +44,7 @@ const triage = Agent.create({
   name: 'Triage',
   instructions: 'triage',
   model: 'gpt-4.1-mini',
-  handoffs: [refunds],
+  handoffs: [handoff(refunds, { onHandoff: () => ask('handing over') })],
   inputGuardrails: [
     {
       name: 'politeness',

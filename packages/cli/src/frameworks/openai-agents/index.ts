@@ -54,20 +54,20 @@ function placesOf(innermost: AgentsSpan | null): Place[] {
 /** What spans of the SDK carry, by type. */
 interface SpanNames {
   readonly name?: string
-  readonly to_agent?: string
   readonly server?: string
 }
 
 /** Tasks, turns, generations and responses name no place: they are the run and its steps. */
 function placeOf(span: AgentsSpan): Place | undefined {
-  const { name, to_agent: target, server } = span.spanData as SpanNames
+  const { name, server } = span.spanData as SpanNames
   switch (span.spanData.type) {
     case 'agent':
       return named('agent', name, span)
     case 'function':
       return named('tool', name, span)
     case 'handoff':
-      return named('node', target === undefined ? 'handoff' : `handoff to ${target}`, span)
+      // To whom is only known when it is over.
+      return named('node', 'handoff', span)
     case 'guardrail':
     case 'custom':
       return named('node', name, span)
