@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startModelServer } from '@retake/engine/testing'
 import type { ModelRequest, ModelServer, ScriptedAnswer } from '@retake/engine/testing'
+import { nameSteps } from 'retake/mastra'
 import { refusalOf, replayWith, unchanged, withNamedRun } from '../../support/named-run.js'
 import { hasNewest, newestPath } from '../../support/newest.js'
 import { onlyTape, stepPlaces } from '../../support/step-places.js'
@@ -71,6 +72,11 @@ describe.skipIf(!hasNewest)('Mastra', () => {
       expect(await replayWith(run, after)).toEqual(unchanged(run))
     })
   })
+})
+
+test('an observability of the program stays as it is', () => {
+  const config = { observability: {} }
+  expect(nameSteps(config)).toBe(config)
 })
 
 test('a version of Mastra that it does not know is refused by name and range', async () => {
