@@ -16,10 +16,6 @@ const has = async (program: string) =>
   )
 const hasCurl = await has('curl')
 const hasPython = await has('python3')
-const hasGo = await run('go', ['version']).then(
-  () => true,
-  () => false,
-)
 
 let provider: Provider
 beforeEach(async () => {
@@ -200,43 +196,6 @@ except Exception as error:
     expect(replayed.code).toBe(3)
     expect(replayed.stderr).toContain('tunnel to example.invalid:443 is not on the tape')
   })
-})
-
-const goAgent = `package main
-
-import (
-	"bufio"
-	"fmt"
-	"net/http"
-	"os"
-	"strings"
-)
-
-func main() {
-	body := \`{"model":"gpt-4o","stream":true,"messages":[{"role":"user","content":"Hello from Go"}]}\`
-	url := os.Getenv("OPENAI_BASE_URL") + "/chat/completions"
-	answer, err := http.Post(url, "application/json", strings.NewReader(body))
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		fmt.Println(lines.Text())
-	}
-	fmt.Println(answer.Status, lines.Err())
-}
-`
-
-test.skipIf(!hasGo)('a Go program is recorded and repeats itself without a network', async () => {
-  const workspace = await folderWith({ 'agent.go': goAgent })
-  const built = { cwd: workspace.folder, env: { ...process.env, GO111MODULE: 'off' } }
-  await run('go', ['build', '-o', 'agent', 'agent.go'], built)
-  const recorded = await workspace.retake(['record', '--', './agent'], { env: environment() })
-  await provider.close()
-  const replayed = await workspace.retake(['replay', 'last'])
-  expect(recorded.stdout).toContain('200 OK <nil>')
-  expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
 })
 
 describe('commands', () => {

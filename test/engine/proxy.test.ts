@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { readRun } from '@retake/tape'
@@ -301,6 +302,42 @@ describe('what goes wrong is recorded and replayed the same', () => {
       bytes: 'HTTP/1.0 299 \r\n\r\nold',
       parts: /response 299 chunk end$/,
     },
+    'a status that cannot be passed on': {
+      bytes: 'HTTP/1.1 099 What\r\ncontent-length: 2\r\n\r\nok',
+      parts: /^request error ERR_HTTP_INVALID_STATUS_CODE$/,
+    },
+    'a length that is no number': {
+      bytes: 'HTTP/1.1 200 OK\r\ncontent-length: many\r\n\r\nok',
+      parts: /^request error HPE_INVALID_CONTENT_LENGTH$/,
+    },
+    'a head that is too large': {
+      bytes: `HTTP/1.1 200 OK\r\nx-large: ${'x'.repeat(200_000)}\r\n\r\n`,
+      parts: /^request error HPE_HEADER_OVERFLOW$/,
+    },
+    'more bytes than announced': {
+      bytes: 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more',
+      parts: /response 200 chunk/,
+    },
+    'a hint before the answer': {
+      bytes:
+        'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok',
+      parts: /^request response 200 chunk end$/,
+    },
+    'trailers behind a stream': {
+      bytes:
+        'HTTP/1.1 200 OK\r\ntrailer: x-sum\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-sum: 1\r\n\r\n',
+      parts: /^request response 200 chunk end$/,
+    },
+    'a stream that ends without its last chunk': {
+      bytes:
+        'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n8\r\ndata: a\n\r\n',
+      parts: /response 200 chunk error/,
+    },
+    'gzip that is cut off': {
+      bytes:
+        'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\n\x1f\x8b\x08\x00',
+      parts: /response 200 chunk end$/,
+    },
     'an answer without a body': {
       bytes: 'HTTP/1.1 204 No Content\r\n\r\n',
       parts: /response 204 end$/,
@@ -309,7 +346,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
   for (const [name, { bytes, reset = false, parts }] of Object.entries(cases)) {
     test(`replays ${name}`, async () => {
       const upstream = await rawServer((socket) => {
-        socket.write(bytes)
+        socket.write(bytes, 'latin1')
         setTimeout(() => (reset ? socket.resetAndDestroy() : socket.end()), 30)
       })
       const client = (url: string) => rawRequest(url, post('/v1/chat/completions', '{"model":"x"}'))
@@ -410,6 +447,49 @@ describe('what goes wrong is recorded and replayed the same', () => {
       [0, 1].map(() => expect.stringContaining('PROXY_NOT_RECORDING') as string),
     )
     expect(provider.counts().requests).toBe(asked + 1)
+  })
+
+  test('a client that leaves in the middle of its request: nobody is asked', async () => {
+    const asked = provider.counts().requests
+    const client = async (url: string) => {
+      const { hostname, port } = new URL(url)
+      const socket = connect(Number(port), hostname)
+      socket.write('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nonly this')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      socket.destroy()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const { tape, proxy } = await both(provider.url, client)
+    expect(provider.counts().requests).toBe(asked)
+    expect(partsOf(tape)).toEqual(['note'])
+    expect(proxy.misses).toEqual([])
+  })
+
+  test('clients that wait for a go-ahead, ask only for a head, ask ahead, or offer HTTP/2', async () => {
+    const two = ask('/echo?first').replace('connection: close\r\n', '') + ask('/echo?second')
+    const offer =
+      'connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\n'
+    const client = async (url: string) => [
+      await rawRequest(
+        url,
+        post('/echo', 'body').replace('\r\n\r\n', '\r\nexpect: 100-continue\r\n\r\n'),
+      ),
+      await rawRequest(url, ask('/echo?head').replace('GET', 'HEAD')),
+      await rawRequest(url, two),
+      await rawRequest(url, ask('/echo?offer', offer)),
+    ]
+    const { recorded, replayed, tape, proxy } = await both(provider.url, client)
+    expect(recorded.map(({ text }) => text.slice(0, 12))).toEqual([
+      'HTTP/1.1 100',
+      'HTTP/1.1 200',
+      'HTTP/1.1 200',
+      'HTTP/1.1 200',
+    ])
+    expect(recorded[2]?.text.match(/HTTP\/1.1 200/g)).toHaveLength(2)
+    expect(recorded[2]?.text).toMatch(/first[^]*second/)
+    expect(replayed).toEqual(recorded)
+    expect(proxy.misses).toEqual([])
+    expect(partsOf(tape).filter((part) => part === 'request')).toHaveLength(5)
   })
 
   test('clients that speak HTTP/1.0, nonsense, or want a tunnel', async () => {

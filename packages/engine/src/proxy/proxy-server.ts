@@ -38,12 +38,6 @@ export class ProxyServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       this.#malformed(error, socket),
     )
-    server.on('upgrade', (request, socket) => {
-      this.#handler?.refused(
-        `an upgrade to ${request.headers.upgrade ?? 'another protocol'} of ${request.url}`,
-      )
-      refuse(socket, 501, errors.proxyNoTunnel(`an upgrade to ${request.headers.upgrade}`))
-    })
     server.on('connect', (request, socket) => {
       this.#handler?.refused(`a tunnel to ${request.url}`)
       refuse(socket, 502, errors.proxyNoTunnel(`a tunnel to ${request.url}`))
@@ -89,6 +83,11 @@ export class ProxyServer {
     response.on('error', () => {})
     const handler = this.#handler
     if (handler === undefined) return void response.destroy()
+    const { upgrade } = request.headers
+    if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
+      handler.refused(`an upgrade to ${upgrade} of ${request.url}`)
+      return refuse(request.socket, 501, errors.proxyNoTunnel(`an upgrade to ${upgrade}`))
+    }
     const failed = (): void => void response.destroy()
     try {
       Promise.resolve(handler.handle(request, response)).catch(failed)
@@ -98,11 +97,17 @@ export class ProxyServer {
   }
 
   #malformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    // A client that went away in the middle is no malformed request.
+    const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
+    if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
     refuse(socket, 400, errors.proxyBadRequest(error.code ?? error.message))
   }
 }
+
+/** Java's client offers HTTP/2 with every request and is content with an answer in HTTP/1.1. */
+const isOnlyOffered = (upgrade: string): boolean =>
+  /^(h2c|HTTP\/[\d.]+|TLS\/[\d.]+)\b/i.test(upgrade)
 
 function refuse(
   socket: Duplex,
