@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cp, readFile, truncate, writeFile } from 'node:fs/promises'
+import { cp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
@@ -328,4 +328,64 @@ test('fake timers', async ({ tape }) => {
     'an agent that is meant to throw': 'passed',
     'fake timers': 'passed',
   })
+})
+
+test('a program is recorded and replayed in a process of its own, elsewhere too', async () => {
+  const program = `
+const model: string = 'gpt-4o-mini'
+const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ model, messages: [{ role: 'user', content: 'order ' + Math.random() }] }),
+})
+console.log((await response.json()).choices[0].message.content)
+`
+  const files = {
+    ...projectFiles,
+    'program.ts': program,
+    'fails.mjs': 'process.exitCode = 4',
+    'test/refund.test.mjs': `
+import { expect, test } from 'retake/vitest'
+test('program', async () => {
+  await expect('../program.ts').toReplay('tapes/program.tape')
+})
+test('fails', async () => {
+  await expect(new URL('../fails.mjs', import.meta.url)).toReplay('tapes/fails.tape')
+})
+test('meant to fail', async () => {
+  await expect('../fails.mjs').toReplay('tapes/meant.tape', { throws: true })
+})
+test('another program', async () => {
+  await expect('../fails.mjs').toReplay('tapes/program.tape')
+})
+test('not', async () => {
+  await expect('../program.ts').not.toReplay('tapes/program.tape')
+})
+`,
+  }
+  const folder = await makeProject(files)
+  const server = await startModel()
+  const told = (text: string) => ({ failed: expect.stringContaining(text) as string })
+  const mistakes = {
+    'another program': told('code TEST_TAPE_OF_FUNCTION'),
+    not: told('and should not'),
+    'meant to fail': 'passed',
+  }
+  const recorded = await runVitest(folder, server.env)
+  const failed = told('it ended with exit code 4')
+  expect(recorded.tests).toEqual({ ...mistakes, program: 'passed', fails: failed })
+  await server.stop()
+  const missing = told('code TEST_TAPE_MISSING')
+  const again = await runVitest(folder, { ...server.env, CI: '1' })
+  expect(again.tests).toEqual({ ...mistakes, program: 'passed', fails: missing })
+
+  const elsewhere = await makeProject(files)
+  await rename(join(folder, 'test/tapes'), join(elsewhere, 'test/tapes'))
+  await rm(folder, { recursive: true })
+  const moved = await runVitest(elsewhere, { CI: '1' })
+  expect(moved.tests).toEqual({ ...mistakes, program: 'passed', fails: missing })
+  await writeFile(join(elsewhere, 'program.ts'), program.replace('order ', 'refund '))
+  const changed = await runVitest(elsewhere, { CI: '1' }, ['-t', 'program'])
+  expect(changed.tests['program']).toEqual(told('- order'))
+  expect(changed.tests['program']).toEqual(told(`at ${join(elsewhere, 'program.ts')}:3:24`))
 })

@@ -446,12 +446,20 @@ export const notAFunctionTape = (file: string, entry: string | undefined): Retak
       : `Name the program instead of a function, expect('${entry}').toReplay(…), or record the test anew: RETAKE_MODE=record.`,
   )
 
-export const notAProgramTape = (file: string): RetakeError =>
+export const notAProgramTape = (file: string, program: string): RetakeError =>
   new RetakeError(
     'TEST_TAPE_OF_FUNCTION',
-    `The tape ${file} does not hold a run of a program.`,
-    'It was recorded from a function call, or from a command through the proxy.',
+    `The tape ${file} does not hold a run of ${program}.`,
+    'It was recorded from a function call, from another program, or from a command through the proxy.',
     'Hand the function to expect(), or record the program anew: RETAKE_MODE=record.',
+  )
+
+export const recordedProgramFailed = (file: string, how: string): RetakeError =>
+  new RetakeError(
+    'TEST_RECORDING_THREW',
+    `The program failed while it was recorded: it ${how}.`,
+    `A tape of a failure would make every later run fail, so ${file} was left as it was.`,
+    'Mend what failed and run again. If the program is meant to fail, say so: { throws: true }.',
   )
 
 export const testTapeCutOff = (file: string): RetakeError =>

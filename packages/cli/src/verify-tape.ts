@@ -1,12 +1,8 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
-import type { MovedRoot } from '@retake/engine'
-import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
-import { replayAgent } from './replay-agent.js'
 import type { Replayed } from './replay-agent.js'
+import { replayHere } from './replay-here.js'
 import { replayRecordedCommand } from './replay-recorded-command.js'
 
 /** What is known about one tape after checking it. */
@@ -75,9 +71,7 @@ async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   if (proxy !== undefined && command === undefined)
     return { ...checked, detail: `${checked.detail}, of a proxy: replay it with retake proxy` }
   try {
-    const replayed = await (command === undefined
-      ? replayHere(tape, movedHere(tape))
-      : replayRecordedCommand(tape))
+    const replayed = await (command === undefined ? replayHere(tape) : replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
     if (divergence === undefined) return { ...checked, replay: 'identical', replayed }
     const detail = `event ${divergence.seq}: ${divergence.summary}`
@@ -87,28 +81,4 @@ async function checkReplay(file: string, checked: Verified): Promise<Verified> {
     if (explained === undefined) throw error
     return { ...checked, replay: 'failed', detail: explained.what, ok: false, error: explained }
   }
-}
-
-async function replayHere(tape: Tape, root: MovedRoot | undefined): Promise<Replayed> {
-  const replayed = await replayAgent(tape, { stdio: 'ignore', ...(root && { root }) })
-  if (root === undefined) return replayed
-  // What is reported names the recorded folder; a place in the code is wanted as it is here.
-  const divergences = replayed.divergences.map((divergence) =>
-    divergence.site === undefined
-      ? divergence
-      : { ...divergence, site: divergence.site.replace(root.recorded, root.current) },
-  )
-  return { ...replayed, divergences }
-}
-
-/**
- * A tape that was recorded in a folder that this machine does not have, in
- * another checkout: if its program is here, seen from the working directory, it
- * is run here.
- */
-function movedHere({ details: { cwd, entry } }: Tape): MovedRoot | undefined {
-  if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
-  const current = process.cwd()
-  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry)))
-  return existsSync(here) ? { recorded: cwd, current } : undefined
 }

@@ -2,7 +2,8 @@ import { ReplayDiverged } from '@retake/engine'
 import { notAnAgent } from '../errors.js'
 import { fromHere } from '../from-here.js'
 import { TapeFailure } from './tape-failure.js'
-import { replayTape, tapePath, useTape } from './use-tape.js'
+import { replayProgram, useProgramTape } from './use-program-tape.js'
+import { replayTape, pathFrom, useTape } from './use-tape.js'
 import type { TapeOptions } from './use-tape.js'
 
 /** What the matcher knows about where it stands; both runners have these. */
@@ -28,11 +29,10 @@ export async function toReplay(
   tape: string | URL,
   options: TapeOptions = {},
 ): Promise<MatcherResult> {
-  const file = tapePath(tape, state.testPath)
+  const file = pathFrom(tape, state.testPath)
   try {
-    if (typeof agent !== 'function') throw notAnAgent(describe(agent))
-    if (state.isNot === true) await replayTape(file, agent as Agent)
-    else await useTape(file, agent as Agent, options)
+    const { use, replay } = runsOf(agent, file, state.testPath)
+    await (state.isNot === true ? replay() : use(options))
     return {
       pass: true,
       message: () => `The agent does exactly what ${fromHere(file)} says, and should not.`,
@@ -42,6 +42,21 @@ export async function toReplay(
     // Thrown, not answered: a runner would put a stack of its own to a message.
     if (!isExpected) throw TapeFailure.from(error, file)
     return { pass: false, message: () => '' }
+  }
+}
+
+/** How the agent is run with its tape: a function here, a program in a process of its own. */
+function runsOf(agent: unknown, file: string, testPath: string | undefined) {
+  if (typeof agent === 'function')
+    return {
+      use: (options: TapeOptions): Promise<unknown> => useTape(file, agent as Agent, options),
+      replay: (): Promise<unknown> => replayTape(file, agent as Agent),
+    }
+  if (typeof agent !== 'string' && !(agent instanceof URL)) throw notAnAgent(describe(agent))
+  const program = pathFrom(agent, testPath)
+  return {
+    use: (options: TapeOptions): Promise<unknown> => useProgramTape(file, program, options),
+    replay: (): Promise<unknown> => replayProgram(file, program),
   }
 }
 
@@ -56,7 +71,7 @@ export type UseTape = <T>(
 export const tapeFunction =
   (testPath: () => string | undefined, defaults: () => TapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
-    const file = tapePath(tape, testPath())
+    const file = pathFrom(tape, testPath())
     const outcome = await useTape(file, agent, { ...defaults(), ...options }).catch(
       (error: unknown) => {
         throw TapeFailure.from(error, file)

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { replay, RetakeError } from '@retake/engine'
+import { record, replay, RetakeError } from '@retake/engine'
 import { TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { notAFunctionTape, recordedRunThrew, testTapeCutOff, testTapeMissing } from '../errors.js'
 import { projectRoot } from '../project-root.js'
-import { recordAside } from './record-aside.js'
+import { nameOfTape, recordAside } from './record-aside.js'
 import { chooseMode, isCi } from './tape-mode.js'
 import type { TapeMode } from './tape-mode.js'
 
@@ -22,10 +22,10 @@ export interface TapeOptions {
 /** What a run with a tape came to; `error` is what the agent threw, then as now. */
 export type TapeOutcome<T> = { readonly output: T } | { readonly error: unknown }
 
-/** The path of a tape as a test names it: from the folder of the test file. */
-export function tapePath(tape: string | URL, testFile: string | undefined): string {
-  if (tape instanceof URL) return fileURLToPath(tape)
-  return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), tape)
+/** A path as a test names it: from the folder of the test file. */
+export function pathFrom(place: string | URL, testFile: string | undefined): string {
+  if (place instanceof URL) return fileURLToPath(place)
+  return path.resolve(testFile === undefined ? process.cwd() : path.dirname(testFile), place)
 }
 
 /** Replays `agent` against its tape, or records it, as the mode says. Throws `ReplayDiverged` where it does something else. */
@@ -38,10 +38,11 @@ export async function useTape<T>(
   return replayTape(file, agent)
 }
 
-function isToBeRecorded(file: string, mode: TapeMode): boolean {
+/** Whether the tape is to be recorded; throws where it should be replayed and is not there. */
+export function isToBeRecorded(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false
-  if (mode === 'offline') throw testTapeMissing(file, 'The mode is `offline`')
+  if (mode === 'offline') throw testTapeMissing(file, 'In the mode `offline`')
   if (isCi()) throw testTapeMissing(file, 'In CI (`CI` is set)')
   return true
 }
@@ -52,7 +53,10 @@ async function recordTape<T>(
   { throws = false }: TapeOptions,
 ): Promise<TapeOutcome<T>> {
   try {
-    return { output: await recordAside(file, agent, { throws }) }
+    const options = { name: nameOfTape(file), root: projectRoot(file) }
+    const make = (dir: string) => record({ ...options, dir }, agent)
+    const { output } = await recordAside(file, make, { throws })
+    return { output }
   } catch (error) {
     if (isOurs(error)) throw error
     if (throws) return { error }

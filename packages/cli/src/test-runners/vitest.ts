@@ -2,7 +2,7 @@
  * Replay in Vitest: importing this adds `expect(agent).toReplay(tape)` and gives
  * a `test` that hands tests a `tape` function. Import it before the SDKs you use.
  */
-import { Stats } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base } from 'vitest'
 import { vitestPoolUnsupported } from '../errors.js'
@@ -12,7 +12,7 @@ import type { UseTape } from './to-replay.js'
 import type { TapeOptions } from './use-tape.js'
 
 // In a realm of its own, where Node's modules were copied before anything could reach them.
-if (!(Stats instanceof Function)) throw vitestPoolUnsupported()
+if (Object.getPrototypeOf(existsSync) !== Function.prototype) throw vitestPoolUnsupported()
 
 install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite)[\\/]/)
