@@ -1,4 +1,6 @@
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { outsideRuns } from '@retake/engine'
 
 /** What is needed of `@opentelemetry/api`. ADK brings it along; Retake does not depend on it. */
 export interface OpenTelemetry {
@@ -49,6 +51,17 @@ export interface ContextManager {
 
 /** The copy that ADK itself uses: spans and contexts of another one would not meet its own. */
 export function openTelemetryOfAdk(): OpenTelemetry {
-  const adk = createRequire(import.meta.url).resolve('@google/adk')
-  return createRequire(adk)('@opentelemetry/api') as OpenTelemetry
+  return outsideRuns(() => createRequire(findAdk())('@opentelemetry/api') as OpenTelemetry)
+}
+
+/** The ADK that the program itself would load, else the one next to Retake. */
+function findAdk(): string {
+  for (const start of [process.argv[1], join(process.cwd(), 'program.js')]) {
+    try {
+      if (start !== undefined) return createRequire(start).resolve('@google/adk')
+    } catch {
+      // Not from there.
+    }
+  }
+  return createRequire(import.meta.url).resolve('@google/adk')
 }
