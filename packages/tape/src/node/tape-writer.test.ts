@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { TAPE_FORMAT } from '../events.js'
 import { openTape } from './open-tape.js'
 import { TapeWriter } from './tape-writer.js'
 
@@ -34,7 +35,7 @@ test('what is appended can be read back, event by event and body by body', () =>
   const tape = openTape(path)
   expect(tape.status).toBe('sealed')
   expect(tape.count).toBe(6)
-  expect(tape.run).toEqual({ seq: 0, at: 0, format: 1, ...run })
+  expect(tape.run).toEqual({ seq: 0, at: 0, format: TAPE_FORMAT, ...run })
   expect(tape.details).toEqual({ cwd: '/x' })
   expect([...tape.events(1, 3)]).toEqual([
     { seq: 1, at: 0.333, type: 'draw', kind: 'Date.now', value: 'ünï\tcode\n' },
