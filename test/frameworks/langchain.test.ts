@@ -79,10 +79,17 @@ test.each([
       'look up Bern for the graph | node tools > tool look_up',
       'look up Rome for the graph | node tools > tool look_up',
     ])
-    expect(lines.slice(20, 32).toSorted()).toEqual(
+    expect(lines.slice(20, 25)).toEqual([
+      'delegate | node delegate > agent researcher > node model_request',
+      'look up Bern | node delegate > agent researcher > node tools > tool look_up',
+      'result | node delegate > agent researcher > node model_request',
+      'page one | node book > node page',
+      'page two | node book > node page',
+    ])
+    expect(lines.slice(25, 37).toSorted()).toEqual(
       [...trip('plan another trip'), ...report].toSorted(),
     )
-    expect(lines.slice(32)).toEqual(['outside of all | '])
+    expect(lines.slice(37)).toEqual(['outside of all | '])
   } finally {
     await workspace.remove()
   }

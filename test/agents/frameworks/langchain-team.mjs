@@ -1,5 +1,14 @@
 // Agents, graphs, subgraphs, a fan-out and tools of LangChain, one after the other and at once.
-import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph'
+import {
+  Annotation,
+  END,
+  entrypoint,
+  MessagesAnnotation,
+  Send,
+  START,
+  StateGraph,
+  task,
+} from '@langchain/langgraph'
 import { ToolNode } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, tool } from 'langchain'
@@ -91,6 +100,15 @@ console.log()
 for await (const update of await report.stream({ items: [] }, { streamMode: 'updates' }))
   console.log(Object.keys(update))
 console.log((await classic.invoke({ messages: [] })).messages.map(({ content }) => content))
+const delegating = new StateGraph(MessagesAnnotation)
+  .addNode('delegate', researcher.graph)
+  .addEdge(START, 'delegate')
+  .addEdge('delegate', END)
+  .compile()
+console.log((await delegating.invoke(user('delegate'))).messages.at(-1).content)
+const page = task('page', async (name) => (await model.invoke(`page ${name}`)).content)
+const book = entrypoint('book', async (names) => Promise.all(names.map((name) => page(name))))
+console.log(await book.invoke(['one', 'two']))
 const [a, b] = await Promise.all([
   planner.invoke(user('plan another trip')),
   report.invoke({ items: [] }),

@@ -37,10 +37,15 @@ export function placesIn({ metadata = {} }: WhereConfig, around: GraphPlaces): G
   const shared = sharedLength(path, around.path)
   const kept = around.frames.filter(({ depth }) => depth <= shared)
   const frames = leaveOthers(kept, { agent, tools, depth: path.length })
-  if (typeof agent === 'string' && lastOf('agent', frames) !== agent)
-    frames.push({ place: { kind: 'agent', name: agent }, depth: shared })
-  for (const [index, node] of path.entries())
-    if (index >= shared) frames.push({ place: placeOfNode(node), depth: index + 1 })
+  const isNewAgent = typeof agent === 'string' && lastOf('agent', frames) !== agent
+  // The nodes of an agent lie directly in it, also where the agent itself is a node.
+  const agentAt = Math.max(shared, path.length - 1)
+  for (let index = shared; index <= path.length; index += 1) {
+    if (isNewAgent && index === agentAt)
+      frames.push({ place: { kind: 'agent', name: agent }, depth: index })
+    const node = path[index]
+    if (node !== undefined) frames.push({ place: placeOfNode(node), depth: index + 1 })
+  }
   for (const name of tools)
     if (!frames.some(({ place }) => place.kind === 'tool' && place.name === name))
       frames.push({ place: { kind: 'tool', name }, depth: path.length })
