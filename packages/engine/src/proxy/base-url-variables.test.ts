@@ -20,6 +20,14 @@ test('variables that are not set lead to the public address, base path included'
     'https://api.groq.com/openai/v1/chat/completions',
   )
   expect(follow({}, 'OLLAMA_HOST', '/api/chat')).toBe('http://127.0.0.1:11434/api/chat')
+  expect(follow({}, 'CO_API_URL', '/v2/chat')).toBe('https://api.cohere.com/v2/chat')
+  expect(follow({}, 'TOGETHER_BASE_URL', '/chat/completions')).toBe(
+    'https://api.together.xyz/v1/chat/completions',
+  )
+  for (const variable of ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'])
+    expect(follow({}, variable, '/chat/completions')).toBe(
+      'https://openrouter.ai/api/v1/chat/completions',
+    )
 })
 
 test('variables that are set keep their meaning, each its own', () => {
@@ -41,6 +49,22 @@ test('variables of frameworks are only redirected where they are set', () => {
   const env = { MISTRAL_BASE_URL: 'https://api.mistral.ai/v1' }
   expect(follow(env, 'MISTRAL_BASE_URL', '/chat/completions')).toBe(
     'https://api.mistral.ai/v1/chat/completions',
+  )
+})
+
+test('each reader of a variable keeps its own base path, as it was set', () => {
+  const env = {
+    GEMINI_API_BASE: 'https://generativelanguage.googleapis.com/v1beta',
+    GROQ_API_BASE: 'https://api.groq.com/openai/v1',
+    MISTRAL_API_BASE: 'https://api.mistral.ai/v1',
+    DEEPSEEK_API_BASE: 'https://api.deepseek.com/beta',
+    GOOGLE_VERTEX_BASE_URL: 'https://europe-west1-aiplatform.googleapis.com',
+    HOSTED_VLLM_API_BASE: 'http://box.local:8000/v1',
+  }
+  for (const [variable, base] of Object.entries(env))
+    expect(follow(env, variable, '/asked'), variable).toBe(`${base}/asked`)
+  expect(Object.keys(redirectVariables({}).variables)).not.toEqual(
+    expect.arrayContaining([expect.stringMatching(/^(GROQ|DEEPSEEK|GEMINI)_API_BASE$/)]),
   )
 })
 

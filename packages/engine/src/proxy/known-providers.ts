@@ -29,6 +29,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     name: 'anthropic',
     base: 'https://api.anthropic.com',
     variables: ['ANTHROPIC_BASE_URL'],
+    whenSet: ['ANTHROPIC_API_BASE'],
     paths: /^\/v1\/(messages|complete)(\/|$)/,
   },
   {
@@ -42,6 +43,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     name: 'groq',
     base: 'https://api.groq.com',
     variables: ['GROQ_BASE_URL'],
+    whenSet: ['GROQ_API_BASE'],
     paths: OPENAI_PATHS,
   },
   {
@@ -54,8 +56,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   {
     name: 'openrouter',
     base: 'https://openrouter.ai/api/v1',
-    variables: [],
-    whenSet: ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'],
+    variables: ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'],
     paths: OPENAI_PATHS,
   },
   {
@@ -68,7 +69,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
   {
     name: 'azure',
     variables: [],
-    whenSet: ['AZURE_OPENAI_ENDPOINT'],
+    whenSet: ['AZURE_OPENAI_ENDPOINT', 'AZURE_API_BASE'],
     paths: /^\/openai\/(deployments|v1)\//,
   },
   {
@@ -76,6 +77,51 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     variables: [],
     whenSet: ['AWS_ENDPOINT_URL_BEDROCK_RUNTIME'],
     paths: /^\/model\/[^/]+\/(invoke|converse)/,
+  },
+  {
+    name: 'vertex',
+    variables: [],
+    whenSet: ['GOOGLE_VERTEX_BASE_URL', 'ANTHROPIC_VERTEX_BASE_URL'],
+    paths: /^\/v1(beta1)?\/(projects|publishers)\//,
+  },
+  {
+    name: 'cohere',
+    base: 'https://api.cohere.com',
+    variables: ['CO_API_URL'],
+    paths: /^\/v[12]\/(chat|rerank|embed|generate)$/,
+  },
+  {
+    name: 'together',
+    base: 'https://api.together.xyz/v1',
+    variables: ['TOGETHER_BASE_URL'],
+    whenSet: ['TOGETHER_AI_API_BASE'],
+    paths: OPENAI_PATHS,
+  },
+  {
+    name: 'deepseek',
+    base: 'https://api.deepseek.com/v1',
+    variables: [],
+    whenSet: ['DEEPSEEK_BASE_URL', 'DEEPSEEK_API_BASE'],
+    paths: OPENAI_PATHS,
+  },
+  {
+    name: 'xai',
+    base: 'https://api.x.ai/v1',
+    variables: [],
+    whenSet: ['XAI_BASE_URL', 'XAI_API_BASE'],
+    paths: OPENAI_PATHS,
+  },
+  {
+    name: 'vllm',
+    variables: [],
+    whenSet: ['VLLM_BASE_URL', 'HOSTED_VLLM_API_BASE'],
+    paths: OPENAI_PATHS,
+  },
+  {
+    name: 'litellm',
+    variables: [],
+    whenSet: ['LITELLM_PROXY_API_BASE'],
+    paths: OPENAI_PATHS,
   },
 ]
 

@@ -149,7 +149,7 @@ describe('what is no request to a model', () => {
     ['/anthropic/v1/nothing', {}, { type: 'error', error: { type: 'not_found_error' } }],
     ['/v1/other', { 'anthropic-version': '2023-06-01' }, { type: 'error' }],
     ['/gemini/v1beta/nothing', {}, { error: { code: 404, status: 'NOT_FOUND' } }],
-    ['/vertex/nothing', {}, { error: { type: 'not_found_error' } }],
+    ['/vertex/nothing', {}, { error: { code: 404, status: 'NOT_FOUND' } }],
     ['/bedrock/nothing', {}, { message: expect.stringContaining('POST /bedrock/nothing') }],
     ['/ollama/nothing', {}, { error: expect.stringContaining('POST /ollama/nothing') }],
   ])('%s is a 404 in the nearest form', async (path, headers, shape) => {
@@ -261,7 +261,7 @@ test('every variable leads to the server, and no key could be real', async () =>
   const keys = variables.filter(([name]) => name.includes('KEY'))
   expect(addresses.filter(([, value]) => !value.startsWith(`${server.url}/`))).toEqual([])
   expect(keys.filter(([, value]) => !value.startsWith('made-up-'))).toEqual([])
-  expect([addresses.length, keys.length]).toEqual([17, 9])
+  expect([addresses.length, keys.length]).toEqual([31, 9])
   expect(server.env).toMatchObject({
     OPENAI_BASE_URL: `${server.url}/openai/v1`,
     ANTHROPIC_BASE_URL: `${server.url}/anthropic`,
