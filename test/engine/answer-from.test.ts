@@ -112,6 +112,19 @@ test.each([
   expect([asked - before, sent - sentBefore]).toEqual([0, 0])
 })
 
+test('what goes on after it was stopped or has ended sends nothing either', async () => {
+  const { run, before, sentBefore } = await recordAgent()
+  const later = async () => {
+    await new Promise((done) => setTimeout(done, 30))
+    await Promise.all([ask('one'), ask('five'), askOverHttp('three'), send('anna'), send('bob')])
+  }
+  const stopped = answerFrom(run.path, () => Promise.all([ask('four'), later()]), { dir: folder })
+  await expect(stopped).rejects.toMatchObject({ code: 'ANSWER_NOT_ON_TAPE' })
+  await answerFrom(run.path, () => void later(), { dir: folder })
+  await new Promise((done) => setTimeout(done, 200))
+  expect([asked - before, sent - sentBefore]).toEqual([0, 0])
+})
+
 test('it is really asked when that is wanted, and only that', async () => {
   const { run, output, before } = await recordAgent()
   const { served, live, ...answered } = await answerFrom(

@@ -22,17 +22,22 @@ export function currentSession(): Session | undefined {
   const store = storage.getStore()
   if (store instanceof ToolWork) return undefined
   const session = store === undefined ? processSession : (store ?? undefined)
-  // What a recorded run leaves behind goes on natively. A replayed one has no way
-  // to the outside, after its end neither: its session keeps answering.
-  return session?.closed === true && !session.replaying ? undefined : session
+  return session !== undefined && hasLetGo(session) ? undefined : session
 }
+
+/**
+ * What a recorded run leaves behind goes on natively. One that a tape answers has
+ * no way to the outside, after its end neither: its session keeps answering.
+ */
+const hasLetGo = (session: Session): boolean =>
+  session.closed && !session.replaying && session.keepsIn !== true
 
 /** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
 export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
   if (store instanceof ToolWork) return store.session
   const session = store === undefined ? processSession : (store ?? undefined)
-  return session?.closed === true && !session.replaying ? session : undefined
+  return session !== undefined && hasLetGo(session) ? session : undefined
 }
 
 /** The run of the whole process, if the call belongs to it and to no nearer run. */

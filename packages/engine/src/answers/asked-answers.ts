@@ -20,6 +20,7 @@ export interface AskedAnswersOptions {
  * computer, now: the program need not be the one that was recorded.
  */
 export class AskedAnswers implements AnswerSource {
+  readonly keepsIn = true
   /** Requests, tools and processes, by who answered. */
   readonly counts = { served: 0, live: 0 }
   readonly #tape: TapeAnswers

@@ -21,6 +21,8 @@ export interface AnswerSource {
   run(call: SyncCall, op: number): Answer
   /** Answers come from a tape: nothing may touch the outside. */
   readonly isTape?: boolean
+  /** Requests are answered by a tape, also what comes after the end of the run. */
+  readonly keepsIn?: boolean
   /** Where a tape had no answer. */
   readonly divergences?: readonly Divergence[]
   /** Told just before a part reaches the agent. */

@@ -60,6 +60,7 @@ export class RecordSession implements Session {
   closed = false
   /** Also while recording, when the answers come from another tape. */
   readonly replaying: boolean
+  readonly keepsIn: boolean
   readonly secrets = new SecretMask()
   readonly #queue: Completed[] = []
   readonly #notes = new Set<string>()
@@ -86,6 +87,7 @@ export class RecordSession implements Session {
     this.#answers = options.answers ?? outside
     this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
     this.replaying = this.#answers.isTape === true
+    this.keepsIn = this.#answers.keepsIn === true
     this.secrets.addEnvironment(process.env)
     this.#recording = {
       tape: writer.path,
@@ -196,7 +198,7 @@ export class RecordSession implements Session {
     this.closed = true
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
-    if (!this.replaying) sessionClosed()
+    if (!this.replaying && !this.keepsIn) sessionClosed()
   }
 
   #begin(call: SyncCall | Action): number {

@@ -109,6 +109,8 @@ export interface Session {
   readonly closed: boolean
   /** True while answers come from the tape: nothing may touch the outside. */
   readonly replaying: boolean
+  /** What the run leaves behind at its end still must not find its way out. */
+  readonly keepsIn?: boolean
   /** A value from outside, needed at once. It must survive JSON. */
   draw<T>(kind: string, native: () => T): T
   perform(action: Action): Operation
