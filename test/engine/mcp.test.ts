@@ -158,6 +158,10 @@ describe.concurrent('A server over stdio', () => {
       'mcp sampling/createMessage ← docs (in 1)',
       'tool failed: crash({}) · docs (in 1)',
     ])
+    const shown = await workspace.retake(['show', 'last', '--step', '9'])
+    expect(shown.stdout).toMatch(
+      /count\(\{"to":3\}\) · docs\ndone · tool · mcp[^]*told meanwhile\n {2}notifications\/progress \{.*"page 1"/,
+    )
     expect(view.step(16)?.error).toBe('the server exited with code 7 before it answered')
     expect(view.step(15)?.mcp()).toMatchObject({
       askedBy: 'server',
@@ -179,6 +183,34 @@ describe.concurrent('A server over stdio', () => {
     ])
     expect(new Set(calls.map(({ lane }) => lane)).size).toBe(4)
   })
+})
+
+test('a server over HTTP that ends in the middle of a call, and one that is not there', async () => {
+  const workspace = await folder()
+  const server = agentPath('mcp/server-v1.mjs')
+  // It ends in the test; else when its stdin closes, with us.
+  const { ready } = await startServerProcess(server, ['http'])
+  const { url } = ready as { url: string }
+  await writeFile(
+    join(workspace.folder, 'crash.mjs'),
+    `import { connect } from './connect.mjs'
+    const [url] = process.argv.slice(2)
+    const client = await connect('v1', url)
+    const give = { timeout: 2000 }
+    await client.callTool({ name: 'crash', arguments: {} }, undefined, give).catch((error) => {
+      console.log('lost', error.code)
+    })
+    await client.listTools(undefined, give).catch((error) => console.log('gone', error.message))
+    process.exit(0)`,
+  )
+  const { view } = await recordAndReplay(workspace, ['crash.mjs', url])
+  const steps = view.recordedSteps.map(line)
+  expect(steps).toContain('mcp initialize · docs')
+  expect(view.recordedSteps.find(({ title }) => title.startsWith('crash('))).toMatchObject({
+    kind: 'tool',
+    state: 'failed',
+  })
+  expect(view.recordedSteps.at(-1)).toMatchObject({ kind: 'mcp', state: 'failed' })
 })
 
 test('a tool that is described otherwise, has another input or is new shows in a diff, by its name', async () => {

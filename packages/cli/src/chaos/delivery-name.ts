@@ -6,7 +6,8 @@ export function deliveryName(tape: Tape, view: RunView, seq: number): string {
   if (seq >= tape.count) return 'the end of local work'
   const event = tape.event(seq)
   if (!isDelivery(event)) return `event ${seq}`
-  const step = view.recordedSteps.find(
+  // The messages of a server are steps after the one of its process.
+  const step = view.recordedSteps.findLast(
     (one) => one.seq === event.op || one.answerSeqs.includes(seq),
   )
   const started = tape.event(event.op)

@@ -50,8 +50,10 @@ export class CallStep extends StepBase {
   }
 
   override get answerSeqs(): readonly number[] {
-    const { result, chunks, end } = this.#op
-    return [result, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
+    const { result, end } = this.#op
+    return [result, ...this.#ownChunks(), end]
+      .filter((mark) => mark !== undefined)
+      .map(({ seq }) => seq)
   }
 
   get state(): StepState {
@@ -83,11 +85,15 @@ export class CallStep extends StepBase {
     }
   }
 
+  /** What the process printed, without the pipe on which a server speaks. */
+  #ownChunks(): CallOp['chunks'] {
+    const { chunks } = this.#op
+    return this.#session === undefined ? chunks : chunks.filter(({ pipe = 1 }) => pipe !== 1)
+  }
+
   /** The messages of an MCP server are steps of their own; what else it printed is left. */
   #output(): CallDetail['output'] {
     const { tape } = this.context
-    const { chunks } = this.#op
-    const isRead = (pipe: number): boolean => this.#session !== undefined && pipe === 1
     const remarks = this.#session?.remarks.filter(({ from }) => from === 'server') ?? []
     return [
       ...remarks.map(({ at, text }) => ({
@@ -95,9 +101,7 @@ export class CallStep extends StepBase {
         pipe: 1,
         bytes: new TextEncoder().encode(`${text}\n`),
       })),
-      ...chunks
-        .filter(({ pipe = 1 }) => !isRead(pipe))
-        .map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
+      ...this.#ownChunks().map(({ seq, at, pipe = 1 }) => ({ at, pipe, bytes: tape.body(seq) })),
     ].toSorted((left, right) => left.at - right.at)
   }
 

@@ -9,6 +9,7 @@ import {
   mcpCall,
   mcpFailure,
   mcpTitle,
+  needsInput,
   toolOf,
   type McpExchange,
 } from './mcp-exchange.js'
@@ -99,7 +100,7 @@ export class HttpMcp {
         ? ' (not offered)'
         : ''
     return (this.#facts = {
-      title: mcpTitle(exchange) + notOffered,
+      title: mcpTitle(exchange, { isInputRequired: needsInput(result) }) + notOffered,
       failure: isAnswer && error === undefined ? undefined : mcpFailure(exchange),
       isAnswered: !isAnswer && (result !== undefined || error !== undefined),
     })

@@ -38,12 +38,18 @@ export interface McpServerInfo {
 export const isToolCall = ({ method, askedBy }: Pick<McpExchange, 'method' | 'askedBy'>): boolean =>
   method === 'tools/call' && askedBy === 'client'
 
+/** A server of the newer protocol may answer that it needs something first; the client then asks again. */
+export const needsInput = (result: unknown): boolean =>
+  recordOf(result)['resultType'] === 'input_required'
+
 /** `search_docs({"query":"refunds"}) · docs`, `resources/read docs://guide · docs`. */
 export const mcpTitle = (
   exchange: Pick<McpExchange, 'method' | 'askedBy' | 'params' | 'server'>,
+  { isInputRequired = false } = {},
 ): string => {
   const { method, askedBy, params, server } = exchange
-  const whose = server === undefined ? '' : ` ${askedBy === 'server' ? '←' : '·'} ${server}`
+  const note = isInputRequired ? ' → input required' : ''
+  const whose = `${server === undefined ? '' : ` ${askedBy === 'server' ? '←' : '·'} ${server}`}${note}`
   if (isToolCall(exchange)) {
     const { name, args } = toolOf(params)
     return `${name}(${shortJson(args, 80)})${whose}`

@@ -58,12 +58,12 @@ export class McpStep extends StepBase {
   }
 
   get title(): string {
+    if (this.#title !== undefined) return this.#title
     const { session, mcp } = this.#source
-    return (this.#title ??= mcpTitle({
-      ...mcp,
-      params: readStdioParams(this.context.tape, mcp),
-      server: session.server?.name,
-    }))
+    const { isInputRequired = false } = mcp
+    const params = readStdioParams(this.context.tape, mcp)
+    const server = session.server?.name
+    return (this.#title = mcpTitle({ ...mcp, params, server }, { isInputRequired }))
   }
 
   override get answerSeqs(): readonly number[] {

@@ -125,6 +125,18 @@ describe('messages on pipes', () => {
     expect(ended(() => {})?.state).toBe('aborted')
   })
 
+  test('that are answered with a question say so', () => {
+    const tape = new Pipes()
+    tape.write(ask('d', 'server/discover', {}))
+    tape.says(answer('d', { _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'docs' } } }))
+    tape.write(search(1, 'a'))
+    tape.says(answer(1, { resultType: 'input_required', inputRequests: {} }))
+    expect(stepsOf(tape).slice(1)).toEqual([
+      'mcp server/discover · docs',
+      'tool search({"query":"a"}) · docs → input required',
+    ])
+  })
+
   test('about progress stand with the request they are about', () => {
     const tape = new Pipes()
     tape.write(hello)

@@ -6,6 +6,7 @@ import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
 import { LineReader, type ReadLine } from './line-reader.js'
 import {
   mcpFailure,
+  needsInput,
   serverInfoIn,
   type McpExchange,
   type McpNotification,
@@ -24,6 +25,8 @@ export interface StdioRequest {
   answered?: { readonly last: EventMark; readonly seqs: readonly number[] }
   /** What went wrong, by the answer. */
   failure?: string
+  /** The answer asks for something in return. */
+  isInputRequired?: boolean
   /** Why the side that asked no longer wants an answer. */
   cancelled?: string
   readonly notified: { readonly at: number; readonly seqs: readonly number[] }[]
@@ -117,6 +120,7 @@ export class StdioSession {
     request.answered = { last: line.last, seqs: line.seqs }
     const failure = mcpFailure({ result, error })
     if (failure !== undefined) request.failure = failure
+    if (needsInput(result)) request.isInputRequired = true
     if (side !== 'server') return
     this.server = serverInfoIn(result) ?? this.server
     this.#news(line, request)
