@@ -35,22 +35,25 @@ function divergenceText(file: string, found: Divergence): string {
 export class TapeFailure extends Error {
   override readonly name = 'TapeFailure'
   declare readonly code: string
-  declare readonly divergence: Divergence | undefined
 
   /** One of Retake's own errors as such a failure; any other stays what it is. */
   static from(cause: unknown, file: string): unknown {
     const told = explain(cause)
     if (told === undefined) return cause
     if (cause instanceof ReplayDiverged)
-      return new TapeFailure(divergenceText(file, cause.divergence), told.code, cause.divergence)
+      return new TapeFailure(
+        divergenceText(file, cause.divergence),
+        told.code,
+        cause.divergence.site,
+      )
     const { code, what, why, fix } = told
     return new TapeFailure(`${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`, code)
   }
 
-  constructor(message: string, code: string, divergence?: Divergence) {
+  constructor(message: string, code: string, site?: string) {
     super(message)
     // Not enumerable: runners print such properties of an error once more.
-    const hidden = { code, divergence, name: this.name, stack: this.#stackFrom(divergence?.site) }
+    const hidden = { code, name: this.name, stack: this.#stackFrom(site) }
     for (const [key, value] of Object.entries(hidden))
       Object.defineProperty(this, key, { value, enumerable: false })
   }
