@@ -104,8 +104,8 @@ function sum(steps: readonly Step[]): {
 } {
   let [requests, tokens] = [0, 0]
   let usd: number | undefined = 0
-  for (const { kind, usage, costUsd } of steps) {
-    if (kind !== 'model' && kind !== 'http') continue
+  for (const { kind, provider, usage, costUsd } of steps) {
+    if (kind !== 'model' && kind !== 'http' && provider !== 'mcp') continue
     requests += 1
     if (kind !== 'model') continue
     if (usage) tokens += usage.input + usage.cachedInput + usage.cacheWrite + usage.output

@@ -50,8 +50,8 @@ export class CallStep extends StepBase {
   }
 
   override get answerSeqs(): readonly number[] {
-    const { result, end } = this.#op
-    return [result, ...this.#ownChunks(), end]
+    const { result, chunks, end } = this.#op
+    return [result, ...chunks, end]
       .filter((mark) => mark !== undefined)
       .map(({ seq }) => seq)
   }
