@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+
 /**
  * @typedef {object} Expected What one step of an agent is answered, and how it shows on the tape.
  * @property {import('@retake/engine/testing').ScriptedAnswer} answer
@@ -12,7 +15,7 @@
  * @property {string} environment Folder in test/python, and virtual environment.
  * @property {string} agent File in that folder.
  * @property {readonly Expected[]} steps
- * @property {readonly string[]} [matchers]
+ * @property {(url: string) => Record<string, string>} [variables] Set besides the keys, with the address of the model server.
  */
 
 const asks =
@@ -30,6 +33,8 @@ const lookUp = (ask, from, order) => [
   ask(from + 1, { text: `Order ${order} is on its way: “arrives déjà on Monday”.` }),
 ]
 
+const example = new URL('../../examples/python-openai/', import.meta.url)
+
 const openai = asks('openai', 'gpt-4o')
 const claude = asks('anthropic', 'claude-opus-4-8')
 const gemini = asks('google', 'gemini-2.5-flash')
@@ -46,6 +51,18 @@ export const cases = [
       openai(5, { text: 'Hello.' }),
       openai(6, { text: 'Hello once more.' }),
     ],
+  },
+  {
+    name: 'python-openai',
+    environment: 'sdks',
+    agent: fileURLToPath(new URL('agent.py', example)),
+    steps: JSON.parse(await readFile(new URL('model.json', example), 'utf8')).map(
+      ({ usage, ...answer }, index) => ({
+        provider: 'openai',
+        model: 'gpt-4o',
+        answer: { ...answer, usage: usage ?? { input: 100 + index, output: 10 } },
+      }),
+    ),
   },
   {
     name: 'anthropic',
@@ -95,6 +112,28 @@ export const cases = [
       ...lookUp(gemini, 3, 1183),
       ...lookUp(openai, 5, 1184),
       ...lookUp(claude, 7, 1185),
+    ],
+  },
+  {
+    name: 'litellm',
+    environment: 'google-adk',
+    agent: 'litellm_agent.py',
+    // Read by LiteLLM alone, or with another path than by others: redirected where they are set.
+    variables: (url) => ({
+      GEMINI_API_BASE: `${url}/gemini/v1beta`,
+      GROQ_API_BASE: `${url}/groq/openai/v1`,
+      MISTRAL_AZURE_API_BASE: `${url}/mistral/v1`,
+      OPENROUTER_API_BASE: `${url}/openrouter/api/v1`,
+    }),
+    steps: [
+      openai(1, { text: 'Hello from OpenAI.' }),
+      claude(2, { text: 'Hello from Anthropic.' }),
+      gemini(3, { text: 'Hello from Gemini.' }),
+      // On the loopback nothing tells who speaks the protocol of OpenAI.
+      asks('openai', 'llama-3.3-70b-versatile')(4, { text: 'Hello from Groq.' }),
+      asks('openai', 'mistral-large-latest')(5, { text: 'Hello from Mistral.' }),
+      asks('openai', 'openai/gpt-4o')(6, { text: 'Hello from OpenRouter.' }),
+      gemini(7, { text: 'Hello again from Gemini.' }),
     ],
   },
 ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -10,6 +10,7 @@ import { QUIET } from './cases.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const replays = 5
+const timeoutMs = 300_000
 
 /**
  * Records a Python agent against a model server in another process, stops that,
@@ -22,21 +23,20 @@ const replays = 5
 export async function runCase(given, python, test) {
   const workspace = await makeWorkspace()
   const guard = join(workspace.folder, 'network-guard.txt')
-  const options = { env: agentEnvironment(guard), timeoutMs: 300_000 }
   let recorded
   try {
     await test('is recorded with one command, and asks nobody else', async () => {
       const server = await startServer(given.steps.map(({ answer }) => answer))
-      const command = [python, join(here, given.environment, given.agent)]
-      const matchers = (given.matchers ?? []).flatMap((name) => ['--matcher', name])
-      const upstreams = ['openai', 'anthropic', 'gemini'].flatMap((name) => [
-        '--upstream',
-        `${name}=${server.url}`,
-      ])
-      recorded = await workspace.retake(
-        ['record', ...upstreams, ...matchers, '--', ...command],
-        options,
+      const command = [python, resolve(here, given.environment, given.agent)]
+      const env = { ...agentEnvironment(guard), ...given.variables?.(server.url) }
+      // Where the variables are not set, the upstream says that it is not the public address.
+      const upstreams = ['openai', 'anthropic', 'gemini'].flatMap((name) =>
+        env[`${name.toUpperCase()}_API_BASE`] ? [] : ['--upstream', `${name}=${server.url}`],
       )
+      recorded = await workspace.retake(['record', ...upstreams, '--', ...command], {
+        env,
+        timeoutMs,
+      })
       const left = await server.stop()
       assert.equal(recorded.code, 0, recorded.stderr)
       assert.notEqual(recorded.stdout, '')
@@ -46,7 +46,7 @@ export async function runCase(given, python, test) {
     if (recorded?.code !== 0) return
     await test(`repeats itself ${replays} times with the model server gone`, async () => {
       for (let time = 0; time < replays; time++) {
-        const replayed = await workspace.retake(['replay', 'last'], { timeoutMs: 300_000 })
+        const replayed = await workspace.retake(['replay', 'last'], { timeoutMs })
         assert.equal(replayed.stdout, recorded.stdout, replayed.stderr)
         assert.match(
           replayed.stderr,
@@ -87,9 +87,9 @@ function expected({ provider, model, answer, hidesUsage = false }) {
 const agentEnvironment = (guard) => ({
   ...QUIET,
   ...Object.fromEntries(
-    ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY'].map((name) => [
-      name,
-      `made-up-${name.toLowerCase()}`,
+    ['OPENAI', 'ANTHROPIC', 'GEMINI', 'GROQ', 'MISTRAL', 'OPENROUTER'].map((name) => [
+      `${name}_API_KEY`,
+      `made-up-${name.toLowerCase()}-key`,
     ]),
   ),
   PYTHONPATH: join(here, 'guard'),

@@ -50,7 +50,7 @@ export const KNOWN_PROVIDERS: readonly KnownProvider[] = [
     name: 'mistral',
     base: 'https://api.mistral.ai',
     variables: [],
-    whenSet: ['MISTRAL_BASE_URL', 'MISTRAL_API_BASE'],
+    whenSet: ['MISTRAL_BASE_URL', 'MISTRAL_API_BASE', 'MISTRAL_AZURE_API_BASE'],
     paths: OPENAI_PATHS,
   },
   {

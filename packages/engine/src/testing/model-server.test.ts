@@ -261,7 +261,7 @@ test('every variable leads to the server, and no key could be real', async () =>
   const keys = variables.filter(([name]) => name.includes('KEY'))
   expect(addresses.filter(([, value]) => !value.startsWith(`${server.url}/`))).toEqual([])
   expect(keys.filter(([, value]) => !value.startsWith('made-up-'))).toEqual([])
-  expect([addresses.length, keys.length]).toEqual([31, 9])
+  expect([addresses.length, keys.length]).toEqual([32, 9])
   expect(server.env).toMatchObject({
     OPENAI_BASE_URL: `${server.url}/openai/v1`,
     ANTHROPIC_BASE_URL: `${server.url}/anthropic`,
