@@ -215,3 +215,14 @@ test('megabytes without anything in common are stored whole and quickly', () => 
   expect(size).toBeLessThan(6.1 * (1 << 20))
   bodies.forEach((body, i) => expect(Buffer.from(tape.body(i + 1)).equals(body)).toBe(true))
 })
+
+test('bodies kept for comparison are bounded by their bytes, too', () => {
+  const encoder = new DeltaEncoder(nodeDoor, { bytesMax: 25_000 })
+  const bodies = [1, 2, 3].map((seed) => utf8(prose(randomFrom(seed), 10_000)))
+  bodies.forEach((body, seq) => encoder.addWhole(seq, body))
+  const again = (seq: number) => encoder.encode(10 + seq, bodies[seq] ?? new Uint8Array())?.base
+  expect([again(0), again(1), again(2)]).toEqual([undefined, 1, 2])
+  encoder.addWhole(20, utf8(prose(randomFrom(4), 30_000)))
+  expect(again(2)).toBeUndefined()
+  expect(encoder.encode(21, utf8(prose(randomFrom(4), 30_000)))?.base).toBe(20)
+})

@@ -6,6 +6,8 @@ import { lazySketch, sharedHashes } from './sketch.js'
 
 /** Conversations that go on at the same time, and so the bodies kept for comparison. */
 const HEADS_MAX = 16
+/** Of all of them together; the last one is kept however large it is. */
+const HEADS_MAX_BYTES = 256 << 20
 /** Deltas on deltas before one names its sources directly, which bounds the cost of a read. */
 const DEPTH_MAX = 64
 /** Smaller middles are not worth a block match. */
@@ -53,11 +55,16 @@ export interface Delta {
 export class DeltaEncoder {
   readonly #equal: WriterDoor['equal']
   readonly #depthMax: number
+  readonly #bytesMax: number
   /** Most recently used first. */
   readonly #heads: Head[] = []
 
-  constructor(door: Pick<WriterDoor, 'equal'>, options: { readonly depthMax?: number } = {}) {
+  constructor(
+    door: Pick<WriterDoor, 'equal'>,
+    options: { readonly depthMax?: number; readonly bytesMax?: number } = {},
+  ) {
     this.#depthMax = options.depthMax ?? DEPTH_MAX
+    this.#bytesMax = options.bytesMax ?? HEADS_MAX_BYTES
     this.#equal = (a, aFrom, b, bFrom, length) => door.equal(a, aFrom, b, bFrom, length)
   }
 
@@ -90,7 +97,11 @@ export class DeltaEncoder {
 
   #addHead(head: Head): void {
     this.#heads.unshift(head)
-    if (this.#heads.length > HEADS_MAX) this.#heads.pop()
+    let bytes = 0
+    const kept = this.#heads.findIndex(
+      ({ body }, index) => index > 0 && (bytes += body.length) + head.body.length > this.#bytesMax,
+    )
+    this.#heads.length = Math.min(this.#heads.length, HEADS_MAX, kept < 0 ? HEADS_MAX : kept)
   }
 
   #bestMatch(body: Uint8Array, sketch: Head['sketch']): Match | undefined {
