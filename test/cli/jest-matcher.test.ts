@@ -228,3 +228,30 @@ test('names', () => {
   })
   expect((await runJest(folder, {}, {})).tests).toEqual({ names: 'passed' })
 })
+
+test('adapters share the engine of the environment: steps carry their names', async () => {
+  const folder = await makeProject({
+    ...common,
+    'a.test.mjs': `
+import OpenAI from 'openai'
+import { named } from 'retake/ai-sdk'
+import { tape } from 'retake/jest'
+const messages = [{ role: 'user', content: 'hello' }]
+const planner = named({
+  id: 'planner',
+  generate: () => new OpenAI().chat.completions.create({ model: 'gpt-4o-mini', messages }),
+  stream() {},
+})
+test('named', async () => {
+  await tape('tapes/named.tape', async () => (await planner.generate()).choices[0].message.content)
+})`,
+  })
+  const server = await startModel()
+  const { tests } = await runJest(folder, server.env, { esm: true })
+  expect(tests).toEqual({ named: 'passed' })
+  const taped = openTape(join(folder, 'tapes/named.tape'))
+  const events = Array.from({ length: taped.count }, (_, seq) => taped.event(seq))
+  expect(events.find(({ type }) => type === 'request')).toMatchObject({
+    within: [{ kind: 'agent', name: 'planner' }],
+  })
+})

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
+import { runLibrary } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 import { makeProject, runVitest } from './runner-project.js'
 import { cli } from './workspace.js'
@@ -264,7 +265,7 @@ import { agent } from '../agent.mjs'
 const replayed = (name) => test(name, async () => {
   await expect(() => agent('order 1182')).toReplay('tapes/' + name + '.tape')
 })
-for (const name of ['good', 'cut-off', 'changed', 'empty', 'text', 'future', 'process']) replayed(name)
+for (const name of ['good', 'cut-off', 'changed', 'empty', 'text', 'future', 'process', 'script']) replayed(name)
 test('not', async () => {
   await expect(() => agent('something else')).not.toReplay('tapes/good.tape')
 })
@@ -295,6 +296,18 @@ test('fake timers', async ({ tape }) => {
   })
   const server = await startModel()
   await runVitest(folder, server.env, ['-t', 'good|throw|fake'])
+  // Recorded outside of Vitest, where what is logged goes to stdout.
+  await writeFile(
+    join(folder, 'script.mjs'),
+    `import { record } from 'retake'
+import { agent } from './agent.mjs'
+console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent('order 1182'))))`,
+  )
+  const script = await runLibrary(join(folder, 'script.mjs'), null, {
+    cwd: folder,
+    env: server.env,
+  })
+  const { run: scriptRun } = script.result as { run: { path: string } }
   await server.stop()
   const tapes = join(folder, 'test/tapes')
   const good = await readFile(join(tapes, 'good.tape'))
@@ -305,12 +318,13 @@ test('fake timers', async ({ tape }) => {
   const at = good.indexOf('Refunds within')
   put('changed', Buffer.from(good).fill('X', at, at + 7))
   put('empty', '')
+  put('script', readFileSync(scriptRun.path))
   put('text', 'not a tape at all, but a text\n')
   await cp(new URL('../golden/from-the-future.tape', import.meta.url), join(tapes, 'future.tape'))
   await writeFile(join(folder, 'program.mjs'), 'console.log(1)')
-  await run(process.execPath, [cli, 'record', '--dir', 'runs', 'program.mjs'], folder)
-  const [program = ''] = readdirSync(join(folder, 'runs'))
-  await cp(join(folder, 'runs', program), join(tapes, 'process.tape'))
+  await run(process.execPath, [cli, 'record', '--dir', 'processes', 'program.mjs'], folder)
+  const [program = ''] = readdirSync(join(folder, 'processes'))
+  await cp(join(folder, 'processes', program), join(tapes, 'process.tape'))
   const { tests } = await runVitest(folder, { ...server.env, CI: 'true' })
   const told = (code: string) => ({ failed: expect.stringContaining(code) as string })
   expect(tests).toEqual({
@@ -321,6 +335,7 @@ test('fake timers', async ({ tape }) => {
     text: told('code TAPE_NOT_A_TAPE'),
     future: told('code TAPE_FROM_FUTURE'),
     process: told('code TEST_TAPE_OF_PROCESS'),
+    script: 'passed',
     not: 'passed',
     'not, but the same': told('and should not'),
     'another output': told('The run came to another end'),

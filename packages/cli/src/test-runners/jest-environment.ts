@@ -7,6 +7,7 @@
  * condition of this environment leads there.
  */
 import type { EnvironmentContext, JestEnvironmentConfig } from '@jest/environment'
+import * as engine from '@retake/engine'
 import { currentSession, install, installInRealm, outsideRuns } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
@@ -18,6 +19,7 @@ install()
 /** What the modules inside find, under `Symbol.for('retake.jest')`. */
 const door = (realm: typeof globalThis): object => ({
   retake: { ...retake, tool: toolOf(realm) },
+  engine: { ...engine, tool: toolOf(realm) },
   toReplay,
   tapeFunction,
 })
