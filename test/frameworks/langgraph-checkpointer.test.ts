@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process'
 import { rename } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startModelServer } from '@retake/engine/testing'
 import type { ModelServer } from '@retake/engine/testing'
 import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
-import { onlyTape } from '../support/step-places.js'
+import { onlyTape, tapesIn } from '../support/step-places.js'
 
 interface Travelled {
   readonly output: Readonly<Record<string, State[]>>
@@ -148,6 +149,31 @@ test('only what was changed is asked live, and only when that is wanted', async 
     expect([served, live, server.requests.length]).toEqual([5, 1, 1])
     expect(server.requests[0]?.messages.at(-1)?.text).toBe('And order 7?')
     expect(output).toEqual(['Draft an answer #2', 'Draft an answer #3'])
+  } finally {
+    await server.stop()
+  }
+})
+
+test('a fork has the checkpoints of its parent up to the fork, and its own after it', async () => {
+  server = await startModel(server.port)
+  try {
+    const env = { AGENT_BASE_URL: server.url }
+    const known = tapesIn(workspace.folder)
+    const forked = await workspace.retake(
+      ['fork', basename(tape, '.tape'), '--at', '4', '--json'],
+      { env },
+    )
+    expect(forked.code, forked.stderr).toBe(0)
+    const branch = onlyTape(workspace.folder, known)
+    const states = (await travel(['history'], branch)) as State[]
+    const isParents = ({ next }: State) =>
+      ['redraft', 'draft', 'agent', 'tools', '__start__'].includes(String(next[0]))
+    expect(states.filter(isParents)).toEqual(recorded.filter(isParents))
+    expect(states.map(({ next }) => next)).toEqual(recorded.map(({ next }) => next))
+    expect(states[0]?.values).toMatchObject({
+      drafts: ['Draft an answer #2', 'Draft an answer #1'],
+    })
+    expect(states[0]?.id).not.toBe(recorded[0]?.id)
   } finally {
     await server.stop()
   }

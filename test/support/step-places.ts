@@ -2,12 +2,19 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openTape, readRun } from 'retake'
 
-/** Path of the only tape in a workspace. */
-export function onlyTape(folder: string): string {
+/** Paths of the tapes in a workspace. */
+export function tapesIn(folder: string): string[] {
   const runs = join(folder, '.retake', 'runs')
-  const tapes = readdirSync(runs).filter((name) => name.endsWith('.tape'))
-  if (tapes.length !== 1) throw new Error(`${tapes.length} tapes, not one`)
-  return join(runs, String(tapes[0]))
+  return readdirSync(runs)
+    .filter((name) => name.endsWith('.tape'))
+    .map((name) => join(runs, name))
+}
+
+/** The only one, but for those that are known. */
+export function onlyTape(folder: string, known: readonly string[] = []): string {
+  const [tape, ...others] = tapesIn(folder).filter((path) => !known.includes(path))
+  if (tape === undefined || others.length > 0) throw new Error('there is not exactly one tape')
+  return tape
 }
 
 /** A line for each request or tool: the last message that was sent, and the places it started in. */
