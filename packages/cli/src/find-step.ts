@@ -8,5 +8,12 @@ export function findStep(view: RunView, label: string): Step {
   return step
 }
 
-/** The event at which a step is looked at: its last answer, or its start when it has none. */
-export const momentOf = (step: Step): number => step.answerSeqs.at(-1) ?? step.seq
+/**
+ * The event at which a step is looked at: its last answer, or its start when it has
+ * none. What an MCP server asks on a pipe is answered by the agent itself.
+ */
+export const momentOf = (step: Step): number => {
+  const { transport, askedBy } = step.kind === 'mcp' ? (step.mcp() ?? {}) : {}
+  const isAnsweredHere = transport === 'stdio' && askedBy === 'server'
+  return isAnsweredHere ? step.seq : (step.answerSeqs.at(-1) ?? step.seq)
+}

@@ -77,9 +77,16 @@ export class Moments {
   }
 }
 
-/** A mark is neither started nor answered: the agent is held at whatever comes next. */
+/**
+ * A mark is neither started nor answered, and what is written to a child cannot be
+ * held at: then the agent is held at whatever comes next. A request that a server
+ * makes on a pipe is answered by the agent; it is looked at when it comes.
+ */
 function holdingEvent(tape: Tape, { kind, seq, answerSeqs }: TimelineStep): number {
-  if (kind !== 'mark') return answerSeqs.at(-1) ?? seq
+  const last = answerSeqs.at(-1) ?? seq
+  const isWritten = tape.event(last).type === 'write'
+  if (kind !== 'mark' && !isWritten) return last
+  if (isWritten && isDelivery(tape.event(seq))) return seq
   for (const event of tape.events(seq + 1))
     if (isDelivery(event) || isInitiation(event)) return event.seq
   return seq
