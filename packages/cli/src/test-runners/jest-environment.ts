@@ -6,7 +6,6 @@
  * What tests import as `retake` and `retake/jest` is a thin door to it: an export
  * condition of this environment leads there.
  */
-import type { EnvironmentContext, JestEnvironmentConfig } from '@jest/environment'
 import * as engine from '@retake/engine'
 import { currentSession, install, installInRealm, outsideRuns } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
@@ -27,8 +26,8 @@ const door = (realm: typeof globalThis): object => ({
 export default class RetakeEnvironment extends TestEnvironment {
   readonly #undo: () => void
 
-  constructor(config: JestEnvironmentConfig, context: EnvironmentContext) {
-    super(config, context)
+  constructor(...args: ConstructorParameters<typeof TestEnvironment>) {
+    super(...args)
     const realm = this.global as unknown as typeof globalThis
     this.#undo = installInRealm(realm)
     keepConsoleOutside(realm)

@@ -25,7 +25,7 @@ Exit code 3 when a tape is damaged or a program does something else now.
 
 Options:
   --integrity-only  do not run the programs again
-  --junit <file>    also write the results as JUnit XML, a test case for each tape
+  --junit <file>    also write JUnit XML, with a test case for each tape
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            one result a line
 
