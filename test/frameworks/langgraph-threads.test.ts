@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Annotation, END, START, StateGraph } from '@langchain/langgraph'
@@ -67,6 +68,22 @@ test('runs at once have their own threads, and a replay leaves no traces', async
     graph.invoke({ said: ['one'] }, { configurable: { thread_id: 'one' } }),
   )
   expect(await saved()).toEqual(before)
+})
+
+test('a state that grows costs what is new in it, not what it holds', async () => {
+  const pages = Array.from({ length: 60 }, () => randomBytes(1000).toString('base64'))
+  const book = new StateGraph(State)
+    .addNode('write', ({ said }) => ({ said: [String(pages[said.length])] }))
+    .addEdge(START, 'write')
+    .addConditionalEdges('write', ({ said }) => (said.length < pages.length ? 'write' : END))
+    .compile({ checkpointer: new TapeSaver() })
+  const write = () => book.invoke({ said: [] }, { ...config, recursionLimit: 100 })
+  const { run, output } = await record({ name: 'book', dir }, async () => write())
+  const size = JSON.stringify(output).length
+  // Each page is written once by its task and once into the state; all states together are 30 times as large.
+  expect((await stat(run.path)).size).toBeLessThan(5 * size)
+  const kept = await chat(new TapeSaver({ tape: run.path })).getState(config)
+  expect(kept.values.said).toEqual(pages)
 })
 
 test('secrets in a state do not reach the tape', async () => {

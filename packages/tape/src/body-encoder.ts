@@ -19,6 +19,8 @@ const DEFLATE_MAX_BYTES = 8 << 20
 /** New text of requests, which a tape is mostly made of, is worth more time than what is packed later anyway. */
 const LITERALS_LEVEL = 6
 const WHOLE_LEVEL = 3
+/** Bodies that mostly repeat what earlier ones hold: conversations, and states that adapters keep. */
+const GROWING: ReadonlySet<TapeEvent['type']> = new Set(['request', 'note'])
 /** Bodies remembered to be stored once. */
 const SHAS_MAX = 1 << 16
 
@@ -32,7 +34,7 @@ export interface StoredBody {
 
 /**
  * Chooses how each heavy body is stored: once when it was seen before, as a
- * delta when it is a request, compressed when that is smaller.
+ * delta when it grows from one to the next, compressed when that is smaller.
  */
 export class BodyEncoder {
   readonly #door: WriterDoor
@@ -60,7 +62,7 @@ export class BodyEncoder {
     const same = this.#seqBySha.get(sha)
     if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
     this.#remember(sha, seq)
-    if (type !== 'request') {
+    if (!GROWING.has(type)) {
       return size < WHOLE_MIN_BYTES ? whole(body) : this.#compress(body, WHOLE_LEVEL, size)
     }
     const delta = this.#deltas.encode(seq, body)
