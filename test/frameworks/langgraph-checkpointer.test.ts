@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { rename } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { rename, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startModelServer } from '@retake/engine/testing'
@@ -149,6 +149,30 @@ test('only what was changed is asked live, and only when that is wanted', async 
     expect([served, live, server.requests.length]).toEqual([5, 1, 1])
     expect(server.requests[0]?.messages.at(-1)?.text).toBe('And order 7?')
     expect(output).toEqual(['Draft an answer #2', 'Draft an answer #3'])
+  } finally {
+    await server.stop()
+  }
+})
+
+test('the checkpoints of a run that was killed are there up to the kill', async () => {
+  server = await startModel(server.port)
+  try {
+    const agent = join(workspace.folder, 'killed.mjs')
+    await writeFile(
+      agent,
+      `
+      import { TapeSaver } from '${import.meta.resolve('retake/langgraph')}'
+      import { config, refundGraph } from '${agentPath('frameworks/langgraph-refund.mjs')}'
+      const messages = [{ role: 'user', content: 'Where is order 1182?' }]
+      await refundGraph(new TapeSaver()).invoke({ messages }, config)
+      process.kill(process.pid, 'SIGKILL')
+      `,
+    )
+    const known = tapesIn(workspace.folder)
+    await workspace.retake(['record', agent], { env: { AGENT_BASE_URL: server.url } })
+    const killed = onlyTape(workspace.folder, known)
+    const states = (await travel(['history'], killed)) as State[]
+    expect(states.map(({ next }) => next)).toEqual(recorded.slice(2).map(({ next }) => next))
   } finally {
     await server.stop()
   }
