@@ -5,7 +5,7 @@
  * `npm run test:newest -- 24` chooses a Node. Packages are pinned in
  * test/newest, apart from the workspace, which must install on Node 20.
  */
-import { access, cp, mkdir, rm } from 'node:fs/promises'
+import { cp, mkdir, rm, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { findNode } from './find-node.mjs'
 import { root, runCommand } from './run-command.mjs'
@@ -32,16 +32,23 @@ function giveUp(why) {
 /** Puts a Node first in the path, for children that are started as plain `node`. */
 const pathWith = (node) => dirname(node) + delimiter + process.env.PATH
 
+/** Whether what the lock file says is installed, as far as the times of the files tell. */
+async function isInstalled() {
+  const [locked, installed] = await Promise.all(
+    ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
+      stat(join(newest, name)).catch(() => undefined),
+    ),
+  )
+  return installed !== undefined && locked !== undefined && locked.mtimeMs <= installed.mtimeMs
+}
+
 async function installPackages(node) {
-  try {
-    await access(join(newest, 'node_modules/.package-lock.json'))
-  } catch {
-    console.log('Installing the packages of test/newest')
-    const { ok, output } = await runCommand('npm', ['ci', '--prefix', newest], {
-      env: { PATH: pathWith(node) },
-    })
-    if (!ok) giveUp(`npm could not install the packages of test/newest:\n${output}`)
-  }
+  if (await isInstalled()) return
+  console.log('Installing the packages of test/newest')
+  const { ok, output } = await runCommand('npm', ['ci', '--prefix', newest], {
+    env: { PATH: pathWith(node) },
+  })
+  if (!ok) giveUp(`npm could not install the packages of test/newest:\n${output}`)
 }
 
 /** The same agents, in a folder from where imports lead to the newest packages. */
