@@ -12,7 +12,7 @@ async function talk(name, words) {
   let pushes = 0
   const done = new Promise((resolve, reject) => {
     socket.on('error', reject)
-    socket.on('message', (data, isBinary) => {
+    socket.on('message', (/** @type {Buffer} */ data, isBinary) => {
       if (isBinary) {
         log(name, 'binary', data.length)
         waiting.delete('binary')

@@ -49,7 +49,7 @@ async function startWorld({ mcpServer }: Scene) {
 /** What the tools of a run gave, as the conversation with the model tells it. */
 async function toolResults({ folder }: Workspace): Promise<string[]> {
   const runs = join(folder, '.retake', 'runs')
-  const [name = ''] = (await readdir(runs)).filter((file) => file.endsWith('.tape'))
+  const name = (await readdir(runs)).find((file) => file.endsWith('.tape')) ?? ''
   const { steps } = viewOf(openTape(join(runs, name)))
   const results = steps.filter(({ inferred }) => inferred).map((step) => step.call()?.result)
   return results.flatMap((result) => /left the house/.exec(JSON.stringify(result) ?? '') ?? [])

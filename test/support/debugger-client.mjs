@@ -21,7 +21,7 @@ export class DebuggerClient {
   constructor(socket) {
     this.#socket = socket
     this.closed = once(socket, 'close')
-    socket.on('message', (data) => {
+    socket.on('message', (/** @type {Buffer} */ data) => {
       const { id, method, params, result } = JSON.parse(data.toString())
       if (id !== undefined) this.#waiting.get(id)?.(result)
       else if (method === 'Debugger.paused') {

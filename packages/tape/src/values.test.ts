@@ -48,9 +48,10 @@ describe('wire values', () => {
       '({ date: new (class Mine extends Date {})(5), map: new Map([[1, 2]]), set: new Set([1]), pattern: /x/g, list: [1, {}], error: new TypeError("no") })'
     const theirs = runInNewContext(source) as object
     const ours = runInThisContext(source) as object
-    const { stack: _, ...error } = (toWire(theirs) as any).error.v
+    const wire = toWire(theirs) as { error: { v: { stack: string } } }
+    const { stack: _, ...error } = wire.error.v
     expect(error).toEqual({ class: 'TypeError', name: 'TypeError', message: 'no' })
-    expect({ ...(toWire(theirs) as object), error }).toEqual({ ...(toWire(ours) as object), error })
+    expect({ ...wire, error }).toEqual({ ...(toWire(ours) as object), error })
     expect(losses(theirs)).toEqual([])
   })
 

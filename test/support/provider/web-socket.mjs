@@ -18,7 +18,7 @@ export function serveWebSocket({ server, dice, maxLatencyMs, onConnection }) {
       if (socket.readyState === socket.OPEN) socket.send(data)
     }
     socket.on('error', () => {})
-    socket.on('message', async (data, isBinary) => {
+    socket.on('message', async (/** @type {Buffer} */ data, isBinary) => {
       await dice.pause(maxLatencyMs)
       send(isBinary ? data : JSON.stringify({ echo: data.toString(), random: dice.roll() }))
     })

@@ -51,9 +51,7 @@ export class CallStep extends StepBase {
 
   override get answerSeqs(): readonly number[] {
     const { result, chunks, end } = this.#op
-    return [result, ...chunks, end]
-      .filter((mark) => mark !== undefined)
-      .map(({ seq }) => seq)
+    return [result, ...chunks, end].filter((mark) => mark !== undefined).map(({ seq }) => seq)
   }
 
   get state(): StepState {
