@@ -1,4 +1,4 @@
-import { rename } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -35,23 +35,45 @@ async function expectReplays(workspace: Workspace, made: Finished): Promise<void
 }
 
 describe('A run with a server over stdio', () => {
-  const server = 'server-v1.mjs'
+  const server = 'spy.mjs'
   const search = 4
   let workspace: Workspace
   let parent: string
   let wanted: string[]
   beforeAll(async () => {
     workspace = await mcpFolder()
+    await writeFile(
+      join(workspace.folder, server),
+      `import { appendFileSync } from 'node:fs'
+      import './server-v1.mjs'
+      process.stdin.on('data', (data) => appendFileSync('told.jsonl', data))`,
+    )
     const recorded = await workspace.retake(['record', 'agent.mjs', 'v1', server])
     wanted = said(recorded.stdout)
     ;[parent = ''] = await tapesOf(workspace)
   })
   afterAll(() => workspace.remove())
 
+  /** What servers were told since this was last asked, by method and tool. */
+  async function told(): Promise<string[]> {
+    const path = join(workspace.folder, 'told.jsonl')
+    const text = await readFile(path, 'utf8').catch(() => '')
+    await rm(path, { force: true })
+    return text
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as { method: string; params?: { name?: string } })
+      .map(({ method, params }) => (method === 'tools/call' ? `${params?.name}` : method))
+  }
+
   test('goes on with a new server where a result of a tool was edited', async () => {
     const set = 'result.content.0.text="no page"'
+    await told()
     const made = await workspace.retake(['fork', parent, '--at', String(search), '--set', set])
     expect(made.code, made.stderr).toBe(0)
+    const handshake = ['initialize', 'notifications/initialized']
+    expect((await told()).slice(0, 6)).toEqual([...handshake, 'slow', 'slow', 'slow', 'broken'])
     expect(said(made.stdout)).toEqual(withSearch(wanted, 'no page'))
     await expectReplays(workspace, made)
   })
