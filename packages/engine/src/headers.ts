@@ -62,9 +62,14 @@ export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] 
 const SECRET_QUERY =
   /^(key|api[-_]?key|access[-_]?token|token|auth|signature|sig|x-amz-(signature|credential|security-token|date))$/i
 
+/** A query of plain names without one of a secret need not be taken apart. */
+const PLAIN_QUERY = /^[^?@%+]*\?[^@%+]*$/
+const NAMES_SECRET = /[?&](key|api|access|token|auth|sig|x-amz)/i
+
 /** The URL without keys in its query or credentials in its authority. */
 export function maskUrl(url: string): string {
   if (!url.includes('?') && !url.includes('@')) return url
+  if (PLAIN_QUERY.test(url) && !NAMES_SECRET.test(url)) return url
   let parsed: URL
   try {
     parsed = new URL(url)
