@@ -182,6 +182,21 @@ describe.skipIf(!hasPython)('a Python program', () => {
     expect(verify.stdout).toContain('diverged')
   })
 
+  test('is told to be quiet on replay, where nobody can be reported to', async () => {
+    const program = `
+import os, sys
+for name in ['CREWAI_DISABLE_TELEMETRY', 'LITELLM_LOCAL_MODEL_COST_MAP', 'LANGSMITH_TRACING']:
+    print(os.environ.get(name), file=sys.stderr)
+`
+    const workspace = await folderWith({ 'agent.py': program })
+    const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py'], {
+      env: { LANGSMITH_TRACING: 'true' },
+    })
+    expect(recorded.stderr).toContain('None\nNone\ntrue\n')
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed.stderr).toContain('true\nTrue\nfalse\n')
+  })
+
   test('that tries to go around the proxy on replay is refused and reported', async () => {
     const program = `
 import sys, urllib.request

@@ -52,6 +52,21 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
 /** What a command gets besides its own variables: Python would hold back what it writes to a pipe. */
 export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
 
+/**
+ * In a replay nobody is to be reached: frameworks are told not to report home, trace
+ * or fetch lists, which would be refused, and found to differ, otherwise.
+ */
+export const REPLAY_QUIET = {
+  ANONYMIZED_TELEMETRY: 'False',
+  CREWAI_DISABLE_TELEMETRY: 'true',
+  CREWAI_TRACING_ENABLED: 'false',
+  DO_NOT_TRACK: '1',
+  LANGCHAIN_TRACING_V2: 'false',
+  LANGSMITH_TRACING: 'false',
+  LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  OTEL_SDK_DISABLED: 'true',
+}
+
 /** Variables that lead a command to the proxy. */
 export const proxyVariables = (
   variables: Readonly<Record<string, string>>,

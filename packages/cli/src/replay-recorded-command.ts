@@ -9,7 +9,7 @@ import {
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
-import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
+import { COMMAND_DEFAULTS, proxyVariables, REPLAY_QUIET, runCommand } from './command-process.js'
 import { askedMatchers } from './config/project.js'
 import { recordedFolderMissing } from './errors.js'
 import type { Replayed } from './replay-agent.js'
@@ -59,6 +59,7 @@ export async function replayRecordedCommand(
       env: {
         ...COMMAND_DEFAULTS,
         ...env,
+        ...REPLAY_QUIET,
         ...proxyVariables(taped.variables ?? {}, server.url),
         ...waysOut(server.url),
       },
