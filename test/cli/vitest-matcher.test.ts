@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cp, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
@@ -173,7 +173,7 @@ import { agent } from '../agent.mjs'
 test('offline by option', async () => {
   await expect(() => agent('x')).toReplay('tapes/offline.tape', { mode: 'offline' })
 })
-const offline = test.override({ tapeMode: 'offline' })
+const offline = test.extend({ tapeMode: 'offline' })
 offline('offline by fixture', async ({ tape }) => {
   await tape('tapes/offline.tape', () => agent('x'))
 })
@@ -191,6 +191,8 @@ test('a mode that does not exist', async ({ tape }) => {
     runVitest(folder, { ...server.env, ...env }, ['refund'])
   expect((await runPlain({})).tests).toEqual({ plain: 'passed' })
   const first = readFileSync(file)
+  // A recording that was killed left this; no process has such a number.
+  await mkdir(join(folder, 'test/tapes/.plain.tape.recording-99999999-abc'))
   expect((await runPlain({ RETAKE_MODE: 'record' })).tests).toEqual({ plain: 'passed' })
   expect(server.requests).toHaveLength(4)
   const second = readFileSync(file)

@@ -37,8 +37,28 @@ function folderBeside(file: string): string {
   const folder = path.dirname(file)
   try {
     mkdirSync(folder, { recursive: true })
-    return mkdtempSync(path.join(folder, `.${path.basename(file)}.recording-`))
+    const prefix = `.${path.basename(file)}.recording-`
+    removeLeftovers(folder, prefix)
+    return mkdtempSync(path.join(folder, `${prefix}${process.pid}-`))
   } catch (error) {
     throw runsFolderNotWritable(folder, error)
+  }
+}
+
+/** What recordings left behind that were killed. */
+function removeLeftovers(folder: string, prefix: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(prefix)) continue
+    const pid = Number(name.slice(prefix.length).split('-')[0])
+    if (!isRunning(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

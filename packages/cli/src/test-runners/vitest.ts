@@ -25,7 +25,7 @@ expect.extend({
 
 /** What tests of this `test` are given. */
 export interface TapeFixtures {
-  /** The mode of every tape of the test, unless its own options say another: `test.override('tapeMode', 'offline')`. */
+  /** The mode of every tape of the test, unless its own options say another: `test.extend({ tapeMode: 'offline' })`. */
   readonly tapeMode: TapeMode | undefined
   /** Replays a function against its tape, or records it, and gives its output. */
   readonly tape: UseTape

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { chooseMode, isCi } from './tape-mode.js'
+
+const inCi = { CI: 'true' }
+
+test('a test replays unless it or the environment says otherwise', () => {
+  expect(chooseMode(undefined, {})).toBe('replay')
+  expect(chooseMode('record', {})).toBe('record')
+  expect(chooseMode('replay', { RETAKE_MODE: 'record' })).toBe('record')
+  expect(chooseMode('record', { RETAKE_MODE: 'replay' })).toBe('replay')
+  expect(chooseMode('record', { RETAKE_MODE: '' })).toBe('record')
+})
+
+test('offline wins, whoever says it', () => {
+  expect(chooseMode('offline', { RETAKE_MODE: 'record' })).toBe('offline')
+  expect(chooseMode('record', { RETAKE_MODE: 'offline', ...inCi })).toBe('offline')
+})
+
+test('in CI only the environment may ask for a recording', () => {
+  expect(() => chooseMode('record', inCi)).toThrow(
+    expect.objectContaining({ code: 'TEST_RECORDS_IN_CI' }) as Error,
+  )
+  expect(chooseMode('record', { RETAKE_MODE: 'record', ...inCi })).toBe('record')
+  expect(chooseMode(undefined, inCi)).toBe('replay')
+})
+
+test('what CI systems set, and what people set to be rid of it', () => {
+  expect(['true', '1', 'woodpecker'].map((CI) => isCi({ CI }))).toEqual([true, true, true])
+  expect(['', '0', 'false', undefined].map((CI) => isCi({ CI }))).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ])
+})
+
+test('another mode is a mistake', () => {
+  for (const [asked, env] of [
+    ['rec', {}],
+    [undefined, { RETAKE_MODE: 'recording' }],
+  ] as const)
+    expect(() => chooseMode(asked, env)).toThrow(
+      expect.objectContaining({ code: 'TEST_MODE_UNKNOWN' }) as Error,
+    )
+})
