@@ -72,6 +72,21 @@ describe('messages on pipes', () => {
     expect(readRun(tape).step(4)?.call()?.result).toEqual({ n: 1 })
   })
 
+  test('are not read once more for each of many in one piece', () => {
+    const tape = new Pipes()
+    tape.write(hello)
+    tape.says(welcome)
+    const ids = Array.from({ length: 500 }, (_, index) => index + 1)
+    tape.write(ids.map((id) => search(id, `q${id}`)).join(''))
+    tape.says(ids.map((id) => answer(id, { n: id })).join(''))
+    const { recordedSteps } = readRun(tape)
+    expect(recordedSteps.at(-1)?.title).toBe('search({"query":"q500"}) · docs')
+    expect(recordedSteps.slice(2).map((step) => step.call()?.result)).toEqual(
+      ids.map((n) => ({ n })),
+    )
+    expect(tape.bodyReads.length).toBeLessThan(50)
+  })
+
   test('have lines between them that are none, and are kept as output', () => {
     const tape = new Pipes()
     tape.write(hello)

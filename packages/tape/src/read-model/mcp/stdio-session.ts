@@ -216,8 +216,22 @@ export const readStdioExchange = (
 const isSameId = (left: RpcId | undefined, right: RpcId): boolean =>
   left !== undefined && idKey(left) === idKey(right)
 
-const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] =>
-  linesAt(tape, seqs).flatMap((line) => framesIn(parseJson(line)))
+/** Pieces that were read last: many messages may stand in one, and each is looked for by itself. */
+const PIECES_MAX = 8
+const lastRead = new WeakMap<TapeLike, Map<string, readonly RpcFrame[]>>()
+
+const framesAt = (tape: TapeLike, seqs: readonly number[]): readonly RpcFrame[] => {
+  const read = lastRead.get(tape) ?? new Map<string, readonly RpcFrame[]>()
+  lastRead.set(tape, read)
+  const key = seqs.join(' ')
+  const known = read.get(key)
+  if (known !== undefined) return known
+  const frames = linesAt(tape, seqs).flatMap((line) => framesIn(parseJson(line)))
+  const [oldest] = read.keys()
+  if (read.size >= PIECES_MAX && oldest !== undefined) read.delete(oldest)
+  read.set(key, frames)
+  return frames
+}
 
 /** The lines that some events carry together; the first and the last may be cut. */
 const linesAt = (tape: TapeLike, seqs: readonly number[]): string[] => {
