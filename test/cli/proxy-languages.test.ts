@@ -90,3 +90,22 @@ for (const [name, { file, version, build, command }] of Object.entries(languages
     },
   )
 }
+
+test.skipIf(!isInstalled(['curl', '--version']))(
+  'the example for curl is recorded and repeats itself',
+  { timeout: 60_000 },
+  async () => {
+    const workspace = await folderWith({})
+    const server = await startModelServer({ answers: [{ text: 'A tape keeps what happened.' }] })
+    stop = () => server.stop()
+    const script = fileURLToPath(new URL('../../examples/curl/agent.sh', import.meta.url))
+    const recorded = await workspace.retake(
+      ['record', '--upstream', `openai=${server.url}`, '--', 'sh', script],
+      { env: { OPENAI_API_KEY: ['made', 'up'].join('-') } },
+    )
+    await server.stop()
+    expect(recorded.stdout).toMatch(/tape[^]*\[DONE\]/)
+    const replayed = await workspace.retake(['replay', 'last'])
+    expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
+  },
+)
