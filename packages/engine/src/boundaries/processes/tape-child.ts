@@ -260,8 +260,9 @@ export class TapeChild {
 
   /** An answer may have been waiting for what was just written. */
   #write(bytes: Uint8Array, as?: BodyForm): void {
-    this.#written.add(bytes)
     this.session.write(this.#operation, bytes, as)
+    // Only now: where a run leaves the tape at this write, the recorded answer is not for it.
+    this.#written.add(bytes)
     this.session.proceed()
   }
 }
