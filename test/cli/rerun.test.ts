@@ -236,7 +236,7 @@ describe.concurrent('goes live', () => {
         ),
       sent: 0,
       code: 1,
-      why: /live after step 6, event \d+: the program ended, but the tape goes on with a write to stdout/,
+      why: /live after step 6, event \d+: the program ended with Error: no, but the tape goes on with a write to stdout/,
     },
   }
 
