@@ -229,26 +229,27 @@ test('names', () => {
   expect((await runJest(folder, {}, {})).tests).toEqual({ names: 'passed' })
 })
 
-test('adapters share the engine of the environment: steps carry their names', async () => {
+test('what imports the engine inside of Jest, as adapters do, shares the one outside', async () => {
   const folder = await makeProject({
     ...common,
     'a.test.mjs': `
+import { within } from '@retake/engine'
 import OpenAI from 'openai'
-import { named } from 'retake/ai-sdk'
 import { tape } from 'retake/jest'
 const messages = [{ role: 'user', content: 'hello' }]
-const planner = named({
-  id: 'planner',
-  generate: () => new OpenAI().chat.completions.create({ model: 'gpt-4o-mini', messages }),
-  stream() {},
-})
 test('named', async () => {
-  await tape('tapes/named.tape', async () => (await planner.generate()).choices[0].message.content)
+  const { output } = await tape('tapes/named.tape', () =>
+    within({ kind: 'agent', name: 'planner' }, async () => {
+      const answer = await new OpenAI().chat.completions.create({ model: 'gpt-4o-mini', messages })
+      return answer.choices[0].message.content
+    }),
+  )
+  expect(output).toContain('hello')
 })`,
   })
   const server = await startModel()
-  const { tests } = await runJest(folder, server.env, { esm: true })
-  expect(tests).toEqual({ named: 'passed' })
+  const { tests, text } = await runJest(folder, server.env, { esm: true })
+  expect(tests, text).toEqual({ named: 'passed' })
   const taped = openTape(join(folder, 'tapes/named.tape'))
   const events = Array.from({ length: taped.count }, (_, seq) => taped.event(seq))
   expect(events.find(({ type }) => type === 'request')).toMatchObject({

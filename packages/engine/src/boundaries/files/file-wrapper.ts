@@ -41,8 +41,8 @@ const LOADER = 'node:internal/modules/'
 
 /** Jest loads modules itself: these never run the agent's code, and `jest-runtime` does only after it has read it. */
 const JEST_LOADER = /[\\/]node_modules[\\/](?:@jest[\\/]transform|jest-resolve|(jest-runtime))[\\/]/
-/** Called in between, by either. */
-const FILE_LAYERS = /^node:fs$|[\\/]node_modules[\\/]graceful-fs[\\/]/
+/** Called in between, by Jest and by anybody else. */
+const GRACEFUL_FS = /[\\/]node_modules[\\/]graceful-fs[\\/]/
 
 /** As far as a compiler may be from the loader that called it. */
 const FRAMES = 30
@@ -79,9 +79,12 @@ function isLoading(sites: readonly NodeJS.CallSite[]): boolean {
   for (const site of sites) {
     const file = site.getFileName() ?? ''
     // The loader holds unpatched functions of fs, which call patched ones.
-    if (FILE_LAYERS.test(file)) continue
-    const jest = JEST_LOADER.exec(file)
-    if (jest !== null) return nearest || jest[1] === undefined
+    if (file === 'node:fs') continue
+    if (file.includes('node_modules')) {
+      if (GRACEFUL_FS.test(file)) continue
+      const jest = JEST_LOADER.exec(file)
+      if (jest !== null) return nearest || jest[1] === undefined
+    }
     if (nearest && NODES_OWN.test(file)) return true
     if (file.startsWith(LOADER)) return isHookCaller(file, site)
     nearest = false
