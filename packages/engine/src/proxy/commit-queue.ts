@@ -5,7 +5,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** Under load the next sync waits a moment, so that more requests share it. */
+/** Under load syncs begin at least so far apart, so that more requests share one. */
 const GATHER_MS = 3
 
 /**
@@ -20,6 +20,7 @@ export class CommitQueue {
   #waiting: Waiting[] = []
   #isSyncing = false
   #isClosing = false
+  #startedAt = 0
   #failure: Error | undefined
 
   /** For a tape that exists already; `flush` writes what its writer holds. */
@@ -52,6 +53,7 @@ export class CommitQueue {
     const synced = this.#waiting
     this.#waiting = []
     this.#isSyncing = true
+    this.#startedAt = performance.now()
     try {
       this.#flush()
     } catch (error) {
@@ -66,7 +68,8 @@ export class CommitQueue {
       if (this.#failure) reject(this.#failure)
       else resolve()
     }
-    if (this.#waiting.length > 0) setTimeout(() => this.#next(), GATHER_MS)
+    const restMs = GATHER_MS - (performance.now() - this.#startedAt)
+    if (this.#waiting.length > 0 && restMs > 0) setTimeout(() => this.#next(), restMs)
     else this.#next()
   }
 
