@@ -3,7 +3,7 @@ import { Agent } from '@mastra/core/agent'
 import { Mastra } from '@mastra/core/mastra'
 import { createTool } from '@mastra/core/tools'
 import { createStep, createWorkflow } from '@mastra/core/workflows'
-import { nameSteps } from 'retake/mastra'
+import { nameConfig } from 'retake/mastra'
 import { z } from 'zod'
 
 /** A workflow of two steps; the second asks an agent with a tool. */
@@ -50,7 +50,7 @@ const plan = createWorkflow({
   )
   .commit()
 
-const mastra = new Mastra(nameSteps({ agents: { guide }, workflows: { plan }, logger: false }))
+const mastra = new Mastra(nameConfig({ agents: { guide }, workflows: { plan }, logger: false }))
 const run = await mastra.getWorkflow('plan').createRun()
 const { status, result } = await run.start({ inputData: { city: ' Bern ' } })
 console.log(`${status}: ${result.text}`)

@@ -9,8 +9,8 @@ import { onlyTape, stepPlaces } from '../support/step-places.js'
 const program = agentPath('frameworks/ai-sdk-team.mjs')
 const adapter = import.meta.resolve('retake/ai-sdk')
 const withNames = `
-  import { named, retakeTelemetrySettings } from '${adapter}'
-  globalThis.nameAgent = named
+  import { nameAgent, retakeTelemetrySettings } from '${adapter}'
+  globalThis.nameAgent = nameAgent
   globalThis.telemetryOf = (name) => ({ experimental_telemetry: retakeTelemetrySettings(name) })
 `
 /** Telemetry of the program's own, which prints spans, with or without names for steps. */
@@ -67,5 +67,5 @@ test.each([
 test('a version it does not know is refused by name and range', async () => {
   const { code, stderr } = await refusalOf(`${withNames}\ntelemetryOf('planner')`, 'ai', '5.0.40')
   expect(code).toBe(1)
-  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*ai 5\.0\.40[^]*6 to 7\.x/)
+  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*ai 5\.0\.40[^]*6\.0 to 7\.x/)
 })

@@ -8,9 +8,9 @@ import { onlyTape, stepPlaces } from '../../support/step-places.js'
 
 const program = newestPath('ai-sdk-7.mjs')
 const withNames = `
-  import { named, retakeTelemetry } from '${import.meta.resolve('retake/ai-sdk')}'
+  import { nameAgent, retakeTelemetry } from '${import.meta.resolve('retake/ai-sdk')}'
   globalThis.setUp = (ai) => ai.registerTelemetry(retakeTelemetry())
-  globalThis.nameAgent = named
+  globalThis.nameAgent = nameAgent
   globalThis.telemetryOf = (functionId) => ({ telemetry: { functionId } })
 `
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startModelServer } from '@retake/engine/testing'
 import type { ModelRequest, ModelServer, ScriptedAnswer } from '@retake/engine/testing'
-import { nameSteps } from 'retake/mastra'
+import { nameConfig } from 'retake/mastra'
 import { refusalOf, replayWith, unchanged, withNamedRun } from '../../support/named-run.js'
 import { hasNewest, newestPath } from '../../support/newest.js'
 import { onlyTape, stepPlaces } from '../../support/step-places.js'
 
 const program = newestPath('mastra-team.mjs')
 const withNames = `
-  import { nameAgent, nameSteps } from '${import.meta.resolve('retake/mastra')}'
-  Object.assign(globalThis, { nameAgent, nameSteps })
+  import { nameAgent, nameConfig } from '${import.meta.resolve('retake/mastra')}'
+  Object.assign(globalThis, { nameAgent, nameConfig })
 `
 
 /** The planner asks the researcher, who looks up two cities; everybody else answers. */
@@ -76,11 +76,11 @@ describe.skipIf(!hasNewest)('Mastra', () => {
 
 test('an observability of the program stays as it is', () => {
   const config = { observability: {} }
-  expect(nameSteps(config)).toBe(config)
+  expect(nameConfig(config)).toBe(config)
 })
 
 test('a version of Mastra that it does not know is refused by name and range', async () => {
-  const { code, stderr } = await refusalOf(`${withNames}\nnameSteps({})`, '@mastra/core', '0.24.0')
+  const { code, stderr } = await refusalOf(`${withNames}\nnameConfig({})`, '@mastra/core', '0.24.0')
   expect(code).toBe(1)
-  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@mastra\/core 0\.24\.0[^]*1 to 1\.x/)
+  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@mastra\/core 0\.24\.0[^]*1\.0 to 1\.x/)
 })

@@ -8,7 +8,7 @@ import { createStep, createWorkflow } from '@mastra/core/workflows'
 import { z } from 'zod'
 
 // Replaced by the test where steps are named.
-const { nameSteps = (config) => config, nameAgent = (agent) => agent } = globalThis
+const { nameConfig = (config) => config, nameAgent = (agent) => agent } = globalThis
 
 const openai = createOpenAI({ apiKey: 'none', baseURL: `${process.env.AGENT_BASE_URL}/v1` })
 const model = openai.chat('gpt-4.1-mini')
@@ -67,7 +67,7 @@ const report = createWorkflow({ id: 'report', inputSchema: topic, outputSchema: 
   .commit()
 
 const mastra = new Mastra(
-  nameSteps({ agents: { planner, writer }, workflows: { report }, logger: false }),
+  nameConfig({ agents: { planner, writer }, workflows: { report }, logger: false }),
 )
 
 async function runReport(name) {

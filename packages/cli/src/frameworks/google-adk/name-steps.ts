@@ -1,10 +1,9 @@
 import { placesFrom } from '@retake/engine'
+import { onceAProgram } from '../once-a-program.js'
 import { requireVersion } from '../supported-version.js'
 import { AsyncContextManager } from './async-context-manager.js'
 import { openTelemetryOfAdk } from './open-telemetry.js'
 import { SpanPlaces } from './span-places.js'
-
-let undo: (() => void) | undefined
 
 /**
  * From now on steps carry the agents, tools, workflows and nodes of Google's ADK
@@ -16,8 +15,7 @@ let undo: (() => void) | undefined
  * does not depend on it. A program with telemetry of its own keeps it: set that
  * up first, then call this.
  */
-export function nameSteps(): () => void {
-  if (undo !== undefined) return undo
+export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@google/adk', from: '2.0', to: '2' })
   const api = openTelemetryOfAdk()
   // False when the program has set one: then that one is as good.
@@ -29,10 +27,8 @@ export function nameSteps(): () => void {
   )
   provider.setDelegate(places)
   const unask = placesFrom(() => places.current())
-  undo = () => {
+  return () => {
     unask()
     if (provider.getDelegate() === places) provider.setDelegate(before)
-    undo = undefined
   }
-  return undo
-}
+})

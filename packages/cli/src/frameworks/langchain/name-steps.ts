@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AsyncLocalStorageProviderSingleton as provider } from '@langchain/core/singletons'
 import { placesFrom } from '@retake/engine'
+import { onceAProgram } from '../once-a-program.js'
 import { requireVersion } from '../supported-version.js'
 import { NOWHERE, placesIn } from './graph-places.js'
 import type { GraphPlaces, WhereConfig } from './graph-places.js'
 
 const current = new AsyncLocalStorage<GraphPlaces>()
-let undo: (() => void) | undefined
 
 /**
  * From now on steps carry the agents, nodes and tools of LangChain and LangGraph
@@ -16,19 +16,16 @@ let undo: (() => void) | undefined
  * provide; this one notes the places on the way. It draws no value and adds no
  * promise, so a tape does not depend on it.
  */
-export function nameSteps(): () => void {
-  if (undo !== undefined) return undo
+export const nameSteps = onceAProgram(() => {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
   requireVersion({ package: '@langchain/langgraph', from: '1.0', to: '1' })
   const unwatch = watchConfigs()
   const unask = placesFrom(() => current.getStore()?.frames.map(({ place }) => place))
-  undo = () => {
+  return () => {
     unask()
     unwatch()
-    undo = undefined
   }
-  return undo
-}
+})
 
 /** Notes where each config leads. Streams run without one: for them the place they were made in stays. */
 function watchConfigs(): () => void {

@@ -1,4 +1,6 @@
 import { within } from '@retake/engine'
+import { wrapCalls } from '../wrap-calls.js'
+import { requireMastra } from './supported.js'
 
 /** What is used of an agent of Mastra. */
 export interface MastraAgent {
@@ -10,20 +12,11 @@ export interface MastraAgent {
 const CALLS = ['generate', 'stream', 'network', 'resumeGenerate', 'resumeStream', 'resumeNetwork']
 
 /**
- * Lets the steps of an agent carry its name. Changes the agent itself and hands
- * it back: `const helper = nameAgent(new Agent({ … }))`.
+ * Lets the steps of an agent carry its name, which is its own unless one is given.
+ * Changes the agent itself and hands it back: `const helper = nameAgent(new Agent({ … }))`.
  */
-export function nameAgent<A extends MastraAgent>(agent: A): A {
-  const place = { kind: 'agent', name: agent.name ?? agent.id } as const
-  for (const call of CALLS) {
-    const original: unknown = Reflect.get(agent, call)
-    if (typeof original !== 'function' || Object.hasOwn(agent, call)) continue
-    Object.defineProperty(agent, call, {
-      value: (...args: unknown[]): unknown =>
-        within(place, () => Reflect.apply(original, agent, args) as unknown),
-      configurable: true,
-      writable: true,
-    })
-  }
+export function nameAgent<A extends MastraAgent>(agent: A, name = agent.name ?? agent.id): A {
+  requireMastra()
+  wrapCalls(agent, CALLS, (call) => within({ kind: 'agent', name }, call))
   return agent
 }

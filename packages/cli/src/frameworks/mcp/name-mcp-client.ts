@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { within } from '@retake/engine'
 import { requireVersion } from '../supported-version.js'
+import { wrapCalls } from '../wrap-calls.js'
 
 /** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
 export interface McpClient {
@@ -46,18 +47,8 @@ export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
       : { package: '@modelcontextprotocol/sdk', from: '1.10', to: '1' },
   )
   const place = { kind: 'server', name } as const
-  for (const call of CALLS) {
-    const original: unknown = Reflect.get(client, call)
-    if (typeof original !== 'function' || Object.hasOwn(client, call)) continue
-    const ask = (args: unknown[]): unknown => Reflect.apply(original, client, args)
-    Object.defineProperty(client, call, {
-      value: (...args: unknown[]): unknown =>
-        asking.getStore() === client
-          ? ask(args)
-          : asking.run(client, () => within(place, () => ask(args))),
-      configurable: true,
-      writable: true,
-    })
-  }
+  wrapCalls(client, CALLS, (call) =>
+    asking.getStore() === client ? call() : asking.run(client, () => within(place, call)),
+  )
   return client
 }
