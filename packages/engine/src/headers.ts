@@ -2,19 +2,11 @@ import type { HeaderPair } from '@retake/tape'
 import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */
-const SECRET_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'cookie',
-  'set-cookie',
-  'x-amz-security-token',
-  'x-auth-token',
-  'x-access-token',
-  'x-csrf-token',
-])
+const SECRET_HEADERS = new Set(['cookie', 'set-cookie', 'x-amz-security-token', 'x-csrf-token'])
+
+/** Gateways have names of their own for a key: `x-portkey-api-key`, `cf-aig-authorization`, `helicone-auth`. */
+const SECRET_HEADER =
+  /^(?:.+[-_])?(?:authorization|api[-_]?key|subscription-key|(?:auth|access)-token)$|-auth$/
 
 /**
  * Stored but not compared: they name the host, the moment, the attempt or the
@@ -27,7 +19,9 @@ const VOLATILE =
 export const HIDDEN = 'retake-hidden'
 
 /** Whether a header, or a property named like one, carries credentials. */
-export const isSecretHeader = (name: string): boolean => SECRET_HEADERS.has(name.toLowerCase())
+export const isSecretHeader = (name: string): boolean => isSecret(name.toLowerCase())
+
+const isSecret = (lower: string): boolean => SECRET_HEADERS.has(lower) || SECRET_HEADER.test(lower)
 
 /** Header values as they may stand on the tape of `session`. */
 export function maskHeaders(
@@ -38,7 +32,7 @@ export function maskHeaders(
   for (const [name, value] of headers) {
     const lower = name.toLowerCase()
     if (lower === 'set-cookie') masked.push([lower, maskCookie(session, value)])
-    else masked.push([lower, SECRET_HEADERS.has(lower) ? HIDDEN : session.secrets.text(value)])
+    else masked.push([lower, isSecret(lower) ? HIDDEN : session.secrets.text(value)])
   }
   return masked
 }
@@ -54,7 +48,7 @@ function maskCookie(session: Pick<Session, 'secrets'>, header: string): string {
 /** The headers that change what a request means, in a form that can be compared. */
 export function meaningfulHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
   return headers
-    .filter(([name]) => !VOLATILE.test(name) && !SECRET_HEADERS.has(name))
+    .filter(([name]) => !VOLATILE.test(name) && !isSecret(name))
     .map(([name, value]): HeaderPair => [name, value.replace(/boundary=\S+/, 'boundary=')])
     .toSorted((a, b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0))
 }
@@ -74,7 +68,7 @@ export function maskUrl(url: string): string {
   try {
     parsed = new URL(url)
   } catch {
-    return url
+    return maskQuery(url)
   }
   let changed = false
   if (parsed.password !== '') {
@@ -88,3 +82,17 @@ export function maskUrl(url: string): string {
   }
   return changed ? parsed.href : url
 }
+
+/** The same for a path, or anything that is no whole URL. */
+const maskQuery = (path: string): string =>
+  path.replaceAll(/([?&])([^=&#]+)=[^&#]*/g, (pair, mark: string, name: string) =>
+    SECRET_QUERY.test(name) ? `${mark}${name}=${HIDDEN}` : pair,
+  )
+
+/** Keys in the query of a URL. Signatures, which are different every time, are none. */
+export const keysInQuery = (url: URL): string[] =>
+  [...url.searchParams]
+    .filter(([name]) => SECRET_QUERY.test(name) && !SIGNED.test(name))
+    .map(([, value]) => value)
+
+const SIGNED = /^(signature|sig|x-amz-.*)$/i

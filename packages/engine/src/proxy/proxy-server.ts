@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errors } from '../errors.js'
+import { maskUrl } from '../headers.js'
 import { proxyError } from './proxy-error.js'
 
 export interface ProxyHandler {
@@ -85,7 +86,7 @@ export class ProxyServer {
     if (handler === undefined) return void response.destroy()
     const { upgrade } = request.headers
     if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
-      handler.refused(`an upgrade to ${upgrade} of ${request.url}`)
+      handler.refused(`an upgrade to ${upgrade} of ${maskUrl(request.url ?? '/')}`)
       return refuse(request.socket, 501, errors.proxyNoTunnel(`an upgrade to ${upgrade}`))
     }
     const failed = (): void => void response.destroy()

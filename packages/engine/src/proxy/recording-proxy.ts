@@ -116,19 +116,19 @@ export class RecordingProxy {
     const { method = 'GET', url: target = '/' } = request
     const routed = findRoute(routes, target, request.headers.host)
     if (routed === undefined) {
-      this.#refused(`${method} ${target}: no provider`)
+      this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
       return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
     }
     const collected = await collectRequest(request, bodyBytesMax)
     if ('problem' in collected) {
-      this.#refused(`${method} ${target}: ${collected.problem}`)
+      this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
       if (collected.problem === 'too large')
         answerError(response, 413, errors.proxyBodyTooLarge(bodyBytesMax))
       return
     }
     const pairs = headerPairs(request.rawHeaders)
-    hideCredentials(secrets, pairs)
+    hideCredentials(secrets, pairs, routed.url)
     const within = this.#options.placesOf?.(pairs) ?? []
     const op = this.hold(
       {

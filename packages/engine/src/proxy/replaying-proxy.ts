@@ -87,7 +87,7 @@ export class ReplayingProxy {
   #masked(method: string, url: URL, request: IncomingMessage, body: Buffer): ProxyRequest {
     const { secrets } = this.#options
     const pairs = headerPairs(request.rawHeaders)
-    hideCredentials(secrets, pairs)
+    hideCredentials(secrets, pairs, url)
     return {
       method,
       url: secrets.text(maskUrl(url.href)),
