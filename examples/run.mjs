@@ -11,7 +11,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,7 @@ const agent = ['agent.ts', 'agent.mjs']
   .map((file) => join(examples, name ?? '', file))
   .find((path) => existsSync(path))
 if (name === undefined || agent === undefined) {
-  console.error('usage: node examples/run.mjs <name of a folder in examples/ that has an agent>')
+  console.error(`usage: node examples/run.mjs <name>\n\n${await overview()}`)
   process.exit(2)
 }
 
@@ -33,11 +33,17 @@ const needs = await readFile(join(examples, name, 'example.json'), 'utf8').then(
   JSON.parse,
   () => ({}),
 )
+const missing = missingFor(needs)
+if (missing !== undefined) {
+  console.error(`${name} ${missing}`)
+  process.exit(2)
+}
 const answers = JSON.parse(await readFile(join(examples, name, 'model.json'), 'utf8'))
 const folder = await realpath(await mkdtemp(join(tmpdir(), `retake-example-${name}-`)))
 const copy = join(examples, `../test/newest/example-${name}-${process.pid}`)
 const server = await startModelServer({ answers })
 try {
+  console.error(`recording ${name} …`)
   const recorded = await retake(['record', await placed(agent)], server.env)
   const unused = server.unused.length
   await server.stop()
@@ -45,6 +51,7 @@ try {
   if (recorded.code !== 0) fail(`the agent ended with exit code ${recorded.code}`, recorded)
   else if (unused > 0) fail(`${unused} answers of model.json were not asked for`, recorded)
   else {
+    console.error(`replaying ${name} …`)
     const replayed = await retake(['replay', 'last'], {})
     print('replayed, with the model gone', replayed)
     if (replayed.code !== 0) fail(`the replay ended with exit code ${replayed.code}`, replayed)
@@ -55,6 +62,27 @@ try {
 } finally {
   await server.stop()
   for (const left of [folder, copy]) await rm(left, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** Which examples there are, and where those are explained that are started otherwise. */
+async function overview() {
+  const folders = (await readdir(examples, { withFileTypes: true })).filter((e) => e.isDirectory())
+  const names = folders.map((folder) => folder.name).toSorted()
+  const runs = names.filter((each) => existsSync(join(examples, each, 'model.json')))
+  const isHere = (each) =>
+    ['agent.ts', 'agent.mjs'].some((f) => existsSync(join(examples, each, f)))
+  const own = names.filter((each) => !isHere(each)).map((each) => `examples/${each}/README.md`)
+  return `names   ${runs.filter(isHere).join('\n        ')}\nothers  ${own.join('\n        ')}`
+}
+
+/** Why an example cannot run here, and what to do about it. */
+function missingFor({ node = '', packages }) {
+  const [, major = 0, minor = 0] = /^>=(\d+)(?:\.(\d+))?/.exec(node) ?? []
+  const [here, hereMinor] = process.versions.node.split('.').map(Number)
+  if (here < Number(major) || (here === Number(major) && hereMinor < Number(minor)))
+    return `needs Node ${node}; this is ${process.versions.node}`
+  if (packages === 'newest' && !existsSync(join(examples, '../test/newest/node_modules')))
+    return 'needs packages that are not installed: npm ci --prefix test/newest'
 }
 
 /** The agent, in a folder from where its imports lead to the packages it needs. */

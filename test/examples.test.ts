@@ -64,4 +64,5 @@ test('an example that is not there is told how to run one', async () => {
   )
   expect(code).toBe(2)
   expect(stderr).toContain('usage: node examples/run.mjs')
+  expect(stderr).toMatch(/names +ai-sdk\n[^]+ openai\n[^]*others +examples\/curl\/README.md\n/)
 })
