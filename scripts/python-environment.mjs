@@ -6,9 +6,9 @@ import { root, runCommand } from './run-command.mjs'
 const candidates = ['python3', 'python3.13', 'python3.12', 'python3.11', 'python3.10', 'python']
 const isNewEnough = 'import sys; assert sys.version_info >= (3, 10); print(sys.version)'
 
-/** What pip says when there is no way to the registry, or nothing behind it. */
+/** What pip says when there is no way to the registry. */
 const UNREACHABLE =
-  /NewConnectionError|ConnectTimeout|ReadTimeout|Temporary failure|Name or service not known|ProxyError|SSLError|from versions: none/
+  /NewConnectionError|ConnectTimeout|ReadTimeout|Temporary failure|Name or service not known|ProxyError|SSLError/
 
 /**
  * A Python with the packages of `test/python/<name>`, in `.python/<name>`. Made
@@ -41,11 +41,11 @@ export async function pythonEnvironment(name, say) {
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '2']
   const installed = await runCommand(python, [...pip, '-r', requirements, '-c', constraints])
   if (!installed.ok) {
-    const why = lastLine(installed.output)
+    const [unreachable] = UNREACHABLE.exec(installed.output) ?? []
     throw new Error(
-      UNREACHABLE.test(installed.output)
-        ? `The Python registry cannot be reached, so the packages of ${name} cannot be installed: ${why}`
-        : `The Python packages of ${name} cannot be installed: ${why}`,
+      unreachable === undefined
+        ? `The Python packages of ${name} cannot be installed: ${lastLine(installed.output)}`
+        : `The Python registry cannot be reached (${unreachable}), and the packages of ${name} are not installed yet.`,
     )
   }
   await writeFile(stamp, pins)
