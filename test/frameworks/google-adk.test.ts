@@ -1,16 +1,17 @@
-import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startModelServer } from '@retake/engine/testing'
 import type { ModelRequest, ModelServer, ScriptedAnswer } from '@retake/engine/testing'
-import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
+import { refusalOf, replayWith, unchanged, withNamedRun } from '../support/named-run.js'
+import { agentPath } from '../support/run-retake.mjs'
 import { onlyTape, stepPlaces } from '../support/step-places.js'
 
-const adapter = import.meta.resolve('retake/google-adk')
-const withNames = `import { nameSteps } from '${adapter}'\nnameSteps()\n`
-const withoutNames = ''
+const program = agentPath('frameworks/adk-team.mjs')
+const withNames = `
+  import { nameSteps } from '${import.meta.resolve('retake/google-adk')}'
+  nameSteps()
+`
 /** OpenTelemetry's SDK, a dependency of ADK. */
 const adk = createRequire(import.meta.url).resolve('@google/adk')
 const sdk = pathToFileURL(createRequire(adk).resolve('@opentelemetry/sdk-trace-node')).href
@@ -36,20 +37,6 @@ const call = (name: string, args: Record<string, string>): ScriptedAnswer => ({
   toolCalls: [{ name, args }],
 })
 
-async function recordTeam(names: string) {
-  const workspace = await makeWorkspace()
-  const setNames = (text: string) => writeFile(join(workspace.folder, 'names.mjs'), text)
-  await setNames(names)
-  const agent = join(workspace.folder, 'agent.mjs')
-  const team = agentPath('frameworks/adk-team.mjs')
-  await writeFile(agent, `import './names.mjs'\nawait import('${team}')\n`)
-  const recorded = await workspace.retake(['record', agent], {
-    env: { AGENT_BASE_URL: server.url },
-  })
-  expect(recorded.code, recorded.stderr).toBe(0)
-  return { workspace, recorded, setNames }
-}
-
 const inExpert = 'agent chief > tool expert > agent expert'
 const handedOver =
   'For context:[chief] tool `transfer_to_agent` returned result: {"result":"Transfer queued"}'
@@ -74,8 +61,7 @@ const flow = ['first', 'second', 'third'].map(
 )
 
 test('steps carry agents, tools and nodes: handed over, streamed, in parallel and at once', async () => {
-  const { workspace } = await recordTeam(withNames)
-  try {
+  await withNamedRun({ program, names: withNames, baseUrl: server.url }, async ({ workspace }) => {
     // Either writer may be the last whom the editor reads.
     const lines = stepPlaces(onlyTape(workspace.folder)).map((line) =>
       line.replace(/^For context:\[(?:north|south)\] said: .* \|/, 'what was said |'),
@@ -94,29 +80,20 @@ test('steps carry agents, tools and nodes: handed over, streamed, in parallel an
       [...asked('chief, at once'), ...written('press, at once')].toSorted(),
     )
     expect(lines.slice(37)).toEqual(['outside of all | '])
-  } finally {
-    await workspace.remove()
-  }
+  })
 })
 
 test.each([
-  ['recorded with names, replayed without', withNames, withoutNames],
-  ['recorded without names, replayed with', withoutNames, withNames],
-])('%s: identical', async (_title, before, after) => {
-  const { workspace, recorded, setNames } = await recordTeam(before)
-  try {
-    await setNames(after)
-    const replayed = await workspace.replay()
-    expect(replayed.stderr).toContain('identical')
-    expect([replayed.code, replayed.stdout]).toEqual([0, recorded.stdout])
-    expect(replayed.waysOut).toEqual({})
-  } finally {
-    await workspace.remove()
-  }
+  ['recorded with names, replayed without', withNames, ''],
+  ['recorded without names, replayed with', '', withNames],
+])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+  await withNamedRun({ program, names: before, baseUrl: server.url }, async (run) => {
+    expect(await replayWith(run, after)).toEqual(unchanged(run))
+  })
 })
 
 test("a program's own telemetry goes on beside the names", async () => {
-  const { workspace, recorded } = await recordTeam(`
+  const names = `
     import { NodeTracerProvider } from '${sdk}'
     const spans = []
     new NodeTracerProvider({
@@ -124,29 +101,15 @@ test("a program's own telemetry goes on beside the names", async () => {
     }).register()
     process.on('exit', () => console.log(spans.length, 'spans', spans.slice(0, 3).join(', ')))
     ${withNames}
-  `)
-  try {
+  `
+  await withNamedRun({ program, names, baseUrl: server.url }, async ({ workspace, recorded }) => {
     expect(stepPlaces(onlyTape(workspace.folder)).slice(0, 6)).toEqual(asked('chief, please'))
     expect(recorded.stdout).toMatch(/\d{2,} spans invocation, invoke_agent chief, call_llm/)
-  } finally {
-    await workspace.remove()
-  }
+  })
 })
 
 test('a version it does not know is refused by name and range', async () => {
-  const workspace = await makeWorkspace()
-  try {
-    const home = join(workspace.folder, 'node_modules', '@google', 'adk')
-    await mkdir(home, { recursive: true })
-    await writeFile(join(home, 'package.json'), '{"version":"1.4.0"}')
-    const agent = join(workspace.folder, 'agent.mjs')
-    await writeFile(agent, withNames)
-    const recorded = await workspace.retake(['record', agent])
-    expect(recorded.code).toBe(1)
-    expect(recorded.stderr).toMatch(
-      /FRAMEWORK_NOT_SUPPORTED[^]*@google\/adk 1\.4\.0[^]*2\.0 to 2\.x/,
-    )
-  } finally {
-    await workspace.remove()
-  }
+  const { code, stderr } = await refusalOf(withNames, '@google/adk', '1.4.0')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/FRAMEWORK_NOT_SUPPORTED[^]*@google\/adk 1\.4\.0[^]*2\.0 to 2\.x/)
 })

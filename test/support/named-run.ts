@@ -55,11 +55,6 @@ export const unchanged = (run: NamedRun): object => ({
   waysOut: {},
 })
 
-/** Expects a replay with other lines of an adapter to be the recorded run. */
-export async function expectIdentical(run: NamedRun, names: string): Promise<void> {
-  expect(await replayWith(run, names)).toEqual(unchanged(run))
-}
-
 /** What the adapter says when it meets `version` of a framework. */
 export async function refusalOf(
   names: string,
