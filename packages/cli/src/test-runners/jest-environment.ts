@@ -6,14 +6,13 @@
  * What tests import as `retake` and `retake/jest` is a thin door to it: an export
  * condition of this environment leads there.
  */
+import './install-outside-jest.js'
 import * as engine from '@retake/engine'
-import { currentSession, install, installInRealm, outsideRuns } from '@retake/engine'
+import { currentSession, installInRealm, outsideRuns } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
 import { adoptValue } from './adopt-value.js'
 import { tapeFunction, toReplay } from './to-replay.js'
-
-install()
 
 /** What the modules inside find, under `Symbol.for('retake.jest')`. */
 const door = (realm: typeof globalThis): object => ({

@@ -5,10 +5,9 @@ import { currentSession } from '../scope.js'
 import { dressLike, replace, replaceClass, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
-/** Every way to ask what time it is. */
+/** Every way to ask what time it is but those that each realm has of its own. */
 export function patchClock(): Undo {
   return undoAll([
-    patchRealmClock(globalThis),
     patchPerformance(),
     patchHrtime(),
     patchEventTimeStamp(),

@@ -1,5 +1,6 @@
 import os from 'node:os'
 import { fromWire, toWire } from '@retake/tape'
+import { calledByRunner } from '../call-site.js'
 import { currentSession } from '../scope.js'
 import { dressLike, replace, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -65,7 +66,10 @@ function patchMemoryUsage(): Undo {
 
 function captureProperty(name: 'pid' | 'ppid'): Undo {
   const value = process[name]
-  return replaceGetter(process, name, () => drawValue(`process.${name}`, () => value))
+  // Runners name their temporary files by it.
+  const get = (): number =>
+    calledByRunner(get) ? value : drawValue(`process.${name}`, () => value)
+  return replaceGetter(process, name, get)
 }
 
 function drawValue<T>(kind: string, native: () => T): T {

@@ -14,6 +14,7 @@ import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 import { patchProcessKill } from './processes/process-kill.js'
 import { patchRandom } from './random.js'
+import { installInRealm } from './realm.js'
 import { patchSockets } from './network/sockets.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
@@ -22,15 +23,24 @@ import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
 
+export interface InstallOptions {
+  /**
+   * Whether `Date` and `Math.random` of this realm are the agent's. They are not
+   * where a test runner lives in it and agents in realms of their own.
+   */
+  readonly ownRealm?: boolean
+}
+
 /**
  * Puts Retake between the program and the outside. While no run is active every
  * patched function hands straight on to the native one. Calling it again does
  * nothing; `uninstall` takes everything back.
  */
-export function install(): void {
+export function install({ ownRealm = true }: InstallOptions = {}): void {
   if (undo !== undefined) return
   loadFetch()
   undo = undoAll([
+    ...(ownRealm ? [installInRealm(globalThis)] : []),
     patchClock(),
     patchRandom(),
     patchHostFacts(),

@@ -5,9 +5,9 @@ import { answerLater } from './answer-later.js'
 import { dressLike, replace, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
-/** `Math.random`, `node:crypto` and WebCrypto: random numbers, bytes and ids. */
+/** `node:crypto` and WebCrypto: random numbers, bytes and ids. */
 export function patchRandom(): Undo {
-  return undoAll([patchRealmRandom(globalThis), patchNodeCrypto(), patchWebCrypto()])
+  return undoAll([patchNodeCrypto(), patchWebCrypto()])
 }
 
 /** `Math.random` of one realm. */
