@@ -206,6 +206,32 @@ describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) 
   })
 })
 
+test('modules that Jest transforms in the middle of a run, with coverage, are not part of it', async () => {
+  const config = { testEnvironment: 'retake/jest-environment', collectCoverage: true, cache: false }
+  const folder = await makeProject({
+    ...common,
+    'jest.config.json': JSON.stringify({ ...config, testMatch: ['**/*.test.js'] }),
+    'later.js': "exports.later = 'later'",
+    'test/a.test.js': cjsTest('a').replace('later.cjs', 'later.js'),
+  })
+  const server = await startModel()
+  const args = ['-t', 'by the matcher|another run']
+  const passed = expect.objectContaining({
+    'a function is replayed by the matcher': 'passed',
+    'other code is another run': 'passed',
+  }) as object
+  expect((await runJest(folder, server.env, { args })).tests).toEqual(passed)
+  await server.stop()
+  const events = () => {
+    const tape = openTape(join(folder, 'test/tapes/a-refund.tape'))
+    return Array.from({ length: tape.count }, (_, seq) => tape.event(seq))
+  }
+  expect(
+    events().filter((event) => event.type === 'draw' && event.kind === 'process.pid'),
+  ).toHaveLength(1)
+  expect((await runJest(folder, { ...server.env, CI: 'true' }, { args })).tests).toEqual(passed)
+})
+
 test('without its environment, retake/jest says what to set', async () => {
   const folder = await makeProject({
     ...common,
