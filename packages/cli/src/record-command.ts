@@ -5,14 +5,13 @@ import { isatty } from 'node:tty'
 import { newRunId } from '@retake/engine'
 import {
   loadMatchers,
-  maskedEnvironment,
+  openProxyTape,
   ProxyServer,
   RecordingProxy,
   redirectVariables,
   SecretMask,
 } from '@retake/engine/proxy'
 import type { Route } from '@retake/engine/proxy'
-import { TapeWriter } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
 import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
 import type { Recording } from './record-agent.js'
@@ -49,30 +48,13 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const tape = store.pathOf(id)
   const unmark = markRecording(tape)
   try {
-    const writer = TapeWriter.create(
+    const writer = openProxyTape({
       tape,
-      {
-        type: 'run',
-        id,
-        name: options.name ?? nameOf(command),
-        startedAt: Date.now(),
-        scope: 'process',
-        node: process.version,
-        flags: [],
-      },
-      {
-        command,
-        cwd,
-        env: maskedEnvironment(process.env),
-        platform: `${process.platform} ${process.arch}`,
-        proxy: {
-          port: server.port,
-          routes,
-          variables,
-          ...(matchers.length > 0 && { matchers }),
-        },
-      },
-    )
+      id,
+      name: options.name ?? nameOf(command),
+      command,
+      proxy: { port: server.port, routes, variables, ...(matchers.length > 0 && { matchers }) },
+    })
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
     const proxy = new RecordingProxy({ server, writer, routes, secrets })

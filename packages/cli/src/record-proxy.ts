@@ -1,12 +1,12 @@
 import { newRunId } from '@retake/engine'
 import {
   loadMatchers,
+  openProxyTape,
   parseUpstreams,
   ProxyServer,
   RecordingProxy,
   SecretMask,
 } from '@retake/engine/proxy'
-import { TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from './config/project.js'
 import { wrongUsage } from './errors.js'
 import { listeningLines, nextSignal } from './proxy-lines.js'
@@ -36,23 +36,12 @@ export async function recordProxy(values: OptionValues, port: number): Promise<n
   const unmark = markRecording(tape)
   try {
     const name = text(values, 'name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
-    const writer = TapeWriter.create(
+    const writer = openProxyTape({
       tape,
-      {
-        type: 'run',
-        id,
-        name,
-        startedAt: Date.now(),
-        scope: 'process',
-        node: process.version,
-        flags: [],
-      },
-      {
-        cwd: process.cwd(),
-        platform: `${process.platform} ${process.arch}`,
-        proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
-      },
-    )
+      id,
+      name,
+      proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
+    })
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
     const proxy = new RecordingProxy({ server, writer, routes, secrets })

@@ -3,6 +3,7 @@
  * fork serves instead. Nothing here touches a tape; it only reads one.
  */
 export { answerPayload, requestPayload } from './answer-payload.js'
+export { bedrockEvent } from './bedrock-event.js'
 export { checkAnswer } from './check-answer.js'
 export {
   editedAnswer,

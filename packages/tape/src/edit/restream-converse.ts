@@ -5,7 +5,7 @@ import {
   recordsOf,
   type JsonRecord,
 } from '../providers/json-shape.js'
-import { eventFrameBytes } from './event-frame-bytes.js'
+import { bedrockEvent } from './bedrock-event.js'
 import { textPieces } from './text-pieces.js'
 
 /** Said when a message stops; all else about it comes after, with the counts. */
@@ -79,13 +79,5 @@ const streamedBlock = (
 /** The message of an event stream for one event, with checksums. */
 export const frameConverse = (text: string): Uint8Array => {
   const [[event, value] = ['', {}]] = Object.entries(recordOf(parseJson(text)))
-  const isException = /exception$/i.test(event)
-  return eventFrameBytes(
-    {
-      [isException ? ':exception-type' : ':event-type']: event,
-      ':content-type': 'application/json',
-      ':message-type': isException ? 'exception' : 'event',
-    },
-    JSON.stringify(value),
-  )
+  return bedrockEvent(event, value)
 }

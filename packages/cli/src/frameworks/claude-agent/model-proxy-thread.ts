@@ -1,8 +1,8 @@
 import { workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
-import { ProxyServer, RecordingProxy, SecretMask } from '@retake/engine/proxy'
+import { openProxyTape, ProxyServer, RecordingProxy, SecretMask } from '@retake/engine/proxy'
 import type { HeaderPair, Place } from '@retake/tape'
-import { TapeWriter } from '@retake/tape/node'
+import type { TapeWriter } from '@retake/tape/node'
 
 /** What the thread is started with. */
 export interface ProxyTask {
@@ -33,7 +33,8 @@ function reach(turn: number): void {
 
 try {
   const server = await ProxyServer.listen(0)
-  const writer = openTape(server.port)
+  const { tape, id, name } = task
+  const writer = openProxyTape({ tape, id, name, proxy: { port: server.port, routes: routes() } })
   const secrets = new SecretMask()
   secrets.addEnvironment(process.env)
   const proxy = new RecordingProxy({ server, writer, routes: routes(), secrets, placesOf })
@@ -59,26 +60,6 @@ async function finish(proxy: RecordingProxy, writer: TapeWriter): Promise<void> 
 
 function routes(): [{ readonly name: string; readonly upstream: string }] {
   return [{ name: 'anthropic', upstream: task.upstream.replace(/\/+$/, '') }]
-}
-
-function openTape(port: number): TapeWriter {
-  return TapeWriter.create(
-    task.tape,
-    {
-      type: 'run',
-      id: task.id,
-      name: task.name,
-      startedAt: Date.now(),
-      scope: 'process',
-      node: process.version,
-      flags: [],
-    },
-    {
-      cwd: process.cwd(),
-      platform: `${process.platform} ${process.arch}`,
-      proxy: { port, routes: routes() },
-    },
-  )
 }
 
 /** Claude Code says in headers which session asks, and which of its sub-agents. */

@@ -1,4 +1,4 @@
-import { bedrockEvent } from '../event-frame.js'
+import { bedrockEvent } from '@retake/tape'
 import { callId, replyId } from '../reply.js'
 import type { Reply } from '../reply.js'
 import type { Finish, ScriptedError, ScriptedUsage } from '../scripted-answer.js'

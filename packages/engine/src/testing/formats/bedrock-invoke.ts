@@ -1,4 +1,4 @@
-import { bedrockEvent } from '../event-frame.js'
+import { bedrockEvent } from '@retake/tape'
 import type { ModelRequest } from '../model-request.js'
 import { replyId } from '../reply.js'
 import type { Reply } from '../reply.js'

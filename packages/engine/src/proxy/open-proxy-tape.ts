@@ -1,0 +1,35 @@
+import type { ProxyDetails } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { maskedEnvironment } from '../secrets.js'
+
+export interface ProxyTapeOptions {
+  /** Path of the new tape. */
+  readonly tape: string
+  readonly id: string
+  readonly name: string
+  readonly proxy: ProxyDetails
+  /** What is run with the proxy, so that a replay can run it again. */
+  readonly command?: readonly string[]
+}
+
+/** A new tape for what a program asks through a proxy. */
+export function openProxyTape({ tape, id, name, proxy, command }: ProxyTapeOptions): TapeWriter {
+  return TapeWriter.create(
+    tape,
+    {
+      type: 'run',
+      id,
+      name,
+      startedAt: Date.now(),
+      scope: 'process',
+      node: process.version,
+      flags: [],
+    },
+    {
+      ...(command !== undefined && { command, env: maskedEnvironment(process.env) }),
+      cwd: process.cwd(),
+      platform: `${process.platform} ${process.arch}`,
+      proxy,
+    },
+  )
+}
