@@ -31,7 +31,7 @@ const piecesOf = ({ body, frames }: Recorded): Uint8Array[] =>
 function readAll(view: RunView): number {
   for (const step of view.steps) {
     void [step.title, step.kind, step.state, step.error, step.parent, step.answerSeqs]
-    void [step.latencyMs, step.timeToFirstChunkMs, step.toolName, step.lane]
+    void [step.latencyMs, step.timeToFirstChunkMs, step.lane]
     void [step.exchange(), step.call(), step.mcp()]
   }
   void [view.totals, view.lanes, view.outputs]
