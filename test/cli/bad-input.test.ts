@@ -74,7 +74,7 @@ describe('a file that is not a readable tape', () => {
 
   test('written by a newer Retake', async () => {
     const { retake, path, bytes } = await recorded()
-    await writeFile(path, bytes.toString('latin1').replace('"format":1', '"format":7'), 'latin1')
+    await writeFile(path, bytes.toString('latin1').replace('"format":2', '"format":7'), 'latin1')
     expect(oneError(await retake(['show', 'last']))).toBe('TAPE_FROM_FUTURE, exit code 1')
     const { stdout } = await retake(['list'])
     expect(stdout).toContain('TAPE_FROM_FUTURE')
@@ -158,8 +158,11 @@ describe('a run that is not one', () => {
 
 describe('an agent that cannot run', () => {
   test('is missing, or a folder, or refused by Node', async () => {
-    const { retake } = await folderWith({ 'agent.mjs': smallAgent })
+    const { retake } = await folderWith({ 'agent.mjs': smallAgent, 'agent.py': 'print()' })
     expect(oneError(await retake(['record', 'none.mjs']))).toBe('AGENT_MISSING, exit code 1')
+    const python = await retake(['record', 'agent.py'])
+    expect(oneError(python)).toBe('AGENT_NOT_JAVASCRIPT, exit code 1')
+    expect(python.stderr).toContain('retake record -- python agent.py')
     expect(oneError(await retake(['record', '.']))).toBe('AGENT_NOT_A_FILE, exit code 1')
     const refused = await retake(['record', '--node-arg=--no-such-flag', 'agent.mjs'])
     expect(oneError(refused)).toBe('NOTHING_RECORDED, exit code 1')

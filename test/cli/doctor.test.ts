@@ -51,3 +51,9 @@ console.log(publicKey)
   expect(code).toBe(3)
   expect(stdout).toMatch(/^ {2}diverged at event \d+/m)
 })
+
+test('doctor shows why an agent failed', async () => {
+  const { retake } = await folderWith({ 'agent.mjs': `throw new Error('no key here')` })
+  const { stdout } = await retake(['doctor', 'agent.mjs'])
+  expect(stdout).toMatch(/^note the agent ended with exit code 1\n[^]+Error: no key here\n/)
+})

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
 
-const verbs = ['demo', 'record', 'list', 'show', 'replay', 'verify', 'doctor', 'export']
+const verbs = ['demo', 'record', 'list', 'show', 'replay', 'verify', 'proxy', 'doctor', 'export']
 
 test('--help lists every command and fits 80 columns', async () => {
   const { retake } = await folderWith({})

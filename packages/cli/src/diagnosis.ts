@@ -2,6 +2,7 @@ import type { BoundaryNote, Tape } from '@retake/tape'
 import { plural } from './facts.js'
 import { fromHere } from './from-here.js'
 import type { Source } from './nondeterminism.js'
+import { printable } from './printable.js'
 import type { Recording } from './record-agent.js'
 import type { Replayed } from './replay-agent.js'
 import { replayReceipt } from './replay-receipt.js'
@@ -14,6 +15,8 @@ const NOTHING_CHANGED = ['The code is the same, so something is not captured: se
 /** What `retake doctor` found out about an agent. */
 export interface Diagnosis {
   readonly first: Recording
+  /** What the first run said on stderr, if it failed. */
+  readonly complaint: string
   readonly tape: Tape
   readonly sources: readonly Source[]
   readonly findings: readonly BoundaryNote[]
@@ -26,7 +29,7 @@ export function diagnosisJson({ sources, findings, replayed }: Diagnosis): strin
 }
 
 export function diagnosisLines(
-  { first, tape, sources, findings, replayed }: Diagnosis,
+  { first, complaint, tape, sources, findings, replayed }: Diagnosis,
   look: Look,
 ): string[] {
   const { paint, width } = look
@@ -40,7 +43,11 @@ export function diagnosisLines(
   return [
     ...(first.code === 0
       ? []
-      : [`${paint('yellow', 'note')} the agent ended with exit code ${first.code}`, '']),
+      : [
+          `${paint('yellow', 'note')} the agent ended with exit code ${first.code}`,
+          ...lastLines(complaint, 12).map((line) => `  ${printable(line)}`),
+          '',
+        ]),
     `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
     ...(rows.length === 0
       ? ['  nothing: the agent touches nothing outside']
@@ -82,3 +89,11 @@ function where(sites: readonly string[]): string {
 const PLACE_MAX = 26
 const short = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length - 1)}…` : text
+
+/** The end of a text, which is where a failure says why. */
+function lastLines(text: string, count: number): string[] {
+  const lines = text.trimEnd().split('\n')
+  const kept = lines.slice(-count)
+  if (kept.length === lines.length) return text.trim() === '' ? [] : kept
+  return ['…', ...kept]
+}

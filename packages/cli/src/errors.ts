@@ -26,7 +26,15 @@ export const agentMissing = (file: string, cwd: string): RetakeError =>
     'AGENT_MISSING',
     `There is no file ${file}.`,
     `It was looked for from ${cwd}.`,
-    'Name the file to run itself, for example `retake record agent.ts`.',
+    'Name the file to run itself, as in `retake record agent.ts`. Other commands go after `--`, as in `retake record -- python agent.py`.',
+  )
+
+export const agentNotJavaScript = (file: string, command: string): RetakeError =>
+  new RetakeError(
+    'AGENT_NOT_JAVASCRIPT',
+    `${file} is neither JavaScript nor TypeScript.`,
+    'Programs of other languages are recorded from outside, as commands.',
+    `Put the command after \`--\`: retake record -- ${command} ${file}`,
   )
 
 export const agentNotAFile = (file: string): RetakeError =>
@@ -404,6 +412,15 @@ export const unsupportedFramework = (
     `Install a version in that range, or leave the adapter out: without it everything is still recorded and replayed, only the names of agents and nodes are missing.`,
   )
 
+export const frameworkMissing = (name: string, door: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'FRAMEWORK_MISSING',
+    `${door} needs ${name}, which is not installed.`,
+    'An adapter uses the framework of the program it names the steps of; it does not bring one.',
+    `Install it, \`npm install ${name}\`, or leave the adapter out.`,
+    { cause },
+  )
+
 export const checkpointNeedsThread = (): RetakeError =>
   new RetakeError(
     'CHECKPOINT_NEEDS_THREAD',
@@ -495,10 +512,10 @@ export const configInvalid = (file: string, what: string): RetakeError =>
     'Correct it; docs/config.md lists what can be set.',
   )
 
-export const configUnreadable = (file: string, cause: unknown): RetakeError =>
+export const configUnreadable = (file: string, place: string, cause: unknown): RetakeError =>
   new RetakeError(
     'CONFIG_UNREADABLE',
-    `The configuration ${file} cannot be read.`,
+    `The configuration ${file}${place} cannot be read.`,
     `It says: ${reason(cause)}`,
     'Correct the file, or remove it: every setting has a default.',
     { cause },

@@ -6,7 +6,7 @@ import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
 import type { CallSites, ProcessTask } from '@retake/engine'
 import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
-import { agentMissing, agentNotAFile, nothingRecorded } from './errors.js'
+import { agentMissing, agentNotAFile, agentNotJavaScript, nothingRecorded } from './errors.js'
 import type { Explained } from './print-error.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
@@ -92,6 +92,19 @@ function checkEntry(entry: string): void {
   const found = statSync(entry, { throwIfNoEntry: false })
   if (found === undefined) throw agentMissing(entry, process.cwd())
   if (found.isDirectory()) throw agentNotAFile(entry)
+  const command = COMMANDS[path.extname(entry)]
+  if (command !== undefined) throw agentNotJavaScript(entry, command)
+}
+
+/** What starts programs that Node cannot. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  '.go': 'go run',
+  '.java': 'java',
+  '.php': 'php',
+  '.pl': 'perl',
+  '.py': 'python',
+  '.rb': 'ruby',
+  '.sh': 'sh',
 }
 
 /** What stopped Retake inside the agent's process, if something did. */

@@ -29,9 +29,20 @@ async function read(file: string): Promise<unknown> {
     const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
     return module.default
   } catch (error) {
-    throw configUnreadable(file, error)
+    throw configUnreadable(file, placeIn(file, error), error)
   } finally {
     // `defineConfig` comes with the library, which puts itself between a program and the outside.
     uninstall()
   }
+}
+
+/** `:3:7`, where the stack of the error leads into the file; else nothing. */
+function placeIn(file: string, error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? '') : ''
+  for (const name of [pathToFileURL(file).href, file]) {
+    const [, after = ''] = stack.split(name, 2)
+    const place = /^:\d+(?::\d+)?/.exec(after)?.[0]
+    if (place !== undefined) return place
+  }
+  return ''
 }

@@ -20,11 +20,21 @@ function divergenceText(file: string, found: Divergence): string {
     {
       events: tape.count,
       ...(step && { step: `step ${step.label} ${step.title}` }),
-      fix: ['Undo the change, or record the tape anew: RETAKE_MODE=record'],
+      fix: [fixFor(divergence)],
     },
     plain,
   )
   return [`The agent does something else than ${fromHere(file)} says.`, '', ...lines].join('\n')
+}
+
+/** An SDK that finds no key stops before it asks anything: the agent has not changed then. */
+function fixFor({ kind, summary }: Divergence): string {
+  const isEnd = kind === 'missing' || kind === 'result'
+  if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary))
+    return 'Undo the change, or record the tape anew: RETAKE_MODE=record'
+  const name = /\b[A-Z][A-Z\d_]*_(?:KEY|TOKEN)\b/.exec(summary)?.[0]
+  const example = name === undefined ? '' : `: ${name}=for-replay`
+  return `An SDK that insists on a key gets any text in a replay${example}`
 }
 
 /**

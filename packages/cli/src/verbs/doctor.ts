@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
@@ -40,6 +40,8 @@ Examples:
       throw wrongUsage('doctor', 'No file was named.', 'Retake needs the file to run.')
     const folder = mkdtempSync(path.join(tmpdir(), 'retake-doctor-'))
     const progress = new Progress('')
+    const said = path.join(folder, 'stderr.txt')
+    const stderr = openSync(said, 'a')
     try {
       const store = new RunStore(folder)
       const run = async (): Promise<Recording> => {
@@ -48,7 +50,7 @@ Examples:
           entry,
           args,
           nodeArgs: texts(values, 'node-arg'),
-          stdio: 'ignore',
+          stdio: ['ignore', 'ignore', stderr],
           withSites: true,
         })
         if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
@@ -56,12 +58,14 @@ Examples:
       }
       progress.say('first run')
       const first = await run()
+      const complaint = first.code === 0 ? '' : readFileSync(said, 'utf8')
       progress.say('second run')
       const second = await run()
       progress.say('replay')
       const tape = openTape(first.tape)
       const diagnosis: Diagnosis = {
         first,
+        complaint,
         tape,
         sources: findSources(tape, openTape(second.tape), first.sites ?? []),
         findings: viewRun(tape).boundaryNotes,
@@ -76,6 +80,7 @@ Examples:
       return diagnosis.findings.length > 0 || diagnosis.replayed.divergences.length > 0 ? FOUND : 0
     } finally {
       progress.stop()
+      closeSync(stderr)
       rmSync(folder, { recursive: true, force: true })
     }
   },

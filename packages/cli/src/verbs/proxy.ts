@@ -21,10 +21,10 @@ one of them has, like /v1/messages, decides.
 
 Options:
   --upstream <[name=]url>  a provider; may be repeated (record)
-  --port <port>            where to listen (default: 4141; 0 for any that is free)
+  --port <port>            where to listen (default: 4141; 0: any that is free)
   --name <name>            what the run is called in lists (record)
   --matcher <name|file>    what may differ between requests; may be repeated:
-                           dates, uuids, json-order, or a module (see docs/proxy.md)
+                           dates, uuids, json-order, or a file (docs/proxy.md)
   --pace                   keep the recorded pauses (replay)
   --dir <folder>           where the tapes are (default: .retake/runs)
   --json                   one line of JSON when it listens, one when it ends

@@ -25,12 +25,12 @@ SDKs read point at a recording proxy while it runs. On its tape are its
 exchanges with providers, its output and its exit code (see docs/proxy.md).
 
 Options, before the file:
-  --name <name>      what the run is called in lists (default: the file's name)
-  --dir <folder>     where the tape goes (default: .retake/runs)
-  --node-arg=<flag>  a flag for Node itself; may be repeated
-  --upstream <name=url>   for a command: where a provider really is
-  --matcher <name|file>   for a command: what may differ between requests
-  --json             say the result as one line of JSON, on stderr
+  --name <name>          what the run is called in lists (default: the file's)
+  --dir <folder>         where the tape goes (default: .retake/runs)
+  --node-arg=<flag>      a flag for Node itself; may be repeated
+  --upstream <name=url>  for a command: where a provider really is
+  --matcher <name|file>  for a command: what may differ between requests
+  --json                 say the result as one line of JSON, on stderr
 
 Examples:
   retake record agent.ts

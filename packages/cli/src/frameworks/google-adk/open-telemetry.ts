@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { outsideRuns } from '@retake/engine'
+import { frameworkMissing } from '../../errors.js'
 
 /** What is needed of `@opentelemetry/api`. ADK brings it along; Retake does not depend on it. */
 export interface OpenTelemetry {
@@ -63,5 +64,9 @@ function findAdk(): string {
       // Not from there.
     }
   }
-  return createRequire(import.meta.url).resolve('@google/adk')
+  try {
+    return createRequire(import.meta.url).resolve('@google/adk')
+  } catch (cause) {
+    throw frameworkMissing('@google/adk', 'retake/google-adk', cause)
+  }
 }
