@@ -201,7 +201,8 @@ test('a tool that is only seen in the conversation cannot be forked', async () =
 })
 
 test('keys that the run was recorded with must be there again', async () => {
-  const env = { OPENAI_API_KEY: 'sk-test-0123456789abcdef' }
+  const fakeKey = (name: string) => `sk-${name}-${'x9'.repeat(8)}`
+  const env = { OPENAI_API_KEY: fakeKey('test') }
   const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'], env })
   const fork = ['fork', scene.parent, '--at', '1', '--set', 'choices.0.message.content="x"']
   const refused = await scene.branch(fork)
@@ -209,9 +210,9 @@ test('keys that the run was recorded with must be there again', async () => {
   expect(refused.stderr).toContain('OPENAI_API_KEY')
   expect(refused.sent).toEqual([])
   expect(refused.path).toBeUndefined()
-  const made = await scene.branch(fork, { OPENAI_API_KEY: 'sk-other-0123456789abcdef' })
+  const made = await scene.branch(fork, { OPENAI_API_KEY: fakeKey('other') })
   expect(made.code, made.stderr).toBe(0)
-  const given = await scene.branch([...fork, '--env', 'OPENAI_API_KEY=sk-given-0123456789abcdef'])
+  const given = await scene.branch([...fork, '--env', `OPENAI_API_KEY=${fakeKey('given')}`])
   expect(given.code, given.stderr).toBe(0)
   for (const { path = '' } of [made, given])
     expect(await readFile(path, 'utf8')).not.toMatch(/sk-(other|given)/)

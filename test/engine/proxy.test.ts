@@ -38,7 +38,7 @@ const partsOf = (tape: Tape): string[] =>
     return [event.error ? `error ${event.error.code ?? event.error.message}` : event.part]
   })
 
-const fakeKey = `sk-${'1234567890'}-test`
+const fakeKey = ['sk', '1234567890', 'test'].join('-')
 
 describe('exchanges', () => {
   test('the openai SDK gets the same answers from the tape, whole and streamed', async () => {
@@ -477,7 +477,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
         await closed
         writer.close()
       })
-      await expect(recording).rejects.toThrow()
+      await expect(recording).rejects.toThrow(/closed|full/)
       expect(seen).toContain('first')
       expect(seen).not.toContain('second')
     },
