@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { requireVersion } from './supported-version.js'
 
@@ -40,4 +41,24 @@ test.each(['1.3.9', '0.9.0', '3.0.0', '10.1.0'])('%s is refused with the range',
 
 test('a framework that is not found is taken as it is', () => {
   expect(check).not.toThrow()
+})
+
+test('adapters know the versions that the manifest of retake asks for', () => {
+  const peers = (
+    JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      peerDependencies: Record<string, string>
+    }
+  ).peerDependencies
+  const here = fileURLToPath(new URL('.', import.meta.url))
+  const sources = readdirSync(here, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => readFileSync(join(here, name), 'utf8'))
+  const known = sources.flatMap((source) => [
+    ...source.matchAll(/\{ package: '(.+?)', from: '([\d.]+)', to: '(\d+)' \}/g),
+  ])
+  expect(known.length).toBeGreaterThan(8)
+  for (const [, name = '', from = '', to] of known)
+    expect(`${name} ${peers[name]}`).toBe(
+      `${name} >=${from.replace(/\.0$/, '')} <${Number(to) + 1}`,
+    )
 })
