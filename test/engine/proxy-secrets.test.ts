@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openProxyTape, parseUpstreams } from '@retake/engine/proxy'
 import type { Tape } from '@retake/tape'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openTape } from '@retake/tape/node'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { recordThrough, replayFrom } from '../support/proxy-pair.js'
 import { rawRequest } from '../support/raw-http.js'
 
@@ -74,4 +79,18 @@ describe('a key', () => {
     expect([...tape.events(0)].filter(({ type }) => type === 'note')).toHaveLength(3)
     expect(allOf(tape)).not.toContain(key)
   })
+})
+
+test('a password in the address of a provider is hidden', async () => {
+  const key = newKey()
+  const folder = await mkdtemp(join(tmpdir(), 'retake-proxy-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const tape = join(folder, 'run.tape')
+  const [route] = parseUpstreams([`a=http://me:${key}@127.0.0.1:1/base`])
+  if (route === undefined) throw new Error('no route')
+  openProxyTape({ tape, id: 'r', name: 'r', proxy: { port: 1, routes: [route] } }).close()
+  const { details } = openTape(tape)
+  expect(details.proxy?.routes).toEqual([
+    { name: 'a', upstream: 'http://me:retake-hidden@127.0.0.1:1/base' },
+  ])
 })

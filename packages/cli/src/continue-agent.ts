@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { looksSecret, TASK_VARIABLE } from '@retake/engine'
+import { holdsSecret, TASK_VARIABLE } from '@retake/engine'
 import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
@@ -100,7 +100,7 @@ function liveEnvironment(
   const env: Record<string, string> = { ...recorded }
   const missing: string[] = []
   for (const [name, value] of Object.entries(recorded)) {
-    if (!looksSecret(name) || value === '') continue
+    if (!holdsSecret(name, value) || value === '') continue
     const own = changes[name] ?? process.env[name]
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { placeholderFor, SecretMask } from './secrets.js'
+import { maskedEnvironment, placeholderFor, SecretMask } from './secrets.js'
 
 const name = 'MODEL_API_KEY'
 const letters = fc.stringMatching(/^[a-zA-Z0-9]{8,40}$/)
@@ -43,4 +43,16 @@ test('masked bytes are as many as before', () => {
   expect(masked.length).toBe(text.length)
   expect(masked.toString()).toBe(mask.text(text))
   expect(masked.toString()).not.toContain(value)
+})
+
+test('an address with a password is hidden whatever its variable is called', () => {
+  const env = { HTTPS_PROXY: `http://me:${value}@proxy.example:8080`, HOME: '/home/me' }
+  const masked = maskedEnvironment(env)
+  expect(masked).toEqual({
+    HTTPS_PROXY: 'http://me:retake-hidden-HTTPS_@proxy.example:8080',
+    HOME: '/home/me',
+  })
+  const mask = new SecretMask()
+  mask.addEnvironment(env)
+  expect(mask.text(`via ${env.HTTPS_PROXY}: ${value}`)).not.toContain(value)
 })

@@ -41,7 +41,7 @@ export class SecretMask {
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
     for (const [name, value] of Object.entries(env)) {
-      if (value !== undefined && looksSecret(name)) this.add(name, value)
+      if (value !== undefined && holdsSecret(name, value)) this.add(name, value)
     }
   }
 
@@ -124,12 +124,16 @@ const NOT_SECRET =
 export const looksSecret = (name: string): boolean =>
   SECRET_NAME.test(name) && !NOT_SECRET.test(name)
 
+/** By its name, or because it is an address with a password, like that of a proxy. */
+export const holdsSecret = (name: string, value: string): boolean =>
+  looksSecret(name) || (urlOf(value)?.password ?? '') !== ''
+
 /** The environment as it may stand on a tape: secret values replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const masked: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name.startsWith('RETAKE_')) continue
-    masked[name] = looksSecret(name) && value !== '' ? placeholderFor(name, value) : value
+    masked[name] = holdsSecret(name, value) && value !== '' ? placeholderFor(name, value) : value
   }
   return masked
 }

@@ -1,6 +1,8 @@
 import type { ProxyDetails } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
+import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
+import type { Route } from './routes.js'
 
 export interface ProxyTapeOptions {
   /** Path of the new tape. */
@@ -29,7 +31,13 @@ export function openProxyTape({ tape, id, name, proxy, command }: ProxyTapeOptio
       ...(command !== undefined && { command, env: maskedEnvironment(process.env) }),
       cwd: process.cwd(),
       platform: `${process.platform} ${process.arch}`,
-      proxy,
+      proxy: { ...proxy, routes: proxy.routes.map(withoutPassword) },
     },
   )
 }
+
+/** A replay asks nobody, and compares addresses without passwords. */
+const withoutPassword = ({ name, upstream }: Route): Route => ({
+  name,
+  upstream: maskUrl(upstream).replace(/\/+$/, ''),
+})
