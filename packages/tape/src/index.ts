@@ -25,12 +25,8 @@ export { readRun } from './read-model/read-run.js'
 export type { BoundaryNote, ReadOptions, RunView } from './read-model/run-view.js'
 export { summarizeStep } from './read-model/step.js'
 export type { CallDetail, Step, StepKind, StepState } from './read-model/step.js'
-export {
-  readStdioExchange,
-  readStdioParams,
-  StdioSession,
-  type StdioRequest,
-} from './read-model/mcp/stdio-session.js'
+export { readStdioExchange, readStdioParams } from './read-model/mcp/stdio-exchange.js'
+export { StdioSession, type StdioRequest } from './read-model/mcp/stdio-session.js'
 export type { McpExchange, McpNotification } from './read-model/mcp/mcp-exchange.js'
 export type { TapeLike } from './read-model/tape-like.js'
 export type { RunTotals } from './read-model/totals.js'

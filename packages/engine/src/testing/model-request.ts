@@ -20,11 +20,10 @@ export interface PlainMessage {
   readonly text: string
 }
 
-/** A request that asks a model, as a script sees it. */
-export interface ModelRequest {
+/** What arrived, before anybody knows its format. */
+export interface Arrived {
   /** From 1, over all requests of the server. */
   readonly number: number
-  readonly format: Format
   /** Whom the client means to ask: `openai`, `groq`, `azure`, `mistral`, … */
   readonly provider: string
   readonly method: string
@@ -33,20 +32,15 @@ export interface ModelRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readonly<Record<string, unknown>>
+}
+
+/** A request that asks a model, as a script sees it. */
+export interface ModelRequest extends Arrived {
+  readonly format: Format
   readonly model?: string
   /** The conversation as sent, system prompt included. */
   readonly messages: readonly PlainMessage[]
   readonly stream: boolean
-}
-
-/** What arrived, before anybody knows its format. */
-export interface Arrived {
-  readonly number: number
-  readonly provider: string
-  readonly method: string
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** Reads a request with the decoder that also reads tapes. */

@@ -11,13 +11,7 @@ import type { McpExchange, McpNotification } from './mcp-exchange.js'
  * that the server made on a stream. `listen` and `end` have no message.
  */
 export type HttpMessage =
-  | {
-      readonly kind: 'request'
-      readonly id: RpcId
-      readonly method: string
-      readonly params: unknown
-    }
-  | { readonly kind: 'notification'; readonly method: string; readonly params: unknown }
+  | Exclude<RpcFrame, { readonly kind: 'answer' }>
   | (Extract<RpcFrame, { readonly kind: 'answer' }> & { readonly id: RpcId })
   | { readonly kind: 'batch'; readonly frames: readonly RpcFrame[] }
   | { readonly kind: 'listen' }

@@ -3,12 +3,8 @@ import { fromWire } from '../../from-wire.js'
 import { StepBase, type StepContext } from '../step-base.js'
 import type { CallDetail, StepKind, StepState } from '../step.js'
 import { isToolCall, mcpCall, mcpTitle, toolOf, type McpExchange } from './mcp-exchange.js'
-import {
-  readStdioExchange,
-  readStdioParams,
-  type StdioRequest,
-  type StdioSession,
-} from './stdio-session.js'
+import { readStdioExchange, readStdioParams } from './stdio-exchange.js'
+import type { StdioRequest, StdioSession } from './stdio-session.js'
 
 /** A request on the pipes of a child process, as the index finds it. */
 export interface StdioRequestSource {
