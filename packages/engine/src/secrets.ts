@@ -20,6 +20,20 @@ export class SecretMask {
     if (password) this.add(`${name}_PASSWORD`, decodeURIComponent(password))
   }
 
+  /** Like `add`, for one that may be known by another name, or be a placeholder already: then it keeps it. */
+  learn(name: string, value: string): void {
+    if (this.text(value) === value && !value.includes('retake-hidden')) this.add(name, value)
+  }
+
+  /** Secrets that a child process is handed in its environment, `NAME=value` each. */
+  learnEnvironment(pairs: readonly string[]): void {
+    for (const pair of pairs) {
+      const at = pair.indexOf('=')
+      const [name, value] = [pair.slice(0, at), pair.slice(at + 1)]
+      if (at > 0 && holdsSecret(name, value)) this.learn(name, value)
+    }
+  }
+
   /** Hides a value that has no name, like a cookie's, behind as many `x`. */
   hide(value: string): void {
     if (value.length < SHORTEST_SECRET) return
@@ -146,6 +160,15 @@ export function secretsOfEnvFile(text: string): { name: string; value: string }[
     const value = match?.[2] ?? match?.[3] ?? match?.[4]
     if (match?.[1] && value && looksSecret(match[1])) found.push({ name: match[1], value })
   }
+  return found
+}
+
+/** Texts in a JSON file whose names look secret, or are those of headers with a key. Comments may stand in it. */
+export function secretsOfJsonFile(text: string): { name: string; value: string }[] {
+  const found: { name: string; value: string }[] = []
+  for (const [, name = '', value = ''] of text.matchAll(/"([^"\\]+)"\s*:\s*"([^"\\]+)"/g))
+    if (looksSecret(name) || /^authorization$/i.test(name))
+      found.push({ name, value: value.replace(/^(bearer|basic|token)\s+/i, '') })
   return found
 }
 

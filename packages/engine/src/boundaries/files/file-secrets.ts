@@ -1,26 +1,34 @@
 import { basename } from 'node:path'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
-import { secretsOfEnvFile } from '../../secrets.js'
+import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
 import type { Session } from '../../sessions/session.js'
 import { nativeFunction } from './file-natives.js'
 
 const ENV_FILE = /^\.env(?:\..+)?$/
+/** Files that list MCP servers, with what goes into their environments and headers. */
+const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$/i
 
 /**
- * Learns the secrets of a `.env` file among `paths`, whichever way it is about to
- * be read or written, so that its content can be masked on the tape. The agent
+ * Learns the secrets of a `.env` file, or one that lists MCP servers, among `paths`,
+ * whichever way it is about to be read or written, so that its content can be masked on the tape. The agent
  * still gets the real content while recording, and the masked one on replay.
  */
 export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
   for (const path of paths) {
-    if (!ENV_FILE.test(basename(path))) continue
+    const name = basename(path)
+    const isEnv = ENV_FILE.test(name)
+    if (!isEnv && !MCP_FILE.test(name)) continue
     const texts = [
       data && Buffer.from(data).toString(),
       session.replaying ? '' : contentOf(session, path),
     ]
     for (const text of texts) {
-      for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
+      if (isEnv)
+        for (const { name, value } of secretsOfEnvFile(text ?? '')) session.secrets.add(name, value)
+      else
+        for (const secret of secretsOfJsonFile(text ?? ''))
+          session.secrets.learn(secret.name, secret.value)
     }
   }
 }

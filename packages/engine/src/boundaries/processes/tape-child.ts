@@ -17,6 +17,8 @@ interface SpawnOptions {
   readonly cwd?: string
   readonly stdio?: unknown
   readonly serialization?: string
+  /** `NAME=value` each, as Node hands them down. */
+  readonly envPairs?: readonly string[]
 }
 
 type Done = (error?: Error | null) => void
@@ -46,6 +48,7 @@ export class TapeChild {
     this.#stdio = stdioKinds(options.stdio)
     const args = options.args ?? []
     const site = callSite()
+    session.secrets.learnEnvironment(options.envPairs ?? [])
     this.#operation = session.perform({
       event: {
         type: 'call',
@@ -61,6 +64,7 @@ export class TapeChild {
       restart: (...args) => this.#restart(...args),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#written.stamp(),
+      digestAt: (written) => this.#written.digestAt(written),
     })
     const pid = session.draw('ChildProcess.pid', () => this.#real?.pid ?? null)
     define(child, {
