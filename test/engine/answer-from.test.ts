@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile, readFile } from 'node:fs/promises'
-import { createServer, request as httpRequest } from 'node:http'
+import dgram from 'node:dgram'
+import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { answerFrom, openTape, readRun, record, replay, tool } from 'retake'
 
@@ -30,9 +32,9 @@ afterAll(async () => {
 const ask = async (question: string) =>
   (await fetch(url, { method: 'POST', body: question })).text()
 
-const askOverHttp = (question: string) =>
+const askOverHttp = (question: string, agent: Agent | false = false) =>
   new Promise<string>((resolve, reject) => {
-    const request = httpRequest(url, { method: 'POST', agent: false }, (response) => {
+    const request = httpRequest(url, { method: 'POST', agent }, (response) => {
       let text = ''
       response.on('data', (chunk) => (text += chunk))
       response.on('end', () => resolve(text))
@@ -134,4 +136,37 @@ test('it is really asked when that is wanted, and only that', async () => {
   )
   expect(answered.output).toEqual([output[1], `four is answer ${before + 1}`, output[1]])
   expect([served, live, asked - before]).toEqual([2, 1, 1])
+})
+
+test('what is asked live on a connection of the tape is really sent, and only that', async () => {
+  const askAll = async (questions: readonly string[]) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const answers: string[] = []
+    for (const question of questions) answers.push(await askOverHttp(question, agent))
+    agent.destroy()
+    return answers
+  }
+  const { run, output } = await record({ name: 'agent', dir: folder }, () => askAll(['one', 'two']))
+  const before = asked
+  const answered = await answerFrom(run.path, () => askAll(['two', 'three', 'one']), {
+    dir: folder,
+    otherwise: 'live',
+  })
+  expect(answered.output).toEqual([output[1], `three is answer ${before + 1}`, output[0]])
+  expect([answered.served, answered.live, asked - before]).toEqual([2, 1, 1])
+})
+
+test('threads and datagrams are no way out', async () => {
+  const { run } = await record({ name: 'agent', dir: folder }, () => ask('one'))
+  const before = asked
+  const code = `fetch(${JSON.stringify(url)}).then(() => process.exit())`
+  const inThread = () =>
+    new Promise((resolve) => new Worker(code, { eval: true }).on('exit', resolve))
+  await expect(answerFrom(run.path, inThread, { dir: folder })).rejects.toMatchObject({
+    code: 'ANSWER_NOT_ON_TAPE',
+  })
+  await expect(
+    answerFrom(run.path, () => dgram.createSocket('udp4').close(), { dir: folder }),
+  ).rejects.toMatchObject({ code: 'BOUNDARY_NOT_REPLAYABLE' })
+  expect(asked).toBe(before)
 })

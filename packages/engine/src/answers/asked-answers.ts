@@ -16,7 +16,7 @@ export interface AskedAnswersOptions {
 
 /**
  * Answers what the agent asks of others from a tape: requests, connections, tools,
- * processes, names of hosts. Files, clocks, chance and timers are those of this
+ * processes, threads, names of hosts. Files, clocks, chance and timers are those of this
  * computer, now: the program need not be the one that was recorded.
  */
 export class AskedAnswers implements AnswerSource {
@@ -65,16 +65,29 @@ export class AskedAnswers implements AnswerSource {
     return this.#isServed(call.event, call.body) ? this.#tape.run(call) : outside.run(call, op)
   }
 
+  wrote(operation: Operation, bytes: Uint8Array): void {
+    if (operation.isTaped) this.#tape.wrote(operation, bytes)
+  }
+
   delivering(operation: Operation, event: NewDelivery): void {
-    if (operation.isTaped) this.#tape.delivering(operation, event)
+    if (operation.isTaped || event.from !== undefined) this.#tape.delivering(operation, event)
   }
 
   #isServed(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
     if (!isAsked(event)) return false
-    const isServed = this.options.otherwise === 'fail' || this.#tape.has(event, body)
+    const isServed = this.options.otherwise === 'fail' || this.#canServe(event, body)
     if (event.type === 'request' || (event.type === 'call' && event.kind !== 'dns'))
       this.counts[isServed ? 'served' : 'live'] += 1
     return isServed
+  }
+
+  /** A connection of the tape becomes a real one where a request is really asked on it, for as long as that takes. */
+  #canServe(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
+    const has = this.#tape.has(event, body)
+    if (event.type !== 'request' || event.socket === undefined) return has
+    const connection = this.#tape.connection(event.socket)
+    if (connection !== undefined) connection.isTaped = has
+    return connection !== undefined && has
   }
 }
 
@@ -82,4 +95,7 @@ const isAsked = (event: NewEvent<InitiationEvent>): boolean =>
   event.type === 'request' ||
   event.type === 'socket' ||
   (event.type === 'call' &&
-    (event.kind === 'tool' || event.kind === 'process' || event.kind === 'dns'))
+    (event.kind === 'tool' ||
+      event.kind === 'process' ||
+      event.kind === 'worker' ||
+      event.kind === 'dns'))

@@ -12,6 +12,10 @@ export class Connections {
     this.#byId.set(connection.id, connection)
   }
 
+  get(op: number): Operation | undefined {
+    return this.#byId.get(op)
+  }
+
   /** The connection that a request is written to; none for requests that stand for themselves. */
   askedBy(event: NewEvent<InitiationEvent>): Operation | undefined {
     const connection = event.type === 'request' ? this.#byId.get(event.socket ?? -1) : undefined

@@ -78,6 +78,10 @@ export class PendingAnswer {
     const missing = event.written - (this.recorded?.written ?? 0)
     const written = stamp.written - this.#writtenBefore
     if (written < missing) return 'less'
-    return written === missing && stamp.digest !== event.digest ? 'other' : 'enough'
+    const digest =
+      written === missing
+        ? stamp.digest
+        : this.operation.action.digestAt?.(missing + this.#writtenBefore)
+    return digest !== undefined && digest !== event.digest ? 'other' : 'enough'
   }
 }

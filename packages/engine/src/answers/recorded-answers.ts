@@ -39,6 +39,8 @@ export class RecordedAnswers {
   #neighbours: Neighbours = { askedBefore: undefined, waiting: [] }
   /** Deliveries after which the agent started something or wrote something. */
   readonly #acted = new Set<number>()
+  /** What was written to each process from the event on, by the event that started it. */
+  readonly writes = new Map<number, number[]>()
   /** The turn that the event belongs to. */
   readonly firstTurn: number
 
@@ -57,8 +59,14 @@ export class RecordedAnswers {
         for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
       }
       if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
-      else if (event.type === 'output' || event.type === 'write') this.#acted.add(turn)
-      else if (isInitiation(event)) {
+      else if (event.type === 'output') this.#acted.add(turn)
+      else if (event.type === 'write') {
+        this.#acted.add(turn)
+        if (event.seq < from) continue
+        const writes = this.writes.get(event.op)
+        if (writes === undefined) this.writes.set(event.op, [event.seq])
+        else writes.push(event.seq)
+      } else if (isInitiation(event)) {
         this.#acted.add(turn)
         if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
         this.#start(event, turn, connections)

@@ -18,6 +18,7 @@ import { RecordedAnswers } from './recorded-answers.js'
 import type { RecordedOperation } from './recorded-answers.js'
 import { RecordedIndex } from './recorded-index.js'
 import { StreamWrites } from './stream-writes.js'
+import { ToldProcess } from './told-process.js'
 import { TurnDraws } from './turn-draws.js'
 import { TurnTimers } from './turn-timers.js'
 
@@ -69,6 +70,7 @@ export class TapeAnswers implements AnswerSource {
   readonly #drawn = new DrawnValues()
   readonly #timers: TurnTimers
   readonly #connections = new Connections()
+  readonly #told = new WeakMap<Operation, ToldProcess>()
   #pending: PendingAnswer[] = []
   /** Chosen, and not with the agent yet. */
   #chosen: PendingAnswer | undefined
@@ -131,6 +133,11 @@ export class TapeAnswers implements AnswerSource {
     return this.#index.has(event, this.#masked(body))
   }
 
+  /** A connection that the tape has opened, by its event. */
+  connection(op: number): Operation | undefined {
+    return this.#connections.get(op)
+  }
+
   /** What was started before counts as used, what was started from this event on does not. */
   rewindTo(seq: number): void {
     for (const operation of this.recorded.operations) operation.used = operation.event.seq < seq
@@ -157,6 +164,16 @@ export class TapeAnswers implements AnswerSource {
   restart(operation: Operation): void {
     this.#timers.restart(operation, this.#pending)
     this.#requestNext()
+  }
+
+  /** A process answers only who tells it what it was told then. Orders that are tried may mix what lanes say. */
+  wrote(operation: Operation, bytes: Uint8Array): void {
+    if (this.options.order.seed !== 0 || this.#error !== undefined) return
+    const told = this.#told.get(operation) ?? this.#toldThen(operation)
+    if (told === undefined) return
+    this.#told.set(operation, told)
+    const other = told.compare(bytes)
+    if (other !== undefined) this.#stop(other)
   }
 
   /** A part reaches the agent: what it does from here on, it did after that part in the recording, too. */
@@ -293,6 +310,11 @@ export class TapeAnswers implements AnswerSource {
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
     return this.#index.take(event, this.#masked(body), this.#turn)
+  }
+
+  #toldThen(operation: Operation): ToldProcess | undefined {
+    const recorded = this.#pending.find((one) => one.operation === operation)?.recorded
+    return recorded && new ToldProcess(this.recorded, recorded.event.seq)
   }
 
   #masked(body: Uint8Array | undefined): Uint8Array {

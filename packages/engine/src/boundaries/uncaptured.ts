@@ -102,7 +102,7 @@ function report(target: object, method: string, name: string, text: string): Und
   )
 }
 
-/** Would reach the outside: named while recording, refused on replay. */
+/** Would reach the outside: named while recording, refused where a tape answers. */
 function refuse(target: object, method: string, name: string, text: string): Undo {
   const native = (target as Record<string, unknown>)[method]
   if (typeof native !== 'function') return () => {}
@@ -111,7 +111,8 @@ function refuse(target: object, method: string, name: string, text: string): Und
     method,
     dressLike(function (this: unknown, ...args: unknown[]): unknown {
       const session = currentSession()
-      if (session?.replaying === true) throw errors.notReplayable(name)
+      if (session?.replaying === true || (session?.keepsIn === true && method !== 'listen'))
+        throw errors.notReplayable(name)
       if (session !== undefined) note(name, text)
       return native.apply(this, args)
     }, native),

@@ -1,20 +1,37 @@
 import { createHash } from 'node:crypto'
 import type { Session } from '../sessions/session.js'
 
+/** More than this that no answer was compared with is let go, uncompared. */
+const KEPT_MAX_BYTES = 64 << 20
+
 /**
  * How much the agent has written to something, and what. Writes to connections and
  * threads are not events: their exact moments are Node's own business. Each delivery carries
  * this stamp instead, and replay holds it back until as much was written.
+ *
+ * The agent may have written more by the time an answer from a tape is ready, so
+ * what it wrote is kept until it was compared. Not promised: what is written after
+ * all answers that are on the tape is not known to be the same.
  */
 export class WrittenBytes {
   readonly #digest = createHash('sha256')
   #count = 0
+  /** Of what stands before `#kept`. */
+  readonly #compared = createHash('sha256')
+  #comparedCount = 0
+  /** Undefined once something is missing in it: it went to the outside, or is too much. */
+  #kept: Uint8Array[] | undefined = []
 
   constructor(readonly session: Session) {}
 
   add(bytes: Uint8Array): void {
-    this.#count += bytes.length
-    this.#digest.update(this.session.secrets.bytes(bytes))
+    const masked = this.session.secrets.bytes(bytes)
+    this.#count += masked.length
+    this.#digest.update(masked)
+    const isCompared = this.session.replaying || this.session.keepsIn === true
+    if (!isCompared || this.#count - this.#comparedCount > KEPT_MAX_BYTES) this.#kept = undefined
+    // A copy: the agent may use its buffer again.
+    this.#kept?.push(Uint8Array.from(masked))
   }
 
   get count(): number {
@@ -26,5 +43,20 @@ export class WrittenBytes {
       written: this.#count,
       digest: this.#count === 0 ? '' : this.#digest.copy().digest('hex'),
     }
+  }
+
+  /** The digest of the first so many bytes; undefined when they are no longer known. */
+  digestAt(count: number): string | undefined {
+    if (count === this.#count) return this.stamp().digest
+    if (count === 0) return ''
+    while (this.#comparedCount < count) {
+      const piece = this.#kept?.shift()
+      if (piece === undefined) return undefined
+      const part = piece.subarray(0, count - this.#comparedCount)
+      if (part.length < piece.length) this.#kept?.unshift(piece.subarray(part.length))
+      this.#compared.update(part)
+      this.#comparedCount += part.length
+    }
+    return this.#comparedCount === count ? this.#compared.copy().digest('hex') : undefined
   }
 }

@@ -25,6 +25,8 @@ export interface AnswerSource {
   readonly keepsIn?: boolean
   /** Where a tape had no answer. */
   readonly divergences?: readonly Divergence[]
+  /** Told what the agent writes to a process that a tape answers for; the bytes are masked. */
+  wrote?(operation: Operation, bytes: Uint8Array): void
   /** Told just before a part reaches the agent. */
   delivering?(operation: Operation, event: NewDelivery): void
   /** A timer was refreshed. */

@@ -138,7 +138,8 @@ export class RecordSession implements Session {
   /**
    * What a write could depend on is synced before it leaves. The write itself is
    * only written: a program that pipes a file into a child need not wait for the
-   * disk at every piece, and repeats it by itself.
+   * disk at every piece, and repeats it by itself. A request to a server is synced,
+   * too: after a crash it must be known that it may have had its effect.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
@@ -152,7 +153,9 @@ export class RecordSession implements Session {
       ...(site !== undefined && { site }),
     }
     this.#append(placed(event), bytes)
-    this.#isUnsynced = wasUnsynced
+    if (asksServer(bytes) && !this.replaying) this.#barrier()
+    else this.#isUnsynced = wasUnsynced
+    this.#answers.wrote?.(operation, this.secrets.bytes(bytes))
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
@@ -248,3 +251,14 @@ export class RecordSession implements Session {
     return { operation, delivery: { event, body, native } }
   }
 }
+
+/** Whether a write begins a JSON-RPC request, as clients of MCP servers send them. */
+function asksServer(bytes: Uint8Array): boolean {
+  const [first] = bytes
+  if (first !== OBJECT && first !== ARRAY) return false
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return head.includes('"jsonrpc"') && head.includes('"method"') && head.includes('"id"')
+}
+
+const OBJECT = 0x7b
+const ARRAY = 0x5b

@@ -64,6 +64,8 @@ export interface Action {
   deliver(delivery: Delivery): void
   /** Sockets: how much the agent has written, added to each delivery. */
   stamp?(): { readonly written: number; readonly digest: string }
+  /** The digest when so much was written, less than now; undefined when that is no longer known. */
+  digestAt?(written: number): string | undefined
 }
 
 /** A started action until its last part is delivered or the agent gives up on it. */

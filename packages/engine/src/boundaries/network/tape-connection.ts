@@ -80,6 +80,8 @@ export class TapeConnection {
       carryOver: (operation) => this.#carryOver(operation),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#stamp(),
+      // Requests come first; a connection that is no longer HTTP stays so.
+      digestAt: (written) => this.#opaque.digestAt(Math.max(0, written - this.#requestCount)),
     })
   }
 

@@ -70,6 +70,7 @@ class TapeWorker extends EventEmitter {
       start: (operation) => this.#attach(operation, start()),
       deliver: (delivery) => this.#deliver(delivery),
       stamp: () => this.#written.stamp(),
+      digestAt: (written) => this.#written.digestAt(written),
     })
     this.threadId = session.draw('Worker.threadId', () => this.#real?.threadId ?? 0)
   }
