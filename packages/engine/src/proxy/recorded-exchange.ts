@@ -114,7 +114,8 @@ export class RecordedExchange {
     if (!this.#finish({ error: recorded })) return
     this.#upstream?.destroy()
     this.#endWith(() => {
-      if (this.response.headersSent) breakOff(this.response)
+      // Pieces written in this turn leave first.
+      if (this.response.headersSent) setImmediate(breakOff, this.response)
       else answerError(this.response, 502, upstreamFailure(recorded))
     })
   }
