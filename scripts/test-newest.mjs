@@ -7,6 +7,7 @@
  */
 import { cp, mkdir, rm, stat } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
+import { buildOrGiveUp, giveUp } from './build-or-give-up.mjs'
 import { findNode } from './find-node.mjs'
 import { root, runCommand } from './run-command.mjs'
 import { runVitest } from './run-vitest.mjs'
@@ -21,13 +22,6 @@ if (unknown.length > 0) {
 }
 
 const newest = join(root, 'test/newest')
-
-/** Ends the script when something it needs cannot be had: that is a failure, never a success. */
-function giveUp(why) {
-  console.log(why)
-  console.log('0 passed, 1 failed')
-  process.exit(1)
-}
 
 /** Puts a Node first in the path, for children that are started as plain `node`. */
 const pathWith = (node) => dirname(node) + delimiter + process.env.PATH
@@ -60,8 +54,7 @@ async function copyAgents() {
     await cp(from, agents, { recursive: true })
 }
 
-const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
-if (!build.ok) giveUp(build.output)
+await buildOrGiveUp()
 
 let passed = 0
 let failed = 0

@@ -3,9 +3,10 @@
  * `npm run test:nodes -- 22 26` chooses. Nodes come from the package registry
  * and are kept in `.nodes/`; the current one is used for its own major.
  */
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname } from 'node:path'
+import { buildOrGiveUp } from './build-or-give-up.mjs'
 import { findNode } from './find-node.mjs'
-import { root, runCommand } from './run-command.mjs'
+import { runCommand } from './run-command.mjs'
 import { runVitest } from './run-vitest.mjs'
 
 const allMajors = ['20', '22', '24', '26']
@@ -47,12 +48,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
-if (!build.ok) {
-  console.log(build.output)
-  console.log('0 passed, 1 failed')
-  process.exit(1)
-}
+await buildOrGiveUp()
 
 const rows = []
 for (const major of majors) rows.push(await testOn(major))

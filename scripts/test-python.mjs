@@ -4,11 +4,10 @@
  * environments are made in `.python/` and kept while their pins are unchanged.
  * The last line is `N passed, N failed`.
  */
-import { join } from 'node:path'
 import { cases } from '../test/python/cases.mjs'
 import { runCase } from '../test/python/run-case.mjs'
+import { buildOrGiveUp } from './build-or-give-up.mjs'
 import { pythonEnvironment } from './python-environment.mjs'
-import { root, runCommand } from './run-command.mjs'
 
 const names = process.argv.slice(2)
 const unknown = names.filter((name) => !cases.some((each) => each.name === name))
@@ -18,12 +17,7 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
-if (!build.ok) {
-  console.log(build.output)
-  console.log('0 passed, 1 failed')
-  process.exit(1)
-}
+await buildOrGiveUp()
 
 let passed = 0
 let failed = 0

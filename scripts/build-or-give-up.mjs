@@ -1,0 +1,19 @@
+import { join } from 'node:path'
+import { root, runCommand } from './run-command.mjs'
+
+/** Builds the packages. Tests of an old build would prove nothing. */
+export async function buildOrGiveUp() {
+  const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
+  if (!build.ok) giveUp(build.output)
+}
+
+/**
+ * Ends the script when something it needs cannot be had: that is a failure, never a success.
+ *
+ * @param {string} why
+ */
+export function giveUp(why) {
+  console.log(why)
+  console.log('0 passed, 1 failed')
+  process.exit(1)
+}
