@@ -56,3 +56,17 @@ test('an address with a password is hidden whatever its variable is called', () 
   mask.addEnvironment(env)
   expect(mask.text(`via ${env.HTTPS_PROXY}: ${value}`)).not.toContain(value)
 })
+
+test('what is said again to a new server has the secrets in it that the tape has not', () => {
+  const mask = new SecretMask()
+  mask.addEnvironment({ SERVICE_TOKEN: value, OTHER_KEY: `$&${value}` })
+  mask.hide('cookie-of-nobody')
+  const line = JSON.stringify({ params: { token: value, key: `$&${value}` } })
+  expect(mask.text(line)).not.toContain(value)
+  expect(mask.reveal(mask.text(line))).toBe(line)
+  expect(mask.reveal('x'.repeat(16))).toBe('x'.repeat(16))
+  // As long as the first one, and so cut to the same placeholder.
+  mask.add('SERVICE_TOKEN_OF_ANOTHER', 'another-notasecret-x')
+  expect(mask.text('another-notasecret-x')).toBe(mask.text(value))
+  expect(mask.reveal(mask.text(value))).toBe(mask.text(value))
+})

@@ -67,6 +67,25 @@ export class SecretMask {
     return masked
   }
 
+  /**
+   * A text of a tape with the secrets of this process in it. A placeholder that could
+   * stand for two of them stays: nobody shall be told the secret of another.
+   */
+  reveal(text: string): string {
+    if (!text.includes(HIDDEN)) return text
+    const known = [...this.#secrets.values()].filter(({ placeholder }) =>
+      placeholder.includes(HIDDEN),
+    )
+    let revealed = text
+    for (const one of known) {
+      const isAmbiguous = known.some(
+        (other) => other !== one && other.placeholder.includes(one.placeholder),
+      )
+      if (!isAmbiguous) revealed = revealed.replaceAll(one.placeholder, () => one.value)
+    }
+    return revealed
+  }
+
   bytes(bytes: Uint8Array): Uint8Array {
     if (this.#secrets.size === 0 || bytes.length < SHORTEST_SECRET) return bytes
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -78,6 +97,7 @@ export class SecretMask {
 }
 
 const SHORTEST_SECRET = 8
+const HIDDEN = 'retake-hidden'
 
 /**
  * What stands on the tape, and in a replayed environment, for a secret variable.

@@ -5,13 +5,20 @@
  */
 export class DrawnValues {
   readonly #texts = new Set<string>()
-  /** Longest first digits of `Math.random().toString(36)`, which programs cut to some length. */
-  readonly #base36 = new Set<string>()
+  /** Digits of `Math.random().toString(36)`, which programs cut to some length, by the first of them. */
+  readonly #base36 = new Map<string, string[]>()
 
   add(kind: string, value: unknown): void {
     for (const text of formsOf(kind, value)) if (text.length >= 8) this.#texts.add(text)
     if (kind === 'Math.random' && typeof value === 'number')
-      this.#base36.add(value.toString(36).slice(2))
+      this.#addDigits(value.toString(36).slice(2))
+  }
+
+  #addDigits(digits: string): void {
+    const key = digits.slice(0, SHORTEST_CUT)
+    const known = this.#base36.get(key)
+    if (known === undefined) this.#base36.set(key, [digits])
+    else if (!known.includes(digits)) known.push(digits)
   }
 
   /** The text of a body with a mark in place of each drawn value. */
@@ -28,10 +35,13 @@ export class DrawnValues {
   #isDrawn(word: string): boolean {
     if (this.#texts.has(word)) return true
     if (!/^[0-9a-z]{5,}$/.test(word)) return false
-    for (const digits of this.#base36) if (digits.startsWith(word)) return true
-    return false
+    const alike = this.#base36.get(word.slice(0, SHORTEST_CUT)) ?? []
+    return alike.some((digits) => digits.startsWith(word))
   }
 }
+
+/** Fewer digits could be any word. */
+const SHORTEST_CUT = 5
 
 /** Runs of characters that ids, numbers and dates are made of; a prefix like `req_` is not part of one. */
 const WORD =

@@ -121,8 +121,14 @@ export class CarryOver {
     // What the run had given up by itself gets no answer again.
     const doubts = this.#isCut ? lost : []
     const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
-    const lines = again.map(({ line }) => line)
-    operation.action.restart?.(operation, server.handshake, lines)
+    // The tape has placeholders where the agent sent secrets.
+    const { secrets } = recorder
+    const lines = again.map(({ line }) => secrets.reveal(line))
+    const handshake = server.handshake.map((message) => ({
+      ...message,
+      line: secrets.reveal(message.line),
+    }))
+    operation.action.restart?.(operation, handshake, lines)
     return true
   }
 
