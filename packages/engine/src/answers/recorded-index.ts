@@ -46,16 +46,14 @@ export class RecordedIndex {
   take(event: Initiation, body: Uint8Array, turn: number): RecordedOperation | undefined {
     const bucket = this.#buckets.get(keyOf(event)) ?? []
     const sha = sha256(body)
-    const identical = bucket.filter(
-      (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
-    )
-    const unused = identical.filter(({ used }) => !used)
+    const isIdentical = (one: RecordedOperation): boolean =>
+      this.#sha(one) === sha && compareInitiation(one.event, event).length === 0
     const found =
-      unused.find((one) => one.turn === turn) ??
-      unused[0] ??
-      this.#again(identical) ??
+      bucket.find((one) => !one.used && one.turn === turn && isIdentical(one)) ??
+      bucket.find((one) => !one.used && isIdentical(one)) ??
+      this.#again(bucket, isIdentical) ??
       this.#exceptDrawn(bucket, event, body, turn) ??
-      (mayBeAskedAgain(event) ? identical.at(-1) : undefined)
+      (mayBeAskedAgain(event) ? bucket.findLast(isIdentical) : undefined)
     if (found !== undefined) found.used = true
     return found
   }
@@ -71,8 +69,12 @@ export class RecordedIndex {
     )
   }
 
-  #again(used: readonly RecordedOperation[]): RecordedOperation | undefined {
+  #again(
+    bucket: readonly RecordedOperation[],
+    isAlike: (one: RecordedOperation) => boolean,
+  ): RecordedOperation | undefined {
     if (this.options.again !== true) return undefined
+    const used = bucket.filter(isAlike)
     for (const one of used) one.used = false
     return used[0]
   }
@@ -124,7 +126,7 @@ export class RecordedIndex {
   ): RecordedOperation | undefined {
     const like = this.#likeExceptDrawn(bucket, event, body)
     const unused = like.filter(({ used }) => !used)
-    return unused.find((one) => one.turn === turn) ?? unused[0] ?? this.#again(like)
+    return unused.find((one) => one.turn === turn) ?? unused[0] ?? this.#again(like, () => true)
   }
 
   #likeExceptDrawn(
