@@ -143,6 +143,18 @@ test('a changed agent fails with the difference, and at the line that asked', as
   }
 })
 
+test('a replay without a key says that any text will do', async () => {
+  const folder = await makeProject(projectFiles)
+  const server = await startModel()
+  await runVitest(folder, server.env, ['-t', 'matcher'])
+  const { tests } = await runVitest(folder, { ...server.env, OPENAI_API_KEY: '' }, [
+    '-t',
+    'matcher',
+  ])
+  const { failed } = tests[titles[0] ?? ''] as { failed: string }
+  expect(failed).toContain('gets any text in a replay: OPENAI_API_KEY=for-replay')
+})
+
 test('in CI a missing tape fails, and nothing is asked', async () => {
   const folder = await makeProject(projectFiles)
   const server = await startModel()

@@ -21,7 +21,7 @@ export class ReplayDiverged extends RetakeError {
     readonly divergence: Divergence,
     told: { readonly code: string; readonly what: string; readonly fix: string } = {
       code: 'REPLAY_DIVERGED',
-      what: `Replay diverged at event ${divergence.seq}: ${divergence.summary}`,
+      what: `Replay diverged at event ${divergence.seq}: ${divergence.summary}.`,
       fix: 'Compare the code with the version that was recorded, or record again.',
     },
   ) {
