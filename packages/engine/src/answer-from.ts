@@ -30,8 +30,8 @@ export interface AnsweredResult<T> {
 const answering = new WeakMap<Session, AskedAnswers>()
 
 /**
- * Runs `body` with a recorded run in place of the outside: each request, tool call
- * and process is answered as an equal one was, in recorded order and from the
+ * Runs `body` with a recorded run in place of the outside: each request, tool call,
+ * process and thread is answered as an equal one was, in recorded order and from the
  * start again when it is asked more often. `body` need not be the recorded
  * program, nor act in its order. Texts in a request that come from a clock or from
  * chance may differ. Files, time and chance themselves are real.
