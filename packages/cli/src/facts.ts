@@ -2,6 +2,7 @@
 export function cost(usd: number | undefined): string {
   if (usd === undefined) return ''
   if (usd === 0) return '$0'
+  if (usd < 0.000005) return '<$0.00001'
   return usd < 0.01 ? `$${usd.toFixed(5)}` : `$${usd.toFixed(2)}`
 }
 
