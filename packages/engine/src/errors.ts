@@ -1,4 +1,5 @@
 import type { Divergence } from './sessions/divergence.js'
+import type { Mismatch } from './signature.js'
 
 /** Every error of this package: a stable code, what happened, why, and what to do about it. */
 export class RetakeError extends Error {
@@ -8,10 +9,37 @@ export class RetakeError extends Error {
     readonly what: string,
     readonly why: string,
     readonly fix: string,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { readonly details?: readonly string[] },
   ) {
-    super(`${what} ${why} ${fix}`, options)
+    super([`${what} ${why} ${fix}`, ...(options?.details ?? [])].join('\n'), options)
   }
+}
+
+const SHOWN_MISMATCHES = 3
+const SHOWN_LENGTH = 300
+
+/** The difference itself, where it begins: `-` the tape, `+` the program. */
+function mismatchLines({ field, recorded, current }: Mismatch): string[] {
+  const [before, now] = [recorded, current].map(shownValue)
+  const from = Math.max(0, sameLength(before ?? '', now ?? '') - 40)
+  const excerpt = (text: string) =>
+    (from > 0 ? '…' : '') +
+    text.slice(from, from + SHOWN_LENGTH) +
+    (text.length > from + SHOWN_LENGTH ? '…' : '')
+  return [
+    `  ${field}`,
+    ...(before === undefined ? [] : [`  - ${excerpt(before)}`]),
+    ...(now === undefined ? [] : [`  + ${excerpt(now)}`]),
+  ]
+}
+
+const shownValue = (value: unknown): string | undefined =>
+  value === undefined || typeof value === 'string' ? value : JSON.stringify(value)
+
+function sameLength(a: string, b: string): number {
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at += 1
+  return at
 }
 
 /** Replay found the first point where the program does something else than the tape says. */
@@ -25,7 +53,8 @@ export class ReplayDiverged extends RetakeError {
       fix: 'Compare the code with the version that was recorded, or record again.',
     },
   ) {
-    super(told.code, told.what, divergence.explanation, told.fix)
+    const details = divergence.mismatches.slice(0, SHOWN_MISMATCHES).flatMap(mismatchLines)
+    super(told.code, told.what, divergence.explanation, told.fix, { details })
   }
 }
 

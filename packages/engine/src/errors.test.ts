@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { ReplayDiverged } from './errors.js'
+
+const diverged = (recorded: unknown, current: unknown) =>
+  new ReplayDiverged({
+    seq: 4,
+    kind: 'different',
+    summary: 'the request differs in its body',
+    explanation: 'The tape has another request here.',
+    mismatches: [{ field: 'body messages[1].content', recorded, current }],
+  }).message
+
+test('a divergence says what differs, where the difference begins', () => {
+  const same = 'x'.repeat(500)
+  expect(diverged(`${same}old`, `${same}new`).split('\n').slice(1)).toEqual([
+    '  body messages[1].content',
+    `  - …${'x'.repeat(40)}old`,
+    `  + …${'x'.repeat(40)}new`,
+  ])
+})
+
+test('a field that only one side has is shown on that side, other values as JSON', () => {
+  expect(diverged(undefined, { n: 1 }).split('\n').slice(1)).toEqual([
+    '  body messages[1].content',
+    '  + {"n":1}',
+  ])
+})
+
+test('long values are cut', () => {
+  expect(diverged('a', 'b'.repeat(10_000)).length).toBeLessThan(600)
+})
