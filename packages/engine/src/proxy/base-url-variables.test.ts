@@ -93,3 +93,18 @@ test('Bedrock is led through the proxy with a bearer token, which needs no signa
     'https://bedrock-runtime.eu-west-1.amazonaws.com/model/a.b%3A0/converse',
   )
 })
+
+test('an upstream that no SDK is known for is led to by a variable after its name', () => {
+  const acme = { name: 'acme-ai', upstream: 'https://acme.example/llm' }
+  const { routes, variables } = redirectVariables({}, [acme])
+  expect(variables['ACME_AI_BASE_URL']).toBe('/acme-ai')
+  expect(findRoute(routes, '/acme-ai/v1/chat', '127.0.0.1:4141')?.url.href).toBe(
+    'https://acme.example/llm/v1/chat',
+  )
+})
+
+test('an upstream of a known provider gets no variable besides its own', () => {
+  const openai = { name: 'openai', upstream: 'https://gateway.example' }
+  const own = Object.keys(redirectVariables({}).variables)
+  expect(Object.keys(redirectVariables({}, [openai]).variables)).toEqual(own)
+})

@@ -10,7 +10,9 @@ export interface RedirectedVariables {
 
 /**
  * Points the variables that provider SDKs read at the proxy. A provider goes where
- * its variable said before, else to `upstreams`, else to its public address.
+ * its variable said before, else to `upstreams`, else to its public address. An
+ * upstream that no SDK is known for gets a variable after its name: `acme` is led
+ * to by `ACME_BASE_URL`.
  */
 export function redirectVariables(
   env: NodeJS.ProcessEnv,
@@ -28,6 +30,10 @@ export function redirectVariables(
       const target = given && before ? withPathOf(before, given) : (before ?? fallback)
       if (target !== undefined) variables[variable] = redirect(routes, name, new URL(target))
     }
+  }
+  for (const { name } of upstreams) {
+    const isLedTo = Object.values(variables).some((path) => path.split('/')[1] === name)
+    if (!isLedTo) variables[`${name.toUpperCase().replaceAll(/\W/g, '_')}_BASE_URL`] = `/${name}`
   }
   return { routes, variables }
 }
