@@ -5,15 +5,20 @@ import { cost } from './facts.js'
 import { fromHere } from './from-here.js'
 import { printable } from './printable.js'
 import type { Look, Paint } from './terminal.js'
+import { wrap } from './wrap.js'
 
-/** One step for a person: the conversation, the request and answer, or the call and its result. */
-export function stepLines(step: Step, { paint }: Look): string[] {
+/**
+ * One step for a person: the conversation, the request and answer, or the call and its result.
+ * `origin` says where its answer came from.
+ */
+export function stepLines(step: Step, { paint, width }: Look, origin: readonly string[]): string[] {
   const exchange = step.exchange()
   const call = step.call()
   const mcp = step.mcp()
   return [
     `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
-    factLine(step),
+    ...wrap(factLine(step), width),
+    ...origin,
     ...(step.within.length === 0 ? [] : [`in ${placePath(step)}`]),
     ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
     ...(exchange && mcp ? [carrierLine(exchange)] : []),

@@ -301,6 +301,13 @@ export const errors = {
       `${why}.`,
       'A matcher is a module: export default (request) => ({ ...request, body: … }).',
     ),
+  scriptInvalid: (why: string) =>
+    new RetakeError(
+      'SCRIPT_INVALID',
+      'The script of the model server cannot be used.',
+      why,
+      'An answer is an object with text, reasoning, toolCalls, usage, finish, error, delayMs, chunks, breakAfter or when; docs/testing.md has examples.',
+    ),
   scriptOver: (count: number) =>
     new RetakeError(
       'SCRIPT_OVER',

@@ -15,7 +15,6 @@ import type { StepState } from '../state-file.js'
 import { stateLines } from '../state-lines.js'
 import { stepJson, stepLines } from '../step-lines.js'
 import { painter, widthOf } from '../terminal.js'
-import type { Look } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -54,18 +53,14 @@ Examples:
       console.log(JSON.stringify(json, undefined, 2))
     } else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-      const lines = step ? stepOfRun(tape, step, look) : runLines(view, tape, look)
+      const lines = step
+        ? stepLines(step, look, stepBranchLines(tape, step, look.width))
+        : runLines(view, tape, look)
       const state = found ? stateLines(found.state, found.since, look) : []
       console.log([...lines, ...state].join('\n'))
     }
     return Promise.resolve(0)
   },
-}
-
-/** The step, with its origin below its first two lines. */
-function stepOfRun(tape: Tape, step: Step, look: Look): string[] {
-  const [title = '', facts = '', ...rest] = stepLines(step, look)
-  return [title, facts, ...stepBranchLines(tape, step, look.width), ...rest]
 }
 
 function originJson(tape: Tape, step: Step): object {

@@ -31,6 +31,17 @@ const textOf = async (response: Response): Promise<string> => {
   return choices[0].message.content
 }
 
+test.each([
+  [[{ txt: 'hello' }], 'Answer 1 has "txt".'],
+  [[{ text: 'hello' }, 'world'], 'Answer 2 is "world".'],
+  [{ text: 'hello' }, '`answers` is not a list.'],
+])('a script that cannot be meant is refused: %j', async (answers, why) => {
+  await expect(startModelServer({ answers: answers as ScriptedAnswer[] })).rejects.toMatchObject({
+    code: 'SCRIPT_INVALID',
+    why,
+  })
+})
+
 test('a function may decide, and wins over a list', async () => {
   await serve({
     answers: [{ text: 'from the list' }],

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errors, RetakeError } from '../errors.js'
 import { answerListing } from './listings.js'
 import { readArrived } from './arrived.js'
+import { checkScript } from './check-script.js'
 import { FORMATS } from './formats/index.js'
 import { failureFormat } from './failure-format.js'
 import { readModelRequest } from './model-request.js'
@@ -48,6 +49,7 @@ export interface ModelServer {
  * does not check what it is sent: no key, no schema, no limit of a context.
  */
 export async function startModelServer(options: ModelServerOptions = {}): Promise<ModelServer> {
+  checkScript(options.answers ?? [])
   const script = new Script(options.answers ?? [])
   const requests: ModelRequest[] = []
   const decide = options.answer ?? ((request: ModelRequest) => script.next(request))
