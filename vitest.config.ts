@@ -31,9 +31,8 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          // These start processes, kill them and measure: one file at a time,
-          // after the unit tests.
-          fileParallelism: false,
+          // These start processes and kill them: two files at a time, after the unit tests.
+          maxWorkers: 2,
           maxConcurrency: 2,
           testTimeout: soak ? 3_600_000 : 120_000,
           hookTimeout: 60_000,
