@@ -22,7 +22,13 @@ const tools: OpenAI.ChatCompletionTool[] = [
 ]
 
 for (;;) {
-  const stream = client.chat.completions.stream({ model: 'gpt-4o-mini', messages, tools })
+  const stream = client.chat.completions.stream({
+    model: 'gpt-4o-mini',
+    messages,
+    tools,
+    // Without it, a streamed answer says nothing about tokens.
+    stream_options: { include_usage: true },
+  })
   stream.on('content', (text) => process.stdout.write(text))
   const message = (await stream.finalChatCompletion()).choices[0].message
   messages.push(message)

@@ -59,7 +59,7 @@ describe('a run with steps', () => {
     expect(stdout).toMatch(/^\d{8}-\d{6}-[a-z]{4} {2}openai-chat\n/)
     expect(stdout).toMatch(/^done · .* · Node \d+\.\d+\.\d+$/m)
     expect(stdout).toMatch(
-      /^\d+ model calls · \d+ tool calls? · \d+ events\n\d+ tokens in, \d+ out · /m,
+      /^\d+ model calls · \d+ tool calls? · \d+ events\n\d+ tokens in, \d+ out in 11 of 12 calls · cost unknown$/m,
     )
     expect(stdout).toMatch(/^1 +\d+(\.\d+)? m?s +.* model .*/m)
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

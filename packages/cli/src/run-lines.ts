@@ -39,7 +39,6 @@ export function runLines(view: RunView, tape: Tape, { paint, width }: Look): str
 
 function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const { totals } = view
-  const tokens = totals.usage.input + totals.usage.cachedInput + totals.usage.cacheWrite
   return [
     `${paint('bold', view.id)}  ${printable(view.name)}`,
     ...branchLines(tape, width),
@@ -57,10 +56,17 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
         'event',
       ),
     ].join(' · '),
-    ...(totals.modelCalls > 0
-      ? [`${tokens} tokens in, ${totals.usage.output} out · ${costOf(view)}`]
-      : []),
+    ...(totals.modelCalls > 0 ? [`${tokensOf(view)} · ${costOf(view)}`] : []),
   ]
+}
+
+/** A stream may end without counts: then they are not known, and not 0. */
+export function tokensOf({ steps, totals: { usage } }: Pick<RunView, 'steps' | 'totals'>): string {
+  const answered = steps.filter(({ kind, state }) => kind === 'model' && state !== 'failed')
+  const counted = answered.filter((step) => step.usage !== undefined).length
+  if (answered.length > 0 && counted === 0) return 'tokens unknown'
+  const sum = `${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`
+  return counted < answered.length ? `${sum} in ${counted} of ${answered.length} calls` : sum
 }
 
 const costOf = ({ totals }: RunView): string =>
