@@ -5,6 +5,8 @@ import { root, runCommand } from './run-command.mjs'
 export async function buildOrGiveUp() {
   const build = await runCommand(join(root, 'node_modules/.bin/tsc'), ['-b'])
   if (!build.ok) giveUp(build.output)
+  const viewer = await runCommand(process.execPath, ['packages/web/build.mjs'])
+  if (!viewer.ok) giveUp(viewer.output)
 }
 
 /**

@@ -28,6 +28,7 @@ async function findPublishedPackages() {
 
 const checks = [
   { title: 'the packages compile', command: [bin('tsc'), '-b'] },
+  { title: 'the viewer builds', command: [process.execPath, 'packages/web/build.mjs'] },
   { title: 'the tests compile', command: [bin('tsc'), '-p', 'tsconfig.tests.json'] },
   {
     title: 'the TypeScript agent compiles',

@@ -1,5 +1,5 @@
+import { originOf } from '@retake/tape'
 import type { BranchDetails, BranchEdit, Step, Tape } from '@retake/tape'
-import { originOf } from './branch-facts.js'
 import { printable } from './printable.js'
 
 /** What a branch is a branch of, where it left its parent, and what was changed, in one line; none for other runs. */

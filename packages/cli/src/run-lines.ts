@@ -1,5 +1,5 @@
+import { originOf } from '@retake/tape'
 import type { BoundaryNote, RunView, Step, Tape } from '@retake/tape'
-import { originOf } from './branch-facts.js'
 import { branchLines } from './branch-lines.js'
 import { duration } from './duration.js'
 import { fromHere } from './from-here.js'

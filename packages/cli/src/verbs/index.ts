@@ -19,6 +19,7 @@ import { replay } from './replay.js'
 import { show } from './show.js'
 import { snapshot } from './snapshot.js'
 import { step } from './step.js'
+import { ui } from './ui.js'
 import { verify } from './verify.js'
 
 /** In the order a newcomer needs them. */
@@ -27,6 +28,7 @@ export const verbs: readonly Verb[] = [
   record,
   list,
   show,
+  ui,
   diff,
   locate,
   replay,

@@ -1,0 +1,30 @@
+/**
+ * Builds the viewer: `dist/live` for a server to hand out, `dist/report` for report
+ * files. Each build appears at once, so whoever serves the old one is not disturbed.
+ */
+import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+
+const root = fileURLToPath(new URL('.', import.meta.url))
+const modes = process.argv.length > 2 ? process.argv.slice(2) : ['live', 'report']
+
+for (const mode of modes) {
+  const target = join(root, 'dist', mode)
+  const fresh = await mkdtemp(join(root, 'dist', `.${mode}-`))
+  try {
+    await build({
+      configFile: join(root, 'vite.config.ts'),
+      mode,
+      logLevel: 'warn',
+      build: { outDir: fresh },
+    })
+    const old = `${fresh}-old`
+    await rename(target, old).catch(() => {})
+    await rename(fresh, target)
+    await rm(old, { recursive: true, force: true })
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,26 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react'
+import type { Command } from './command.js'
+import { registry } from './command-registry.js'
+
+/**
+ * Offers commands while the component is on the screen. Their functions may be new
+ * at every drawing; titles, keys and reasons are taken up when they change.
+ */
+export function useCommands(commands: readonly Command[]): void {
+  const latest = useRef(commands)
+  useEffect(() => {
+    latest.current = commands
+  })
+  const shape = JSON.stringify(commands.map(({ run: _run, ...rest }) => rest))
+  useEffect(() => {
+    const offered = latest.current.map((command, index) => ({
+      ...command,
+      run: () => latest.current[index]?.run(),
+    }))
+    return registry.add(offered)
+  }, [shape])
+}
+
+/** Everything that can be done now. */
+export const useAllCommands = (): readonly Command[] =>
+  useSyncExternalStore(registry.subscribe, registry.all)

@@ -1,0 +1,50 @@
+import { Tabs as Base } from '@base-ui/react/tabs'
+import type { ReactNode } from 'react'
+
+export interface TabsProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly tabs: readonly {
+    readonly value: string
+    readonly title: ReactNode
+    /** Drawn only while it is shown. */
+    readonly content: ReactNode
+  }[]
+}
+
+/** Several views of one thing, of which one is shown. */
+export function Tabs({ label, value, onChange, tabs }: TabsProps) {
+  return (
+    <Base.Root
+      value={value}
+      onValueChange={(next) => onChange(String(next))}
+      className="flex min-h-0 flex-1 flex-col"
+    >
+      <Base.List
+        aria-label={label}
+        className="flex shrink-0 gap-0.5 overflow-x-auto border-b border-line px-2"
+      >
+        {tabs.map((tab) => (
+          <Base.Tab
+            key={tab.value}
+            value={tab.value}
+            className="h-8 border-b-2 border-transparent px-2.5 whitespace-nowrap text-muted hover:text-text data-[active]:border-accent data-[active]:text-text"
+          >
+            {tab.title}
+          </Base.Tab>
+        ))}
+      </Base.List>
+      {tabs.map((tab) => (
+        <Base.Panel
+          key={tab.value}
+          value={tab.value}
+          className="min-h-0 flex-1 overflow-auto"
+          tabIndex={0}
+        >
+          {tab.content}
+        </Base.Panel>
+      ))}
+    </Base.Root>
+  )
+}

@@ -1,0 +1,33 @@
+import { createContext, use } from 'react'
+import type { Abilities, HomeChange } from '../../api/home.js'
+import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import type { RunSource } from '../../model/run-source.js'
+import type { LiveActions } from './live-actions.js'
+
+/**
+ * Where the viewer gets everything from. There is one for the server and one for
+ * the report file; no component knows more about its home than this.
+ */
+export interface ViewerHome {
+  readonly name: string
+  /** The run that a report is about; undefined where there are many. */
+  readonly onlyRun: string | undefined
+  runs(): Promise<readonly (RunCard | UnreadableRun)[]>
+  run(id: string): RunSource
+  abilities(id: string): Promise<Abilities>
+  /** Tells of changes, and of the connection itself, until the answer is called. */
+  watch(tell: (change: HomeChange | ConnectionChange) => void): () => void
+  /** Branches, comparison, forks, stepping: only where there is a program to run. */
+  readonly live: LiveActions | undefined
+}
+
+export type ConnectionChange = { readonly type: 'connection'; readonly state: 'open' | 'lost' }
+
+const HomeContext = createContext<ViewerHome | undefined>(undefined)
+export const HomeProvider = HomeContext.Provider
+
+export function useHome(): ViewerHome {
+  const home = use(HomeContext)
+  if (home === undefined) throw new Error('no home was provided')
+  return home
+}

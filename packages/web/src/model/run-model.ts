@@ -1,0 +1,109 @@
+import { readRun } from '@retake/tape'
+import type { ReadOptions, RunView, Step, Tape } from '@retake/tape'
+import { headOf } from './head-of.js'
+import type { RunHead, RunStatus } from './run-head.js'
+import { rowOf } from './row-of.js'
+import { detailOf } from './detail-of.js'
+import type { BodySide, StepDetail } from './step-detail.js'
+import { toColumns, type RowMessage } from './step-rows.js'
+import { bodyOf } from './step-body.js'
+import { consoleOf } from './console-of.js'
+import { eventAt, eventRows } from './event-rows.js'
+import { filesOf } from './files-of.js'
+import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-parts.js'
+import { searchRun } from './search-run.js'
+import { streamOf } from './stream-of.js'
+import type { StreamFrames } from './step-detail.js'
+
+export interface ModelOptions extends ReadOptions {
+  /** How the run stands; only its home knows whether an unfinished one goes on. */
+  readonly status: RunStatus
+  readonly redacted?: boolean
+}
+
+/** Rows in the first message, which is what a screen shows, and in those after it. */
+const FIRST = 200
+const BATCH = 1000
+
+/**
+ * One run, as the viewer asks about it, without knowing where it lives: the local
+ * UI asks it in Node, the report in a worker of the browser. Making one reads
+ * every event and no body; bodies are read when they are asked for.
+ */
+export class RunModel {
+  readonly tape: Tape
+  readonly view: RunView
+  readonly status: RunStatus
+  readonly #redacted: boolean
+
+  constructor(tape: Tape, { status, redacted = false, ...options }: ModelOptions) {
+    this.tape = tape
+    this.view = readRun(tape, options)
+    this.status = status
+    this.#redacted = redacted
+  }
+
+  head(): RunHead {
+    return headOf(this.tape, this.view, { status: this.status, redacted: this.#redacted })
+  }
+
+  /** In pieces, so that whoever reads can show the first ones, and do other things between two. */
+  *rows(from = 0): Generator<RowMessage> {
+    const { recordedSteps } = this.view
+    for (
+      let start = from, size = FIRST;
+      start < recordedSteps.length;
+      start += size, size = BATCH
+    ) {
+      if (start > from) size = BATCH
+      const steps = recordedSteps.slice(start, start + size)
+      yield { type: 'rows', from: start, rows: this.#columns(steps) }
+    }
+    const inferred = this.view.steps.filter((step) => step.inferred)
+    const parents = recordedSteps.flatMap((step, place) =>
+      step.parent === undefined ? [] : [[place, step.parent] as const],
+    )
+    yield { type: 'rest', inferred: this.#columns(inferred), parents, totals: this.view.totals }
+  }
+
+  step(label: string, options: { readonly messagesFrom?: number } = {}): StepDetail | undefined {
+    const step = this.view.step(label)
+    return step && detailOf(this.tape, this.view, step, { status: this.status, ...options })
+  }
+
+  body(label: string, side: BodySide): Uint8Array | undefined {
+    const step = this.view.step(label)
+    return step && bodyOf(this.tape, step, side)
+  }
+
+  /** A streamed answer as it grew; undefined when it came in one piece. */
+  stream(label: string): StreamFrames | undefined {
+    const step = this.view.step(label)
+    return step && streamOf(step)
+  }
+
+  console(): readonly ConsolePart[] {
+    return consoleOf(this.view)
+  }
+
+  files(): readonly FileTouch[] {
+    return filesOf(this.tape, this.view)
+  }
+
+  events(from: number, to: number): readonly EventRow[] {
+    return eventRows(this.tape, from, to)
+  }
+
+  event(seq: number): unknown {
+    return eventAt(this.tape, seq)
+  }
+
+  /** In pieces, like `rows`. */
+  search(text: string): Generator<SearchProgress> {
+    return searchRun(this.view, text)
+  }
+
+  #columns(steps: readonly Step[]) {
+    return toColumns(steps.map((step) => rowOf(this.tape, step, this.status)))
+  }
+}

@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
+
+export interface Ui {
+  /** Where the viewer is, with the token. */
+  readonly url: string
+  stop(): Promise<void>
+}
+
+/** Starts the real `retake ui` in a folder, on a free port, and stops it when the test is over. */
+export async function startUi(
+  folder: string,
+  { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> } = {},
+): Promise<Ui> {
+  const child = spawn(
+    process.execPath,
+    [cli, 'ui', '--port', '0', '--no-open', '--json', ...args],
+    {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'close')
+    child.kill('SIGINT')
+    await ended
+  }
+  onTestFinished(stop)
+  return { url: (JSON.parse(line) as { url: string }).url, stop }
+}
