@@ -9,8 +9,11 @@ export interface Selection {
   readonly tab: string | undefined
   readonly field: string | undefined
   /** `replace` for moves that nobody wants to undo one by one, like holding a key. */
-  select(step: string, options?: { tab?: string; field?: string; replace?: boolean }): void
-  show(tab: string, field?: string): void
+  readonly select: (
+    step: string,
+    options?: { tab?: string; field?: string; replace?: boolean },
+  ) => void
+  readonly show: (tab: string, field?: string) => void
 }
 
 export function useSelection(): Selection {
