@@ -1,9 +1,8 @@
 import type { Probe, Stop } from '@retake/engine'
-import type { RunView, Step } from '@retake/tape'
+import type { CapturedState, RunView, Step } from '@retake/tape'
 import { momentOf } from './find-step.js'
 import { checkEnd } from './look-at-step.js'
 import { stepState } from './state-file.js'
-import type { StepState } from './state-file.js'
 
 /**
  * The state at every k-th step, in one replay. Steps after whose answer no code of
@@ -13,11 +12,11 @@ export async function captureStates(
   probe: Probe,
   view: RunView,
   every: number,
-): Promise<StepState[]> {
+): Promise<CapturedState[]> {
   const wanted = view.recordedSteps
     .filter(({ number }) => (number - 1) % every === 0 || number === view.recordedSteps.length)
     .toSorted((a, b) => momentOf(a) - momentOf(b))
-  const states: (StepState & { readonly number: number })[] = []
+  const states: (CapturedState & { readonly number: number })[] = []
   let last: Stop | undefined
   for (const step of wanted) {
     const stop = await stopAt(probe, step, last)

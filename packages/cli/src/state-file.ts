@@ -1,22 +1,8 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import type { Stop, Variable } from '@retake/engine'
+import type { CapturedState, Tape } from '@retake/tape'
 import { stateUnreadable } from './errors.js'
 import { sourceLine } from './source-excerpt.js'
-
-/** Where a step left the program: the line that ran next, the stack, and the variables. */
-export interface StepState {
-  readonly step: string
-  /** The event at which the step was looked at. */
-  readonly seq: number
-  readonly isDirect: boolean
-  readonly location: SourceLocation | undefined
-  /** The text of that line when the state was captured: files change. */
-  readonly source?: string
-  /** User code only. */
-  readonly frames: readonly Omit<Frame, 'isUser'>[]
-  readonly asyncFrames: readonly { readonly name: string; readonly location: SourceLocation }[]
-}
 
 /** First line of a state file. */
 interface Header {
@@ -28,7 +14,7 @@ interface Header {
 
 export const stateFileOf = (tape: Tape): string => `${tape.path}.state`
 
-export function stepState(step: string, seq: number, stop: Stop): StepState {
+export function stepState(step: string, seq: number, stop: Stop): CapturedState {
   const source = stop.location && sourceLine(stop.location)
   return {
     step,
@@ -53,7 +39,7 @@ export function stepState(step: string, seq: number, stop: Stop): StepState {
 const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
 
 /** Written beside the tape, whole or not at all. */
-export function writeStates(tape: Tape, states: readonly StepState[]): string {
+export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
   const file = stateFileOf(tape)
   const header: Header = { format: 1, run: tape.run.id, events: tape.count }
   const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
@@ -69,7 +55,7 @@ export function writeStates(tape: Tape, states: readonly StepState[]): string {
 }
 
 /** All captured states of a run; undefined when none were captured. */
-export function readStates(tape: Tape): readonly StepState[] | undefined {
+export function readStates(tape: Tape): readonly CapturedState[] | undefined {
   const file = stateFileOf(tape)
   let text: string
   try {
@@ -85,7 +71,7 @@ export function readStates(tape: Tape): readonly StepState[] | undefined {
       .map((line) => JSON.parse(line) as unknown)
     const { format, run } = header as Header
     if (format !== 1 || run !== tape.run.id) throw new Error('It belongs to another run or version')
-    return states as StepState[]
+    return states as CapturedState[]
   } catch (error) {
     throw stateUnreadable(file, error)
   }

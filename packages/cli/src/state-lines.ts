@@ -1,9 +1,8 @@
 import { printDescribed } from '@retake/engine'
 import type { SourceLocation } from '@retake/engine'
+import type { CapturedState, StateChanges } from '@retake/tape'
 import { printable } from './printable.js'
 import { sourceExcerpt, sourceLine } from './source-excerpt.js'
-import type { StateChanges } from './state-difference.js'
-import type { StepState } from './state-file.js'
 import { place, variableLines } from './stop-lines.js'
 import { cutTo } from './table.js'
 import type { Look } from './terminal.js'
@@ -13,7 +12,7 @@ const CHANGES_MAX = 40
 
 /** A captured state for a person, and what changed since the step before. */
 export function stateLines(
-  state: StepState,
+  state: CapturedState,
   since: StateChanges | undefined,
   look: Look,
 ): string[] {

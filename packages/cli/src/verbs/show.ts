@@ -1,5 +1,5 @@
-import { originOf, summarizeStep } from '@retake/tape'
-import type { RunView, Step, Tape } from '@retake/tape'
+import { originOf, stateDifference, summarizeStep } from '@retake/tape'
+import type { CapturedState, RunView, StateChanges, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { branchFacts } from '../branch-facts.js'
 import { stepBranchLines } from '../branch-lines.js'
@@ -8,10 +8,7 @@ import { findStep } from '../find-step.js'
 import { RunStore } from '../run-store.js'
 import { runLines } from '../run-lines.js'
 import { statusOf } from '../run-summary.js'
-import { stateDifference } from '../state-difference.js'
-import type { StateChanges } from '../state-difference.js'
 import { readStates } from '../state-file.js'
-import type { StepState } from '../state-file.js'
 import { stateLines } from '../state-lines.js'
 import { stepJson, stepLines } from '../step-lines.js'
 import { painter, widthOf } from '../terminal.js'
@@ -69,7 +66,7 @@ function originJson(tape: Tape, step: Step): object {
 }
 
 /** The captured state of a step, and what changed since the step before that was captured. */
-function stateAt(tape: Tape, step: Step): { state: StepState; since?: StateChanges } {
+function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateChanges } {
   const states = readStates(tape)
   if (states === undefined) throw noState(tape.run.id, undefined)
   const index = states.findIndex((state) => state.step === step.label)

@@ -1,11 +1,10 @@
-import type { Variable } from '@retake/engine'
 import { expect, test } from 'vitest'
+import type { CapturedState, CapturedVariable } from './captured-state.js'
 import { stateDifference } from './state-difference.js'
-import type { StepState } from './state-file.js'
 
 const location = { file: '/a.ts', line: 1, column: 1, mapped: false }
 
-const state = (step: string, frames: Record<string, Record<string, unknown>>): StepState => ({
+const state = (step: string, frames: Record<string, Record<string, unknown>>): CapturedState => ({
   step,
   seq: Number(step),
   isDirect: true,
@@ -13,7 +12,7 @@ const state = (step: string, frames: Record<string, Record<string, unknown>>): S
   frames: Object.entries(frames).map(([name, variables]) => ({
     name,
     location,
-    variables: Object.entries(variables).map(([variable, json]): Variable => ({
+    variables: Object.entries(variables).map(([variable, json]): CapturedVariable => ({
       name: variable,
       scope: name === 'module' ? 'module' : 'local',
       type: typeof json,

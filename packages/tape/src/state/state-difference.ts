@@ -1,6 +1,7 @@
-import type { StepState } from './state-file.js'
+import type { CapturedState } from './captured-state.js'
 
-export interface Change {
+/** One place in the variables that is not what it was. */
+export interface StateChange {
   /** For example `main.cart.items[2].price`. */
   readonly path: string
   /** Undefined where it was not there. */
@@ -11,21 +12,21 @@ export interface Change {
 export interface StateChanges {
   /** The step compared with. */
   readonly step: string
-  readonly changes: readonly Change[]
+  readonly changes: readonly StateChange[]
 }
 
 /** What is different in the variables of one state and the one before it, by function and name. */
-export function stateDifference(before: StepState, after: StepState): Change[] {
+export function stateDifference(before: CapturedState, after: CapturedState): StateChange[] {
   const old = variablesOf(before)
   const now = variablesOf(after)
-  const changes: Change[] = []
+  const changes: StateChange[] = []
   for (const name of new Set([...old.keys(), ...now.keys()]))
     compare(name, old.get(name), now.get(name), changes)
   return changes
 }
 
 /** Variables of a function that is on both stacks more than once are told apart by the nearest. */
-function variablesOf(state: StepState): Map<string, unknown> {
+function variablesOf(state: CapturedState): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { name: functionName, variables } of state.frames) {
     for (const { name, scope, json } of variables) {
@@ -37,7 +38,7 @@ function variablesOf(state: StepState): Map<string, unknown> {
   return found
 }
 
-function compare(path: string, before: unknown, after: unknown, changes: Change[]): void {
+function compare(path: string, before: unknown, after: unknown, changes: StateChange[]): void {
   if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
     const step = (key: string): string =>
       Array.isArray(after) ? `${path}[${key}]` : `${path}.${key}`
