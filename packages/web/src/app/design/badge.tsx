@@ -3,7 +3,7 @@ import { classes } from './classes.js'
 
 export interface BadgeProps {
   readonly tone?: 'neutral' | 'accent' | 'good' | 'warning' | 'danger'
-  readonly title?: string
+  readonly title?: string | undefined
   readonly children: ReactNode
 }
 
@@ -21,7 +21,7 @@ export function Badge({ tone = 'neutral', title, children }: BadgeProps) {
     <span
       title={title}
       className={classes(
-        'inline-flex h-4.5 items-center rounded-sm px-1.5 text-xs whitespace-nowrap',
+        'inline-flex h-4.5 shrink-0 items-center gap-1 rounded-sm px-1.5 text-xs whitespace-nowrap',
         TONES[tone],
       )}
     >

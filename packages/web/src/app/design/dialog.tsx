@@ -1,31 +1,67 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
-import type { ReactNode } from 'react'
+import type { ReactNode, RefObject } from 'react'
 import { classes } from './classes.js'
+import { CloseIcon } from './icons.js'
 
 export interface DialogProps {
   readonly title: string
+  /** A sentence below the title. */
+  readonly description?: ReactNode
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly size?: 'small' | 'large'
+  /** Buttons at the bottom that stay in sight. */
+  readonly footer?: ReactNode
+  /** What has the focus when it opens; the first thing that can have it otherwise. */
+  readonly initialFocus?: RefObject<HTMLElement | null>
   readonly children: ReactNode
 }
 
-/** Something that is done before anything else; Escape and a click beside it close it. */
-export function Dialog({ title, isOpen, onClose, size = 'small', children }: DialogProps) {
+/**
+ * Something that is done before anything else; Escape and a click beside it close it,
+ * and the focus goes back to where it was. On a phone it has the whole screen.
+ */
+export function Dialog({
+  title,
+  description,
+  isOpen,
+  onClose,
+  size = 'small',
+  footer,
+  initialFocus,
+  children,
+}: DialogProps) {
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 bg-black/40" />
+        <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Base.Popup
+          {...(initialFocus && { initialFocus })}
           className={classes(
-            'fixed top-[10vh] left-1/2 flex max-h-[80vh] w-[calc(100vw-2rem)] -translate-x-1/2 flex-col rounded-md border border-line-strong bg-surface text-text shadow-lg',
-            size === 'small' ? 'max-w-140' : 'max-w-240',
+            'fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:max-h-[84vh] sm:w-[calc(100vw-2rem)] sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg',
+            size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
           )}
         >
-          <Base.Title className="shrink-0 border-b border-line px-4 py-2.5 text-lg font-medium">
-            {title}
-          </Base.Title>
-          <div className="min-h-0 overflow-auto p-4">{children}</div>
+          <div className="flex shrink-0 items-start gap-3 border-b border-line py-2 pr-2 pl-4">
+            <div className="min-w-0 flex-1 py-0.5">
+              <Base.Title className="text-lg font-medium">{title}</Base.Title>
+              {description !== undefined && (
+                <Base.Description className="text-muted">{description}</Base.Description>
+              )}
+            </div>
+            <Base.Close
+              aria-label="Close"
+              className="inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
+            >
+              <CloseIcon />
+            </Base.Close>
+          </div>
+          <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
+          {footer !== undefined && (
+            <div className="flex shrink-0 flex-wrap justify-end gap-2 border-t border-line px-4 py-2.5">
+              {footer}
+            </div>
+          )}
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -1,0 +1,77 @@
+import type { KeyboardEvent, PointerEvent } from 'react'
+import { classes } from './classes.js'
+
+export interface SplitterProps {
+  /** What it changes: "Width of the list". */
+  readonly label: string
+  /** `vertical`: a standing line, between left and right. */
+  readonly orientation: 'vertical' | 'horizontal'
+  /** Pixels of what stands before it (or after it, with `isReversed`); keep it with `useRemembered`. */
+  readonly size: number
+  readonly onSize: (size: number) => void
+  readonly min: number
+  readonly max: number
+  /** It is the size of what comes after the line. */
+  readonly isReversed?: boolean
+  /** Id of the element whose size it is. */
+  readonly controls?: string
+  readonly className?: string
+}
+
+const STEP = 16
+
+/** A line between two parts that is dragged, or moved by the arrow keys. */
+export function Splitter(props: SplitterProps) {
+  const { label, orientation, size, min, max, isReversed = false, controls, className } = props
+  const isVertical = orientation === 'vertical'
+  const set = (next: number): void => props.onSize(Math.round(Math.min(max, Math.max(min, next))))
+
+  const drag = (down: PointerEvent<HTMLElement>): void => {
+    if (down.button !== 0) return
+    down.preventDefault()
+    const line = down.currentTarget
+    line.focus()
+    line.setPointerCapture(down.pointerId)
+    const place = (event: { clientX: number; clientY: number }): number =>
+      isVertical ? event.clientX : event.clientY
+    const start = place(down)
+    const move = (event: globalThis.PointerEvent): void =>
+      set(size + (place(event) - start) * (isReversed ? -1 : 1))
+    const stop = (): void => {
+      line.removeEventListener('pointermove', move)
+      line.removeEventListener('lostpointercapture', stop)
+    }
+    line.addEventListener('pointermove', move)
+    line.addEventListener('lostpointercapture', stop)
+  }
+
+  const press = (event: KeyboardEvent): void => {
+    const [less, more] = isVertical ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown']
+    const by = isReversed ? -STEP : STEP
+    const next = { [less]: size - by, [more]: size + by, Home: min, End: max }[event.key]
+    if (next === undefined) return
+    event.preventDefault()
+    set(next)
+  }
+
+  return (
+    <hr
+      tabIndex={0}
+      aria-label={label}
+      aria-orientation={orientation}
+      aria-valuenow={Math.round(size)}
+      aria-valuemin={min}
+      aria-valuemax={max}
+      aria-controls={controls}
+      onPointerDown={drag}
+      onKeyDown={press}
+      className={classes(
+        'relative m-0 shrink-0 touch-none overflow-visible border-0 bg-line hover:bg-accent focus-visible:bg-accent after:absolute after:content-[""]',
+        isVertical
+          ? 'h-auto w-px cursor-col-resize after:inset-y-0 after:-inset-x-1'
+          : 'h-px cursor-row-resize after:inset-x-0 after:-inset-y-1',
+        className,
+      )}
+    />
+  )
+}
