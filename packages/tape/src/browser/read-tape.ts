@@ -1,10 +1,18 @@
-import { Tape } from '../tape.js'
+import { Tape, type TapeOptions } from '../tape.js'
 import { browserDoor } from './browser-door.js'
 
-/** Opens a tape that is in memory. The bytes must not be changed while it is in use. */
-export const readTape = (bytes: Uint8Array, name = 'tape'): Tape =>
+/**
+ * Opens a tape that is in memory. The bytes must not be changed while it is in use.
+ * Of a branch only its own events can be read, unless its parent is handed in.
+ */
+export const readTape = (
+  bytes: Uint8Array,
+  name = 'tape',
+  options: Pick<TapeOptions, 'parent'> = {},
+): Tape =>
   Tape.open(
     browserDoor,
     { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) },
     name,
+    options,
   )

@@ -72,8 +72,12 @@ export class CallStep extends StepBase {
     return typeof exit === 'number' ? `exit code ${exit}` : `killed by ${exit}`
   }
 
+  override get failure(): RecordedError | undefined {
+    return this.#op.failure
+  }
+
   override call(): CallDetail {
-    const error: RecordedError | undefined = this.#op.failure
+    const { failure: error } = this
     return {
       name: this.name,
       args: this.#args(),

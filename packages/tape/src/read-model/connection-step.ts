@@ -1,4 +1,4 @@
-import type { SocketEvent } from '../events.js'
+import type { RecordedError, SocketEvent } from '../events.js'
 import type { StepOp } from './run-index.js'
 import { describeError, StepBase, type StepContext } from './step-base.js'
 import type { StepKind, StepState } from './step.js'
@@ -10,12 +10,18 @@ export class ConnectionStep extends StepBase {
   readonly title: string
   readonly error: string | undefined
   readonly latencyMs: number | undefined
+  readonly #failure: RecordedError | undefined
 
   constructor(context: StepContext, number: number, op: StepOp & { readonly event: SocketEvent }) {
     super(context, number, op.event)
     const { kind, host, port, path } = op.event
+    this.#failure = op.failure
     this.error = op.failure === undefined ? undefined : describeError(op.failure)
     this.latencyMs = op.last === undefined ? undefined : op.last.at - this.at
     this.title = `connect ${kind} ${path ?? `${host}:${port}`} (${op.failure?.code ?? 'failed'})`
+  }
+
+  override get failure(): RecordedError | undefined {
+    return this.#failure
   }
 }

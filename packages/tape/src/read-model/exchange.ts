@@ -12,6 +12,7 @@ import type {
 import type { SseEvent, TimedChunk } from '../providers/sse.js'
 import { readStream } from '../providers/stream-reading.js'
 import type { Usage } from '../providers/usage.js'
+import { answerFrames, type AnswerFrame, type FrameLimits } from './answer-frames.js'
 import {
   answerHead,
   joinChunks,
@@ -150,6 +151,14 @@ export class ExchangeReader {
     }
   }
 
+  /** A streamed answer as it grew; empty when there is none. */
+  answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {
+    const wire = this.#answer()
+    if (wire === undefined) return []
+    const whole = openResponse(wire)
+    return answerFrames(whole, (part) => this.#decodeOpened({ ...whole, ...part }).messages, limits)
+  }
+
   #readHead(): AnswerHead | undefined {
     if (this.#op.event.socket === undefined) return answerHead(this.#op)
     const wire = this.#answer()
@@ -164,7 +173,11 @@ export class ExchangeReader {
     const wire = this.#answer()
     this.#head ??= { value: wire && answerHeadOf(wire) }
     if (wire === undefined) return { messages: [] }
-    const { status, headers, json, events, text, problem } = openResponse(wire)
+    return this.#decodeOpened(openResponse(wire))
+  }
+
+  #decodeOpened(response: ExchangeResponse): DecodedResponse {
+    const { status, headers, json, events, text, problem } = response
     const decoded = this.provider.decodeResponse(
       {
         status,

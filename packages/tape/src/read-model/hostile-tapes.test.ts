@@ -32,7 +32,8 @@ function readAll(view: RunView): number {
   for (const step of view.steps) {
     void [step.title, step.kind, step.state, step.error, step.parent, step.answerSeqs]
     void [step.latencyMs, step.timeToFirstChunkMs, step.lane]
-    void [step.exchange(), step.call(), step.mcp()]
+    void [step.exchange(), step.call(), step.mcp(), step.answerFrames()]
+    void [step.toolName, step.failure]
   }
   void [view.totals, view.lanes, view.outputs]
   return view.steps.length

@@ -43,6 +43,10 @@ export class InferredToolStep extends StepBase {
     return this.#asked.label
   }
 
+  override get toolName(): string {
+    return this.#call.name
+  }
+
   override get answerSeqs(): readonly number[] {
     return [this.#told.seq]
   }

@@ -1,8 +1,9 @@
-import type { RequestEvent } from '../events.js'
+import type { RecordedError, RequestEvent } from '../events.js'
 import { costUsd, findOverride } from '../prices.js'
 import { messageText, toolCallsIn } from '../providers/message.js'
 import type { ProviderDecoder } from '../providers/provider-decoder.js'
 import { unknownHttp } from '../providers/unknown-http.js'
+import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { Exchange } from './exchange.js'
 import { ExchangeReader } from './exchange.js'
 import { HttpMcp } from './mcp/http-mcp.js'
@@ -109,12 +110,22 @@ export class RequestStep extends StepBase {
       : `${status}: ${shortText(error, 200)}`
   }
 
+  override get failure(): RecordedError | undefined {
+    const { failure } = this.#op
+    if (this.#httpMcp !== undefined && this.state === 'done') return undefined
+    return failure !== undefined && this.reader.head?.complete !== true ? failure : undefined
+  }
+
   get title(): string {
     return (this.#title ??= this.#readTitle())
   }
 
   override exchange(): Exchange {
     return this.reader.read()
+  }
+
+  override answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {
+    return this.#decoder === undefined ? [] : this.reader.answerFrames(limits)
   }
 
   override call(): CallDetail | undefined {

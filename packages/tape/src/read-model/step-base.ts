@@ -1,5 +1,6 @@
 import type { Place, RecordedError } from '../events.js'
 import type { PriceTable } from '../prices.js'
+import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-servers.js'
 import type { RequestCache } from './request-cache.js'
@@ -100,13 +101,20 @@ export abstract class StepBase implements Step {
     return undefined
   }
 
-  /** Of a recorded tool, its name, read without its arguments and result. */
   get toolName(): string | undefined {
+    return undefined
+  }
+
+  get failure(): RecordedError | undefined {
     return undefined
   }
 
   exchange(): ReturnType<Step['exchange']> {
     return undefined
+  }
+
+  answerFrames(_limits?: FrameLimits): readonly AnswerFrame[] {
+    return []
   }
 
   call(): ReturnType<Step['call']> {

@@ -1,6 +1,7 @@
 import type { Place, RecordedError } from '../events.js'
 import type { ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
+import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { Exchange } from './exchange.js'
 import type { McpExchange } from './mcp/mcp-exchange.js'
 
@@ -74,8 +75,14 @@ export interface Step {
   /** `undefined` when it is not known. */
   readonly costUsd: number | undefined
   readonly finishReason: string | undefined
+  /** Of a tool, its name, read without its arguments and result. */
+  readonly toolName: string | undefined
+  /** The error as it was recorded, with its stack; `undefined` when an answer only says that it failed. */
+  readonly failure: RecordedError | undefined
   /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
   exchange(): Exchange | undefined
+  /** A streamed answer of a model as it grew; fewer than two when it came at once. */
+  answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */
   call(): CallDetail | undefined
   /** For requests of the Model Context Protocol, over stdio or HTTP. Read anew at each call. */

@@ -1,3 +1,4 @@
+import type { RecordedError } from '../../events.js'
 import type { StepOp } from '../run-index.js'
 import { fromWire } from '../../from-wire.js'
 import { StepBase, type StepContext } from '../step-base.js'
@@ -87,6 +88,10 @@ export class McpStep extends StepBase {
     return typeof exit === 'number'
       ? `the server exited with code ${exit} before it answered`
       : `the server was killed by ${exit} before it answered`
+  }
+
+  override get failure(): RecordedError | undefined {
+    return this.state === 'failed' ? this.call().error : undefined
   }
 
   override call(): CallDetail {

@@ -1,0 +1,24 @@
+import { openLayout } from '../layout.js'
+import { joinBytes } from '../join-bytes.js'
+import { packFrames } from '../pack.js'
+import { openFileSource } from './file-source.js'
+import { deflateRawSync } from './native.js'
+import { nodeDoor } from './node-door.js'
+
+/** Deflate that only stores: as fast to undo as copying. */
+const storingDoor = {
+  ...nodeDoor,
+  deflateRaw: (bytes: Uint8Array) => deflateRawSync(bytes, { level: 0 }),
+}
+
+/**
+ * The bytes of a tape as they are best compressed as a whole: a packed tape whose
+ * blocks are only stored. A tape without a seal is handed out as it stands in its
+ * file, without a torn tail. Nothing is checked; see `Tape.verify`.
+ */
+export function looseTape(file: string): Uint8Array {
+  const source = openFileSource(file)
+  const { frames, seed, status, end } = openLayout(nodeDoor, source, file)
+  if (status !== 'sealed') return source.read(0, end)
+  return joinBytes([...packFrames(storingDoor, frames, seed)])
+}

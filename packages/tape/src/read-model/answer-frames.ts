@@ -1,0 +1,85 @@
+import type { Message } from '../providers/message.js'
+import type { SseEvent } from '../providers/sse.js'
+import type { ExchangeResponse } from './exchange.js'
+
+/** What a model had said by a moment. */
+export interface AnswerFrame {
+  /** Milliseconds since the run started. */
+  readonly at: number
+  readonly answer: readonly Message[]
+}
+
+export interface FrameLimits {
+  readonly framesMax?: number
+  /** Bytes that may be decoded: each frame is decoded from the start, so long streams get fewer. */
+  readonly bytesMax?: number
+}
+
+/** A beginning of a response: the events of a stream, or the text where it is no stream of events. */
+export type ResponsePart =
+  | { readonly events: readonly SseEvent[] }
+  | { readonly text: string; readonly json: undefined }
+
+/**
+ * A streamed answer as it grew, at the times its pieces came. Every frame is what
+ * the decoder makes of the stream so far, so that the last is the answer itself.
+ * Long streams are thinned out evenly.
+ */
+export function answerFrames(
+  response: ExchangeResponse,
+  decode: (part: ResponsePart) => readonly Message[],
+  { framesMax = 150, bytesMax = 16_000_000 }: FrameLimits = {},
+): AnswerFrame[] {
+  const cuts = response.events === undefined ? textCuts(response) : eventCuts(response.events)
+  const size = Math.max(1, response.body.length)
+  // On average a frame decodes half of the stream.
+  const affordable = Math.max(2, Math.floor((2 * bytesMax) / size))
+  const frames: AnswerFrame[] = []
+  let shown = '[]'
+  for (const { at, part } of thinOut(cuts, Math.min(framesMax, affordable))) {
+    const answer = decode(part())
+    const text = JSON.stringify(answer)
+    if (text === shown) continue
+    shown = text
+    frames.push({ at, answer })
+  }
+  return frames
+}
+
+interface Cut {
+  readonly at: number
+  readonly part: () => ResponsePart
+}
+
+/** One cut for each moment at which events came. */
+const eventCuts = (events: readonly SseEvent[]): Cut[] =>
+  events.flatMap(({ at }, index) =>
+    events[index + 1]?.at === at
+      ? []
+      : [{ at, part: () => ({ events: events.slice(0, index + 1) }) }],
+  )
+
+/** A JSON array may be streamed, too: its beginnings are read as text. The whole is decoded as it is. */
+function textCuts({ chunks, text, json }: ExchangeResponse): Cut[] {
+  if (text === undefined) return []
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let length = 0
+  return chunks.map(({ at, bytes }, index): Cut => {
+    length += decoder.decode(bytes, { stream: true }).length
+    const end = length
+    const whole = { text, json } as ResponsePart
+    return {
+      at,
+      part: () =>
+        index === chunks.length - 1 ? whole : { text: text.slice(0, end), json: undefined },
+    }
+  })
+}
+
+/** At most so many of them, evenly, the first and the last among them. */
+function thinOut<T>(all: readonly T[], max: number): T[] {
+  if (all.length <= max) return [...all]
+  const last = all.length - 1
+  const places = Array.from({ length: max }, (_, place) => Math.round((place * last) / (max - 1)))
+  return [...new Set(places)].flatMap((place) => all.slice(place, place + 1))
+}
