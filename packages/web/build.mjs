@@ -1,6 +1,6 @@
 /**
- * Builds the viewer: `dist/live` for a server to hand out, `dist/report` for report
- * files. Each build appears at once, so whoever serves the old one is not disturbed.
+ * Builds the viewer: `dist/live` for a server to hand out, `dist/report-page` for
+ * report files. Each build appears at once, so whoever serves the old one is not disturbed.
  */
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,17 +9,19 @@ import { build } from 'vite'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 const modes = process.argv.length > 2 ? process.argv.slice(2) : ['live', 'report']
+const folders = { live: 'live', report: 'report-page' }
 
 for (const mode of modes) {
-  const target = join(root, 'dist', mode)
+  const target = join(root, 'dist', folders[mode])
   const fresh = await mkdtemp(join(root, 'dist', `.${mode}-`))
   try {
-    await build({
-      configFile: join(root, 'vite.config.ts'),
-      mode,
-      logLevel: 'warn',
-      build: { outDir: fresh },
-    })
+    for (const part of mode === 'report' ? ['report', 'report-worker'] : [mode])
+      await build({
+        configFile: join(root, 'vite.config.ts'),
+        mode: part,
+        logLevel: 'warn',
+        build: { outDir: fresh, emptyOutDir: false },
+      })
     const old = `${fresh}-old`
     await rename(target, old).catch(() => {})
     await rename(fresh, target)

@@ -5,10 +5,24 @@ import { defineConfig } from 'vite'
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
+/** One classic script, so that it can stand in a page before the data it shows, or in a worker. */
+const oneScript = (entry: string, name: string) => ({
+  cssCodeSplit: false,
+  rolldownOptions: {
+    input: source(entry),
+    output: {
+      format: 'iife' as const,
+      codeSplitting: false,
+      entryFileNames: `${name}.js`,
+      assetFileNames: `${name}[extname]`,
+    },
+  },
+})
+
 /**
- * One application, two builds (`--mode live` and `--mode report`): the live one is
- * split in files that a server hands out, the report is one script, one worker and
- * one sheet of styles that are put into a page.
+ * One application, two builds: the live one (`--mode live`) is split in files that a
+ * server hands out; the report is one script and one sheet of styles (`--mode report`)
+ * and one worker (`--mode report-worker`) that are put into a page.
  */
 export default defineConfig(({ mode }) => ({
   root: source('src/app'),
@@ -21,7 +35,7 @@ export default defineConfig(({ mode }) => ({
       { find: /^@retake\/tape\/browser$/, replacement: source('../tape/src/browser/index.ts') },
     ],
   },
-  define: { __HOME__: JSON.stringify(mode) },
+  define: { __HOME__: JSON.stringify(mode === 'live' ? 'live' : 'report') },
   build: {
     target: 'es2023',
     outDir: source(`dist/${mode}`),
@@ -29,17 +43,7 @@ export default defineConfig(({ mode }) => ({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 2000,
-    ...(mode === 'report' && {
-      cssCodeSplit: false,
-      rolldownOptions: {
-        input: source('src/app/report.html'),
-        output: {
-          codeSplitting: false,
-          entryFileNames: 'report.js',
-          assetFileNames: 'report[extname]',
-        },
-      },
-    }),
+    ...(mode === 'report' && oneScript('src/app/report.tsx', 'report')),
+    ...(mode === 'report-worker' && oneScript('src/app/sources/report-worker.ts', 'worker')),
   },
-  worker: { format: 'iife' },
 }))

@@ -187,6 +187,23 @@ export const nothingEdited = (step: string): RetakeError =>
     'Change something and save it; to ask the step again as it is, leave out --edit.',
   )
 
+export const reportWouldOverwrite = (file: string): RetakeError =>
+  new RetakeError(
+    'REPORT_WOULD_OVERWRITE',
+    `${file} is there already, and it is not a report.`,
+    'Only a report of Retake is replaced without asking.',
+    'Name another file with -o, or add --force to replace this one.',
+  )
+
+export const runReportNotWritable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'REPORT_NOT_WRITABLE',
+    `The report cannot be written to ${file}.`,
+    `The system said: ${reason(cause)}.`,
+    'Name another file with -o, in a folder that exists and can be written to.',
+    { cause },
+  )
+
 export const noUserCodeAfter = (run: string, step: string): RetakeError =>
   new RetakeError(
     'NO_USER_CODE_AFTER',

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Interrupted } from './agent-process.js'
 import { loadConfig } from './config/load-config.js'
 import { unknownVerb } from './errors.js'
@@ -10,6 +9,7 @@ import { signalExitCode } from './signal-exit-code.js'
 import { parseVerb } from './verb.js'
 import type { Verb } from './verb.js'
 import { verbs } from './verbs/index.js'
+import { version } from './version.js'
 
 /** Runs one command line and leaves its exit code in `process.exitCode`. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -71,9 +71,4 @@ function find(name: string): Verb {
   if (verb !== undefined) return verb
   const names = verbs.map((each) => each.name)
   throw unknownVerb(name, closestName(name, names))
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
 }

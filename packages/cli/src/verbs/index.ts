@@ -16,6 +16,7 @@ import { locate } from './locate.js'
 import { proxy } from './proxy.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
+import { report } from './report.js'
 import { show } from './show.js'
 import { snapshot } from './snapshot.js'
 import { step } from './step.js'
@@ -29,6 +30,7 @@ export const verbs: readonly Verb[] = [
   list,
   show,
   ui,
+  report,
   diff,
   locate,
   replay,

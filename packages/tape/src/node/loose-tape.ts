@@ -1,6 +1,8 @@
+import { tapeCorrupt } from '../errors.js'
 import { openLayout } from '../layout.js'
 import { joinBytes } from '../join-bytes.js'
 import { packFrames } from '../pack.js'
+import { Tape } from '../tape.js'
 import { openFileSource } from './file-source.js'
 import { deflateRawSync } from './native.js'
 import { nodeDoor } from './node-door.js'
@@ -14,11 +16,14 @@ const storingDoor = {
 /**
  * The bytes of a tape as they are best compressed as a whole: a packed tape whose
  * blocks are only stored. A tape without a seal is handed out as it stands in its
- * file, without a torn tail. Nothing is checked; see `Tape.verify`.
+ * file, without a torn tail. Every byte is checked first; throws `TAPE_CORRUPT`.
  */
 export function looseTape(file: string): Uint8Array {
   const source = openFileSource(file)
-  const { frames, seed, status, end } = openLayout(nodeDoor, source, file)
+  const layout = openLayout(nodeDoor, source, file)
+  const { frames, seed, status, end } = layout
+  const { problem } = new Tape(nodeDoor, layout, file).verify()
+  if (problem !== undefined) throw tapeCorrupt(file, problem, problem.message)
   if (status !== 'sealed') return source.read(0, end)
   return joinBytes([...packFrames(storingDoor, frames, seed)])
 }

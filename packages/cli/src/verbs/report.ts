@@ -1,0 +1,77 @@
+import path from 'node:path'
+import { wrongUsage } from '../errors.js'
+import { fromHere } from '../from-here.js'
+import { Progress } from '../progress.js'
+import { reportRun } from '../report/report-run.js'
+import { checkReportFile, writeReport } from '../report/write-report.js'
+import { RunStore } from '../run-store.js'
+import { flag, text } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+/** Larger files open slowly and are refused by many mail servers. */
+const LARGE_BYTES = 20e6
+
+export const report: Verb = {
+  name: 'report',
+  summary: 'Write a run and the viewer into one HTML file, to keep or to send',
+  usage: '<run> [-o file] [options]',
+  help: `The file shows the run wherever it is opened, from disk and without a network.
+It holds the tape itself: everything the agent sent and was told.
+
+Options:
+  -o, --output <file>  where to write it (default: <run id>.html)
+  --redact <pattern>   hide what matches: a regular expression, or one of the names
+                       email, phone, card, iban, ip, key; may be repeated. Those of
+                       retake.config come on top
+  --no-source          leave out the lines of your source files around each step
+  --open               open it in the browser
+  --force              replace the file even if it is not a report
+  --dir <folder>       where the tapes are (default: .retake/runs)
+  --json               path, size and notes as JSON
+
+Examples:
+  retake report last
+  retake report last -o refund.html --open
+  retake report last --redact email --redact 'cus_[a-z0-9]+'`,
+  options: {
+    output: { type: 'string', short: 'o' },
+    redact: { type: 'string', multiple: true },
+    'no-source': { type: 'boolean' },
+    open: { type: 'boolean' },
+    force: { type: 'boolean' },
+    dir: { type: 'string' },
+  },
+  async run(values, [name, ...rest]) {
+    if (name === undefined || rest.length > 0)
+      throw wrongUsage('report', 'Name one run to report.', 'For example: retake report last.')
+    const tape = new RunStore(text(values, 'dir')).find(name)
+    const file = path.resolve(text(values, 'output') ?? `${path.basename(tape, '.tape')}.html`)
+    checkReportFile(file, { force: flag(values, 'force') })
+    const progress = new Progress('reading the tape')
+    let made
+    try {
+      made = await reportRun(tape, {
+        withSource: !flag(values, 'no-source'),
+        onStage: (what) => progress.say(what),
+      })
+      writeReport(file, made.html)
+    } finally {
+      progress.stop()
+    }
+    const bytes = Buffer.byteLength(made.html)
+    const { run, notes, rawBytes } = made
+    if (flag(values, 'json')) console.log(JSON.stringify({ run, file, bytes, rawBytes, notes }))
+    else {
+      for (const note of notes) console.error(note)
+      console.log(`${fromHere(file)}  ${size(bytes)}, shows ${size(rawBytes)} of recorded data`)
+      if (bytes > LARGE_BYTES)
+        console.error(`It is large: many mail servers refuse it, and it opens slowly.`)
+    }
+    return 0
+  },
+}
+
+function size(bytes: number): string {
+  if (bytes < 1e3) return `${bytes} B`
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
+}

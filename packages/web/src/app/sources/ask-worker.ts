@@ -1,0 +1,90 @@
+import { explainedError } from './explain.js'
+import type { FromWorker, Question, ReportData, ToWorker } from './worker-protocol.js'
+
+/** The part of a Worker that is used, so that a test can stand in for one. */
+export interface WorkerLike {
+  postMessage(message: ToWorker): void
+  onmessage: ((event: MessageEvent<FromWorker>) => void) | null
+  onerror: ((event: ErrorEvent) => void) | null
+}
+
+interface Open {
+  readonly pieces: unknown[]
+  wake: () => void
+  ended: boolean
+  error: Error | undefined
+}
+
+/** Asks the worker of a report, many things at once, and hands out answers piece by piece. */
+export class AskWorker {
+  readonly #worker: WorkerLike
+  readonly #open = new Map<number, Open>()
+  #last = 0
+  #broken: Error | undefined
+
+  constructor(worker: WorkerLike) {
+    this.#worker = worker
+    worker.onmessage = ({ data }) => this.#take(data)
+    worker.onerror = (event) => this.#break(event.message)
+  }
+
+  open(data: ReportData): void {
+    this.#worker.postMessage({ type: 'open', data })
+  }
+
+  /** Pieces as they come. Whoever stops reading, or aborts, tells the worker so. */
+  async *pieces(question: Question, signal?: AbortSignal): AsyncGenerator<unknown> {
+    signal?.throwIfAborted()
+    if (this.#broken) throw this.#broken
+    const id = ++this.#last
+    const open: Open = { pieces: [], wake: () => {}, ended: false, error: undefined }
+    this.#open.set(id, open)
+    const abort = (): void => open.wake()
+    signal?.addEventListener('abort', abort)
+    this.#worker.postMessage({ type: 'ask', id, question })
+    try {
+      for (;;) {
+        signal?.throwIfAborted()
+        if (open.pieces.length > 0) yield open.pieces.shift()
+        else if (open.error) throw open.error
+        else if (open.ended) return
+        else await new Promise<void>((resolve) => (open.wake = resolve))
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      this.#open.delete(id)
+      if (!open.ended) this.#worker.postMessage({ type: 'cancel', id })
+    }
+  }
+
+  /** The answer to a question that has one piece. */
+  async one<T>(question: Question): Promise<T> {
+    let found: unknown
+    for await (const piece of this.pieces(question)) found = piece
+    return found as T
+  }
+
+  #take(message: FromWorker): void {
+    const open = this.#open.get(message.id)
+    if (open === undefined) return
+    if (message.type === 'piece') open.pieces.push(message.value)
+    else open.ended = true
+    if (message.type === 'failed') open.error = explainedError(message.error)
+    open.wake()
+  }
+
+  /** The worker itself could not be run. */
+  #break(why: string): void {
+    this.#broken = explainedError({
+      code: 'REPORT_FAILED',
+      what: 'This browser could not start the part of the report that reads the tape.',
+      why,
+      fix: 'Open the report in another browser, or the run itself with `retake ui`.',
+    })
+    for (const open of this.#open.values()) {
+      open.error = this.#broken
+      open.ended = true
+      open.wake()
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import { explain } from './explain.js'
+import { openReport } from './open-report.js'
+import type { ReportAnswers } from './report-answers.js'
+import type { FromWorker, ToWorker } from './worker-protocol.js'
+
+/**
+ * The worker of a report: it holds the tape and answers questions about it. A long
+ * answer goes out piece by piece, and between two pieces others are answered.
+ */
+const scope = globalThis as unknown as {
+  onmessage: (event: MessageEvent<ToWorker>) => void
+  postMessage: (message: FromWorker) => void
+}
+
+let opened: Promise<ReportAnswers> | undefined
+const cancelled = new Set<number>()
+const asked = new Set<number>()
+
+scope.onmessage = ({ data: message }) => {
+  if (message.type === 'open') {
+    opened = openReport(message.data)
+    // Whoever asks is told.
+    opened.catch(() => {})
+  } else if (message.type === 'cancel') {
+    if (asked.has(message.id)) cancelled.add(message.id)
+  } else void answer(message)
+}
+
+async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
+  asked.add(id)
+  try {
+    const answers = await opened
+    if (answers === undefined) throw new Error('no report was opened')
+    for (const value of answers.answer(question)) {
+      if (cancelled.has(id)) break
+      scope.postMessage({ type: 'piece', id, value })
+      await turn()
+    }
+    scope.postMessage({ type: 'end', id })
+  } catch (error) {
+    scope.postMessage({ type: 'failed', id, error: explain(error) })
+  } finally {
+    asked.delete(id)
+    cancelled.delete(id)
+  }
+}
+
+const channel = new MessageChannel()
+const waiting: (() => void)[] = []
+channel.port1.onmessage = () => waiting.shift()?.()
+
+/** Lets messages that have come meanwhile be heard. */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    waiting.push(resolve)
+    channel.port2.postMessage(undefined)
+  })

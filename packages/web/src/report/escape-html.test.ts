@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { escapeHtml, inlineJson, inlineScript } from './escape-html.js'
+
+const hostile = `</script><script>alert(1)</script><!-- <img src=x onerror="a('b')"> &amp; \u2028\0`
+
+test('text in an element or attribute cannot end it', () => {
+  expect(escapeHtml(hostile)).not.toMatch(/[<>"']/)
+})
+
+test('JSON in a script cannot end it and is read back as it was', () => {
+  expect(inlineJson({ hostile })).not.toContain('<')
+  expect(JSON.parse(inlineJson({ hostile, lone: '\ud800' }))).toEqual({ hostile, lone: '\ud800' })
+})
+
+test('a script that speaks of scripts cannot end its element and means the same', () => {
+  const code = 'return ["</script>", `<!-- ${1}`, /<\\/script/u.test("</SCRIPT>"), "a<b"]'
+  const inline = inlineScript(code)
+  expect(inline).not.toMatch(/<\/script|<!--/i)
+  // eslint-disable-next-line no-new-func
+  const read = (text: string): unknown => (new Function(text) as () => unknown)()
+  expect(read(inline)).toEqual(read(code))
+})

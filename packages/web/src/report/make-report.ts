@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { constants, deflateRawSync } from 'node:zlib'
+import { escapeHtml, inlineJson, inlineScript } from './escape-html.js'
+import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
+
+export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
+  /** Tapes as `looseTape` gives them, from the root to the run itself. */
+  readonly tapes: readonly Uint8Array[]
+}
+
+/** Stands at the start of every report, so that one is known again. */
+export const REPORT_MARK = '<meta name="generator" content="retake report">'
+
+/**
+ * A page that shows a run wherever it is opened, without a network. It holds the tape
+ * itself, compressed, and the viewer; it can neither load nor send anything.
+ */
+export function makeReport(content: ReportContent): string {
+  const { tapes, run, title, madeAt, version, notes, ...parts } = content
+  const about: ReportAbout = { run, title, madeAt, version, notes, tapes: tapes.length }
+  const script = inlineScript(built('report.js'))
+  const style = built('report.css')
+  if (/<\/style/i.test(style)) throw new Error('the style sheet would end its element')
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${REPORT_MARK}
+<meta http-equiv="content-security-policy" content="${policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+<div id="root"></div>
+<noscript>This report holds a recorded run and the program that shows it. It needs JavaScript, and nothing else: no network.</noscript>
+${dataBlock(BLOCKS.about, 'application/json', inlineJson(about))}
+${dataBlock(BLOCKS.worker, 'application/json', inlineJson(built('worker.js')))}
+<script>${script}</script>
+${dataBlock(BLOCKS.parts, 'application/octet-stream', packed(JSON.stringify(parts)))}
+${tapes.map((tape, place) => dataBlock(BLOCKS.tape(place), 'application/octet-stream', packed(tape))).join('\n')}
+</body>
+</html>
+`
+}
+
+/** Only the script and the styles that stand in the page, a worker made of what stands in it, and nothing from anywhere else. */
+const policy = (script: string, style: string): string =>
+  [
+    `default-src 'none'`,
+    `script-src '${digest(script)}'`,
+    `style-src '${digest(style)}'`,
+    'worker-src blob:',
+    'img-src data:',
+    `base-uri 'none'`,
+    `form-action 'none'`,
+  ].join('; ')
+
+const digest = (text: string): string =>
+  `sha256-${createHash('sha256').update(text).digest('base64')}`
+
+/** A browser does not run a script of these types. */
+const dataBlock = (id: string, type: string, content: string): string =>
+  `<script type="${type}" id="${id}">${content}</script>`
+
+const packed = (data: Uint8Array | string): string =>
+  deflateRawSync(data, { level: 9, memLevel: constants.Z_MAX_MEMLEVEL }).toString('base64')
+
+/** A file of the build for reports. */
+const built = (name: string): string =>
+  readFileSync(new URL(`../report-page/${name}`, import.meta.url), 'utf8')
