@@ -1,3 +1,4 @@
+import './shell/theme.js'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import {
   createBrowserHistory,
@@ -5,7 +6,6 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
-  Outlet,
   RouterProvider,
 } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -15,10 +15,11 @@ import { GalleryPage } from './design/gallery-page.js'
 import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
+import { Shell } from './shell/shell.js'
 import { HomeProvider, type ViewerHome } from './sources/viewer-home.js'
 import './design/tokens.css'
 
-const root = createRootRoute({ component: Outlet })
+const root = createRootRoute({ component: Shell })
 const runs = createRoute({ getParentRoute: () => root, path: '/', component: RunsPage })
 const run = createRoute({
   getParentRoute: () => root,

@@ -1,14 +1,26 @@
 import { registry } from './command-registry.js'
+import { keyOf } from './key-of.js'
+import { keysOf, readKeySettings } from './key-settings.js'
 
-const IS_MAC = typeof navigator !== 'undefined' && /mac/i.test(navigator.platform)
-
-/** Runs the command of a key wherever it is pressed, but not while somebody writes. */
+/**
+ * Runs the command of a key wherever it is pressed, but not while somebody writes, and
+ * in a dialog only what is meant for dialogs. Of two commands with one key the later
+ * one counts.
+ */
 export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing) return
     const pressed = keyOf(event)
     if (isWriting(event.target) && !pressed.startsWith('Mod+')) return
-    const command = registry.all().findLast(({ keys }) => keys.includes(pressed))
+    if (isOwnKey(event.target, pressed)) return
+    const settings = readKeySettings()
+    const isInDialog = document.querySelector(DIALOGS) !== null
+    const command = registry
+      .all()
+      .findLast(
+        (each) =>
+          (!isInDialog || each.inDialogs === true) && keysOf(each, settings).includes(pressed),
+      )
     if (command === undefined) return
     event.preventDefault()
     if (command.disabled === undefined) command.run()
@@ -17,21 +29,21 @@ export function listenToKeys(): () => void {
   return () => removeEventListener('keydown', listen)
 }
 
-/** A key as commands name it. A letter says itself whether Shift is held. */
-export function keyOf(
-  event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>,
-): string {
-  const isMod = IS_MAC ? event.metaKey : event.ctrlKey
-  const isNamed = event.key.length > 1
-  return [
-    ...(isMod ? ['Mod'] : []),
-    ...(event.altKey ? ['Alt'] : []),
-    ...(event.shiftKey && isNamed ? ['Shift'] : []),
-    event.key,
-  ].join('+')
+const DIALOGS = '[role="dialog"], [role="alertdialog"], [role="menu"]'
+
+const CONTROLS =
+  'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], input, select'
+
+/** What the thing with the focus does with a key itself. */
+function isOwnKey(target: EventTarget | null, pressed: string): boolean {
+  if (!(target instanceof Element)) return false
+  return (pressed === 'Enter' || pressed === ' ') && target.closest(CONTROLS) !== null
 }
+
+const NOT_WRITTEN_IN = /^(checkbox|radio|button|submit|reset|range|color|file)$/
 
 function isWriting(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
+  if (target instanceof HTMLInputElement) return !NOT_WRITTEN_IN.test(target.type)
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
 }

@@ -55,7 +55,10 @@ export function Splitter(props: SplitterProps) {
   }
 
   return (
-    <hr
+    <div
+      // A separator that moves is no line between texts, which is all that `hr` can be.
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role
+      role="separator"
       tabIndex={0}
       aria-label={label}
       aria-orientation={orientation}
@@ -66,9 +69,9 @@ export function Splitter(props: SplitterProps) {
       onPointerDown={drag}
       onKeyDown={press}
       className={classes(
-        'relative m-0 shrink-0 touch-none overflow-visible border-0 bg-line hover:bg-accent focus-visible:bg-accent after:absolute after:content-[""]',
+        'relative shrink-0 touch-none bg-line hover:bg-accent focus-visible:bg-accent after:absolute after:content-[""]',
         isVertical
-          ? 'h-auto w-px cursor-col-resize after:inset-y-0 after:-inset-x-1'
+          ? 'w-px cursor-col-resize after:inset-y-0 after:-inset-x-1'
           : 'h-px cursor-row-resize after:inset-x-0 after:-inset-y-1',
         className,
       )}

@@ -1,0 +1,35 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Job } from '../../api/home.js'
+import { useHomeStatus } from './home-status.js'
+
+/** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
+export function StatusLine({ children }: { readonly children?: ReactNode }) {
+  const { isConnected, jobs } = useHomeStatus()
+  const busy = jobs.filter(({ state }) => state === 'running' || state === 'waiting')
+  return (
+    <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
+      <div className="min-w-0 flex-1 truncate">{children}</div>
+      {busy.map((job) => (
+        <JobNote key={job.id} job={job} />
+      ))}
+      <output className="contents">
+        {!isConnected && (
+          <span className="-mr-3 flex h-full items-center bg-warning-soft px-3 text-warning">
+            Connection lost, trying again…
+          </span>
+        )}
+      </output>
+    </footer>
+  )
+}
+
+function JobNote({ job }: { readonly job: Job }) {
+  const words = `${job.kind} ${job.name ?? job.run} ${job.state === 'waiting' ? 'waits' : 'runs'}`
+  if (!job.written) return <span>{words}</span>
+  return (
+    <Link to="/runs/$run" params={{ run: job.run }} search={{}} className="text-accent underline">
+      {words}
+    </Link>
+  )
+}

@@ -1,0 +1,20 @@
+import { onRemembered, readRemembered, useRemembered } from '../design/remembered.js'
+
+/** Light, dark, or what the system says. */
+export type Theme = 'light' | 'dark' | 'system'
+
+const KEY = 'theme'
+const dark = matchMedia('(prefers-color-scheme: dark)')
+
+function apply(): void {
+  const wanted = readRemembered<Theme>(KEY, 'system')
+  const isDark = wanted === 'dark' || (wanted !== 'light' && dark.matches)
+  document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+}
+
+// As soon as this module is there, before anything is drawn.
+apply()
+dark.addEventListener('change', apply)
+onRemembered(KEY, apply)
+
+export const useTheme = (): [Theme, (theme: Theme) => void] => useRemembered<Theme>(KEY, 'system')
