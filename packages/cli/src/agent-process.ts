@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import module from 'node:module'
-import type { StdioOptions } from 'node:child_process'
+import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { isatty } from 'node:tty'
 import { agentNotStarted } from './errors.js'
 
@@ -18,6 +18,8 @@ export interface AgentProcess {
   readonly onOutput?: (chunk: Buffer) => void
   /** Killed after this; without it an agent may run for ever. */
   readonly timeoutMs?: number
+  /** Stops it: asked to end first, killed when it does not. */
+  readonly stopped?: AbortSignal
 }
 
 export interface AgentEnd {
@@ -38,6 +40,8 @@ export class Interrupted extends Error {
 
 /** How long an agent may take to react to a signal it may have got itself. */
 const GRACE_MS = 250
+/** How long it may take to clean up when it is stopped. */
+const STOP_MS = 2000
 
 /** Flags that bring Retake, and TypeScript if the agent is written in it, into a process. */
 export function preloadFlags(entry: string): string[] {
@@ -74,13 +78,16 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     (signal) => (interruptedBy = signal),
     (signal) => child.kill(signal),
   )
+  const stopWaiting = stopWhen(agent.stopped, child)
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
+      stopWaiting()
       reject(agentNotStarted(cause))
     })
     child.on('close', (code, signal) => {
       stopForwarding()
+      stopWaiting()
       resolve({
         code: code ?? 1,
         ...(signal && { signal }),
@@ -88,6 +95,21 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
       })
     })
   })
+}
+
+/** Ends a process when the signal says so; the answer gives that up. */
+function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    child.kill('SIGTERM')
+    timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  }
+  if (stopped?.aborted) stop()
+  stopped?.addEventListener('abort', stop, { once: true })
+  return () => {
+    stopped?.removeEventListener('abort', stop)
+    clearTimeout(timer)
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { BranchDetails, RunEvent } from '@retake/tape'
+import type { BranchDetails, RunEvent, RunView } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { branchFacts } from './branch-facts.js'
 import type { BranchFacts } from './branch-facts.js'
@@ -19,6 +19,12 @@ export interface BranchNode {
   readonly branch?: BranchDetails
   readonly parent?: RunEvent['parent']
   readonly facts?: BranchFacts
+  readonly steps?: number
+  readonly startedAt?: number
+  readonly durationMs?: number
+  readonly costUsd?: number | undefined
+  /** The last line it printed: often what it came to. */
+  readonly lastLine?: string
   /** Why it cannot be read. */
   readonly error?: Explained
   readonly branches: readonly BranchNode[]
@@ -73,5 +79,25 @@ function makeNode(store: RunStore, runs: ReadonlyMap<string, RunEvent>, id: stri
     status: summary.status,
     ...(view.exit?.code !== undefined && { exitCode: view.exit.code }),
     ...(branch && { branch, facts: branchFacts(tape, view) }),
+    steps: summary.steps,
+    startedAt: summary.startedAt,
+    durationMs: summary.durationMs,
+    ...(summary.costUsd !== undefined && { costUsd: summary.costUsd }),
+    ...lastLineOf(view),
   }
+}
+
+const LINE_MAX = 200
+
+/** Of both streams together; lines without a letter or digit say nothing. */
+function lastLineOf(view: RunView): { lastLine?: string } {
+  let text = ''
+  for (const event of view.outputs.toReversed()) {
+    text = Buffer.from(view.outputBytes(event)).toString() + text
+    const line = text.split('\n').findLast((each) => /[\p{L}\p{N}]/u.test(each))
+    const isWhole = text.trimEnd().includes('\n') || event === view.outputs[0]
+    if (line !== undefined && (isWhole || text.length > LINE_MAX))
+      return { lastLine: line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line }
+  }
+  return {}
 }

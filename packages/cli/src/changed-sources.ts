@@ -4,12 +4,8 @@ import type { Tape } from '@retake/tape'
 import { fromHere } from './from-here.js'
 import { painter } from './terminal.js'
 
-/**
- * Files of the agent that were saved after the run began. Tapes hold no sources,
- * so a file that was saved without a change is named as well. Known are the entry
- * and the files from which something was started.
- */
-export function changedSources(tape: Tape): string[] {
+/** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
+export function sourceFiles(tape: Tape): string[] {
   const { entry, cwd = '.' } = tape.details
   const files = new Set(entry === undefined ? [] : [path.resolve(cwd, entry)])
   for (const event of tape.events()) {
@@ -17,8 +13,16 @@ export function changedSources(tape: Tape): string[] {
     const file = site?.replace(/:\d+:\d+$/, '')
     if (file !== undefined) files.add(path.resolve(cwd, file))
   }
+  return [...files]
+}
+
+/**
+ * Files of the agent that were saved after the run began. Tapes hold no sources,
+ * so a file that was saved without a change is named as well.
+ */
+export function changedSources(tape: Tape): string[] {
   const { startedAt } = tape.run
-  return [...files].filter((file) => {
+  return sourceFiles(tape).filter((file) => {
     const found = statSync(file, { throwIfNoEntry: false })
     return found !== undefined && found.mtimeMs > startedAt
   })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
@@ -19,6 +19,8 @@ export interface ContinueOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly stdio?: StdioOptions
   readonly onOutput?: (chunk: Buffer) => void
+  /** Stops the process; what it recorded stays. */
+  readonly stopped?: AbortSignal
 }
 
 /** What a process came to that was served from a tape first and live after. */
@@ -60,6 +62,7 @@ export async function continueAgent(
       env: { ...surroundings, [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: options.stdio ?? 'inherit',
       ...(options.onOutput && { onOutput: options.onOutput }),
+      ...(options.stopped && { stopped: options.stopped }),
     })
     throwFailure(failure)
     if (end.signal && end.signal !== 'SIGKILL') endTape(target, end.signal)
@@ -68,6 +71,11 @@ export async function continueAgent(
     unmark()
     rmSync(temporary, { recursive: true, force: true })
   }
+}
+
+/** Throws what `continueAgent` would, before anything runs: no program, no credentials. */
+export function checkContinuable(tape: Tape, plan: ContinuePlan): void {
+  liveEnvironment(startOf(tape).env ?? {}, {}, plan)
 }
 
 function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code'> {
@@ -85,6 +93,8 @@ function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code
 
 /** The agent was stopped before it could finish its tape; this adds how it ended. */
 function endTape(file: string, signal: NodeJS.Signals): void {
+  // It never went live.
+  if (!existsSync(file)) return
   if (openOwnTape(file).status !== 'truncated') return
   const writer = TapeWriter.reopen(file)
   writer.append({ type: 'end', signal })

@@ -46,7 +46,8 @@ function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): str
   return [paint('bold', cutTo(where, width)), ...wrap(parts.join(' · '), width)]
 }
 
-function placeOf(first: FirstDivergence): string {
+/** Where two runs differ first, in words. */
+export function placeOf(first: FirstDivergence): string {
   if (first.in === 'output') {
     const { stream, a, b } = first.line
     return `line ${(a ?? b)?.line} of ${stream}`

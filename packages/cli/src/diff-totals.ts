@@ -6,37 +6,50 @@ import { cutTo, table } from './table.js'
 import type { Look } from './terminal.js'
 
 /** Which two runs these are, and what they have in common by descent. */
-export function sideLines({ a, b, shared }: RunDiff, { paint, width }: Look): string[] {
+export function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
+  const { a, b } = diff
   const line = (letter: string, { id, name, startedAt }: RunSide): string =>
     `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
-  const events = shared === undefined ? '' : plural(shared.events, 'event')
-  const descent =
-    shared === undefined
-      ? []
-      : shared.run === a.id
-        ? [`b branched off a after ${events}`]
-        : shared.run === b.id
-          ? [`a branched off b after ${events}`]
-          : [`both branched off ${shared.run} and share ${events}`]
-  return [line('a', a), line('b', b), ...descent]
+  const descent = descentText(diff)
+  return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
+}
+
+/** What two runs have in common by descent; undefined when that is nothing. */
+export function descentText({ a, b, shared }: RunDiff): string | undefined {
+  if (shared === undefined) return undefined
+  const events = plural(shared.events, 'event')
+  if (shared.run === a.id) return `b branched off a after ${events}`
+  if (shared.run === b.id) return `a branched off b after ${events}`
+  return `both branched off ${shared.run} and share ${events}`
 }
 
 /** Sums of both runs beside each other. */
-export function totalsLines({ a, b }: RunDiff, { paint, width }: Look): string[] {
-  const rows = FACTS.map(({ name, read, show }) => {
-    const values = [a, b].map(read)
-    const [left, right] = values
-    const isSame = left === right
-    const cells = values.map((value) => show(value))
-    return [
-      name,
-      ...cells,
-      isSame || left === undefined || right === undefined ? '' : change(left, right, show),
-    ]
-  }).filter(([, left, right]) => left !== '' || right !== '')
+export function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
   const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
-  const ends = ['exit', endOf(a), endOf(b), '']
-  return table([header, ...rows, ends], width)
+  const rows = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
+  return table([header, ...rows], width)
+}
+
+/** One sum of both runs, and how it differs. */
+export interface Total {
+  readonly name: string
+  readonly a: string
+  readonly b: string
+  readonly change?: string
+}
+
+/** Sums that at least one of the runs has; last, how each ended. */
+export function totalsOf({ a, b }: RunDiff): Total[] {
+  const sums = FACTS.map(({ name, read, show }): Total => {
+    const [left, right] = [read(a), read(b)]
+    const isKnown = left !== undefined && right !== undefined && left !== right
+    const by = isKnown ? change(left, right, show) : ''
+    return { name, a: show(left), b: show(right), ...(by !== '' && { change: by }) }
+  })
+  return [
+    ...sums.filter((sum) => sum.a !== '' || sum.b !== ''),
+    { name: 'exit', a: endOf(a), b: endOf(b) },
+  ]
 }
 
 interface Fact {

@@ -50,9 +50,12 @@ export class DifferenceLines {
 /** A value as text: a message with its role, everything else as JSON. */
 function shownValue(value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value
-  if (isMessage(value)) return `${value.role}: ${value.parts.map(partText).join('\n')}`
-  return JSON.stringify(value)
+  return shownMessage(value) ?? JSON.stringify(value)
 }
+
+/** What a message says, after who says it; undefined when the value is none. */
+export const shownMessage = (value: unknown): string | undefined =>
+  isMessage(value) ? `${value.role}: ${value.parts.map(partText).join('\n')}` : undefined
 
 interface ShownMessage {
   readonly role: string

@@ -29,6 +29,8 @@ export interface ForkPlanOptions extends EditOptions {
   readonly payload?: Payload
   /** Changes in what is asked, by path; the answer is then a live one. */
   readonly request?: Readonly<Record<string, unknown>>
+  /** Stands in for the whole request: an edited payload, as `requestPayload` gives it. */
+  readonly requestPayload?: Payload
   /** `offline`: after the fork, too, only answers of the parent are used. */
   readonly tail?: 'live' | 'offline'
   /** What the branch is called; as its parent unless set. */
@@ -75,7 +77,12 @@ function findStep(tape: Tape, label: string): Step {
 
 function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
   const { set, request, response, status } = options
-  if (hasKeys(request) || response !== undefined || status !== undefined)
+  if (
+    hasKeys(request) ||
+    options.requestPayload !== undefined ||
+    response !== undefined ||
+    status !== undefined
+  )
     throw errors.changeDoesNotFit(
       `Event ${seq}`,
       'A value of clock or random is changed with --set.',
@@ -91,32 +98,40 @@ function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
 
 function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { set, response, request } = options
+  const changesRequest = hasKeys(request) || options.requestPayload !== undefined
   const changesAnswer =
     response !== undefined ||
     options.payload !== undefined ||
     options.status !== undefined ||
     hasKeys(set)
-  if (changesAnswer && hasKeys(request)) throw errors.answerAndRequestEdited()
+  if (changesAnswer && changesRequest) throw errors.answerAndRequestEdited()
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
-  if (event.type === 'note' && hasKeys(request)) requestPayload(tape, step)
+  if (event.type === 'note' && changesRequest) requestPayload(tape, step)
   if (event.type === 'write' || event.type === 'deliver')
-    return askServerAgain(step, event, request)
+    return askServerAgain(step, event, changesRequest)
   const op = event.type === 'request' ? (event.socket ?? event.seq) : event.seq
   // A mark is no call: the run just goes live behind it.
   if (event.type === 'note') return { until: step.seq + 1, edits: [] }
-  if (!hasKeys(request)) return { until: step.seq + 1, again: { op }, edits: [] }
-  const { payload, edits } = applySets(requestPayload(tape, step), 'request', request, options)
+  if (!changesRequest) return { until: step.seq + 1, again: { op }, edits: [] }
+  const whole = options.requestPayload
+  const asked = whole ?? requestPayload(tape, step)
+  const { payload, edits } = applySets(asked, 'request', request, options)
   const body = event.type === 'call' ? toolArguments(payload) : payloadBytes(payload)
-  return { until: step.seq + 1, again: { op, body: base64(body) }, edits }
+  const replaced: BranchEdit[] = whole ? [{ target: 'request', value: whole.data }] : []
+  return {
+    until: step.seq + 1,
+    again: { op, body: base64(body) },
+    edits: [...replaced, ...edits],
+  }
 }
 
 /** On the pipes of a server: the run goes live just before it asks, and a new server answers. */
-function askServerAgain(step: Step, event: TapeEvent, request: ForkPlanOptions['request']): Change {
+function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
     throw errors.changeDoesNotFit(what, 'The server asks here. Fork at the call that made it ask.')
-  if (hasKeys(request))
+  if (changesRequest)
     throw errors.changeDoesNotFit(
       what,
       'It was asked on the pipes of a child process: its answer can be changed, not what was asked.',

@@ -8,8 +8,8 @@ import { newBranch, overlayOf } from './plan-resume.js'
  * first difference on. Nothing that is in doubt at the end of a killed run is
  * repeated: to have that, resume it.
  */
-export function planRerun(tape: Tape): ContinuePlan {
-  const branch = newBranch(tape, { kind: 'rerun', edits: [] })
+export function planRerun(tape: Tape, { name }: { readonly name?: string } = {}): ContinuePlan {
+  const branch = newBranch(tape, { kind: 'rerun', edits: [] }, name)
   return {
     source: path.resolve(tape.path),
     branch,

@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { discardOverlay, isOverlay } from '@retake/engine'
+import type { ContinuePlan } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import type { Explained, Job } from '@retake/web'
+import { checkContinuable, continueAgent } from '../continue-agent.js'
+import { jobFailed, noSuchJob, tooManyJobs } from '../errors.js'
+import { explain } from '../print-error.js'
+import { jobOutcome } from './job-outcome.js'
+import type { JobOutcome } from './job-outcome.js'
+
+const RUNNING_MAX = 4
+const WAITING_MAX = 32
+/** Ended ones that are remembered. */
+const ENDED_MAX = 100
+/** How often it is looked whether a branch is on disk by now. */
+const LOOK_MS = 100
+
+type Planned = Pick<Job, 'kind' | 'at' | 'name'>
+
+/** One fork or rerun: the process, and what is told of it. */
+interface Entry {
+  job: Job
+  readonly tape: Tape
+  readonly plan: ContinuePlan
+  readonly stopping: AbortController
+  /** Resolves when its process is gone; set once it was started. */
+  ended?: Promise<void>
+}
+
+/**
+ * Forks and reruns that were started from a page, each a process of its own. A few
+ * run at once, the others wait for their turn. What an agent prints is on its tape
+ * and nowhere else.
+ */
+export class Jobs {
+  readonly #tell: (job: Job) => void
+  readonly #entries = new Map<string, Entry>()
+  #isClosed = false
+
+  constructor(tell: (job: Job) => void) {
+    this.#tell = tell
+  }
+
+  /** Newest first. */
+  list(): readonly Job[] {
+    return [...this.#entries.values()].map(({ job }) => job).toReversed()
+  }
+
+  /** Throws what can be known before anything runs; the rest is told by the job. */
+  start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
+    checkContinuable(tape, plan)
+    if (this.#isClosed) throw tooManyJobs(0)
+    if (this.#count('waiting') >= WAITING_MAX) throw tooManyJobs(WAITING_MAX)
+    const job: Job = {
+      id: randomUUID(),
+      ...planned,
+      parent: tape.run.id,
+      run: plan.branch?.id ?? tape.run.id,
+      state: 'waiting',
+      written: false,
+      startedAt: Date.now(),
+    }
+    this.#entries.set(job.id, { job, tape, plan, stopping: new AbortController() })
+    this.#startWaiting()
+    return this.#entry(job.id).job
+  }
+
+  /** Resolves when its process is gone. One that has ended already is no error. */
+  async stop(id: string): Promise<void> {
+    const entry = this.#entry(id)
+    entry.stopping.abort()
+    if (entry.job.state === 'waiting')
+      this.#end(entry, { state: 'stopped', written: false, summary: 'stopped before it began' })
+    await entry.ended
+  }
+
+  /** Stops all. Resolves when their processes are gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#entries.keys()].map((id) => this.stop(id)))
+  }
+
+  #entry(id: string): Entry {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) throw noSuchJob(id)
+    return entry
+  }
+
+  #count(state: Job['state']): number {
+    return [...this.#entries.values()].filter(({ job }) => job.state === state).length
+  }
+
+  #startWaiting(): void {
+    for (const entry of this.#entries.values()) {
+      if (this.#isClosed || this.#count('running') >= RUNNING_MAX) return
+      if (entry.job.state !== 'waiting') continue
+      this.#update(entry, { state: 'running' })
+      entry.ended = this.#run(entry)
+    }
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    const { tape, plan, stopping } = entry
+    const looking = setInterval(() => this.#look(entry), LOOK_MS)
+    looking.unref()
+    let outcome: JobOutcome
+    try {
+      const continued = await continueAgent(tape, plan, {
+        stdio: ['ignore', 'ignore', 'ignore'],
+        stopped: stopping.signal,
+      })
+      outcome = jobOutcome(tape, continued)
+    } catch (error) {
+      outcome = { state: 'failed', written: isWritten(plan), error: explained(error) }
+    } finally {
+      clearInterval(looking)
+    }
+    this.#end(entry, stopping.signal.aborted ? stopped(plan, outcome) : outcome)
+  }
+
+  #look(entry: Entry): void {
+    if (!entry.job.written && isWritten(entry.plan)) this.#update(entry, { written: true })
+  }
+
+  #end(entry: Entry, outcome: JobOutcome): void {
+    if (!outcome.written) dropFiles(entry.plan)
+    this.#update(entry, { ...outcome, endedAt: Date.now() })
+    this.#forgetOldest()
+    this.#startWaiting()
+  }
+
+  #update(entry: Entry, change: Partial<Job>): void {
+    entry.job = { ...entry.job, ...change }
+    this.#tell(entry.job)
+  }
+
+  #forgetOldest(): void {
+    const ended = [...this.#entries.values()].filter(({ job }) => job.endedAt !== undefined)
+    for (const { job } of ended.slice(0, Math.max(0, ended.length - ENDED_MAX)))
+      this.#entries.delete(job.id)
+  }
+}
+
+const isWritten = ({ branch }: ContinuePlan): boolean =>
+  branch !== undefined && existsSync(branch.path)
+
+/** Whatever the process said when it was ended, it was stopped. */
+function stopped(plan: ContinuePlan, { facts, exit }: JobOutcome): JobOutcome {
+  const written = isWritten(plan)
+  return {
+    state: 'stopped',
+    written,
+    ...(facts && { facts }),
+    ...(exit && { exit }),
+    summary: written
+      ? 'stopped; the branch holds what was recorded'
+      : 'stopped before it went live',
+  }
+}
+
+/** Files of a branch that there is none of. */
+function dropFiles({ overlay }: ContinuePlan): void {
+  if (overlay !== undefined && isOverlay(overlay)) discardOverlay(overlay)
+}
+
+/** Something that nobody foresaw is told as it is. */
+const explained = (error: unknown): Explained => {
+  const { code, what, why, fix } = explain(error) ?? jobFailed(error)
+  return { code, what, why, fix }
+}

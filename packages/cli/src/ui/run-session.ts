@@ -1,0 +1,145 @@
+import { RetakeError, Timeline } from '@retake/engine'
+import type { Position } from '@retake/engine'
+import type { CapturedState, Tape } from '@retake/tape'
+import type { Move, SessionPosition, SessionValue } from '@retake/web'
+import { changedSources, sourceFiles } from '../changed-sources.js'
+import { checkExpression } from '../check-expression.js'
+import { fromHere } from '../from-here.js'
+import { spawnProbe } from '../probe-agent.js'
+import { startOf } from '../replay-command.js'
+import { viewRun } from '../view-run.js'
+import { FileStamps } from './file-stamps.js'
+import { sessionPosition, stateAt } from './session-position.js'
+
+/** Processes parked along the run for each session, and memory of all of them. */
+const LIMITS = { keyframes: 4, memoryBytes: 512 * 2 ** 20 }
+
+/**
+ * A place in a run that one can move, with the program really standing there. Moves
+ * are done one after another. When the agent's code is saved meanwhile, the program
+ * is replayed anew: what is shown is never a mixture of two versions.
+ */
+export class RunSession {
+  readonly #tape: Tape
+  readonly #tapeFile: FileStamps
+  readonly #files: readonly string[]
+  #sources: FileStamps
+  #timeline: Timeline
+  /** Of the last stop. */
+  #state: CapturedState | undefined
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+
+  /** Throws when the recorded program cannot be started here. */
+  constructor(tape: Tape) {
+    startOf(tape)
+    this.#tape = tape
+    this.#tapeFile = new FileStamps([tape.path])
+    this.#files = sourceFiles(tape)
+    this.#sources = new FileStamps(this.#files)
+    this.#timeline = this.#start()
+  }
+
+  get steps(): number {
+    return this.#timeline.count
+  }
+
+  /** The tape was written to, replaced or removed: what is shown would not be of this run any more. */
+  get isOutdated(): boolean {
+    return this.#tapeFile.areOld()
+  }
+
+  /** Files of the agent that were saved after the recording. */
+  changedSources(): string[] {
+    return changedSources(this.#tape).map(fromHere)
+  }
+
+  move(to: Move): Promise<SessionPosition> {
+    return this.#inTurn(async () => {
+      await this.#useCodeOfNow(to.to !== 'step')
+      const position = await this.#goTo(to)
+      const before = this.#state
+      this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
+      return sessionPosition(position, this.#state, before)
+    })
+  }
+
+  /** Cannot change anything: an expression that would is refused by the program itself. */
+  evaluate(expression: string): Promise<SessionValue> {
+    const checked = checkExpression(expression)
+    return this.#inTurn(async () => {
+      await this.#useCodeOfNow(true)
+      const evaluation = await this.#timeline.print(checked)
+      if (!evaluation.ok) return { ok: false, type: 'error', text: evaluation.message, json: null }
+      const { type, text, json, cut } = evaluation.value
+      return { ok: true, type, text, json: json ?? null, cut }
+    })
+  }
+
+  /** Resolves when all its processes are gone. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#timeline.close()
+  }
+
+  #start(): Timeline {
+    const tape = this.#tape
+    return new Timeline({
+      tape,
+      steps: viewRun(tape).recordedSteps,
+      spawn: () => spawnProbe(tape),
+      ...LIMITS,
+    })
+  }
+
+  /** `standing`: at the same step as before. */
+  async #useCodeOfNow(standing: boolean): Promise<void> {
+    if (!this.#sources.areOld()) return
+    const { position } = this.#timeline
+    await this.#timeline.close()
+    // The timeline that is closed says so, whatever is asked of it.
+    if (this.#isClosed) return
+    this.#sources = new FileStamps(this.#files)
+    this.#timeline = this.#start()
+    const step = 'moment' in position ? position.moment?.label : undefined
+    if (standing && step !== undefined) await this.#goTo({ to: 'step', step })
+  }
+
+  async #goTo(to: Move): Promise<Position> {
+    try {
+      return await this.#travel(to)
+    } catch (error) {
+      throw this.#explained(error)
+    }
+  }
+
+  #travel(to: Move): Promise<Position> {
+    switch (to.to) {
+      case 'next':
+        return this.#timeline.next()
+      case 'back':
+        return this.#timeline.back()
+      case 'next in lane':
+        return this.#timeline.nextInLane()
+      case 'back in lane':
+        return this.#timeline.backInLane()
+      case 'step':
+        return this.#timeline.jump(to.step)
+    }
+  }
+
+  /** A replay that left the tape says why: most often, because the code is another one. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof RetakeError) || error.code !== 'STEP_NOT_REACHED') return error
+    const changed = this.changedSources()
+    if (changed.length === 0) return error
+    const why = `${error.why} Saved since the recording: ${changed.join(', ')}.`
+    return new RetakeError(error.code, error.what, why, error.fix, { cause: error })
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(act)
+    this.#last = done.catch(() => {})
+    return done
+  }
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import type { Tape } from '@retake/tape'
+import type { Move, OpenedSession, SessionPosition, SessionValue } from '@retake/web'
+import { noSuchSession } from '../errors.js'
+import { RunSession } from './run-session.js'
+
+/** Each is a handful of processes. */
+const SESSIONS_MAX = 4
+const IDLE_MS = 10 * 60_000
+
+interface Entry {
+  readonly session: RunSession
+  idle: NodeJS.Timeout
+}
+
+/**
+ * The places in runs that pages look at. A page closes its own; one that could not,
+ * because its tab was closed or its machine sleeps, is closed when nobody has used it
+ * for a while, or when too many were opened after it.
+ */
+export class Sessions {
+  readonly #idleMs: number
+  /** Least recently used first. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #closing = new Set<Promise<void>>()
+  #isClosed = false
+
+  constructor({ idleMs = IDLE_MS }: { readonly idleMs?: number } = {}) {
+    this.#idleMs = idleMs
+  }
+
+  open(tape: Tape): OpenedSession {
+    if (this.#isClosed) throw noSuchSession('new', 'The server is closing.')
+    const session = new RunSession(tape)
+    const id = randomUUID()
+    this.#entries.set(id, { session, idle: this.#closeLater(id) })
+    for (const old of [...this.#entries.keys()].slice(0, -SESSIONS_MAX)) void this.close(old)
+    return { session: id, steps: session.steps, changedSources: session.changedSources() }
+  }
+
+  async move(id: string, to: Move): Promise<SessionPosition> {
+    return this.#use(id).move(to)
+  }
+
+  async evaluate(id: string, expression: string): Promise<SessionValue> {
+    return this.#use(id).evaluate(expression)
+  }
+
+  /** One that is closed already is no error. */
+  close(id: string): Promise<void> {
+    const entry = this.#entries.get(id)
+    if (entry === undefined) return Promise.resolve()
+    this.#entries.delete(id)
+    clearTimeout(entry.idle)
+    const closing = entry.session.close()
+    this.#closing.add(closing)
+    return closing.finally(() => this.#closing.delete(closing))
+  }
+
+  /** Resolves when no process of any session is left. */
+  async closeAll(): Promise<void> {
+    this.#isClosed = true
+    for (const id of this.#entries.keys()) void this.close(id)
+    await Promise.all(this.#closing)
+  }
+
+  #use(id: string): RunSession {
+    const entry = this.#entries.get(id)
+    if (entry === undefined)
+      throw noSuchSession(id, 'It was not used for a while, or others were opened after it.')
+    if (entry.session.isOutdated) {
+      void this.close(id)
+      throw noSuchSession(id, 'The tape of the run has changed since.')
+    }
+    clearTimeout(entry.idle)
+    this.#entries.delete(id)
+    this.#entries.set(id, { session: entry.session, idle: this.#closeLater(id) })
+    return entry.session
+  }
+
+  #closeLater(id: string): NodeJS.Timeout {
+    return setTimeout(() => void this.close(id), this.#idleMs).unref()
+  }
+}
