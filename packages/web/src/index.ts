@@ -1,5 +1,10 @@
 export { createApi, type Api } from './api/api.js'
-export { serveViewer, type ViewerServer } from './api/serve-viewer.js'
+export {
+  isLoopback,
+  serveViewer,
+  type ServeOptions,
+  type ViewerServer,
+} from './api/serve-viewer.js'
 export type * from './api/home.js'
 export { RunModel, type ModelOptions } from './model/run-model.js'
 export type * from './model/run-head.js'

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -7,8 +7,13 @@ import { onTestFinished } from 'vitest'
 const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
 
 export interface Ui {
-  /** Where the viewer is, with the token. */
+  /** Where the viewer is, with the token: a browser that was there once is let in from then on. */
   readonly url: string
+  /** The same for one of its pages, for example `/runs/x?step=3`. */
+  at(page: string): string
+  /** For requests that no browser makes: `Authorization: Bearer <token>`. */
+  readonly token: string
+  readonly process: ChildProcess
   stop(): Promise<void>
 }
 
@@ -34,5 +39,12 @@ export async function startUi(
     await ended
   }
   onTestFinished(stop)
-  return { url: (JSON.parse(line) as { url: string }).url, stop }
+  const { url } = JSON.parse(line) as { url: string }
+  const token = new URL(url).searchParams.get('token') ?? ''
+  const at = (page: string): string => {
+    const address = new URL(page, url)
+    if (token !== '') address.searchParams.set('token', token)
+    return address.href
+  }
+  return { url, at, token, process: child, stop }
 }

@@ -1,29 +1,38 @@
 import { Hono } from 'hono'
-import { stream } from 'hono/streaming'
 import { eventLines } from '@retake/tape'
+import { badQuestion, noSuchAddress } from '../errors.js'
 import type { BodySide } from '../model/step-detail.js'
+import { answerDownload } from './answer-download.js'
+import { answerError } from './answer-error.js'
+import { answerLines } from './answer-lines.js'
+import { answerChanges } from './answer-changes.js'
 import type { Home } from './home.js'
+import { asksFrom, asksMessages, asksRange, asksSite, asksText } from './questions.js'
 
 /** The routes of the viewer under `/api`. What they ask is the home's to answer; who may ask is decided before. */
 export const createApi = (home: Home) =>
   new Hono()
+    .onError((error, c) => answerError(error, c))
     .get('/home', (c) => c.json({ name: home.name, canChange: home.changes !== undefined }))
     .get('/runs', async (c) => c.json(await home.runs()))
+    .get('/changes', (c) => answerChanges(c, home))
     .get('/runs/:run', async (c) => {
       const { model, abilities } = await home.open(c.req.param('run'))
       return c.json({ head: model.head(), abilities })
     })
-    .get('/runs/:run/rows', async (c) => {
+    .get('/runs/:run/rows', asksFrom, async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      return lines(c, model.rows(Number(c.req.query('from') ?? 0)))
+      return answerLines(c, model.rows(c.req.valid('query').from))
     })
-    .get('/runs/:run/search', async (c) => {
+    .get('/runs/:run/search', asksText, async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      return lines(c, model.search(c.req.query('text') ?? ''))
+      return answerLines(c, model.search(c.req.valid('query').text))
     })
     .get('/runs/:run/export', async (c) => {
-      const { model } = await home.open(c.req.param('run'))
-      return lines(c, eventLines(model.tape))
+      const run = c.req.param('run')
+      const { model } = await home.open(run)
+      answerDownload(c, `${run}.jsonl`)
+      return answerLines(c, eventLines(model.tape), { breaksOff: true })
     })
     .get('/runs/:run/console', async (c) =>
       c.json((await home.open(c.req.param('run'))).model.console()),
@@ -31,25 +40,26 @@ export const createApi = (home: Home) =>
     .get('/runs/:run/files', async (c) =>
       c.json((await home.open(c.req.param('run'))).model.files()),
     )
-    .get('/runs/:run/events', async (c) => {
+    .get('/runs/:run/events', asksRange, async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      return c.json(model.events(Number(c.req.query('from')), Number(c.req.query('to'))))
+      const { from, to } = c.req.valid('query')
+      return c.json(model.events(from, to))
     })
     .get('/runs/:run/events/:seq', async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      return c.json({ event: model.event(Number(c.req.param('seq'))) as object })
+      const seq = c.req.param('seq')
+      if (!/^\d{1,15}$/.test(seq)) throw badQuestion('event', seq)
+      return c.json({ event: model.event(Number(seq)) as object })
     })
-    .get('/runs/:run/source', async (c) => {
+    .get('/runs/:run/source', asksSite, async (c) => {
       const run = await home.open(c.req.param('run'))
-      return c.json({ excerpt: run.source(c.req.query('site') ?? '') })
+      return c.json({ excerpt: run.source(c.req.valid('query').site) })
     })
-    .get('/runs/:run/steps/:step', async (c) => {
+    .get('/runs/:run/steps/:step', asksMessages, async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      const messagesFrom = c.req.query('messagesFrom')
-      const step = model.step(c.req.param('step'), {
-        ...(messagesFrom !== undefined && { messagesFrom: Number(messagesFrom) }),
-      })
-      return c.json({ step })
+      const { messagesFrom } = c.req.valid('query')
+      const options = messagesFrom === undefined ? {} : { messagesFrom }
+      return c.json({ step: model.step(c.req.param('step'), options) })
     })
     .get('/runs/:run/steps/:step/stream', async (c) => {
       const { model } = await home.open(c.req.param('run'))
@@ -60,26 +70,16 @@ export const createApi = (home: Home) =>
       return c.json({ state: run.state(c.req.param('step')) })
     })
     .get('/runs/:run/steps/:step/body/:side', async (c) => {
-      const { model } = await home.open(c.req.param('run'))
-      const body = model.body(c.req.param('step'), c.req.param('side') as BodySide)
-      return body === undefined
-        ? c.notFound()
-        : c.body(new Uint8Array(body), 200, { 'content-type': 'application/octet-stream' })
+      const { run, step, side } = c.req.param()
+      const { model } = await home.open(run)
+      const body = isSide(side) ? model.body(step, side) : undefined
+      if (body === undefined) throw noSuchAddress(c.req.path)
+      answerDownload(c, `${run}-${step}-${side}`)
+      return c.body(new Uint8Array(body))
     })
 
-type Context = Parameters<typeof stream>[0]
-
-/** Each value as a line of JSON. Other requests are answered between two of them. */
-function lines(c: Context, values: Iterable<unknown>): Response {
-  c.header('content-type', 'application/x-ndjson')
-  return stream(c, async (out) => {
-    for (const value of values) {
-      if (out.aborted) return
-      await out.write(`${JSON.stringify(value)}\n`)
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-  })
-}
+const SIDES: readonly string[] = ['request', 'response', 'args', 'result'] satisfies BodySide[]
+const isSide = (side: string): side is BodySide => SIDES.includes(side)
 
 /** The type of the API; the client is made from it. */
 export type Api = ReturnType<typeof createApi>

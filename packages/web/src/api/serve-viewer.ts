@@ -1,43 +1,94 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { serve } from '@hono/node-server'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import os from 'node:os'
+import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
+import { methodNotAllowed, noSuchAddress } from '../errors.js'
+import { createAccess } from './access.js'
+import { answerError } from './answer-error.js'
+import { answerHeaders, type GuardEnv } from './answer-headers.js'
 import { createApi } from './api.js'
+import { guardRequests } from './guard-requests.js'
 import type { Home } from './home.js'
+import { servePages } from './serve-pages.js'
 
 export interface ViewerServer {
-  /** Where to open the viewer, with the token in it. */
+  /** Where to open the viewer, with the token in it if there is one. */
   readonly url: string
+  readonly port: number
+  /** The same for a page of it, for example `/runs/x?step=3`. */
+  link(page: string): string
+  /** At once, also with streams that are being read. */
   close(): Promise<void>
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
+export interface ServeOptions {
+  /** 0: any that is free. */
+  readonly port: number
+  /** An address of this machine. Without a password only the loopback is listened on. */
+  readonly host?: string
+  /** Names that lead here through a proxy. */
+  readonly allowHosts?: readonly string[]
+  /** Asked for in place of the token. */
+  readonly password?: string
 }
 
-const pages = fileURLToPath(new URL('../live/', import.meta.url))
+const LOOPBACK = ['127.0.0.1', 'localhost', '::1']
 
-/** Serves the viewer and its API until it is closed. */
-export async function serveViewer(home: Home, { port }: { port: number }): Promise<ViewerServer> {
-  const app = new Hono()
-    .route('/api', createApi(home))
-    .get('/assets/:file', async (c) => {
-      const file = path.basename(c.req.param('file'))
-      const bytes = await readFile(path.join(pages, 'assets', file))
-      return c.body(new Uint8Array(bytes), 200, {
-        'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
-      })
-    })
-    .get('*', async (c) => c.html(await readFile(path.join(pages, 'index.html'), 'utf8')))
-  const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' })
-  await new Promise((resolve) => server.once('listening', resolve))
+/** Whether an address leads to this machine alone. */
+export const isLoopback = (host: string): boolean =>
+  LOOPBACK.includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host)
+
+/** Serves the viewer and its API until it is closed. Throws what the system says when it cannot listen. */
+export async function serveViewer(home: Home, options: ServeOptions): Promise<ViewerServer> {
+  const { allowHosts = [], password } = options
+  // The name can mean either loopback; the address is what browsers try first.
+  const { host: asked = 'localhost' } = options
+  const host = asked === 'localhost' ? '127.0.0.1' : asked
+  if (!isLoopback(host) && password === undefined)
+    throw new Error(`the viewer does not listen on ${host} without a password`)
+  const app = new Hono<GuardEnv>()
+  const server = createAdaptorServer({ fetch: app.fetch, hostname: host }) as Server
+  server.maxConnections = 500
+  server.listen(options.port, host)
+  await once(server, 'listening')
   const address = server.address()
-  const bound = typeof address === 'object' && address !== null ? address.port : port
-  return {
-    url: `http://127.0.0.1:${bound}/`,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  const access = createAccess({ port, hosts: namesOf(host), allowHosts, password })
+  app
+    .use(answerHeaders)
+    .use(guardRequests(access))
+    .route('/api', createApi(home))
+    .all('/api/*', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
+    .route('/', servePages())
+    .all('*', (c) => {
+      throw methodNotAllowed(c.req.method)
+    })
+    .onError((error, c) => answerError(error, c))
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const link = (page: string): string => {
+    const url = new URL(page, origin)
+    if (access.token !== undefined) url.searchParams.set('token', access.token)
+    return url.href
   }
+  return {
+    url: link('/'),
+    port,
+    link,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** By which names a server that listens there can be asked. */
+function namesOf(host: string): string[] {
+  if (isLoopback(host)) return [...LOOPBACK, host]
+  if (host !== '0.0.0.0' && host !== '::') return [host]
+  const addresses = Object.values(os.networkInterfaces()).flatMap((each) => each ?? [])
+  return [...LOOPBACK, os.hostname(), ...addresses.map(({ address }) => address)]
 }

@@ -1,8 +1,10 @@
 import type { RunSource } from '../../model/run-source.js'
-import type { SearchProgress } from '../../model/run-parts.js'
+import type { EventRow, FileTouch, SearchProgress } from '../../model/run-parts.js'
+import type { StateView } from '../../model/state-view.js'
 import type { BodySide, StepDetail } from '../../model/step-detail.js'
 import type { RowMessage } from '../../model/step-rows.js'
 import { client } from './client.js'
+import { readAnswer } from './read-answer.js'
 import { readLines } from './read-lines.js'
 
 const api = client.runs[':run']
@@ -21,20 +23,19 @@ export class ServerSource implements RunSource {
 
   async *rows({ from = 0, signal }: { from?: number; signal?: AbortSignal } = {}) {
     const query = { from: String(from) }
-    const response = await api.rows.$get({ param: this.#param, query } as never, {
-      init: { signal },
-    })
+    const response = await api.rows.$get(
+      { param: this.#param, query },
+      {
+        init: { signal },
+      },
+    )
     yield* readLines<RowMessage>(response)
   }
 
   async step(label: string, { messagesFrom }: { messagesFrom?: number } = {}) {
-    const query = messagesFrom === undefined ? {} : { messagesFrom: String(messagesFrom) }
-    const response = await api.steps[':step'].$get({
-      param: this.#stepParam(label),
-      query,
-    } as never)
-    // JSON has no undefined: fields that are missing are those.
-    return (await response.json()).step as unknown as StepDetail | undefined
+    const query = { messagesFrom }
+    const response = await api.steps[':step'].$get({ param: this.#stepParam(label), query })
+    return (await readAnswer<{ step: StepDetail | undefined }>(response)).step
   }
 
   async stream(label: string) {
@@ -50,7 +51,7 @@ export class ServerSource implements RunSource {
 
   async state(label: string) {
     const response = await api.steps[':step'].state.$get({ param: this.#stepParam(label) })
-    return (await response.json()).state as never
+    return (await readAnswer<{ state: StateView | undefined }>(response)).state
   }
 
   async console() {
@@ -58,12 +59,12 @@ export class ServerSource implements RunSource {
   }
 
   async files() {
-    return (await api.files.$get({ param: this.#param })).json() as never
+    return readAnswer<readonly FileTouch[]>(await api.files.$get({ param: this.#param }))
   }
 
   async events(from: number, to: number) {
     const query = { from: String(from), to: String(to) }
-    return (await api.events.$get({ param: this.#param, query } as never)).json() as never
+    return readAnswer<readonly EventRow[]>(await api.events.$get({ param: this.#param, query }))
   }
 
   async event(seq: number) {
@@ -73,15 +74,18 @@ export class ServerSource implements RunSource {
 
   async *search(text: string, signal: AbortSignal) {
     const query = { text }
-    const response = await api.search.$get({ param: this.#param, query } as never, {
-      init: { signal },
-    })
+    const response = await api.search.$get(
+      { param: this.#param, query },
+      {
+        init: { signal },
+      },
+    )
     yield* readLines<SearchProgress>(response)
   }
 
   async source(site: string) {
     const query = { site }
-    return (await (await api.source.$get({ param: this.#param, query } as never)).json()).excerpt
+    return (await (await api.source.$get({ param: this.#param, query })).json()).excerpt
   }
 
   async exportJsonl() {

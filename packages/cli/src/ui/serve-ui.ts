@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { isLoopback, serveViewer } from '@retake/web'
+import type { Home, ViewerServer } from '@retake/web'
+import {
+  uiHostNeedsPassword,
+  uiNotListening,
+  uiPasswordTooShort,
+  uiPasswordUnreadable,
+  uiPortTaken,
+  wrongUsage,
+} from '../errors.js'
+
+const FIRST_PORT = 4600
+/** Ports tried after the first when nobody asked for one. */
+const MORE_PORTS = 20
+const PASSWORD_MIN = 8
+
+interface ServeUiOptions {
+  readonly port: string | undefined
+  readonly host: string | undefined
+  readonly passwordFile: string | undefined
+  readonly allowHosts: readonly string[]
+}
+
+/** Serves a home where the options say, or says why not. */
+export async function serveUi(home: Home, options: ServeUiOptions): Promise<ViewerServer> {
+  const { host, allowHosts } = options
+  const password = readPassword(options.passwordFile)
+  if (host !== undefined && !isLoopback(host) && password === undefined)
+    throw uiHostNeedsPassword(host)
+  if (allowHosts.length > 0 && password === undefined)
+    throw uiHostNeedsPassword(allowHosts[0] ?? '')
+  const common = {
+    ...(host !== undefined && { host }),
+    ...(password !== undefined && { password }),
+    allowHosts,
+  }
+  const asked = options.port === undefined ? undefined : portOf(options.port)
+  const last = asked ?? FIRST_PORT + MORE_PORTS
+  for (let port = asked ?? FIRST_PORT; ; port++) {
+    try {
+      return await serveViewer(home, { ...common, port })
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EADDRINUSE' && port < last) continue
+      if (code === 'EADDRINUSE' || code === 'EACCES') throw uiPortTaken(port, error)
+      if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+        throw uiNotListening(host ?? '', error)
+      throw error
+    }
+  }
+}
+
+function portOf(given: string): number {
+  const port = Number(given)
+  if (/^\d+$/.test(given) && port < 65_536) return port
+  throw wrongUsage('ui', `"${given}" is no port.`, 'A port is a number up to 65535.')
+}
+
+/** Never an option: other users of a machine see the arguments of a process. */
+function readPassword(file: string | undefined): string | undefined {
+  const password = file === undefined ? process.env['RETAKE_PASSWORD'] : firstLine(file)
+  if (file === undefined && (password === undefined || password === '')) return undefined
+  if (password === undefined || password.length < PASSWORD_MIN)
+    throw uiPasswordTooShort(file ?? 'RETAKE_PASSWORD', PASSWORD_MIN)
+  return password
+}
+
+function firstLine(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/)[0]
+  } catch (error) {
+    throw uiPasswordUnreadable(file, error)
+  }
+}

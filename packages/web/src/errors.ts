@@ -1,0 +1,160 @@
+import type { Explained } from './model/run-head.js'
+
+/** The statuses that the viewer's server refuses with. */
+type RefusalStatus = 400 | 401 | 403 | 404 | 405 | 411 | 413 | 415 | 421 | 429
+
+/** A request that the server of the viewer does not answer: what, why, and what to do about it. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  constructor(
+    readonly status: RefusalStatus,
+    readonly code: string,
+    readonly what: string,
+    readonly why: string,
+    readonly fix: string,
+  ) {
+    super(`${what} ${why} ${fix}`)
+  }
+
+  toJSON(): Explained {
+    const { code, what, why, fix } = this
+    return { code, what, why, fix }
+  }
+}
+
+export const notSignedIn = (): RefusedError =>
+  new RefusedError(
+    401,
+    'VIEWER_NOT_SIGNED_IN',
+    'This browser has not been let in.',
+    'The viewer answers only who has its key, and each start of `retake ui` makes a new one.',
+    'Open the address that `retake ui` printed in your terminal.',
+  )
+
+export const signInNeeded = (): RefusedError =>
+  new RefusedError(
+    401,
+    'VIEWER_SIGN_IN_NEEDED',
+    'You are not signed in.',
+    'This viewer is reached over a network and asks for a password.',
+    'Open its address and enter the password that it was started with.',
+  )
+
+export const wrongPassword = (): RefusedError =>
+  new RefusedError(
+    401,
+    'VIEWER_WRONG_PASSWORD',
+    'This is not the password.',
+    'It was compared with the one that `retake ui` was started with.',
+    'Try again; whoever started the viewer knows it.',
+  )
+
+export const tooManyPasswords = (seconds: number): RefusedError =>
+  new RefusedError(
+    429,
+    'VIEWER_TOO_MANY_PASSWORDS',
+    'Too many wrong passwords were tried.',
+    'Guessing is limited.',
+    `Wait ${seconds} seconds and try again.`,
+  )
+
+export const hostNotAllowed = (host: string | undefined): RefusedError =>
+  new RefusedError(
+    421,
+    'VIEWER_HOST_NOT_ALLOWED',
+    host === undefined
+      ? 'The request names no host.'
+      : `The viewer is not known as ${host.slice(0, 100)}.`,
+    'Another name for this machine is what a page uses that wants to read your runs.',
+    'Open the address that `retake ui` printed; a name that leads here is allowed with `--allow-host`.',
+  )
+
+export const originNotAllowed = (): RefusedError =>
+  new RefusedError(
+    403,
+    'VIEWER_ORIGIN_NOT_ALLOWED',
+    'The request comes from another page.',
+    'Only the pages of the viewer itself may ask its server.',
+    'Open the address that `retake ui` printed.',
+  )
+
+export const methodNotAllowed = (method: string): RefusedError =>
+  new RefusedError(
+    405,
+    'VIEWER_METHOD_NOT_ALLOWED',
+    `The viewer does not answer ${method}.`,
+    'It lets no other page ask what it may send.',
+    'Use GET, or POST, PUT, PATCH and DELETE where something changes.',
+  )
+
+export const changeNotMarked = (): RefusedError =>
+  new RefusedError(
+    403,
+    'VIEWER_CHANGE_NOT_MARKED',
+    'The request would change something and is not marked.',
+    'Changes carry the header `x-retake: 1`, which another page cannot send.',
+    'Send the header.',
+  )
+
+export const bodyNotJson = (): RefusedError =>
+  new RefusedError(
+    415,
+    'VIEWER_BODY_NOT_JSON',
+    'What was sent is not marked as JSON.',
+    'Forms and plain text can be sent by any page; JSON cannot.',
+    'Send JSON, with `content-type: application/json`.',
+  )
+
+export const lengthMissing = (): RefusedError =>
+  new RefusedError(
+    411,
+    'VIEWER_LENGTH_MISSING',
+    'The request does not say how long it is.',
+    'What is sent has a limit, which is checked before it is read.',
+    'Send `content-length`.',
+  )
+
+export const bodyTooLarge = (bytes: number, limit: number): RefusedError =>
+  new RefusedError(
+    413,
+    'VIEWER_BODY_TOO_LARGE',
+    `${bytes} bytes are too many.`,
+    `The viewer takes up to ${limit} in one request.`,
+    'Make the change on the command line, with `retake fork --response <file>`.',
+  )
+
+export const noSuchAddress = (address: string): RefusedError =>
+  new RefusedError(
+    404,
+    'VIEWER_NO_SUCH_ADDRESS',
+    `There is nothing at ${address.slice(0, 200)}.`,
+    'The viewer has no such page, file or question.',
+    'Start from the list of runs.',
+  )
+
+export const badQuestion = (name: string, value: string): RefusedError =>
+  new RefusedError(
+    400,
+    'VIEWER_BAD_QUESTION',
+    `"${value.slice(0, 60)}" cannot be the ${name}.`,
+    'The address says something that the viewer does not understand.',
+    'Reload the page; if you wrote the address yourself, correct it.',
+  )
+
+export const badChange = (field: string, expected: string): RefusedError =>
+  new RefusedError(
+    400,
+    'VIEWER_BAD_CHANGE',
+    `${field === '' ? 'What was sent' : `"${field}"`} is not ${expected}.`,
+    'The server does not understand what it should do, so it has done nothing.',
+    'Reload the page; if you sent the request yourself, correct it.',
+  )
+
+export const nothingRunsHere = (): RefusedError =>
+  new RefusedError(
+    405,
+    'VIEWER_NOTHING_RUNS_HERE',
+    'Runs can only be looked at here.',
+    'This home has no program to run again.',
+    'Open the run with `retake ui` in the folder of its agent.',
+  )
