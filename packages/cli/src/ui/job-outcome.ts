@@ -48,15 +48,15 @@ export function jobOutcome(parent: Tape, continued: Continued): JobOutcome {
     summary: [
       end,
       `${facts.served} served, ${facts.live} live`,
-      `saved ${money(facts.savedUsd)}`,
-      `paid ${money(facts.paidUsd)}`,
+      `saved ${sumOf(facts.savedRequests, facts.savedUsd)}`,
+      `paid ${sumOf(facts.paidRequests, facts.paidUsd)}`,
       ...(facts.lost > 0 ? [`${plural(facts.lost, 'step')} lost`] : []),
     ].join(' · '),
   }
 }
 
-const money = (usd: number | undefined): string =>
-  usd === undefined ? 'an unknown sum' : cost(usd)
+const sumOf = (requests: number, usd: number | undefined): string =>
+  `${plural(requests, 'request')}${usd === undefined ? '' : ` (${cost(usd)})`}`
 
 function divergenceError(
   parent: string,

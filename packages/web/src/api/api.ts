@@ -6,6 +6,7 @@ import { answerDownload } from './answer-download.js'
 import { answerError } from './answer-error.js'
 import { answerLines } from './answer-lines.js'
 import { answerChanges } from './answer-changes.js'
+import { changeRoutes } from './change-routes.js'
 import type { Home } from './home.js'
 import { asksFrom, asksMessages, asksRange, asksSite, asksText } from './questions.js'
 
@@ -77,6 +78,7 @@ export const createApi = (home: Home) =>
       answerDownload(c, `${run}-${step}-${side}`)
       return c.body(new Uint8Array(body))
     })
+    .route('/', changeRoutes(home))
 
 const SIDES: readonly string[] = ['request', 'response', 'args', 'result'] satisfies BodySide[]
 const isSide = (side: string): side is BodySide => SIDES.includes(side)

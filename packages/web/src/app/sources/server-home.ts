@@ -1,10 +1,11 @@
 import { client } from './client.js'
+import { makeLiveActions } from './live-actions.js'
 import { ServerSource } from './server-source.js'
 import type { ViewerHome } from './viewer-home.js'
 
 /** The home behind the server this page came from. */
 export async function connectHome(): Promise<ViewerHome> {
-  const { name } = await (await client.home.$get()).json()
+  const { name, canChange } = await (await client.home.$get()).json()
   return {
     name,
     onlyRun: undefined,
@@ -13,6 +14,6 @@ export async function connectHome(): Promise<ViewerHome> {
     abilities: async (id) =>
       (await (await client.runs[':run'].$get({ param: { run: id } })).json()).abilities,
     watch: () => () => {},
-    live: undefined,
+    live: canChange ? makeLiveActions(client) : undefined,
   }
 }

@@ -1,0 +1,132 @@
+import { validator } from 'hono/validator'
+import { badChange, badQuestion } from '../errors.js'
+import type { ForkRequest, Move } from './home.js'
+
+/** Longer expressions are no questions. */
+const EXPRESSION_MAX = 20_000
+const NAME_MAX = 200
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The body of a fork. What its edits mean for the step is checked against the tape. */
+export const asksFork = validator('json', (body: unknown): ForkRequest => {
+  const fields = fieldsOf(body, [
+    'at',
+    'set',
+    'request',
+    'response',
+    'requestText',
+    'status',
+    'tail',
+    'name',
+    'force',
+  ])
+  const at = text(fields, 'at')
+  if (at === undefined || at === '') throw badChange('at', 'the label of a step')
+  return compact<ForkRequest>({
+    at,
+    set: sets(fields, 'set'),
+    request: sets(fields, 'request'),
+    response: text(fields, 'response'),
+    requestText: text(fields, 'requestText'),
+    status: status(fields),
+    tail: tail(fields),
+    name: name(fields),
+    force: flag(fields, 'force'),
+  })
+})
+
+export const asksRerun = validator('json', (body: unknown): { readonly name?: string } =>
+  compact<{ readonly name?: string }>({ name: name(fieldsOf(body, ['name'])) }),
+)
+
+export const asksMove = validator('json', (body: unknown): Move => {
+  const fields = fieldsOf(body, ['to', 'step'])
+  const to = text(fields, 'to')
+  switch (to) {
+    case 'next':
+    case 'back':
+    case 'next in lane':
+    case 'back in lane':
+      return { to }
+    case 'step': {
+      const step = text(fields, 'step')
+      if (step === undefined || step === '') throw badChange('step', 'the label of a step')
+      return { to, step }
+    }
+    default:
+      throw badChange('to', 'next, back, next in lane, back in lane or step')
+  }
+})
+
+export const asksExpression = validator('json', (body: unknown) => {
+  const expression = text(fieldsOf(body, ['expression']), 'expression')
+  if (expression === undefined || expression.length > EXPRESSION_MAX)
+    throw badChange('expression', `a text of up to ${EXPRESSION_MAX} characters`)
+  return { expression }
+})
+
+/** `?a=…&b=…`, two runs. */
+export const asksPair = validator('query', (query: Readonly<Record<string, unknown>>) => ({
+  a: runIn(query, 'a'),
+  b: runIn(query, 'b'),
+}))
+
+function runIn(query: Readonly<Record<string, unknown>>, field: string): string {
+  const { [field]: value } = query
+  if (typeof value !== 'string' || value === '') throw badQuestion(field, String(value ?? ''))
+  return value
+}
+
+/** An object with none but these fields: one that is not known is a mistake, not a wish. */
+function fieldsOf(body: unknown, known: readonly string[]): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badChange('', 'a JSON object')
+  const unknown = Object.keys(body).find((key) => !known.includes(key))
+  if (unknown !== undefined) throw badChange(unknown, `one of ${known.join(', ')}`)
+  return body as Fields
+}
+
+function text(fields: Fields, field: string): string | undefined {
+  const { [field]: value } = fields
+  if (value !== undefined && typeof value !== 'string') throw badChange(field, 'a text')
+  return value
+}
+
+function name(fields: Fields): string | undefined {
+  const given = text(fields, 'name')?.trim()
+  if (given !== undefined && given.length > NAME_MAX)
+    throw badChange('name', `a text of up to ${NAME_MAX} characters`)
+  return given === '' ? undefined : given
+}
+
+function flag(fields: Fields, field: string): boolean | undefined {
+  const { [field]: value } = fields
+  if (value !== undefined && typeof value !== 'boolean') throw badChange(field, 'true or false')
+  return value
+}
+
+function sets(fields: Fields, field: string): Fields | undefined {
+  const { [field]: value } = fields
+  if (value === undefined) return undefined
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw badChange(field, 'an object of paths and values')
+  return value as Fields
+}
+
+function status({ status: value }: Fields): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 100 || value > 599)
+    throw badChange('status', 'a number from 100 to 599')
+  return value
+}
+
+function tail({ tail: value }: Fields): 'live' | 'offline' | undefined {
+  if (value !== undefined && value !== 'live' && value !== 'offline')
+    throw badChange('tail', 'live or offline')
+  return value
+}
+
+/** Without the fields that were not said. */
+const compact = <T extends object>(fields: { [K in keyof T]: T[K] | undefined }): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T
