@@ -19,6 +19,9 @@ test('the demo records, replays without a socket, shows a divergence, jumps and 
   // Measured at 6 s on an idle machine of two cores; half the promise when it is busy.
   expect(ms).toBeLessThan(30_000)
 
+  const [, run = '', step = ''] = /retake ui (\S+) --step (\d+)$/.exec(stdout.trimEnd()) ?? []
+  expect((await retake(['show', run, '--step', step])).stdout).toContain('search_policy')
+
   // What it leaves behind works with the commands it names.
   expect((await retake(['replay', 'last'])).code).toBe(0)
   expect((await retake(['show', 'last'])).stdout).toMatch(/ tool .*search_policy/)

@@ -10,6 +10,8 @@ import { wrongUsage } from '../errors.js'
 import { makeDemoFolder } from '../demo/demo-folder.js'
 import type { DemoFolder } from '../demo/demo-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
+import { showInViewer } from '../demo/show-in-viewer.js'
+import type { ShownRun } from '../demo/show-in-viewer.js'
 import { lookAtStep } from '../look-at-step.js'
 import { probeAgent } from '../probe-agent.js'
 import { recordAgent } from '../record-agent.js'
@@ -18,27 +20,31 @@ import { replayAgent } from '../replay-agent.js'
 import type { Replayed } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { stopJson, stopLines } from '../stop-lines.js'
+import { hasScreen } from '../ui/open-browser.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag } from '../verb.js'
-import type { Verb } from '../verb.js'
+import type { OptionValues, Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const demo: Verb = {
   name: 'demo',
   summary: 'See it work: an agent with a bug, replayed, forked and mended',
-  usage: '[--json]',
+  usage: '[--open | --no-open] [--json]',
   help: `Records a small refund agent that talks to a scripted model on this machine,
 stops the model, replays the run, and shows what a changed prompt looks like.
 Then it jumps to the step that went wrong, and forks the run there with a
 corrected tool result. No key is needed. The agent is copied to .retake/demo;
-the runs stay in .retake/runs.
+the runs stay in .retake/runs. Where there is a screen, the viewer opens on the
+step that went wrong, with the scripted model at hand, until Ctrl-C.
 
 Options:
-  --json  only the results, as JSON
+  --open     serve the viewer at the end also where no screen is found
+  --no-open  end without it
+  --json     only the results, as JSON
 
 Examples:
   retake demo`,
-  options: {},
+  options: { open: { type: 'boolean' }, 'no-open': { type: 'boolean' } },
   async run(values, rest) {
     if (rest.length > 0)
       throw wrongUsage('demo', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
@@ -67,7 +73,11 @@ Examples:
         }),
       )
     say(ending(proven))
-    return proven ? 0 : 1
+    if (!proven) return 1
+    const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
+    if (wantsViewer(values)) await openIt(shown, first.tape, say)
+    else say(whereToLook(shown))
+    return 0
   },
 }
 
@@ -173,13 +183,15 @@ async function jumpTo(step: Step, tape: Tape, say: Say): Promise<Stop> {
   }
 }
 
+const modelPort = (tape: Tape): number =>
+  Number(new URL(tape.details.env?.['MODEL_URL'] ?? '').port)
+
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 
 async function forkAt(step: Step, tape: Tape, say: Say): Promise<{ id: string; output: string }> {
   say(title(5, 'Fork it there with the right policy: the rest runs live, the outcome flips'))
   say(indented([`$ retake fork last --at ${step.label} \\`, `    --set 'text="${CORRECT}"'`]))
   const plan = planFork(tape, { at: step.label, set: { text: CORRECT } })
-  const { port } = new URL(tape.details.env?.['MODEL_URL'] ?? '')
   let output = ''
   const shown = collect(say)
   const continued = await withScriptedModel(
@@ -191,7 +203,7 @@ async function forkAt(step: Step, tape: Tape, say: Say): Promise<{ id: string; o
           shown.take(chunk)
         },
       }),
-    Number(port),
+    modelPort(tape),
   )
   if (continued.interruptedBy) throw new Interrupted(continued.interruptedBy)
   say(indented(continuedLines(tape, continued, 'forked', look())))
@@ -208,7 +220,30 @@ ${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake show last          its steps, messages, tools and costs
    retake replay last        the same run again, offline, bit for bit
    retake fork last --at 3   try something else there, pay for the rest only
-   retake branches last      what was tried, what it came to, what it saved`
+   retake branches last      what was tried, what it came to, what it saved
+   retake ui                 see all of it, and change it, in the browser`
+}
+
+const whereToLook = ({ run, step }: ShownRun): string => `
+${look().paint('bold', 'The step that went wrong, in the viewer:')}
+
+   retake ui ${run} --step ${step}`
+
+const wantsViewer = (values: OptionValues): boolean => {
+  if (flag(values, 'json') || flag(values, 'no-open')) return false
+  return flag(values, 'open') || hasScreen(process.env, process.stdout.isTTY)
+}
+
+/** The model answers meanwhile, so that the run can be forked from the viewer. */
+async function openIt(shown: ShownRun, tape: Tape, say: Say): Promise<void> {
+  await withScriptedModel(
+    () =>
+      showInViewer(shown, (url) => {
+        say(title(6, 'See it: the viewer is open on the step that went wrong'))
+        say(indented([url, '', 'Press f to fork there, ? for all keys. Ctrl-C ends it.']))
+      }),
+    modelPort(tape),
+  )
 }
 
 /** Shows what the agent writes, and remembers its digest. */
