@@ -1,5 +1,6 @@
 import type { RunTotals } from '@retake/tape'
-import { rowAt, type Row, type RowColumns, type RowMessage } from '../../model/step-rows.js'
+import { rowAt, STATES, type Row, type RowColumns, type RowMessage } from '../../model/step-rows.js'
+import { ListColumns, longer } from './list-columns.js'
 
 /** One piece of the recorded rows, as it came. */
 interface Piece {
@@ -7,50 +8,66 @@ interface Piece {
   readonly rows: RowColumns
 }
 
+const RUNNING = STATES.indexOf('running')
+
+/** Changes that are remembered, for those who keep something made of rows up to date. */
+const REMEMBERED = 1000
+
 /**
- * The rows of a run as they arrive. Rows stay columns until they are looked at;
- * `version` changes with everything that could change a screen.
+ * The rows of a run as they arrive: recorded ones in order, and behind each the steps
+ * that are only seen in its conversation. Rows stay columns until they are looked at;
+ * `version` changes with everything that could change a screen. While a run goes on,
+ * rows come again from some place on and replace what was there; inferred rows stand
+ * where they stood until the next `rest` says otherwise.
  */
 export class RowStore {
   version = 0
+  /** Sums when all rows were last read: while a run goes on, they are those of a moment ago. */
   totals: RunTotals | undefined
+  /** Every row has been read. */
+  isComplete = false
+  readonly columns = new ListColumns()
   #pieces: Piece[] = []
   #recorded = 0
   #inferred: RowColumns | undefined
+  #inferredNames: readonly number[] = []
+  /** Labels of the rows that inferred ones stand behind. */
+  #behind = new Map<string, number[]>()
+  #inferredPlaces = new Map<string, number>()
   #parents = new Map<number, string>()
-  /** Places in the list: a recorded row, or -1 - place of an inferred one. */
-  #order: Int32Array | undefined
-  readonly #places = new Map<string, number>()
+  /** By place in the list: a recorded row, or -1 - number of an inferred one. */
+  #order = new Int32Array(256)
+  /** By recorded row: its place in the list. */
+  #positions = new Int32Array(256)
+  readonly #labels = new Map<string, number>()
   readonly #made = new Map<number, Row>()
+  /** First place that the change to a version touched. */
+  #changes: { readonly version: number; readonly from: number }[] = []
   readonly #listeners = new Set<() => void>()
 
   /** Rows in the list. */
   get length(): number {
-    return this.#order?.length ?? this.#recorded
+    return this.columns.length
   }
 
-  /** Every row has been read. */
-  get isComplete(): boolean {
-    return this.totals !== undefined
+  /** Rows that stand on the tape themselves. */
+  get recorded(): number {
+    return this.#recorded
   }
 
   add(message: RowMessage): void {
-    if (message.type === 'rows') this.#addRows(message)
-    else {
-      this.totals = message.totals
-      this.#inferred = message.inferred
-      this.#parents = new Map(message.parents)
-      this.#order = this.#mergeInferred(message.inferred)
-      this.#made.clear()
-      this.#indexLabels()
-    }
-    this.#changed()
+    const from = message.type === 'rows' ? this.#addRows(message) : this.#addRest(message)
+    this.version += 1
+    this.#changes.push({ version: this.version, from })
+    if (this.#changes.length > 2 * REMEMBERED) this.#changes = this.#changes.slice(-REMEMBERED)
+    for (const listener of this.#listeners) listener()
   }
 
   at(place: number): Row {
     const made = this.#made.get(place)
     if (made !== undefined) return made
-    const row = this.#read(this.#order === undefined ? place : (this.#order[place] ?? 0))
+    if (place < 0 || place >= this.length) throw new RangeError(`there is no row ${place}`)
+    const row = this.#read(this.#order[place] ?? 0)
     if (this.#made.size > 20_000) this.#made.clear()
     this.#made.set(place, row)
     return row
@@ -58,7 +75,44 @@ export class RowStore {
 
   /** Place in the list of the row with this label; -1 when there is none. */
   placeOf(label: string): number {
-    return this.#places.get(label) ?? -1
+    const recorded = this.#labels.get(label)
+    if (recorded !== undefined && recorded < this.#recorded) return this.#positions[recorded] ?? -1
+    const place = this.#inferredPlaces.get(label) ?? -1
+    const id = place < this.length ? (this.#order[place] ?? 0) : 0
+    return id < 0 && this.#inferred?.label[-1 - id] === label ? place : -1
+  }
+
+  /** The first place whose row is another, or another's, than at an earlier version. */
+  changedSince(version: number): number {
+    if (version === this.version) return this.length
+    if (version < (this.#changes[0]?.version ?? 0) - 1) return 0
+    let first = this.length
+    for (let index = this.#changes.length - 1; index >= 0; index--) {
+      const change = this.#changes[index]
+      if (change === undefined || change.version <= version) break
+      first = Math.min(first, change.from)
+    }
+    return first
+  }
+
+  /** The first recorded row that may still change, as a number to ask for rows from. */
+  firstOpen(): number {
+    for (let row = 0; row < this.#recorded; row++)
+      if (this.columns.state[this.#positions[row] ?? 0] === RUNNING) return row
+    return this.#recorded
+  }
+
+  /** Place of the first row that was asked for by this one; -1 when there is none. */
+  firstChildOf(label: string): number {
+    let first = -1
+    const consider = (place: number): void => {
+      if (place >= 0 && (first < 0 || place < first)) first = place
+    }
+    for (const [row, parent] of this.#parents)
+      if (parent === label && row < this.#recorded) consider(this.#positions[row] ?? -1)
+    for (const number of this.#behind.get(label) ?? [])
+      consider(this.#inferredPlaces.get(this.#inferred?.label[number] ?? '') ?? -1)
+    return first
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -68,62 +122,179 @@ export class RowStore {
 
   readonly getVersion = (): number => this.version
 
-  /** Rows that came again replace those from their place on: a run that goes on answers its open steps. */
-  #addRows({ from, rows }: Piece): void {
-    if (from < this.#recorded) {
-      this.#pieces = this.#pieces.filter((piece) => piece.from < from)
-      this.#made.clear()
-    }
+  #addRows({ from, rows }: Piece): number {
+    if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
+    const place = this.#placeOfRecorded(from)
+    this.#cut(place)
+    this.#pieces = this.#pieces.filter((piece) => piece.from < from)
     this.#pieces.push({ from, rows })
-    this.#recorded = from + rows.seq.length
-    this.#order = undefined
-    this.totals = undefined
-    for (const [index, label] of rows.label.entries()) this.#places.set(label, from + index)
+    this.#recorded = from
+    this.isComplete = false
+    const names = this.columns.learn(rows)
+    for (let index = 0; index < rows.label.length; index++) this.#pushRecorded(rows, index, names)
+    return place
   }
 
-  #read(place: number): Row {
-    if (place < 0) return rowAt(this.#inferred as RowColumns, -1 - place, true)
-    const piece = this.#pieces[this.#pieceAt(place)]
-    if (piece === undefined) throw new Error(`there is no row ${place}`)
-    const row = rowAt(piece.rows, place - piece.from)
-    const parent = this.#parents.get(place)
+  #addRest({ inferred, totals, ...rest }: RowMessage & { type: 'rest' }): number {
+    const parents = new Map(rest.parents)
+    const from = Math.min(
+      this.#firstOtherInferred(inferred),
+      this.#firstOtherParent(parents),
+      // Those without a row to stand behind are placed anew each time.
+      this.#placeOfRecorded(this.#recorded),
+    )
+    const row = this.#recordedFrom(from)
+    const place = this.#placeOfRecorded(row)
+    this.totals = totals
+    this.isComplete = true
+    this.#inferred = inferred
+    this.#inferredNames = this.columns.learn(inferred)
+    this.#parents = parents
+    this.#behind = groupByParent(inferred)
+    this.#cut(place)
+    const end = this.#recorded
+    this.#recorded = row
+    let [piece, names] = [this.#pieceOf(row), undefined as number[] | undefined]
+    while (this.#recorded < end) {
+      const next = this.#pieceOf(this.#recorded)
+      if (piece === undefined || next === undefined) break
+      if (names === undefined || next !== piece) names = this.columns.learn(next.rows)
+      piece = next
+      this.#pushRecorded(next.rows, this.#recorded - next.from, names)
+    }
+    this.#inferredPlaces = this.#placesOfInferred()
+    this.#pushOrphans()
+    return place
+  }
+
+  /** Where rows of the list begin that do not stand behind the recorded rows before this one. */
+  #placeOfRecorded(row: number): number {
+    if (row < this.#recorded) return this.#positions[row] ?? 0
+    if (this.#recorded === 0) return 0
+    const last = this.#positions[this.#recorded - 1] ?? 0
+    const label = this.#read(this.#order[last] ?? 0).label
+    return last + 1 + (this.#behind.get(label)?.length ?? 0)
+  }
+
+  /** The recorded row at a place of the list, or the one it stands behind. */
+  #recordedFrom(place: number): number {
+    for (let at = place; at >= 0; at--) {
+      const id = this.#order[at] ?? 0
+      if (at < this.length && id >= 0) return id
+    }
+    return 0
+  }
+
+  #cut(length: number): void {
+    if (length >= this.length) return
+    this.columns.length = length
+    if (this.#made.size > 0)
+      for (const place of this.#made.keys()) if (place >= length) this.#made.delete(place)
+  }
+
+  #pushRecorded(rows: RowColumns, index: number, names: readonly number[]): void {
+    const row = this.#recorded
+    const label = rows.label[index] ?? ''
+    if (row === this.#positions.length) this.#positions = longer(this.#positions)
+    this.#positions[row] = this.length
+    this.#labels.set(label, row)
+    this.#recorded = row + 1
+    this.#push(row, rows, index, names)
+    const behind = this.#behind.get(label)
+    if (behind === undefined || this.#inferred === undefined) return
+    for (const number of behind)
+      this.#push(-1 - number, this.#inferred, number, this.#inferredNames)
+  }
+
+  #push(id: number, rows: RowColumns, index: number, names: readonly number[]): void {
+    if (this.length === this.#order.length) this.#order = longer(this.#order)
+    this.#order[this.length] = id
+    if (id < 0) this.#inferredPlaces.set(rows.label[index] ?? '', this.length)
+    this.columns.push(rows, index, names, id < 0)
+  }
+
+  /** Nothing is left out silently: what stands behind no row stands at the end. */
+  #pushOrphans(): void {
+    const inferred = this.#inferred
+    if (inferred === undefined || this.length === this.#recorded + inferred.label.length) return
+    for (const [number, label] of inferred.label.entries())
+      if (!this.#inferredPlaces.has(label))
+        this.#push(-1 - number, inferred, number, this.#inferredNames)
+  }
+
+  #placesOfInferred(): Map<string, number> {
+    const places = new Map<string, number>()
+    for (let place = 0; place < this.length; place++) {
+      const id = this.#order[place] ?? 0
+      if (id < 0) places.set(this.#inferred?.label[-1 - id] ?? '', place)
+    }
+    return places
+  }
+
+  #firstOtherInferred(next: RowColumns): number {
+    const before = this.#inferred
+    const most = Math.max(before?.label.length ?? 0, next.label.length)
+    let first = this.length
+    for (let number = 0; number < most; number++) {
+      if (before !== undefined && isSame(before, next, number)) continue
+      for (const parent of [before?.parent[number], next.parent[number]])
+        if (parent !== undefined && parent !== null && this.placeOf(parent) >= 0)
+          first = Math.min(first, this.placeOf(parent))
+    }
+    return first
+  }
+
+  #firstOtherParent(next: ReadonlyMap<number, string>): number {
+    let first = this.#recorded
+    for (const [row, parent] of next)
+      if (row < first && this.#parents.get(row) !== parent) first = row
+    for (const row of this.#parents.keys()) if (row < first && !next.has(row)) first = row
+    return first < this.#recorded ? (this.#positions[first] ?? 0) : this.length
+  }
+
+  #read(id: number): Row {
+    if (id < 0) return rowAt(this.#inferred as RowColumns, -1 - id, true)
+    const piece = this.#pieceOf(id)
+    if (piece === undefined) throw new RangeError(`there is no recorded row ${id}`)
+    const row = rowAt(piece.rows, id - piece.from)
+    const parent = this.#parents.get(id)
     return parent === undefined ? row : { ...row, parent }
   }
 
-  #pieceAt(place: number): number {
+  /** The last piece that begins at or before a recorded row. */
+  #pieceOf(row: number): Piece | undefined {
     let [low, high] = [0, this.#pieces.length - 1]
     while (low < high) {
       const middle = (low + high + 1) >> 1
-      if ((this.#pieces[middle]?.from ?? 0) <= place) low = middle
+      if ((this.#pieces[middle]?.from ?? 0) <= row) low = middle
       else high = middle - 1
     }
-    return low
-  }
-
-  #mergeInferred(inferred: RowColumns): Int32Array {
-    const behind = new Map<string, number[]>()
-    for (const [index, parent] of inferred.parent.entries()) {
-      const list = behind.get(parent ?? '') ?? []
-      behind.set(parent ?? '', [...list, index])
-    }
-    const order = new Int32Array(this.#recorded + inferred.seq.length)
-    let next = 0
-    for (const { from, rows } of this.#pieces) {
-      for (const [index, label] of rows.label.entries()) {
-        order[next++] = from + index
-        for (const place of behind.get(label) ?? []) order[next++] = -1 - place
-      }
-    }
-    return order
-  }
-
-  #indexLabels(): void {
-    this.#places.clear()
-    for (let place = 0; place < this.length; place++) this.#places.set(this.at(place).label, place)
-  }
-
-  #changed(): void {
-    this.version += 1
-    for (const listener of this.#listeners) listener()
+    return this.#pieces[low]
   }
 }
+
+function groupByParent(inferred: RowColumns): Map<string, number[]> {
+  const groups = new Map<string, number[]>()
+  for (const [number, parent] of inferred.parent.entries()) {
+    const group = groups.get(parent ?? '')
+    if (group === undefined) groups.set(parent ?? '', [number])
+    else group.push(number)
+  }
+  return groups
+}
+
+const COMPARED = [
+  'label',
+  'parent',
+  'title',
+  'kind',
+  'state',
+  'badge',
+  'at',
+  'latencyMs',
+  'lane',
+  'error',
+] as const
+
+const isSame = (left: RowColumns, right: RowColumns, number: number): boolean =>
+  COMPARED.every((column) => left[column][number] === right[column][number])

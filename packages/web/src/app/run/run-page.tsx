@@ -1,9 +1,11 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { RunActions } from '../change/run-actions.js'
 import { PageFrame } from '../shell/page-frame.js'
+import { RunHeadLine } from './run-head-line.js'
+import { RunStatusLine } from './run-status-line.js'
+import { RunTrouble, Unreadable } from './run-trouble.js'
+import { RunWorkspace } from './run-workspace.js'
 import { useRun } from './use-run.js'
-import { StepList } from './step-list.js'
-import { StepPanel } from '../step/step-panel.js'
 
 const route = getRouteApi('/runs/$run')
 
@@ -14,15 +16,37 @@ export function RunPage() {
 }
 
 function OpenRun({ id }: { readonly id: string }) {
-  const { run, error } = useRun(id)
-  if (error) return <p role="alert">{error.message}</p>
-  if (run === undefined) return <p>Opening…</p>
+  const { run, reading } = useRun(id)
+  if (run === undefined)
+    return (
+      <PageFrame title={id}>
+        {reading.error === undefined ? (
+          <p className="p-4 text-muted">Opening…</p>
+        ) : (
+          <Unreadable error={reading.error} />
+        )}
+      </PageFrame>
+    )
   return (
-    <PageFrame title={run.head.name} actions={<RunActions run={run} />}>
-      <div className="flex h-full min-h-0">
-        <StepList run={run} />
-        <StepPanel run={run} />
+    <PageFrame
+      title={<RunTitle name={run.head.name} id={id} />}
+      actions={<RunActions run={run} />}
+      status={<RunStatusLine run={run} />}
+    >
+      <div className="flex h-full min-h-0 flex-col">
+        <RunHeadLine run={run} />
+        <RunTrouble reading={reading} />
+        <RunWorkspace run={run} />
       </div>
     </PageFrame>
+  )
+}
+
+function RunTitle({ name, id }: { readonly name: string; readonly id: string }) {
+  return (
+    <>
+      <span className="font-medium">{name}</span>
+      <span className="ml-2 font-mono text-sm text-muted">{id}</span>
+    </>
   )
 }

@@ -1,40 +1,150 @@
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useRef } from 'react'
-import { useRows, type Run } from './use-run.js'
+import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { classes } from '../design/classes.js'
+import type { FilteredRows } from './filtered-rows.js'
+import { COLUMNS, ROW_HEIGHT, StepRow } from './step-row.js'
+import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
-const ROW_HEIGHT = 28
 
-/** The steps of a run; only what is on the screen is in the page. */
-export function StepList({ run: { rows } }: { readonly run: Run }) {
-  useRows(rows)
+export interface StepListProps {
+  readonly run: Run
+  readonly shown: FilteredRows
+  /** Goes to another row of the list, by how many and whether to the very end. */
+  readonly onMove: (by: number | 'first' | 'last') => void
+  readonly onOpen: () => void
+}
+
+/**
+ * The steps of a run; only what is on the screen is in the page. The list itself has
+ * the focus and names the row that is selected. While the run goes on it stays at its
+ * end, unless somebody scrolls away from there.
+ */
+export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
+  const { head, rows } = run
   const { step, select } = useSelection()
   const scroller = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const lanes = useMemo(() => new Map(head.lanes.map((lane) => [lane.id, lane])), [head.lanes])
+  const count = shown.length
   const list = useVirtualizer({
-    count: rows.length,
+    count,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
-    overscan: 10,
+    overscan: 8,
+    scrollPaddingStart: ROW_HEIGHT,
   })
+
+  const place = step === undefined ? -1 : rows.placeOf(step)
+  const index = place >= 0 && shown.has(place) ? shown.indexFrom(place) : -1
+  useEffect(() => {
+    if (index >= 0) list.scrollToIndex(index, { align: 'auto' })
+    // Only when another row is selected or it moved: not when somebody scrolls.
+  }, [index, step, list])
+
+  const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)
+  useEffect(() => {
+    if (isAtEnd && head.status === 'recording' && count > 0)
+      list.scrollToIndex(count - 1, { align: 'end' })
+  }, [isAtEnd, head.status, count, list])
+  const scrolled = (): void => {
+    const { current } = scroller
+    if (current === null || head.status !== 'recording') return
+    setAtEnd(current.scrollHeight - current.scrollTop - current.clientHeight < 2 * ROW_HEIGHT)
+  }
+
+  const choose = useCallback((label: string) => select(label), [select])
+  const press = (event: React.KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2)
+    const moves: Record<string, () => void> = {
+      ArrowDown: () => onMove(1),
+      ArrowUp: () => onMove(-1),
+      PageDown: () => onMove(page),
+      PageUp: () => onMove(-page),
+      Home: () => onMove('first'),
+      End: () => onMove('last'),
+      Enter: onOpen,
+    }
+    const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
+    if (move === undefined) return
+    event.preventDefault()
+    move()
+  }
+
+  const items = list.getVirtualItems()
+  const isSelectedDrawn = items.some((item) => item.index === index)
   return (
-    <div ref={scroller} className="w-105 overflow-auto border-r border-line">
-      <div className="relative" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map(({ index, start }) => {
-          const row = rows.at(index)
+    <div
+      ref={scroller}
+      role="grid"
+      tabIndex={0}
+      aria-label="Steps"
+      aria-rowcount={count + 1}
+      aria-activedescendant={isSelectedDrawn ? `${id}-${step}` : undefined}
+      className="@container relative h-full overflow-auto"
+      onKeyDown={press}
+      onScroll={scrolled}
+    >
+      <ListHeader hasLanes={lanes.size > 1} />
+      <div role="rowgroup" className="relative" style={{ height: list.getTotalSize() }}>
+        {items.map((item) => {
+          const row = rows.at(shown.placeAt(item.index))
           return (
-            <button
+            <StepRow
               key={row.label}
-              type="button"
-              aria-current={row.label === step ? 'true' : undefined}
-              className="absolute left-0 flex w-full gap-2 truncate px-2 text-left aria-[current]:bg-accent-soft"
-              style={{ top: start, height: ROW_HEIGHT }}
-              onClick={() => select(row.label)}
-            >
-              <span className="w-8 text-right text-muted">{row.label}</span>
-              <span className="truncate">{row.title}</span>
-            </button>
+              id={`${id}-${row.label}`}
+              row={row}
+              rowIndex={item.index + 1}
+              top={item.start}
+              lane={lanes.get(row.lane)}
+              hasLanes={lanes.size > 1}
+              isBranch={head.branch !== undefined}
+              isSelected={row.label === step}
+              onSelect={choose}
+            />
           )
         })}
       </div>
+      {count === 0 && <Nothing run={run} />}
     </div>
   )
+}
+
+function ListHeader({ hasLanes }: { readonly hasLanes: boolean }) {
+  const cell = (look: string, title: string) => (
+    <span role="columnheader" className={look}>
+      {title}
+    </span>
+  )
+  return (
+    <div role="rowgroup" className="sticky top-0 z-10">
+      <div
+        role="row"
+        aria-rowindex={1}
+        className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
+      >
+        {cell(COLUMNS.label, 'step')}
+        <span role="columnheader" className="w-4 shrink-0" aria-label="kind" />
+        {cell(COLUMNS.title, '')}
+        {hasLanes && cell(COLUMNS.lane, 'lane')}
+        {cell(COLUMNS.subject, 'model, tool')}
+        {cell(COLUMNS.tokens, 'tokens')}
+        {cell(COLUMNS.cost, 'cost')}
+        {cell(COLUMNS.latency, 'took')}
+        {cell(COLUMNS.at, 'at')}
+      </div>
+    </div>
+  )
+}
+
+function Nothing({ run: { rows, head } }: { readonly run: Run }) {
+  const text =
+    rows.length > 0
+      ? 'No step fits the filters.'
+      : !rows.isComplete
+        ? 'Reading…'
+        : head.status === 'recording'
+          ? 'No step yet.'
+          : 'This run has no steps.'
+  return <p className={classes('p-3 text-muted')}>{text}</p>
 }

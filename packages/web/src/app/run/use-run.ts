@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState, useSyncExternalStore } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import { useHome } from '../sources/viewer-home.js'
-import { RowStore } from './row-store.js'
+import type { RowStore } from './row-store.js'
+import { RunReader, type Reading } from './run-reader.js'
 
 /** One open run: where it is asked, what is small about it, and its rows as they arrive. */
 export interface Run {
@@ -13,51 +14,47 @@ export interface Run {
   readonly rows: RowStore
 }
 
-/** The head of a run, and its rows, kept up to date while it is recorded. For one run only: draw with its id as key. */
-export function useRun(id: string): { run: Run | undefined; error: Error | null } {
+/**
+ * The head of a run, and its rows, kept up to date while it is recorded. For one run
+ * only: draw with its id as key. Whatever else was asked about the run under a key
+ * that holds its id is asked again when it has grown.
+ */
+export function useRun(id: string): { run: Run | undefined; reading: Reading } {
   const home = useHome()
   const client = useQueryClient()
-  const source = useMemo(() => home.run(id), [home, id])
-  const [rows] = useState(() => new RowStore())
-  const head = useQuery({ queryKey: ['run', id], queryFn: () => source.head() })
-
-  useEffect(() => {
-    const giveUp = new AbortController()
-    let from = 0
-    const read = async (): Promise<void> => {
-      for await (const message of source.rows({ from, signal: giveUp.signal })) rows.add(message)
-    }
-    let reading = read().catch(() => {})
-    const unwatch = home.watch((change) => {
-      if (change.type !== 'grew' || change.run !== id) return
-      void client.invalidateQueries({ queryKey: ['run', id] })
-      reading = reading.then(() => {
-        from = firstOpen(rows)
-        return read().catch(() => {})
-      })
-    })
-    return () => {
-      giveUp.abort()
-      unwatch()
-    }
-  }, [home, id, source, rows, client])
-
-  const run = head.data && { id, source, head: head.data, rows }
-  return { run, error: head.error }
+  const [reader] = useState(
+    () =>
+      new RunReader(
+        home,
+        id,
+        () => void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(id) }),
+      ),
+  )
+  useEffect(() => reader.start(), [reader])
+  const reading = useSyncExternalStore(reader.subscribe, reader.getReading)
+  const { head } = reading
+  const { source, rows } = reader
+  return { run: head && { id, source, head, rows }, reading }
 }
 
-/** Draws a component again whenever rows come. */
-export const useRows = (rows: RowStore): number =>
-  useSyncExternalStore(rows.subscribe, rows.getVersion)
-
-/** The first recorded row that may still change. */
-function firstOpen(rows: RowStore): number {
-  let recorded = 0
-  for (let place = 0; place < rows.length; place++) {
-    const row = rows.at(place)
-    if (row.inferred) continue
-    if (row.state === 'running') return recorded
-    recorded += 1
-  }
-  return recorded
+/** Draws a component again when rows have come, once a frame at most. */
+export function useRows(rows: RowStore): number {
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      let frame = 0
+      const unsubscribe = rows.subscribe(() => {
+        if (frame !== 0) return
+        frame = requestAnimationFrame(() => {
+          frame = 0
+          listener()
+        })
+      })
+      return () => {
+        unsubscribe()
+        cancelAnimationFrame(frame)
+      }
+    },
+    [rows],
+  )
+  return useSyncExternalStore(subscribe, rows.getVersion)
 }

@@ -14,6 +14,8 @@ export interface Selection {
     options?: { tab?: string; field?: string; replace?: boolean },
   ) => void
   readonly show: (tab: string, field?: string) => void
+  /** No step is looked at any more. */
+  readonly leave: () => void
 }
 
 export function useSelection(): Selection {
@@ -39,5 +41,12 @@ export function useSelection(): Selection {
       }),
     [navigate],
   )
-  return { step, tab, field, select, show }
+  const leave = useCallback(
+    () =>
+      void navigate({
+        search: ({ step: _step, tab: _tab, field: _field, ...rest }) => rest,
+      }),
+    [navigate],
+  )
+  return { step, tab, field, select, show, leave }
 }

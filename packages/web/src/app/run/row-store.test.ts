@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { toColumns, type Row, type RowMessage, type RowState } from '../../model/step-rows.js'
+import { RowStore } from './row-store.js'
+
+const rowOf = (label: string, changes: Partial<Row> = {}): Row => ({
+  label,
+  seq: 0,
+  kind: 'model',
+  state: 'done',
+  badge: 'live',
+  title: `step ${label}`,
+  at: 0,
+  latencyMs: undefined,
+  lane: 0,
+  provider: undefined,
+  model: undefined,
+  tool: undefined,
+  tokensIn: undefined,
+  tokensOut: undefined,
+  costUsd: undefined,
+  error: undefined,
+  parent: undefined,
+  within: [],
+  inferred: false,
+  ...changes,
+})
+
+const totals = {} as (RowMessage & { type: 'rest' })['totals']
+const rows = (from: number, list: readonly Row[]): RowMessage => ({
+  type: 'rows',
+  from,
+  rows: toColumns(list),
+})
+const rest = (
+  inferred: readonly Row[],
+  parents: readonly (readonly [number, string])[] = [],
+): RowMessage => ({ type: 'rest', inferred: toColumns(inferred), parents, totals })
+
+const listOf = (store: RowStore): Row[] =>
+  Array.from({ length: store.length }, (_, place) => store.at(place))
+
+describe('the rows of a run', () => {
+  test('an inferred row stands behind the row that asked for it, also while rows come again', () => {
+    const store = new RowStore()
+    store.add(rows(0, [rowOf('1'), rowOf('2', { state: 'running' })]))
+    store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
+    store.add(rows(1, [rowOf('2'), rowOf('3')]))
+    expect(listOf(store).map(({ label }) => label)).toEqual(['1', '1.1', '2', '3'])
+    expect(store.isComplete).toBe(false)
+    expect(store.placeOf('3')).toBe(3)
+  })
+
+  test('an inferred row whose parent is not there is not left out', () => {
+    const store = new RowStore()
+    store.add(rows(0, [rowOf('1')]))
+    store.add(rest([rowOf('9.1', { parent: '9', inferred: true })]))
+    expect(listOf(store).map(({ label }) => label)).toEqual(['1', '9.1'])
+    store.add(rows(1, [rowOf('2')]))
+    store.add(rest([rowOf('9.1', { parent: '9', inferred: true })]))
+    expect(listOf(store).map(({ label }) => label)).toEqual(['1', '2', '9.1'])
+  })
+
+  test('rows after a hole are refused', () => {
+    const store = new RowStore()
+    expect(() => store.add(rows(1, [rowOf('2')]))).toThrow('rows 0 to 1 are missing')
+  })
+
+  test('reading goes on at the first row that may still change', () => {
+    const store = new RowStore()
+    store.add(rows(0, [rowOf('1'), rowOf('2', { state: 'running' }), rowOf('3')]))
+    store.add(rest([rowOf('1.1', { parent: '1', inferred: true })]))
+    expect(store.firstOpen()).toBe(1)
+  })
+
+  test('whatever comes, list, labels, columns and changes agree with a plain list', () => {
+    fc.assert(
+      fc.property(fc.array(readingArbitrary, { minLength: 1, maxLength: 6 }), (readings) => {
+        const store = new RowStore()
+        let recorded: Row[] = []
+        let before: Row[] = []
+        let version = store.version
+        for (const { from, fresh, pieces, asked, links } of readings) {
+          const start = Math.min(from, recorded.length)
+          const next = fresh.map((state, index) =>
+            rowOf(String(start + index + 1), { state, lane: index, model: `m${index % 3}` }),
+          )
+          recorded = [...recorded.slice(0, start), ...next]
+          for (let at = 0; at < next.length; at += pieces)
+            store.add(rows(start + at, next.slice(at, at + pieces)))
+          const inferred = asked.map(({ parent, state }, index) =>
+            rowOf(`${parent}.${index}`, { parent: String(parent), inferred: true, state }),
+          )
+          const parents = links
+            .filter((place) => place < recorded.length)
+            .map((place) => [place, '1'] as const)
+          store.add(rest(inferred, parents))
+
+          const expected = recorded.flatMap((row, place) => [
+            parents.some(([linked]) => linked === place) ? { ...row, parent: '1' } : row,
+            ...inferred.filter(({ parent }) => parent === row.label),
+          ])
+          const placed = new Set(expected)
+          expected.push(...inferred.filter((row) => !placed.has(row)))
+
+          expect(listOf(store)).toEqual(expected)
+          for (const [place, row] of expected.entries()) {
+            expect(store.placeOf(row.label)).toBe(place)
+            expect(store.columns.lane[place]).toBe(row.lane)
+            expect(store.columns.inferred[place]).toBe(row.inferred ? 1 : 0)
+            const model = store.columns.names[store.columns.model[place] ?? -1]
+            expect(model).toBe(row.model)
+          }
+          const changed = store.changedSince(version)
+          expect(expected.slice(0, changed)).toEqual(before.slice(0, changed))
+          version = store.version
+          before = expected
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+const stateArbitrary = fc.constantFrom<RowState>('done', 'failed', 'running')
+
+/** One reading of a run: rows from a place on, in pieces, and what needs all of them. */
+const readingArbitrary = fc.record({
+  from: fc.nat(8),
+  fresh: fc.array(stateArbitrary, { minLength: 1, maxLength: 8 }),
+  pieces: fc.integer({ min: 1, max: 4 }),
+  asked: fc.array(fc.record({ parent: fc.integer({ min: 1, max: 9 }), state: stateArbitrary }), {
+    maxLength: 4,
+  }),
+  links: fc.uniqueArray(fc.nat(8), { maxLength: 3 }),
+})

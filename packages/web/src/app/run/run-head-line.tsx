@@ -1,0 +1,102 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { RunHead } from '../../model/run-head.js'
+import { Badge, type BadgeProps } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { Dialog } from '../design/dialog.js'
+import { count, duration, localTime, plural } from './figures.js'
+import { costOfRun, endOfRun, originOfRun, tokensOfRun } from './run-facts.js'
+import { useRows, type Run } from './use-run.js'
+
+const TONES: Record<RunHead['status'], NonNullable<BadgeProps['tone']>> = {
+  done: 'good',
+  failed: 'danger',
+  killed: 'warning',
+  recording: 'accent',
+}
+
+/** What there is to know about a run in one line. */
+export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
+  useRows(rows)
+  const { totals } = rows
+  const facts = [
+    plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
+    totals && plural(totals.modelCalls, 'model call'),
+    totals && plural(totals.toolCalls, 'tool call'),
+    tokensOfRun(rows),
+    costOfRun(rows),
+    duration(head.durationMs),
+    head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
+    plural(head.events, 'event'),
+  ].filter((fact) => fact !== undefined)
+  return (
+    <div className="flex min-h-8 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1 text-sm">
+      <Badge tone={TONES[head.status]}>{endOfRun(head)}</Badge>
+      <Origin head={head} />
+      {facts.map((fact) => (
+        <span key={fact} className="whitespace-nowrap">
+          {fact}
+        </span>
+      ))}
+      <span className="whitespace-nowrap text-muted max-sm:hidden">
+        {localTime(head.startedAt)} · Node {head.node.replace(/^v/, '')}
+      </span>
+      {head.tornBytes > 0 && (
+        <Badge tone="warning" title="the recording was cut off while it was written">
+          {`${count(head.tornBytes)} bytes at the end could not be read`}
+        </Badge>
+      )}
+      {head.redacted === true && <Badge>redacted</Badge>}
+      <Notes head={head} />
+    </div>
+  )
+}
+
+function Origin({ head }: { readonly head: RunHead }) {
+  const words = originOfRun(head)
+  if (words === undefined || head.parent === undefined) return null
+  const { at } = head.branch ?? {}
+  return (
+    <span className="whitespace-nowrap">
+      {words}{' '}
+      <Link
+        to="/runs/$run"
+        params={{ run: head.parent.run }}
+        search={at === undefined || at.startsWith('e') ? {} : { step: at }}
+        className="text-accent underline"
+      >
+        {head.parent.run}
+      </Link>
+      {at !== undefined && ` at step ${at}`}
+    </span>
+  )
+}
+
+/** What the recorder met and did not capture: a number that opens a list. */
+function Notes({ head: { boundaryNotes } }: { readonly head: RunHead }) {
+  const [isOpen, setOpen] = useState(false)
+  if (boundaryNotes.length === 0) return null
+  return (
+    <>
+      <Button look="quiet" className="h-5 text-sm text-warning" onClick={() => setOpen(true)}>
+        {plural(boundaryNotes.length, 'thing')} not captured
+      </Button>
+      <Dialog title="Not captured" isOpen={isOpen} onClose={() => setOpen(false)}>
+        <ul className="flex flex-col gap-3">
+          {boundaryNotes.map(({ name, site, text, count: times }) => (
+            <li key={`${name} ${site}`}>
+              <p>
+                <span className="font-mono text-warning">{name}</span>
+                {times > 1 && ` (${times} times)`}
+                {site !== undefined && (
+                  <span className="ml-2 font-mono text-sm text-muted">{site}</span>
+                )}
+              </p>
+              {text !== undefined && <p className="text-muted">{text}</p>}
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,124 @@
+import type { Explained, RunHead } from '../../model/run-head.js'
+import type { RunSource } from '../../model/run-source.js'
+import type { ViewerHome } from '../sources/viewer-home.js'
+import { explain } from './explain.js'
+import { RowStore } from './row-store.js'
+
+/** What is known of an open run, and what keeps it from being known better. */
+export interface Reading {
+  readonly head: RunHead | undefined
+  /** The run was deleted while it was open; what was read of it stays. */
+  readonly isGone: boolean
+  /** The home cannot be reached; it is asked again when it can. */
+  readonly isLost: boolean
+  /** Why it could not be read, or not be read on. */
+  readonly error: Explained | undefined
+}
+
+const RETRY_MS = 2000
+
+/**
+ * Reads one run, and reads on while it is recorded. What was read is never taken
+ * back: when the run is deleted, cannot be read on or the connection is lost, the
+ * reading says so beside what is there, and catches up when that is over.
+ */
+export class RunReader {
+  readonly rows = new RowStore()
+  readonly source: RunSource
+  readonly #home: ViewerHome
+  readonly #id: string
+  readonly #tell: () => void
+  #reading: Reading = { head: undefined, isGone: false, isLost: false, error: undefined }
+  readonly #listeners = new Set<() => void>()
+  #isRunning = false
+  #isStale = false
+
+  /** `grew` is told when answers that others keep about this run may be old. */
+  constructor(home: ViewerHome, id: string, grew: () => void) {
+    this.#home = home
+    this.#id = id
+    this.#tell = grew
+    this.source = home.run(id)
+  }
+
+  readonly getReading = (): Reading => this.#reading
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Reads until the answer is called. It may be started again. */
+  start(): () => void {
+    const giveUp = new AbortController()
+    const { signal } = giveUp
+    const unwatch = this.#home.watch((change) => {
+      if (change.type === 'connection') {
+        if (change.state === 'open' && this.#reading.isLost) void this.#readOn(signal)
+        this.#set({ isLost: change.state === 'lost' })
+      } else if (change.type === 'gone' && change.run === this.#id) this.#set({ isGone: true })
+      else if (change.type === 'grew' && change.run === this.#id) {
+        this.#set({ isGone: false })
+        void this.#readOn(signal)
+      }
+    })
+    this.#isRunning = false
+    void this.#readOn(signal)
+    return () => {
+      giveUp.abort()
+      unwatch()
+    }
+  }
+
+  /** One reading at a time; what grows meanwhile is read after it. */
+  async #readOn(signal: AbortSignal): Promise<void> {
+    this.#isStale = true
+    if (this.#isRunning) return
+    this.#isRunning = true
+    while (this.#isStale && !signal.aborted) {
+      this.#isStale = false
+      const isFirst = this.#reading.head === undefined
+      try {
+        await this.#readOnce(signal)
+        if (!isFirst && !signal.aborted) this.#tell()
+      } catch (error) {
+        if (!signal.aborted) this.#failed(error, signal)
+      }
+    }
+    if (!signal.aborted) this.#isRunning = false
+  }
+
+  async #readOnce(signal: AbortSignal): Promise<void> {
+    const head = this.source.head().then((read) => this.#set({ head: read, error: undefined }))
+    head.catch(() => {})
+    for await (const message of this.source.rows({ from: this.rows.firstOpen(), signal })) {
+      if (signal.aborted) return
+      this.rows.add(message)
+    }
+    await head
+  }
+
+  /** An error that explains itself is an answer; anything else may pass. */
+  #failed(error: unknown, signal: AbortSignal): void {
+    const explained = explain(error)
+    const isAnswer = explained.code !== ''
+    this.#set({ error: explained, ...(!isAnswer && { isLost: true }) })
+    if (isAnswer) return
+    const again = setTimeout(() => {
+      if (!signal.aborted && this.#reading.isLost) void this.#retry(signal)
+    }, RETRY_MS)
+    signal.addEventListener('abort', () => clearTimeout(again), { once: true })
+  }
+
+  async #retry(signal: AbortSignal): Promise<void> {
+    await this.#readOn(signal)
+    if (this.#reading.error === undefined) this.#set({ isLost: false })
+  }
+
+  #set(change: Partial<Reading>): void {
+    const entries = Object.entries(change) as [keyof Reading, unknown][]
+    if (entries.every(([name, value]) => this.#reading[name] === value)) return
+    this.#reading = { ...this.#reading, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}

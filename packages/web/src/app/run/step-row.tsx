@@ -1,0 +1,126 @@
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+import { memo } from 'react'
+import type { LaneHead } from '../../model/run-head.js'
+import type { Row } from '../../model/step-rows.js'
+import { classes } from '../design/classes.js'
+import { clock, cost, count, duration } from './figures.js'
+import { KindMark } from './kind-mark.js'
+import { RowBadges } from './row-badges.js'
+
+export const ROW_HEIGHT = 28
+
+/** Widths of the columns, and from which width of the list on they are shown. */
+export const COLUMNS = {
+  label: 'w-11 shrink-0 text-right',
+  title: 'min-w-0 flex-1',
+  lane: 'hidden w-28 shrink-0 truncate @min-[920px]:block',
+  subject: 'hidden w-36 shrink-0 truncate @min-[800px]:block',
+  tokens: 'hidden w-24 shrink-0 text-right @min-[660px]:block',
+  cost: 'hidden w-17 shrink-0 text-right @min-[580px]:block',
+  latency: 'hidden w-15 shrink-0 text-right @min-[340px]:block',
+  at: 'hidden w-17 shrink-0 text-right @min-[480px]:block',
+} as const
+
+export interface StepRowProps {
+  readonly row: Row
+  readonly id: string
+  /** Counted from 1, after the row of titles. */
+  readonly rowIndex: number
+  readonly top: number
+  readonly lane: LaneHead | undefined
+  readonly hasLanes: boolean
+  readonly isBranch: boolean
+  readonly isSelected: boolean
+  readonly onSelect: (label: string) => void
+}
+
+/** One step in the list. */
+export const StepRow = memo(function StepRow(props: StepRowProps) {
+  const { row, lane, isSelected } = props
+  const depth = Math.min(lane?.depth ?? 0, 8)
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
+    <div
+      role="row"
+      id={props.id}
+      aria-rowindex={props.rowIndex + 1}
+      aria-selected={isSelected}
+      data-step={row.label}
+      style={{ top: props.top, height: ROW_HEIGHT }}
+      className={classes(
+        'absolute inset-x-0 flex cursor-default items-center gap-2 pr-3 pl-1 select-none',
+        isSelected
+          ? 'bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]'
+          : row.state === 'failed'
+            ? 'bg-danger-soft'
+            : 'hover:bg-raised',
+      )}
+      onClick={() => props.onSelect(row.label)}
+    >
+      <span role="gridcell" className={classes(COLUMNS.label, 'font-mono text-sm text-muted')}>
+        {row.label}
+      </span>
+      <span role="gridcell" className="flex shrink-0">
+        <KindMark kind={row.kind} />
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.title, 'flex items-center gap-2')}>
+        {Array.from({ length: depth }, (_, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- rails have no other identity
+          <span key={index} className="-my-px h-7 w-2 shrink-0 border-r border-line" />
+        ))}
+        <span className="min-w-0 truncate" title={row.error ?? row.title}>
+          {row.title}
+        </span>
+        <span className="ml-auto flex shrink-0 gap-1">
+          <RowBadges row={row} isBranch={props.isBranch} />
+        </span>
+      </span>
+      {props.hasLanes && (
+        <span role="gridcell" className={classes(COLUMNS.lane, 'text-muted')}>
+          {lane?.name ?? `lane ${row.lane}`}
+        </span>
+      )}
+      <span role="gridcell" className={classes(COLUMNS.subject, 'text-muted')}>
+        {row.model ?? row.tool ?? ''}
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.tokens, 'font-mono text-sm')}>
+        <Tokens row={row} />
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.cost, 'font-mono text-sm')}>
+        <Cost row={row} />
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.latency, 'font-mono text-sm')}>
+        {row.latencyMs === undefined || row.inferred ? '' : duration(row.latencyMs)}
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.at, 'font-mono text-sm text-muted')}>
+        {clock(row.at)}
+      </span>
+    </div>
+  )
+})
+
+/** A call that was refused used nothing; one whose answer has no counts used an unknown number. */
+const isUnknown = (row: Row): boolean =>
+  row.kind === 'model' && row.state !== 'failed' && row.state !== 'running'
+
+function Tokens({ row }: { readonly row: Row }) {
+  if (row.tokensIn === undefined && row.tokensOut === undefined)
+    return isUnknown(row) ? <Unknown what="tokens" /> : null
+  const [inside, outside] = [row.tokensIn ?? 0, row.tokensOut ?? 0]
+  return (
+    <span title={`${count(inside)} tokens in, ${count(outside)} out`}>
+      {count(inside)} <span className="text-muted">→</span> {count(outside)}
+    </span>
+  )
+}
+
+function Cost({ row }: { readonly row: Row }) {
+  if (row.costUsd === undefined) return isUnknown(row) ? <Unknown what="cost" /> : null
+  return cost(row.costUsd)
+}
+
+const Unknown = ({ what }: { readonly what: string }) => (
+  <span className="text-muted" title={`the ${what} of this call: not known`}>
+    unknown
+  </span>
+)
