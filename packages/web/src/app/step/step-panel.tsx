@@ -1,18 +1,93 @@
-import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useCommands } from '../commands/use-commands.js'
+import { Tabs } from '../design/tabs.js'
+import type { StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
+import { copyAndSay } from './copy/copy-and-say.js'
+import { Notice } from './copy/notice.js'
+import { FieldLinksProvider } from './field/field-links.js'
+import { StepHeader } from './step-header.js'
+import { tabsOf } from './tabs/tabs-of.js'
+import { useLinkTo } from './use-link-to.js'
+import { useStep } from './use-step.js'
 
-/** The step that is looked at. */
+/** The step that is looked at: what it is, and each way to look at it. */
 export function StepPanel({ run }: { readonly run: Run }) {
   const { step } = useSelection()
-  const detail = useQuery({
-    queryKey: ['step', run.id, step],
-    queryFn: () => run.source.step(step ?? ''),
-    enabled: step !== undefined,
-  })
+  const { detail, isOld, isGone, error } = useStep(run, step)
   return (
-    <pre className="min-w-0 flex-1 overflow-auto p-3 font-mono text-sm">
-      {JSON.stringify(detail.data, undefined, 2)}
-    </pre>
+    <section
+      aria-label="Step"
+      aria-busy={isOld}
+      className="flex min-h-0 min-w-0 flex-1 flex-col bg-surface"
+    >
+      {step === undefined && <Message>Choose a step to see what is in it.</Message>}
+      {step !== undefined && error && (
+        <Message isAlert>
+          Step {step} could not be read: {error.message}
+        </Message>
+      )}
+      {step !== undefined && isGone && <Message>There is no step {step} in this run.</Message>}
+      {step !== undefined && !error && detail === undefined && !isGone && (
+        <Message>Reading step {step}…</Message>
+      )}
+      {step !== undefined && !error && detail !== undefined && (
+        <div className={`flex min-h-0 flex-1 flex-col ${isOld ? 'opacity-60' : ''}`}>
+          <OneStep run={run} detail={detail} />
+        </div>
+      )}
+      <Notice />
+    </section>
+  )
+}
+
+function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+  const { tab, field, show } = useSelection()
+  const tabs = tabsOf(detail)
+  const shown = tabs.find(({ value }) => value === tab) ?? tabs[0]
+  const linkTo = useLinkTo()
+  const links = useMemo(
+    () => ({
+      field,
+      copyLink: (path: string) =>
+        void copyAndSay(
+          `the link to ${path}`,
+          linkTo({ step: detail.label, tab: shown?.value, field: path }),
+        ),
+    }),
+    [field, linkTo, detail.label, shown?.value],
+  )
+  useCommands(
+    tabs.map(({ value, title }, place) => ({
+      id: `step.tab.${value}`,
+      title: `Show ${title}`,
+      group: 'Look' as const,
+      keys: place < 9 ? [String(place + 1)] : [],
+      run: () => show(value),
+    })),
+  )
+  return (
+    <FieldLinksProvider value={links}>
+      <StepHeader run={run} detail={detail} />
+      <Tabs
+        label={`Views of step ${detail.label}`}
+        value={shown?.value ?? ''}
+        onChange={(value) => show(value)}
+        tabs={tabs.map(({ value, title, View }) => ({
+          value,
+          title,
+          content: value === shown?.value ? <View run={run} detail={detail} /> : null,
+        }))}
+      />
+    </FieldLinksProvider>
+  )
+}
+
+function Message(props: { readonly isAlert?: boolean; readonly children: React.ReactNode }) {
+  return (
+    <p role={props.isAlert ? 'alert' : undefined} className="p-4 text-muted">
+      {props.children}
+    </p>
   )
 }

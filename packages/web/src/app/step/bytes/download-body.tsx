@@ -1,0 +1,38 @@
+import { useState } from 'react'
+import { Button } from '../../design/button.js'
+import type { BodySide } from '../../../model/step-detail.js'
+import type { Run } from '../../run/use-run.js'
+import { notify } from '../copy/notice.js'
+import { saveBytes } from '../copy/save-bytes.js'
+import { formatBytes } from '../format.js'
+
+export interface DownloadBodyProps {
+  readonly run: Run
+  readonly label: string
+  readonly side: BodySide
+  readonly bytes?: number
+  /** How the file's name ends. */
+  readonly ending?: string
+}
+
+/** Offers one side of a step whole, as a file. */
+export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: DownloadBodyProps) {
+  const [isBusy, setBusy] = useState(false)
+  const save = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      const body = await run.source.body(label, side)
+      saveBytes(body, `${run.id}-step-${label}-${side}.${ending}`, 'application/octet-stream')
+    } catch (error) {
+      notify(`The ${side} could not be read: ${(error as Error).message}`)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Button className="h-6" disabled={isBusy} onClick={() => void save()}>
+      Download the whole {side}
+      {bytes !== undefined && `, ${formatBytes(bytes)}`}
+    </Button>
+  )
+}

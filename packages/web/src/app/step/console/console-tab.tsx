@@ -1,0 +1,109 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ConsolePart } from '../../../model/run-parts.js'
+import { Field, useFieldLinks } from '../field/field-links.js'
+import { formatMs, plural } from '../format.js'
+import { AnsiText } from '../text/ansi-text.js'
+import { readFieldPath } from '../field/field-path.js'
+import type { TabProps } from '../tabs/tab-props.js'
+import { splitAtMoment } from './split-at-moment.js'
+
+/** Pieces of output that are shown at once. */
+const PAGE = 400
+
+/** What stood on the terminal when this step had its answer. */
+export function ConsoleTab({ run, detail }: TabProps) {
+  const [isLaterShown, setLaterShown] = useState(false)
+  const [asked, setAsked] = useState(PAGE)
+  const { field } = useFieldLinks()
+  const parts = useQuery({
+    queryKey: ['console', run.id, run.head.events],
+    queryFn: () => run.source.console(),
+  })
+  if (parts.error) return <Note isAlert>The output could not be read: {parts.error.message}</Note>
+  if (parts.data === undefined) return <Note>Reading the output…</Note>
+  if (parts.data.length === 0) return <Note>The agent has written nothing to its terminal.</Note>
+  const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
+  const { before, after } = splitAtMoment(parts.data, detail)
+  const linkedBefore = before.findIndex(({ seq }) => seq === linked)
+  const shown = Math.max(asked, linkedBefore < 0 ? 0 : before.length - linkedBefore)
+  const isLater = isLaterShown || after.some(({ seq }) => seq === linked)
+  return (
+    <div className="p-3">
+      <div className="mb-1.5 flex flex-wrap items-center gap-3 text-sm text-muted">
+        <span>
+          {before.length === 0
+            ? 'Nothing was written by the time this step had its answer'
+            : `${plural(before.length, 'write')} by the time this step had its answer`}
+        </span>
+        {before.length > shown && (
+          <button
+            type="button"
+            className="text-accent hover:underline"
+            onClick={() => setAsked(shown + 2000)}
+          >
+            Show more, {plural(before.length - shown, 'earlier one')} left
+          </button>
+        )}
+      </div>
+      <Output parts={before.slice(-shown)} />
+      {after.length > 0 && (
+        <div className="mt-2 border-t border-dashed border-line-strong pt-1.5">
+          <label className="mb-1 flex items-center gap-1.5 text-sm text-muted">
+            <input
+              type="checkbox"
+              checked={isLater}
+              onChange={(event) => setLaterShown(event.target.checked)}
+            />
+            Show what came later, {plural(after.length, 'write')}
+          </label>
+          {isLater && (
+            <div className="text-muted">
+              <Output parts={after.slice(0, shown)} isLater />
+              {after.length > shown && (
+                <button
+                  type="button"
+                  className="text-sm text-accent hover:underline"
+                  onClick={() => setAsked(shown + 2000)}
+                >
+                  Show more
+                </button>
+              )}
+            </div>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLater?: boolean }) {
+  return (
+    <ol aria-label={props.isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
+      {props.parts.map((part) => (
+        <li
+          key={part.seq}
+          className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+        >
+          <span className="w-16 shrink-0 text-right text-muted">{formatMs(part.at)}</span>
+          <span className={`w-6 shrink-0 ${part.stream === 'stderr' ? 'text-danger' : ''}`}>
+            {part.stream === 'stderr' ? 'err' : ''}
+          </span>
+          <Field
+            path={`console.${part.seq}`}
+            className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
+          >
+            <AnsiText text={part.text.replace(/\r?\n$/, '')} />
+            {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
+          </Field>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const Note = (props: { readonly isAlert?: boolean; readonly children: React.ReactNode }) => (
+  <p role={props.isAlert ? 'alert' : undefined} className="p-3 text-muted">
+    {props.children}
+  </p>
+)

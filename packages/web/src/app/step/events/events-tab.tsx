@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { EventRow } from '../../../model/run-parts.js'
+import type { Run } from '../../run/use-run.js'
+import { momentOf } from '../console/split-at-moment.js'
+import { Field, useFieldLinks } from '../field/field-links.js'
+import { keysWithin } from '../field/field-path.js'
+import { formatBytes, formatMs, plural } from '../format.js'
+import { JsonTree } from '../json/json-tree.js'
+import { VisibleText } from '../text/visible-text.js'
+import type { TabProps } from '../tabs/tab-props.js'
+import { readEventsOf } from './read-events-of.js'
+
+/** What stands on the tape for this step, event by event. */
+export function EventsTab({ run, detail }: TabProps) {
+  const [asked, setAsked] = useState(20_000)
+  const events = useQuery({
+    queryKey: ['events', run.id, detail.label, momentOf(detail), asked],
+    queryFn: () => readEventsOf(run.source, detail, asked),
+  })
+  if (detail.inferred)
+    return (
+      <p className="p-3 text-muted">
+        This step has no events of its own: it is seen in the conversation only.
+      </p>
+    )
+  if (events.error)
+    return (
+      <p role="alert" className="p-3">
+        The events could not be read: {events.error.message}
+      </p>
+    )
+  if (events.data === undefined) return <p className="p-3 text-muted">Reading the events…</p>
+  const { rows, next } = events.data
+  return (
+    <div className="p-3">
+      <p className="mb-1 text-sm text-muted">{plural(rows.length, 'event')} of this step</p>
+      <ol className="divide-y divide-line border-y border-line">
+        {rows.map((row) => (
+          <li
+            key={row.seq}
+            className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
+          >
+            <EventLine run={run} row={row} />
+          </li>
+        ))}
+      </ol>
+      {next !== undefined && (
+        <button
+          type="button"
+          className="mt-1 text-sm text-accent hover:underline"
+          onClick={() => setAsked(asked * 2)}
+        >
+          Look further, from event {next}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) {
+  const path = `event.${row.seq}`
+  const isLinked = keysWithin(path, useFieldLinks().field) !== undefined
+  const [toggled, setToggled] = useState<boolean>()
+  const isOpen = toggled ?? isLinked
+  return (
+    <Field path={path}>
+      <details open={isOpen} onToggle={(event) => setToggled(event.currentTarget.open)}>
+        <summary className="flex cursor-pointer gap-2 py-0.5 font-mono text-sm hover:bg-sunken">
+          <span className="w-14 shrink-0 text-right text-muted">{row.seq}</span>
+          <span className="w-16 shrink-0 text-right text-muted">{formatMs(row.at)}</span>
+          <span className="w-20 shrink-0">{row.type}</span>
+          <span className="min-w-0 flex-1 truncate text-muted">
+            <VisibleText text={row.text} />
+          </span>
+          {row.bytes > 0 && (
+            <span className="shrink-0 pr-10 text-muted">{formatBytes(row.bytes)}</span>
+          )}
+        </summary>
+        {isOpen && <WholeEvent run={run} seq={row.seq} />}
+      </details>
+    </Field>
+  )
+}
+
+function WholeEvent({ run, seq }: { readonly run: Run; readonly seq: number }) {
+  const event = useQuery({
+    queryKey: ['event', run.id, seq],
+    queryFn: async () => (await run.source.event(seq)) ?? null,
+  })
+  if (event.error) return <p role="alert">The event could not be read: {event.error.message}</p>
+  if (event.data === undefined) return <p className="pl-16 text-muted">Reading…</p>
+  return (
+    <div className="py-1 pl-16">
+      <JsonTree label={`Event ${seq}`} value={event.data} path={`event.${seq}`} />
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Badge } from '../../design/badge.js'
+import type { FileTouch } from '../../../model/run-parts.js'
+import { splitAtMoment } from '../console/split-at-moment.js'
+import { Field, useFieldLinks } from '../field/field-links.js'
+import { formatMs, plural } from '../format.js'
+import { Section } from '../section.js'
+import { StepLink } from '../step-link.js'
+import { VisibleText } from '../text/visible-text.js'
+import type { TabProps } from '../tabs/tab-props.js'
+
+const PAGE = 300
+
+/** The files the agent touched: around this step, and before. */
+export function FilesTab({ run, detail }: TabProps) {
+  const files = useQuery({
+    queryKey: ['files', run.id, run.head.events],
+    queryFn: () => run.source.files(),
+  })
+  if (files.error)
+    return (
+      <p role="alert" className="p-3">
+        The files could not be read: {files.error.message}
+      </p>
+    )
+  if (files.data === undefined) return <p className="p-3 text-muted">Reading the files…</p>
+  const { before } = splitAtMoment(files.data, detail)
+  const here = files.data.filter(({ step }) => step === detail.label)
+  const earlier = before.filter(({ step }) => step !== detail.label)
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <Section
+        title={`After this step began and before the next, ${plural(here.length, 'touch', 'touches')}`}
+      >
+        <Touches touches={here} />
+      </Section>
+      <Section title={`Before, ${plural(earlier.length, 'touch', 'touches')}`}>
+        <Touches touches={earlier.toReversed()} isWithStep />
+      </Section>
+    </div>
+  )
+}
+
+function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWithStep?: boolean }) {
+  const { touches, isWithStep = false } = props
+  const [asked, setAsked] = useState(PAGE)
+  const { field } = useFieldLinks()
+  const linked = touches.findIndex(({ seq }) => field === `file.${seq}`)
+  const shown = Math.max(asked, linked + 1)
+  if (touches.length === 0) return <p className="text-muted">No file was touched.</p>
+  return (
+    <>
+      <ul className="font-mono text-sm">
+        {touches.slice(0, shown).map(({ seq, at, call, path, ok, step }) => (
+          <li
+            key={seq}
+            className="flex gap-2 py-0.5 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+          >
+            <span className="w-16 shrink-0 text-right text-muted">{formatMs(at)}</span>
+            <span className="w-28 shrink-0 truncate text-muted">
+              <VisibleText text={call} />
+            </span>
+            <Field path={`file.${seq}`} className="flex-1 [overflow-wrap:anywhere]">
+              <VisibleText text={path} /> {!ok && <Badge tone="danger">failed</Badge>}
+            </Field>
+            {isWithStep && step !== undefined && (
+              <span className="shrink-0 font-sans">
+                <StepLink label={step}>step {step}</StepLink>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {touches.length > shown && (
+        <button
+          type="button"
+          className="text-sm text-accent hover:underline"
+          onClick={() => setAsked(shown + 2000)}
+        >
+          Show more, {touches.length - shown} left
+        </button>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,48 @@
+import type { HeaderPair } from '@retake/tape'
+import { Badge } from '../../design/badge.js'
+import { Field } from '../field/field-links.js'
+import { joinPath } from '../field/field-path.js'
+import { LongText } from '../text/long-text.js'
+import { VisibleText } from '../text/visible-text.js'
+
+/** What stands on a tape for a secret; it was never written. */
+const isMasked = (value: string): boolean => value.includes('retake-hidden')
+
+/** Headers in the order they were sent. */
+export function HeadersTable(props: {
+  readonly headers: readonly HeaderPair[]
+  readonly path: string
+}) {
+  const { headers, path } = props
+  if (headers.length === 0) return <p className="text-muted">No headers.</p>
+  return (
+    <table className="w-full table-fixed text-sm">
+      <thead className="sr-only">
+        <tr>
+          <th className="w-56">Name</th>
+          <th>Value</th>
+        </tr>
+      </thead>
+      <tbody>
+        {headers.map(([name, value], place) => (
+          <tr key={place} className="border-b border-line align-top last:border-b-0">
+            <th
+              scope="row"
+              className="w-2/5 max-w-60 py-0.5 pr-2 text-left font-mono font-normal [overflow-wrap:anywhere] text-muted md:w-56"
+            >
+              <VisibleText text={name} />
+            </th>
+            <td className="py-0.5 font-mono">
+              <Field path={joinPath(path, name)} className="[overflow-wrap:anywhere]">
+                <LongText text={value} draw={(shown) => <VisibleText text={shown} />} />{' '}
+                {isMasked(value) && (
+                  <Badge title="The value was not written to the tape">masked</Badge>
+                )}
+              </Field>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

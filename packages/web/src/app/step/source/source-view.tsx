@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Run } from '../../run/use-run.js'
+import { copyAndSay } from '../copy/copy-and-say.js'
+import { VisibleText } from '../text/visible-text.js'
+
+/** The lines around a place in the agent's code, as far as they can be had here. */
+export function SourceView({ run, site }: { readonly run: Run; readonly site: string }) {
+  const excerpt = useQuery({
+    queryKey: ['source', run.id, site],
+    queryFn: async () => (await run.source.source(site)) ?? null,
+  })
+  return (
+    <div>
+      <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
+        <span className="font-mono [overflow-wrap:anywhere]">
+          <VisibleText text={site} />
+        </span>
+        <button
+          type="button"
+          className="text-accent hover:underline"
+          onClick={() => void copyAndSay('the place', site)}
+        >
+          Copy
+        </button>
+      </p>
+      {excerpt.isPending && <p className="text-muted">Reading the source…</p>}
+      {excerpt.error && <p role="alert">The source could not be read: {excerpt.error.message}</p>}
+      {excerpt.data === null && <p className="text-muted">Its source is not here.</p>}
+      {excerpt.data && (
+        <ol className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm">
+          {excerpt.data.lines.map((line, place) => {
+            const number = (excerpt.data?.firstLine ?? 1) + place
+            const isHere = number === excerpt.data?.line
+            return (
+              <li
+                key={number}
+                aria-current={isHere ? 'location' : undefined}
+                className={`flex min-w-max whitespace-pre ${isHere ? 'bg-warning-soft' : ''}`}
+              >
+                <span
+                  className={`w-12 shrink-0 pr-2 text-right select-none ${isHere ? 'text-warning' : 'text-muted'}`}
+                >
+                  {isHere ? '› ' : ''}
+                  {number}
+                </span>
+                <span className="pr-3">
+                  <VisibleText text={line.slice(0, 1000)} />
+                </span>
+              </li>
+            )
+          })}
+        </ol>
+      )}
+    </div>
+  )
+}

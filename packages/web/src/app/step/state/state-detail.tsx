@@ -1,0 +1,131 @@
+import type { StateVariable, StateView } from '../../../model/state-view.js'
+import { Badge } from '../../design/badge.js'
+import { Field } from '../field/field-links.js'
+import { joinPath } from '../field/field-path.js'
+import { plural } from '../format.js'
+import { JsonTree } from '../json/json-tree.js'
+import { Section } from '../section.js'
+import { StepLink } from '../step-link.js'
+import { VisibleText } from '../text/visible-text.js'
+import { changedVariables } from './changed-variables.js'
+
+/** A captured state: what changed, and every frame with its variables. */
+export function StateDetail({ state }: { readonly state: StateView }) {
+  const changed = changedVariables(state)
+  return (
+    <>
+      {!state.isDirect && (
+        <p className="text-warning">
+          No line ran for this answer alone. This is the state at a later one.
+        </p>
+      )}
+      <Section
+        title={
+          <>
+            {plural(state.changes.length, 'change')}
+            {state.comparedWith !== undefined && (
+              <>
+                {' '}
+                since <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
+              </>
+            )}
+          </>
+        }
+      >
+        <Changes changes={state.changes} />
+      </Section>
+      {state.frames.map((frame, place) => (
+        <Section
+          key={place}
+          title={
+            <span className="font-mono">
+              <VisibleText text={frame.name} />{' '}
+              <span className="font-normal">
+                <VisibleText text={`${frame.location.file}:${frame.location.line}`} />
+              </span>
+            </span>
+          }
+        >
+          {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
+          {frame.variables.map((variable) => (
+            <Variable
+              key={`${variable.scope} ${variable.name}`}
+              variable={variable}
+              path={joinPath(joinPath('state', frame.name), variable.name)}
+              isChanged={changed.has(`${frame.name}.${variable.name}`)}
+            />
+          ))}
+        </Section>
+      ))}
+    </>
+  )
+}
+
+function Changes({ changes }: Pick<StateView, 'changes'>) {
+  if (changes.length === 0) return <p className="text-muted">Nothing changed.</p>
+  return (
+    <ul className="font-mono text-sm">
+      {changes.slice(0, 200).map((change, place) => (
+        <li key={place}>
+          <Field
+            path={`state.changes.${place}`}
+            className="border-l-2 border-accent py-0.5 pl-2 [overflow-wrap:anywhere]"
+          >
+            <VisibleText text={change.path} />:{' '}
+            {'before' in change ? (
+              <del className="text-danger">
+                <VisibleText text={shortJson(change.before)} />
+              </del>
+            ) : (
+              <span className="text-muted">was not there</span>
+            )}
+            <span className="text-muted"> → </span>
+            {'after' in change ? (
+              <ins className="text-good no-underline">
+                <VisibleText text={shortJson(change.after)} />
+              </ins>
+            ) : (
+              <span className="text-muted">is gone</span>
+            )}
+          </Field>
+        </li>
+      ))}
+      {changes.length > 200 && (
+        <li className="text-muted">{changes.length - 200} more, seen in the variables below</li>
+      )}
+    </ul>
+  )
+}
+
+function Variable(props: {
+  readonly variable: StateVariable
+  readonly path: string
+  readonly isChanged: boolean
+}) {
+  const { variable, path, isChanged } = props
+  const { name, scope, type, text, json, cut } = variable
+  const isTree = typeof json === 'object' && json !== null
+  return (
+    <div
+      className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
+    >
+      <Field path={path} className="font-mono text-sm [overflow-wrap:anywhere]">
+        <span className="text-kind-model">
+          <VisibleText text={name} />
+        </span>{' '}
+        {!isTree && <VisibleText text={text} />}
+        <span className="ml-2 font-sans text-xs text-muted">
+          {type}, {scope}
+        </span>{' '}
+        {isChanged && <Badge tone="accent">changed</Badge>}
+        {cut && <Badge title="A limit left something out">cut</Badge>}
+      </Field>
+      {isTree && <JsonTree label={name} value={json} path={path} />}
+    </div>
+  )
+}
+
+const shortJson = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'undefined'
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useCommands } from '../../commands/use-commands.js'
+import { Button } from '../../design/button.js'
+import type { StreamFrames } from '../../../model/step-detail.js'
+import { MessageView } from '../chat/message-view.js'
+import { Choice } from '../choice.js'
+import { formatMs, plural } from '../format.js'
+import { Section } from '../section.js'
+import type { TabProps } from '../tabs/tab-props.js'
+import { frameAt, SPEEDS, type Speed } from './playback.js'
+import { usePlayback } from './use-playback.js'
+
+/** A streamed answer, played at the pace it came. */
+export function StreamTab({ run, detail }: TabProps) {
+  const stream = useQuery({
+    queryKey: ['stream', run.id, detail.label, detail.answeredSeq],
+    queryFn: async () => (await run.source.stream(detail.label)) ?? null,
+  })
+  if (stream.error)
+    return (
+      <p role="alert" className="p-3">
+        The stream could not be read: {stream.error.message}
+      </p>
+    )
+  if (stream.data === undefined) return <p className="p-3 text-muted">Reading the stream…</p>
+  if (stream.data === null || stream.data.frames.length === 0)
+    return <p className="p-3 text-muted">The answer did not come in pieces.</p>
+  return <Player key={detail.label} stream={stream.data} firstMs={detail.timeToFirstChunkMs} />
+}
+
+const NO_PAIRS = { results: new Map(), calls: new Map() }
+
+function Player(props: { readonly stream: StreamFrames; readonly firstMs: number | undefined }) {
+  const { stream, firstMs } = props
+  const { frames, chunks } = stream
+  const endMs = frames.at(-1)?.at ?? 0
+  const { position, isPlaying, speed, setSpeed, toggle, scrub } = usePlayback(endMs)
+  const current = frameAt(frames, position)
+  useCommands([
+    {
+      id: 'step.play',
+      title: isPlaying ? 'Pause the stream' : 'Play the stream',
+      group: 'Look',
+      keys: [' '],
+      run: toggle,
+    },
+  ])
+  const times = useMemo(() => frames.map(({ at }) => at), [frames])
+  const answer = frames[current]?.answer
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button onClick={toggle} className="w-16 justify-center">
+          {isPlaying ? 'Pause' : 'Play'}
+        </Button>
+        <Choice
+          label="Speed"
+          value={speed}
+          onChange={(next) => setSpeed(next as Speed)}
+          choices={SPEEDS.map((each) => ({
+            value: each,
+            title: each === 'max' ? 'max' : `${each}×`,
+          }))}
+        />
+        <input
+          type="range"
+          aria-label="Moment of the stream"
+          aria-valuetext={formatMs(position)}
+          className="h-4 min-w-40 flex-1 accent-(--accent)"
+          min={0}
+          max={endMs}
+          step="any"
+          value={position}
+          onChange={(event) => scrub(event.target.valueAsNumber)}
+        />
+        <output className="w-36 text-right font-mono text-sm tabular-nums">
+          {formatMs(position)} of {formatMs(endMs)}
+        </output>
+      </div>
+      <p className="text-sm text-muted">
+        First piece after {firstMs === undefined ? 'an unknown time' : formatMs(firstMs)},{' '}
+        {plural(chunks, 'piece')}
+        {frames.length < chunks && `, of which ${frames.length} moments are shown`}
+      </p>
+      <ol aria-label="Answer so far" className="min-h-24 border border-line">
+        {answer === undefined ? (
+          <li className="p-2 text-muted">Nothing has come yet.</li>
+        ) : (
+          answer.map((message, place) => (
+            <MessageView
+              key={place}
+              message={message}
+              path={`answer.${place}`}
+              pairs={NO_PAIRS}
+              isAnswer
+            />
+          ))
+        )}
+      </ol>
+      <Section title="When the pieces came">
+        <ChunkTimes times={times} current={current} onChoose={scrub} />
+      </Section>
+    </div>
+  )
+}
+
+function ChunkTimes(props: {
+  readonly times: readonly number[]
+  readonly current: number
+  readonly onChoose: (at: number) => void
+}) {
+  const { times, current, onChoose } = props
+  return (
+    <ol className="flex flex-wrap gap-x-1 font-mono text-xs">
+      {times.slice(0, 1000).map((at, place) => (
+        <li key={place}>
+          <button
+            type="button"
+            aria-current={place === current ? 'step' : undefined}
+            title={`${formatMs(at - (times[place - 1] ?? 0))} after the one before`}
+            className="rounded-sm px-1 text-muted hover:bg-sunken aria-[current]:bg-accent-soft aria-[current]:text-accent"
+            onClick={() => onChoose(at)}
+          >
+            {formatMs(at)}
+          </button>
+        </li>
+      ))}
+    </ol>
+  )
+}

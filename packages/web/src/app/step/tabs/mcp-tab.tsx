@@ -1,0 +1,62 @@
+import { Badge } from '../../design/badge.js'
+import { Field } from '../field/field-links.js'
+import { formatMs, plural } from '../format.js'
+import { JsonTree } from '../json/json-tree.js'
+import { Section } from '../section.js'
+import { VisibleText } from '../text/visible-text.js'
+import type { TabProps } from './tab-props.js'
+
+/** A request of the Model Context Protocol: who asked whom, and every message about it. */
+export function McpTab({ detail }: TabProps) {
+  const { mcp, state } = detail
+  if (mcp === undefined) return <p className="p-3 text-muted">No message of MCP is on the tape.</p>
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <Field path="mcp.method" className="font-mono font-medium [overflow-wrap:anywhere]">
+          <VisibleText text={mcp.method} />
+        </Field>
+        <Badge>{mcp.transport}</Badge>
+        <span className="text-muted">
+          asked by the {mcp.askedBy}
+          {mcp.server !== undefined && (
+            <>
+              , server <VisibleText text={mcp.server} />
+            </>
+          )}
+          {mcp.id !== undefined && <>, id {String(mcp.id)}</>}
+        </span>
+      </div>
+      <Section title="Parameters">
+        <JsonTree label="Parameters" value={mcp.params ?? null} path="mcp.params" />
+      </Section>
+      {mcp.error !== undefined ? (
+        <Section title="Error">
+          <JsonTree label="Error" value={mcp.error} path="mcp.error" />
+        </Section>
+      ) : (
+        <Section title="Result">
+          {mcp.result === undefined ? (
+            <p className="text-muted">
+              {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
+            </p>
+          ) : (
+            <JsonTree label="Result" value={mcp.result} path="mcp.result" />
+          )}
+        </Section>
+      )}
+      {mcp.notifications.length > 0 && (
+        <Section title={`While it worked, ${plural(mcp.notifications.length, 'message')}`}>
+          {mcp.notifications.map(({ at, method, params }, place) => (
+            <div key={place} className="mb-1.5">
+              <p className="font-mono text-sm">
+                <span className="text-muted">{formatMs(at)}</span> <VisibleText text={method} />
+              </p>
+              <JsonTree label={method} value={params ?? null} path={`mcp.notifications.${place}`} />
+            </div>
+          ))}
+        </Section>
+      )}
+    </div>
+  )
+}
