@@ -1,6 +1,5 @@
 import type { CallEvent, RecordedError } from '../events.js'
-import { decodeBody } from '../event-body.js'
-import { fromWire } from '../from-wire.js'
+import { readBody, readExit } from './readable-value.js'
 import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
 import { shortJson, shortText } from './short-text.js'
@@ -109,13 +108,13 @@ export class CallStep extends StepBase {
 
   #args(): unknown {
     const { seq, as } = this.#op.event
-    return as === undefined ? undefined : decodeBody(as, this.context.tape.body(seq))
+    return as === undefined ? undefined : readBody(as, this.context.tape.body(seq))
   }
 
   #result(): unknown {
     const { result } = this.#op
     if (result?.as === undefined) return undefined
-    return decodeBody(result.as, this.context.tape.body(result.seq))
+    return readBody(result.as, this.context.tape.body(result.seq))
   }
 
   /** Exit code or signal of a process, from its exit or from a synchronous result. */
@@ -123,8 +122,7 @@ export class CallStep extends StepBase {
     if (this.kind !== 'process') return undefined
     const { exit, result } = this.#op
     const [code, signal] =
-      ((exit === undefined ? undefined : fromWire(exit)) as [unknown, unknown] | undefined) ??
-      this.#syncExit(result !== undefined)
+      exit === undefined ? this.#syncExit(result !== undefined) : readExit(exit)
     if (typeof code === 'number') return code
     return typeof signal === 'string' ? signal : undefined
   }

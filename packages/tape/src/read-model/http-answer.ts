@@ -75,12 +75,35 @@ const answerOnSocket = (
   op: StepOp,
   onSameSocket: readonly StepOp[],
 ): HttpAnswer | undefined => {
-  const position = onSameSocket.indexOf(op)
-  const wasWaitedFor = onSameSocket.slice(0, position).every(({ chunks }) => chunks.length > 0)
+  const position = placeOf(op, onSameSocket)
+  const wasWaitedFor = position <= firstUnanswered(onSameSocket)
   const alone = wasWaitedFor ? scanAnswers(tape, [op]) : []
   if (onSameSocket.length < 2 || (alone.length === 1 && alone[0]?.complete === true))
     return alone[0]
   return scanAnswers(tape, onSameSocket)[position]
+}
+
+/** Place of a request among those of its socket, which are in order. */
+const placeOf = (op: StepOp, onSameSocket: readonly StepOp[]): number => {
+  let [low, high] = [0, onSameSocket.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((onSameSocket[middle]?.event.seq ?? 0) < op.event.seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Found once for a socket: thousands of requests may go over one. */
+const unanswered = new WeakMap<readonly StepOp[], number>()
+
+const firstUnanswered = (onSameSocket: readonly StepOp[]): number => {
+  const known = unanswered.get(onSameSocket)
+  if (known !== undefined) return known
+  const found = onSameSocket.findIndex(({ chunks }) => chunks.length === 0)
+  const place = found < 0 ? onSameSocket.length : found
+  unanswered.set(onSameSocket, place)
+  return place
 }
 
 /** Final answers in the pieces recorded for some requests of one socket, in order. */

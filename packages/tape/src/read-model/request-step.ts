@@ -1,6 +1,6 @@
 import type { RecordedError, RequestEvent } from '../events.js'
 import { costUsd, findOverride } from '../prices.js'
-import { messageText, toolCallsIn } from '../providers/message.js'
+import { messageText, toolCallsIn, type Message } from '../providers/message.js'
 import type { ProviderDecoder } from '../providers/provider-decoder.js'
 import { unknownHttp } from '../providers/unknown-http.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
@@ -122,6 +122,14 @@ export class RequestStep extends StepBase {
 
   override exchange(): Exchange {
     return this.reader.read()
+  }
+
+  override messages(): readonly Message[] {
+    return this.#decoder === undefined ? [] : this.reader.requestMessages()
+  }
+
+  override answer(): readonly Message[] {
+    return this.#decoder === undefined ? [] : this.reader.decoded.messages
   }
 
   override answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {

@@ -1,4 +1,3 @@
-import { decodeBody } from '../event-body.js'
 import type {
   NoteEvent,
   OutputEvent,
@@ -18,6 +17,7 @@ import { MarkStep } from './mark-step.js'
 import { HttpServers } from './mcp/http-servers.js'
 import { indexStdio, type StdioIndex, type StepSource } from './mcp/index-stdio.js'
 import { McpStep } from './mcp/mcp-step.js'
+import { readBody } from './readable-value.js'
 import { RequestCache } from './request-cache.js'
 import { RequestStep } from './request-step.js'
 import { indexRun, type RunIndex, type StepOp } from './run-index.js'
@@ -140,7 +140,7 @@ export class RunView {
   /** What a function run returned. */
   result(): unknown {
     const { end } = this.#index
-    return end?.as === undefined ? undefined : decodeBody(end.as, this.#tape.body(end.seq))
+    return end?.as === undefined ? undefined : readBody(end.as, this.#tape.body(end.seq))
   }
 
   /** The step of a number or label. */

@@ -1,5 +1,6 @@
 import type { Place, RecordedError } from '../events.js'
 import type { PriceTable } from '../prices.js'
+import type { Message } from '../providers/message.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-servers.js'
@@ -111,6 +112,14 @@ export abstract class StepBase implements Step {
 
   exchange(): ReturnType<Step['exchange']> {
     return undefined
+  }
+
+  messages(): readonly Message[] {
+    return []
+  }
+
+  answer(): readonly Message[] {
+    return []
   }
 
   answerFrames(_limits?: FrameLimits): readonly AnswerFrame[] {

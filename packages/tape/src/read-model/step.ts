@@ -1,5 +1,5 @@
 import type { Place, RecordedError } from '../events.js'
-import type { ToolCallPart } from '../providers/message.js'
+import type { Message, ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { Exchange } from './exchange.js'
@@ -81,6 +81,9 @@ export interface Step {
   readonly failure: RecordedError | undefined
   /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
   exchange(): Exchange | undefined
+  /** What was sent to a model and what it said; empty for all else. Cheaper than `exchange`. */
+  messages(): readonly Message[]
+  answer(): readonly Message[]
   /** A streamed answer of a model as it grew; fewer than two when it came at once. */
   answerFrames(limits?: FrameLimits): readonly AnswerFrame[]
   /** For tool, process and MCP steps. */

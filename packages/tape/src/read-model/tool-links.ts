@@ -34,13 +34,14 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   const models = steps.filter(
     (step) => step instanceof RequestStep && step.kind === 'model',
   ) as RequestStep[]
+  const following = inLanes(models)
   const tools = new RecordedTools(steps)
   for (const [position, asked] of models.entries()) {
-    const later = models.slice(position + 1)
-    const next = later.find(({ lane }) => lane === asked.lane)
+    const inLane = following[position] ?? []
     let count = 0
-    for (const [call, tool] of tools.take(asked, next)) {
-      const told = tool === undefined ? findTelling(call, asked, later) : undefined
+    for (const [call, tool] of tools.take(asked, inLane[0])) {
+      const nearby = (): RequestStep[] => models.slice(position + 1, position + 1 + LOOK_AHEAD)
+      const told = tool === undefined ? findTelling(call, inLane, nearby) : undefined
       if (tool !== undefined) askedBy.set(tool.seq, asked.label)
       if (told === undefined) continue
       const label = `${asked.label}.${++count}`
@@ -50,17 +51,28 @@ export const linkTools = (context: StepContext, steps: readonly StepBase[]): Too
   return { askedBy, inferred }
 }
 
+/** For each model step those next in its lane, as far as they are looked at. */
+const inLanes = (models: readonly RequestStep[]): RequestStep[][] => {
+  const nextIn = new Map<number, RequestStep[]>()
+  return models
+    .toReversed()
+    .map((step) => {
+      const next = nextIn.get(step.lane) ?? []
+      nextIn.set(step.lane, [step, ...next].slice(0, LOOK_AHEAD))
+      return next
+    })
+    .toReversed()
+}
+
 /** The request that carries the result of a call: soon, and first of all in the same lane. */
 const findTelling = (
   call: ToolCallPart,
-  asked: RequestStep,
-  later: readonly RequestStep[],
-): RequestStep | undefined => {
-  if (call.id === '') return undefined
-  const inLane = later.filter(({ lane }) => lane === asked.lane).slice(0, LOOK_AHEAD)
-  const nearby = later.slice(0, LOOK_AHEAD)
-  return [...new Set([...inLane, ...nearby])].find((step) => hasResult(step, call.id))
-}
+  inLane: readonly RequestStep[],
+  nearby: () => readonly RequestStep[],
+): RequestStep | undefined =>
+  call.id === ''
+    ? undefined
+    : [...new Set([...inLane, ...nearby()])].find((step) => hasResult(step, call.id))
 
 /**
  * Whether a request carries the result of a call. Results stand near the end of
@@ -78,9 +90,11 @@ const hasResult = (step: RequestStep, id: string): boolean => {
     .some(({ parts }) => parts.some((part) => part.type === 'tool_result' && part.id === id))
 }
 
-/** Recorded tool steps that no call has claimed yet, by name. */
+/** Recorded tool steps that no call has claimed yet, by name and by arguments. */
 class RecordedTools {
   readonly #byName = new Map<string, StepBase[]>()
+  readonly #byArgs = new Map<string, Map<string, StepBase[]>>()
+  readonly #claimed = new Set<StepBase>()
   /** Names of tools that may be called with another name before them. */
   readonly #served: readonly string[]
 
@@ -90,40 +104,74 @@ class RecordedTools {
       const { toolName: name } = step
       if (name === undefined) continue
       if (!(step instanceof CallStep)) served.add(name)
-      const known = this.#byName.get(name)
-      if (known === undefined) this.#byName.set(name, [step])
-      else known.push(step)
+      addTo(this.#byName, name, step)
     }
     this.#served = [...served]
   }
 
   /** Each call of a model step with the tool step it claims, if any. */
   take(asked: RequestStep, next: RequestStep | undefined): [ToolCallPart, StepBase | undefined][] {
-    const claimed = asked.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => [
-      call,
-      this.#claim(call.name, (tool) => tool.seq > asked.seq && hasArguments(tool, call.args)),
-    ])
+    const claimed = asked.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => {
+      const wanted = argumentsKey(call.args)
+      return [call, this.#claim(call.name, asked, (name) => this.#withArgs(name).get(wanted))]
+    })
     return claimed.map(([call, tool]) => [
       call,
-      tool ?? this.#claim(call.name, ({ seq }) => seq > asked.seq && seq < (next?.seq ?? Infinity)),
+      tool ?? this.#claim(call.name, asked, (name) => this.#byName.get(name), next?.seq),
     ])
   }
 
-  #claim(called: string, fits: (tool: StepBase) => boolean): StepBase | undefined {
+  /** The first of some tools that started after the call, and before `until`. */
+  #claim(
+    called: string,
+    { seq: after }: RequestStep,
+    candidates: (name: string) => readonly StepBase[] | undefined,
+    until = Infinity,
+  ): StepBase | undefined {
     const names = [called, ...this.#served.filter((name) => isSameTool(called, name))]
     for (const name of names) {
-      const candidates = this.#byName.get(name)
-      const position = candidates?.findIndex(fits) ?? -1
-      if (position >= 0) return candidates?.splice(position, 1)[0]
+      const tools = candidates(name) ?? []
+      for (let place = firstAfter(tools, after); place < tools.length; place++) {
+        const tool = tools[place]
+        if (tool === undefined || tool.seq >= until) break
+        if (this.#claimed.has(tool)) continue
+        this.#claimed.add(tool)
+        return tool
+      }
     }
     return undefined
   }
+
+  /** Tools of a name by their arguments: the arguments alone, or with something of the framework's after them. */
+  #withArgs(name: string): ReadonlyMap<string, StepBase[]> {
+    const known = this.#byArgs.get(name)
+    if (known !== undefined) return known
+    const tools = new Map<string, StepBase[]>()
+    this.#byArgs.set(name, tools)
+    for (const tool of this.#byName.get(name) ?? []) {
+      const recorded = tool.call()?.args
+      const given = Array.isArray(recorded) ? [recorded, recorded[0] as unknown] : [recorded]
+      for (const key of new Set(given.map(argumentsKey))) addTo(tools, key, tool)
+    }
+    return tools
+  }
 }
 
-/** Tools are called with the arguments alone, or with something of the framework's after them. */
-const hasArguments = (tool: StepBase, args: unknown): boolean => {
-  const recorded = tool.call()?.args
-  const wanted = stableStringify(toWire(args))
-  const given = Array.isArray(recorded) ? [recorded, recorded[0] as unknown] : [recorded]
-  return given.some((value) => stableStringify(toWire(value)) === wanted)
+const argumentsKey = (args: unknown): string => stableStringify(toWire(args))
+
+const addTo = (lists: Map<string, StepBase[]>, key: string, step: StepBase): void => {
+  const known = lists.get(key)
+  if (known === undefined) lists.set(key, [step])
+  else known.push(step)
+}
+
+/** Place of the first step that started after an event. */
+const firstAfter = (steps: readonly StepBase[], seq: number): number => {
+  let [low, high] = [0, steps.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((steps[middle]?.seq ?? 0) <= seq) low = middle + 1
+    else high = middle
+  }
+  return low
 }

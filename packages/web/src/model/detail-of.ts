@@ -1,93 +1,145 @@
-import type { Exchange, Message, RunView, Step, Tape } from '@retake/tape'
-import { clip, viewBody } from './clip.js'
-import { rowOf } from './row-of.js'
-import type { RunStatus } from './run-head.js'
-import type { CallView, Conversation, StepDetail } from './step-detail.js'
+import type { Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
+import { ClipBudget, clip, cutAt, cutText, viewBody } from './clip.js'
+import { clipError, clipMcp, clipMessages } from './clip-message.js'
+import { outputOf } from './output-of.js'
+import { siteInStack } from './site-in-stack.js'
+import type {
+  CallView,
+  Conversation,
+  ResponseDetail,
+  StepDetail,
+  StreamEvents,
+} from './step-detail.js'
+import type { Row } from './step-rows.js'
 
-/** Messages of a long conversation that are shown without being asked for. */
+/** Messages of a long conversation that are shown without being asked for, and at most. */
 const MESSAGES = 60
+const MESSAGES_MAX = 1000
+/** Events of a stream at once, and characters of one. */
+const EVENTS = 300
+const EVENT_TEXT = 4096
+/** Headers, and characters of one; characters of an address or an error. */
+const HEADERS = 500
+const LINE = 8192
 
 export interface DetailOptions {
-  readonly status: RunStatus
-  readonly messagesFrom?: number
+  readonly row: Row
+  readonly newFrom: (step: Step) => number
+  readonly messagesFrom?: number | undefined
+  readonly eventsFrom?: number | undefined
 }
 
 /** Everything about one step that is not too large to be shown. */
-export function detailOf(
-  tape: Tape,
-  _view: RunView,
-  step: Step,
-  { status, messagesFrom }: DetailOptions,
-): StepDetail {
+export function detailOf(step: Step, options: DetailOptions): StepDetail {
   const exchange = step.exchange()
+  const budget = new ClipBudget()
+  const { failure } = step
+  const mcp = step.mcp()
   return {
-    ...rowOf(tape, step, status),
+    ...options.row,
+    error: step.error === undefined ? undefined : cutText(step.error, LINE),
     parent: step.parent,
     number: step.number,
     startedAt: step.startedAt,
     timeToFirstChunkMs: step.timeToFirstChunkMs,
-    site: step.site,
+    site: step.site ?? siteInStack(failure),
     places: step.within,
     answeredSeq: step.answerSeqs.at(-1),
     usage: step.usage,
     finishReason: step.finishReason,
-    conversation: step.kind === 'model' ? conversationOf(exchange, messagesFrom) : undefined,
+    conversation:
+      exchange && step.kind === 'model' ? conversationOf(step, exchange, options) : undefined,
     request: exchange && {
       method: exchange.request.method,
-      url: exchange.request.url,
-      headers: exchange.request.headers,
+      url: cutText(exchange.request.url, LINE),
+      headers: headersOf(exchange.request.headers),
       body: viewBody(
         exchange.request.body,
         exchange.request.text,
         exchange.request.json !== undefined,
       ),
     },
-    response: exchange?.response && {
-      status: exchange.response.status,
-      statusText: exchange.response.statusText,
-      headers: exchange.response.headers,
-      body: viewBody(
-        exchange.response.body,
-        exchange.response.text,
-        exchange.response.json !== undefined,
-      ),
-      chunks: exchange.response.chunks.length,
-      complete: exchange.response.complete,
-      problem: exchange.response.problem,
-      undecoded: exchange.response.undecoded,
-    },
-    call: callOf(step),
-    mcp: clip(step.mcp()) as StepDetail['mcp'],
-    failure: step.call()?.error,
+    response: exchange?.response && responseOf(step, exchange.response, options.eventsFrom),
+    call: callOf(step, budget),
+    mcp: mcp && clipMcp(mcp, budget),
+    failure: failure && clipError(failure, budget),
   }
 }
 
 function conversationOf(
-  exchange: Exchange | undefined,
-  messagesFrom: number | undefined,
-): Conversation | undefined {
-  if (exchange === undefined) return undefined
-  const { messages, answer } = exchange
-  const from = messagesFrom ?? Math.max(0, messages.length - MESSAGES)
+  step: Step,
+  { messages, answer }: Exchange,
+  { newFrom, messagesFrom = messages.length - MESSAGES }: DetailOptions,
+): Conversation {
+  const from = placeIn(messagesFrom, messages.length)
+  const budget = new ClipBudget()
   return {
     total: messages.length,
     from,
-    messages: clip(messages.slice(from)) as Message[],
-    newFrom: 0,
-    answer: clip(answer) as Message[],
+    // What the model said comes first: it must not be cut for what it was told.
+    answer: clipMessages(answer, budget),
+    messages: clipMessages(messages.slice(from, from + MESSAGES_MAX), budget),
+    newFrom: newFrom(step),
   }
 }
 
-const lossyText = new TextDecoder()
+/** A place that was asked for, if it can be one. */
+const placeIn = (wanted: number, total: number): number =>
+  Number.isInteger(wanted) ? Math.min(Math.max(0, wanted), total) : 0
 
-function callOf(step: Step): CallView | undefined {
+const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
+  headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, LINE), cutText(value, LINE)])
+
+function responseOf(
+  step: Step,
+  response: ExchangeResponse,
+  eventsFrom: number | undefined,
+): ResponseDetail {
+  const { status, statusText, headers, body, text, json, chunks, complete } = response
+  const { problem, undecoded, events } = response
+  return {
+    status,
+    statusText,
+    headers: headersOf(headers),
+    body: viewBody(body, text, json !== undefined),
+    chunks: chunks.length,
+    complete,
+    problem,
+    undecoded,
+    ...(events && { events: eventsOf(step, events, eventsFrom) }),
+  }
+}
+
+function eventsOf(
+  step: Step,
+  events: NonNullable<ExchangeResponse['events']>,
+  eventsFrom = 0,
+): StreamEvents {
+  const from = placeIn(eventsFrom, events.length)
+  return {
+    total: events.length,
+    from,
+    events: events.slice(from, from + EVENTS).map(({ at, event, data, id }) => {
+      const head = cutAt(data, EVENT_TEXT)
+      return {
+        at: at - step.at,
+        event: cutText(event, EVENT_TEXT),
+        data: head,
+        ...(id !== undefined && { id: cutText(id, EVENT_TEXT) }),
+        ...(head.length < data.length && { clipped: true }),
+      }
+    }),
+  }
+}
+
+function callOf(step: Step, budget: ClipBudget): CallView | undefined {
   const call = step.call()
   if (call === undefined) return undefined
   return {
-    name: call.name,
-    args: clip(call.args),
-    result: clip(call.result),
-    error: call.error,
-    output: call.output.map(({ at, pipe, bytes }) => ({ at, pipe, text: lossyText.decode(bytes) })),
+    name: cutText(call.name, LINE),
+    args: clip(call.args, budget),
+    result: clip(call.result, budget),
+    error: call.error && clipError(call.error, budget),
+    ...outputOf(call.output),
   }
 }

@@ -1,50 +1,50 @@
 import type { RunView, Tape } from '@retake/tape'
+import { cutText } from './clip.js'
+import { clipError } from './clip-message.js'
 import type { LaneHead, RunHead, RunStatus } from './run-head.js'
+import { siteInStack } from './site-in-stack.js'
+
+/** Characters of a name or of one argument. */
+const LINE = 2000
+
+export interface HeadOptions {
+  readonly status: RunStatus
+  readonly redacted: boolean
+  readonly lanes: readonly LaneHead[]
+}
 
 /** All that is small about a run. */
 export function headOf(
   tape: Tape,
   view: RunView,
-  { status, redacted }: { readonly status: RunStatus; readonly redacted: boolean },
+  { status, redacted, lanes }: HeadOptions,
 ): RunHead {
   const { details } = tape
   const { exit, parent } = view
+  const exitSite = siteInStack(exit?.error)
   return {
     id: view.id,
-    name: view.name,
+    name: cutText(view.name, LINE),
     startedAt: view.startedAt,
     durationMs: view.durationMs,
     status,
-    ...(exit && { exit }),
+    ...(exit && { exit: { ...exit, ...(exit.error && { error: clipError(exit.error) }) } }),
+    ...(exitSite !== undefined && { exitSite }),
     node: view.node,
     ...(parent && { parent }),
     ...(details.branch && { branch: details.branch }),
-    command: details.command ?? [details.entry ?? '', ...(details.args ?? [])].filter(Boolean),
+    command: commandOf(tape).map((part) => cutText(part, LINE)),
     ...(details.cwd !== undefined && { cwd: details.cwd }),
     ...(details.platform !== undefined && { platform: details.platform }),
     events: tape.count,
     counts: view.counts,
     recordedSteps: view.recordedSteps.length,
-    lanes: lanesOf(view),
+    lanes,
     boundaryNotes: view.boundaryNotes,
     tornBytes: tape.tornBytes,
     ...(redacted && { redacted }),
   }
 }
 
-function lanesOf({ lanes, recordedSteps }: RunView): LaneHead[] {
-  const stepAt = new Map(recordedSteps.map((step) => [step.seq, step]))
-  const depths = new Map<number, number>()
-  return lanes.map(({ id, parent, steps }) => {
-    const depth = parent === undefined ? 0 : (depths.get(parent) ?? 0) + 1
-    depths.set(id, depth)
-    const first = stepAt.get(steps[0] ?? -1)
-    const place = first?.within.findLast(({ kind }) => kind !== 'tool' && kind !== 'server')
-    return {
-      id,
-      ...(parent !== undefined && { parent }),
-      depth,
-      ...(place && { name: place.name }),
-    }
-  })
-}
+const commandOf = ({ details }: Tape): readonly string[] =>
+  details.command ?? [details.entry ?? '', ...(details.args ?? [])].filter(Boolean)

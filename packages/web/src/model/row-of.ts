@@ -1,30 +1,40 @@
 import { originOf } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
+import { cutText } from './clip.js'
 import type { RunStatus } from './run-head.js'
 import type { Badge, Row, RowState } from './step-rows.js'
 
+/** Characters of a title or an error in a list. */
+const LINE = 300
+
+export interface RowOptions {
+  readonly status: RunStatus
+  /** The lane a step is drawn in. */
+  readonly laneOf: (step: Step) => number
+}
+
 /** A step as a list shows it. Who asked for a recorded step is not among it: that needs all answers. */
-export function rowOf(tape: Tape, step: Step, status: RunStatus): Row {
-  const { usage } = step
+export function rowOf(tape: Tape, step: Step, { status, laneOf }: RowOptions): Row {
+  const { usage, error } = step
   return {
     label: step.label,
     seq: step.seq,
     kind: step.kind,
     state: stateOf(step, status),
     badge: badgeOf(tape, step),
-    title: step.title,
+    title: cutText(step.title, LINE),
     at: step.at,
     latencyMs: step.latencyMs,
-    lane: step.lane,
+    lane: laneOf(step),
     provider: step.provider,
-    model: step.model,
-    tool: step.kind === 'tool' ? step.call()?.name : undefined,
+    model: step.model === undefined ? undefined : cutText(step.model, LINE),
+    tool: step.toolName === undefined ? undefined : cutText(step.toolName, LINE),
     tokensIn: usage && usage.input + usage.cachedInput + usage.cacheWrite,
     tokensOut: usage?.output,
     costUsd: step.costUsd,
-    error: step.error,
+    error: error === undefined ? undefined : cutText(error, LINE),
     parent: step.inferred ? step.parent : undefined,
-    within: step.within.map(({ kind, name }) => `${kind} ${name}`),
+    within: step.within.map(({ kind, name }) => `${kind} ${cutText(name, LINE)}`),
     inferred: step.inferred,
   }
 }

@@ -49,6 +49,8 @@ export interface RunHead {
     readonly signal?: string
     readonly error?: RecordedError
   }
+  /** Where the agent's code threw the error that ended it, as `file:line:column`. */
+  readonly exitSite?: string
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails
@@ -68,7 +70,7 @@ export interface RunHead {
   readonly redacted?: boolean
 }
 
-/** One line of concurrent work. Lane 0 is the run itself. */
+/** One line of concurrent work, or a sub-agent in one. Lane 0 is the run itself. */
 export interface LaneHead {
   readonly id: number
   readonly parent?: number
@@ -76,4 +78,9 @@ export interface LaneHead {
   readonly depth: number
   /** The agent, node or task its steps happen in, where an adapter named one. */
   readonly name?: string
+  /** Recorded steps in it, without those of lanes below it. */
+  readonly steps?: number
+  /** When its first step began and its last one ended, in milliseconds since the run started. */
+  readonly from?: number
+  readonly to?: number
 }

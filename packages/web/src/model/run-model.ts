@@ -5,12 +5,14 @@ import type { RunHead, RunStatus } from './run-head.js'
 import { rowOf } from './row-of.js'
 import { detailOf } from './detail-of.js'
 import type { BodySide, StepDetail } from './step-detail.js'
-import { toColumns, type RowMessage } from './step-rows.js'
+import { toColumns, type Row, type RowColumns, type RowMessage } from './step-rows.js'
 import { bodyOf } from './step-body.js'
 import { consoleOf } from './console-of.js'
 import { eventAt, eventRows } from './event-rows.js'
 import { filesOf } from './files-of.js'
 import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-parts.js'
+import { ConversationNews } from './conversation-news.js'
+import { LanesOf } from './lanes-of.js'
 import { searchRun } from './search-run.js'
 import { streamOf } from './stream-of.js'
 import type { StreamFrames } from './step-detail.js'
@@ -19,6 +21,12 @@ export interface ModelOptions extends ReadOptions {
   /** How the run stands; only its home knows whether an unfinished one goes on. */
   readonly status: RunStatus
   readonly redacted?: boolean
+}
+
+/** Parts of a long conversation and of a long stream that are not shown without being asked for. */
+export interface StepOptions {
+  readonly messagesFrom?: number | undefined
+  readonly eventsFrom?: number | undefined
 }
 
 /** Rows in the first message, which is what a screen shows, and in those after it. */
@@ -35,16 +43,23 @@ export class RunModel {
   readonly view: RunView
   readonly status: RunStatus
   readonly #redacted: boolean
+  readonly #news: ConversationNews
+  #lanes: LanesOf | undefined
 
   constructor(tape: Tape, { status, redacted = false, ...options }: ModelOptions) {
     this.tape = tape
     this.view = readRun(tape, options)
     this.status = status
     this.#redacted = redacted
+    this.#news = new ConversationNews(this.view)
   }
 
   head(): RunHead {
-    return headOf(this.tape, this.view, { status: this.status, redacted: this.#redacted })
+    return headOf(this.tape, this.view, {
+      status: this.status,
+      redacted: this.#redacted,
+      lanes: this.#drawnLanes.lanes,
+    })
   }
 
   /** In pieces, so that whoever reads can show the first ones, and do other things between two. */
@@ -66,9 +81,12 @@ export class RunModel {
     yield { type: 'rest', inferred: this.#columns(inferred), parents, totals: this.view.totals }
   }
 
-  step(label: string, options: { readonly messagesFrom?: number } = {}): StepDetail | undefined {
+  /** Undefined when there is no such step. */
+  step(label: string, options: StepOptions = {}): StepDetail | undefined {
     const step = this.view.step(label)
-    return step && detailOf(this.tape, this.view, step, { status: this.status, ...options })
+    if (step === undefined) return undefined
+    const newFrom = (each: Step): number => this.#news.newFrom(each)
+    return detailOf(step, { row: this.#row(step), newFrom, ...options })
   }
 
   body(label: string, side: BodySide): Uint8Array | undefined {
@@ -103,7 +121,16 @@ export class RunModel {
     return searchRun(this.view, text)
   }
 
-  #columns(steps: readonly Step[]) {
-    return toColumns(steps.map((step) => rowOf(this.tape, step, this.status)))
+  #columns(steps: readonly Step[]): RowColumns {
+    return toColumns(steps.map((step) => this.#row(step)))
+  }
+
+  #row(step: Step): Row {
+    const { status } = this
+    return rowOf(this.tape, step, { status, laneOf: (each) => this.#drawnLanes.of(each) })
+  }
+
+  get #drawnLanes(): LanesOf {
+    return (this.#lanes ??= new LanesOf(this.view))
   }
 }

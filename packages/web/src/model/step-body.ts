@@ -7,7 +7,18 @@ export function bodyOf(_tape: Tape, step: Step, side: BodySide): Uint8Array | un
   if (side === 'request') return step.exchange()?.request.body
   if (side === 'response') return step.exchange()?.response?.body
   const call = step.call()
+  if (side === 'output') return call && joinBytes(call.output.map(({ bytes }) => bytes))
   const value = side === 'args' ? call?.args : call?.result
   if (value === undefined) return undefined
   return new TextEncoder().encode(JSON.stringify(plainJson(value), undefined, 2))
+}
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    joined.set(piece, at)
+    at += piece.length
+  }
+  return joined
 }

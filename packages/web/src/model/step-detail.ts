@@ -6,7 +6,10 @@ export interface StepDetail extends Row {
   readonly number: number
   readonly startedAt: number
   readonly timeToFirstChunkMs: number | undefined
-  /** Where in the agent's code, as `file:line:column`. */
+  /**
+   * Where in the agent's code, as `file:line:column`. Where the call did not record it,
+   * the first line of the agent in the stack of `failure`.
+   */
   readonly site: string | undefined
   readonly places: readonly Place[]
   /** Event of its last delivery: the moment the agent had its answer. */
@@ -18,16 +21,20 @@ export interface StepDetail extends Row {
   readonly response: ResponseDetail | undefined
   readonly call: CallView | undefined
   readonly mcp: McpExchange | undefined
+  /** The error as it was recorded, with its stack; of an answer that only says it failed, see `error`. */
   readonly failure: RecordedError | undefined
 }
 
 /** What was said to a model and what it said. Long strings in it are clipped. */
 export interface Conversation {
   readonly total: number
-  /** Place of the first of `messages` in the conversation. */
+  /** Place of the first of `messages` in the conversation. There are more behind them when they do not reach `total`. */
   readonly from: number
   readonly messages: readonly Message[]
-  /** Place of the first message that no earlier step of this conversation had. */
+  /**
+   * Place of the first message that no earlier step of this conversation had, sent or
+   * answered; 0 when no earlier step belongs to it, `total` when nothing is new.
+   */
   readonly newFrom: number
   readonly answer: readonly Message[]
 }
@@ -49,6 +56,24 @@ export interface ResponseDetail {
   readonly complete: boolean
   readonly problem: string | undefined
   readonly undecoded: string | undefined
+  /** Of a stream: its events, whatever framing they came in. */
+  readonly events?: StreamEvents
+}
+
+/** Some events of a stream, in order. */
+export interface StreamEvents {
+  readonly total: number
+  /** Place of the first of `events` in the stream; more are asked for with `eventsFrom`. */
+  readonly from: number
+  readonly events: readonly {
+    /** Milliseconds from the start of the step to the piece that completed it. */
+    readonly at: number
+    readonly event: string
+    readonly data: string
+    readonly id?: string
+    /** `data` is only its beginning. */
+    readonly clipped?: boolean
+  }[]
 }
 
 /** A tool, a child process or a request of MCP. Values are plain JSON with long strings clipped. */
@@ -57,7 +82,16 @@ export interface CallView {
   readonly args: unknown
   readonly result: unknown
   readonly error: RecordedError | undefined
-  readonly output: readonly { readonly at: number; readonly pipe: number; readonly text: string }[]
+  /** What a process printed, up to a limit, as it came. */
+  readonly output: readonly {
+    readonly at: number
+    readonly pipe: number
+    readonly text: string
+    /** Some of its bytes are no UTF-8; a replacement character stands for each. */
+    readonly isLossy?: boolean
+  }[]
+  /** Bytes the process printed, when there is more than `output` shows. */
+  readonly outputBytes?: number
 }
 
 /** A body as it is shown. The bytes are had by `bodyBytes`. */
@@ -70,9 +104,14 @@ export interface BodyView {
 }
 
 /** Which bytes of a step. */
-export type BodySide = 'request' | 'response' | 'args' | 'result'
+export type BodySide = 'request' | 'response' | 'args' | 'result' | 'output'
 
-/** Stands in plain JSON for a string that is too long to be shown at once. */
+/**
+ * Stands in plain JSON for a string that is too long to be shown at once. Of arrays and
+ * objects that are too large, the last item `{ "$leftOut": 120 }`, or a last member
+ * `"$leftOut": 120`, counts what is not shown. A recorded member of one of these names
+ * has one more `$` before it.
+ */
 export interface Clipped {
   readonly $clipped: { readonly head: string; readonly length: number }
 }

@@ -1,6 +1,6 @@
 import type { RecordedError } from '../../events.js'
 import type { StepOp } from '../run-index.js'
-import { fromWire } from '../../from-wire.js'
+import { readExit } from '../readable-value.js'
 import { StepBase, type StepContext } from '../step-base.js'
 import type { CallDetail, StepKind, StepState } from '../step.js'
 import { isToolCall, mcpCall, mcpTitle, toolOf, type McpExchange } from './mcp-exchange.js'
@@ -109,7 +109,7 @@ export class McpStep extends StepBase {
 
   #exit(): number | string | undefined {
     const { exit } = this.#source.process
-    const [code, signal] = exit === undefined ? [] : (fromWire(exit) as [unknown, unknown])
+    const [code, signal] = exit === undefined ? [] : readExit(exit)
     if (typeof code === 'number') return code
     return typeof signal === 'string' ? signal : undefined
   }

@@ -1,0 +1,97 @@
+import type { Message, RunView, Step } from '@retake/tape'
+import { messageDigest } from './message-digest.js'
+
+/** Earlier steps that are read to find the one a conversation goes on from. */
+const LOOK_BACK = 6
+/** Conversations that are remembered, by their digests alone. */
+const KEPT = 64
+
+interface Said {
+  /** Digests of what was sent, and of the answer behind it. */
+  readonly digests: readonly string[]
+  readonly sent: number
+  /** Instructions are the same in many conversations and join none. */
+  readonly isInstruction: readonly boolean[]
+}
+
+/**
+ * Tells which messages of a request are new. Compared with the request of an earlier
+ * step that this one goes on from, its answer included; the step is looked for in the
+ * same lane first. A history that was shortened is compared message by message.
+ */
+export class ConversationNews {
+  readonly #models: () => readonly Step[]
+  readonly #kept = new Map<string, Said>()
+  #found: readonly Step[] | undefined
+
+  constructor(view: RunView) {
+    this.#models = () => (this.#found ??= view.recordedSteps.filter(({ kind }) => kind === 'model'))
+  }
+
+  /** Place of the first message that no earlier step of this conversation had; 0 when there is none. */
+  newFrom(step: Step): number {
+    const { digests, sent, isInstruction } = this.#said(step)
+    const own = digests.slice(0, sent)
+    let best = 0
+    for (const earlier of this.#before(step)) {
+      const before = this.#said(earlier)
+      const shared = commonLength(own, before.digests)
+      if (shared >= before.sent && before.isInstruction.includes(false)) return shared
+      const had = new Set(before.digests)
+      const isSame = own.some((digest, place) => isInstruction[place] === false && had.has(digest))
+      if (!isSame) continue
+      const first = own.findIndex((digest, place) => place >= shared && !had.has(digest))
+      best = Math.max(best, first < 0 ? sent : first)
+    }
+    return best
+  }
+
+  /** Model steps before this one, nearest first, those of its lane before all others. */
+  #before(step: Step): Step[] {
+    const models = this.#models()
+    const inLane: Step[] = []
+    const others: Step[] = []
+    for (let place = lastBefore(models, step.seq); place >= 0; place--) {
+      const earlier = models[place]
+      if (earlier === undefined) break
+      const side = earlier.lane === step.lane ? inLane : others
+      if (side.length < LOOK_BACK) side.push(earlier)
+      if (inLane.length === LOOK_BACK && others.length === LOOK_BACK) break
+    }
+    return [...inLane, ...others]
+  }
+
+  #said(step: Step): Said {
+    const known = this.#kept.get(step.label)
+    if (known !== undefined) return known
+    const sent = step.messages()
+    const said: Said = {
+      digests: [...sent, ...step.answer()].map(messageDigest),
+      sent: sent.length,
+      isInstruction: sent.map(isInstruction),
+    }
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size >= KEPT && oldest !== undefined) this.#kept.delete(oldest)
+    this.#kept.set(step.label, said)
+    return said
+  }
+}
+
+const isInstruction = ({ role }: Message): boolean => role === 'system' || role === 'developer'
+
+function commonLength(left: readonly string[], right: readonly string[]): number {
+  const length = Math.min(left.length, right.length)
+  for (let place = 0; place < length; place++) if (left[place] !== right[place]) return place
+  return length
+}
+
+/** Place of the last step that began before an event. */
+function lastBefore(steps: readonly Step[], seq: number): number {
+  let [low, high] = [0, steps.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((steps[middle]?.seq ?? 0) < seq) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
