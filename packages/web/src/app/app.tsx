@@ -3,41 +3,25 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import {
   createBrowserHistory,
   createHashHistory,
-  createRootRoute,
-  createRoute,
   createRouter,
   RouterProvider,
 } from '@tanstack/react-router'
 import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
+import { createRoot, type Root } from 'react-dom/client'
 import { listenToKeys } from './commands/listen-to-keys.js'
-import { GalleryPage } from './design/gallery-page.js'
-import { RunPage } from './run/run-page.js'
-import { readRunSearch } from './run/run-search.js'
-import { RunsPage } from './runs/runs-page.js'
-import { Shell } from './shell/shell.js'
+import { routes } from './routes.js'
+import { FailedPage } from './shell/failed-page.js'
+import { FailedStart } from './shell/failed-start.js'
+import { NotFoundPage } from './shell/not-found-page.js'
 import { HomeProvider, type ViewerHome } from './sources/viewer-home.js'
 import './design/tokens.css'
 
-const root = createRootRoute({ component: Shell })
-const runs = createRoute({ getParentRoute: () => root, path: '/', component: RunsPage })
-const run = createRoute({
-  getParentRoute: () => root,
-  path: '/runs/$run',
-  component: RunPage,
-  validateSearch: readRunSearch,
-})
-
-const gallery = createRoute({
-  getParentRoute: () => root,
-  path: '/components',
-  component: GalleryPage,
-})
-
 const makeRouter = (home: ViewerHome) =>
   createRouter({
-    routeTree: root.addChildren([runs, run, gallery]),
+    routeTree: routes,
     history: home.onlyRun === undefined ? createBrowserHistory() : createHashHistory(),
+    defaultErrorComponent: FailedPage,
+    defaultNotFoundComponent: NotFoundPage,
   })
 
 declare module '@tanstack/react-router' {
@@ -46,10 +30,18 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** Puts the viewer on the page. */
-export function startViewer(home: ViewerHome): void {
+/** Puts the viewer on the page; when its home cannot be opened, the page says why. */
+export function startViewer(home: ViewerHome | Promise<ViewerHome>): void {
   const place = document.getElementById('root')
   if (place === null) throw new Error('the page has no #root')
+  const page = createRoot(place)
+  Promise.resolve(home).then(
+    (opened) => showHome(page, opened),
+    (error: unknown) => page.render(<FailedStart error={error} />),
+  )
+}
+
+function showHome(page: Root, home: ViewerHome): void {
   const client = new QueryClient({
     defaultOptions: { queries: { staleTime: Infinity, retry: false, networkMode: 'always' } },
   })
@@ -57,7 +49,7 @@ export function startViewer(home: ViewerHome): void {
   listenToKeys()
   if (home.onlyRun !== undefined && router.history.location.pathname === '/')
     router.history.replace(`/runs/${encodeURIComponent(home.onlyRun)}`)
-  createRoot(place).render(
+  page.render(
     <StrictMode>
       <HomeProvider value={home}>
         <QueryClientProvider client={client}>

@@ -1,0 +1,56 @@
+import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { GalleryPage } from './design/gallery-page.js'
+import { RunPage } from './run/run-page.js'
+import { readRunSearch } from './run/run-search.js'
+import { RunsPage } from './runs/runs-page.js'
+import { readRunsSearch } from './runs/runs-search.js'
+import { FailedPage } from './shell/failed-page.js'
+import { NotFoundPage } from './shell/not-found-page.js'
+import { Shell } from './shell/shell.js'
+
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: NotFoundPage,
+  errorComponent: FailedPage,
+})
+
+const runs = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: RunsPage,
+  validateSearch: readRunsSearch,
+})
+
+const run = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$run',
+  component: RunPage,
+  validateSearch: readRunSearch,
+})
+
+/** Only a live home knows of other runs; a report does not even carry these pages. */
+const branches = createRoute({
+  getParentRoute: () => root,
+  path: '/runs/$run/branches',
+  component:
+    __HOME__ === 'live'
+      ? lazyRouteComponent(() => import('./branches/branches-page.js'), 'BranchesPage')
+      : NotFoundPage,
+})
+
+const compare = createRoute({
+  getParentRoute: () => root,
+  path: '/compare/$a/$b',
+  component:
+    __HOME__ === 'live'
+      ? lazyRouteComponent(() => import('./compare/compare-page.js'), 'ComparePage')
+      : NotFoundPage,
+})
+
+const gallery = createRoute({
+  getParentRoute: () => root,
+  path: '/components',
+  component: __HOME__ === 'live' ? GalleryPage : NotFoundPage,
+})
+
+export const routes = root.addChildren([runs, run, branches, compare, gallery])
