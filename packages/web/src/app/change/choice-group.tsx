@@ -32,6 +32,7 @@ export function ChoiceGroup<T extends string>({
           >
             <input
               type="radio"
+              aria-label={choice.title}
               className="mt-0.5 accent-accent outline-none"
               name={name}
               checked={choice.value === value}

@@ -7,7 +7,7 @@ import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view
 import { useEffect, useRef } from 'react'
 import { editorLook } from './editor-look.js'
 import { jsonColours } from './json-colours.js'
-import { pageNonce } from './page-nonce.js'
+import { cspNonce } from '../sources/csp-nonce.js'
 import { problemLine, setProblemLine } from './problem-line.js'
 
 export interface CodeEditorProps {
@@ -58,7 +58,7 @@ class Editor {
       parent,
       state: EditorState.create({
         extensions: [
-          EditorView.cspNonce.of(pageNonce()),
+          EditorView.cspNonce.of(cspNonce()),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.lineWrapping,
           EditorView.updateListener.of(({ docChanged, state }) => {

@@ -1,20 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { Editable } from '../../api/home.js'
-import type { Explained } from '../../model/run-head.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { ErrorNote } from '../design/error-note.js'
+import { explainError } from '../design/explain-error.js'
+import { Spinner } from '../design/spinner.js'
 import type { Run } from '../run/use-run.js'
 import { useHome } from '../sources/viewer-home.js'
 import { ChoiceGroup } from './choice-group.js'
-import { explainedError } from './explained-error.js'
+import { CostNote } from './cost-note.js'
 import { isEdited, readyFork, type ForkDraft } from './fork-draft.js'
 import { forkDrafts, useForkDraft } from './fork-drafts.js'
 import { ForkOptions } from './fork-options.js'
 import { PayloadEditor } from './payload-editor.js'
-import { Problem } from './problem.js'
 import { branchOf } from './start-branch.js'
 
 /** The server refused an answer that this provider never gives; it can be insisted on. */
@@ -29,84 +30,61 @@ export interface ForkDialogProps {
 /** Prepares and starts a fork at one step. What is written in it outlives it. */
 export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const home = useHome()
-  const navigate = useNavigate()
+  const formId = useId()
   const draft = useForkDraft(run.id, step.label)
-  const [error, setError] = useState<Explained>()
-  const [isStarting, setIsStarting] = useState(false)
   const editable = useQuery({
     queryKey: ['editable', run.id, step.label],
     queryFn: async (): Promise<Editable> => (await home.live?.editable(run.id, step.label)) ?? {},
   })
-  const change = (part: Partial<ForkDraft>): void => forkDrafts.change(run.id, step.label, part)
   const choice = possibleChoice(draft, editable.data)
   const ready = editable.data && readyFork(step.label, { ...draft, choice }, editable.data)
-
-  const start = async (): Promise<void> => {
-    if (!ready?.ok || home.live === undefined) return
-    setError(undefined)
-    setIsStarting(true)
-    try {
-      const branch = await branchOf(home, await home.live.fork(run.id, ready.request))
-      if ('ended' in branch) {
-        setError(branch.ended.error ?? { code: '', what: branch.ended.summary ?? NO_BRANCH })
-        return
-      }
-      forkDrafts.drop(run.id, step.label)
-      onClose()
-      await navigate({
-        to: '/runs/$run',
-        params: { run: branch.run },
-        search: { step: step.label },
-      })
-    } catch (thrown) {
-      setError(explainedError(thrown))
-    } finally {
-      setIsStarting(false)
-    }
-  }
-
+  const { start, isStarting, error, forget } = useStart({ run, step, onClose })
+  const change = (part: Partial<ForkDraft>): void => forkDrafts.change(run.id, step.label, part)
   const recorded = choice === 'answer' ? editable.data?.answer : editable.data?.request
+  const before = Math.max(0, run.rows.placeOf(step.label))
   return (
     <Dialog
-      title={`Fork at step ${step.label} · ${step.title}`}
+      title={`Fork at step ${step.label}`}
+      description={<span className="block truncate font-mono text-sm">{step.title}</span>}
       isOpen
       onClose={onClose}
       size="large"
+      footer={
+        <>
+          <output className="mr-auto text-sm text-muted">
+            {ready?.ok === false ? ready.why : ''}
+          </output>
+          {isEdited(draft) && (
+            <Button look="quiet" onClick={() => forkDrafts.drop(run.id, step.label)}>
+              Throw the draft away
+            </Button>
+          )}
+          <Button type="submit" form={formId} look="primary" disabled={!ready?.ok || isStarting}>
+            {isStarting ? 'Starting…' : 'Fork'}
+          </Button>
+        </>
+      }
     >
       <form
+        id={formId}
         className="flex flex-col gap-4"
         onSubmit={(event) => {
           event.preventDefault()
-          void start()
+          if (ready?.ok) void start(ready.request)
         }}
       >
-        {editable.error !== null && <Problem error={explainedError(editable.error)} />}
+        {editable.isPending && <Spinner label="Reading the step…" />}
+        {editable.error !== null && <ErrorNote error={editable.error} />}
         {editable.data !== undefined && (
           <>
             <ChoiceGroup
               label="What is different this time"
               value={choice}
+              choices={choicesOf(editable.data)}
               onChange={(next) => {
                 change({ choice: next })
-                setError(undefined)
+                forget()
               }}
-              choices={[
-                {
-                  value: 'answer',
-                  title: 'Another answer',
-                  text: 'The step gets what you write.',
-                  disabled: editable.data.answer ? undefined : 'This step has no answer to edit.',
-                },
-                {
-                  value: 'question',
-                  title: 'Another question',
-                  text: 'What you write is asked, live.',
-                  disabled: editable.data.request
-                    ? undefined
-                    : 'What this step asked cannot be edited.',
-                },
-                { value: 'again', title: 'Ask again', text: 'The same question, answered live.' },
-              ]}
             />
             {choice !== 'again' && recorded !== undefined && (
               <PayloadEditor
@@ -117,75 +95,81 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 onChange={change}
               />
             )}
+            {error !== undefined && <ErrorNote error={error} />}
             <ForkOptions
               draft={draft}
               onChange={change}
-              hasStatus={choice === 'answer' && step.response !== undefined}
+              recordedStatus={choice === 'answer' ? editable.data.answer?.status : undefined}
               canForce={error?.code === REFUSED || draft.force}
             />
-            <CostNote run={run} step={step} tail={draft.tail} choice={choice} />
+            <CostNote served={choice === 'answer' ? before + 1 : before} tail={draft.tail} />
           </>
         )}
-        {error !== undefined && <Problem error={error} />}
-        <div className="flex flex-wrap items-center gap-2">
-          <Button type="submit" look="primary" disabled={!ready?.ok || isStarting}>
-            {isStarting ? 'Starting the branch…' : 'Fork'}
-          </Button>
-          {isEdited(draft) && (
-            <Button look="quiet" onClick={() => forkDrafts.drop(run.id, step.label)}>
-              Throw the draft away
-            </Button>
-          )}
-          <Button look="quiet" onClick={onClose}>
-            Close
-          </Button>
-          <span className="text-sm text-muted" role="status">
-            {ready?.ok === false ? ready.why : ''}
-          </span>
-        </div>
       </form>
     </Dialog>
   )
 }
 
-const NO_BRANCH = 'The branch ended before anything was recorded.'
+/** Starts the fork and goes to its branch. When it is refused the draft stays as it is. */
+function useStart({ run, step, onClose }: ForkDialogProps) {
+  const home = useHome()
+  const navigate = useNavigate()
+  const [error, setError] = useState<ReturnType<typeof explainError>>()
+  const [isStarting, setIsStarting] = useState(false)
+  const start = async (request: Parameters<NonNullable<typeof home.live>['fork']>[1]) => {
+    if (home.live === undefined) return
+    setError(undefined)
+    setIsStarting(true)
+    try {
+      const job = await branchOf(home, await home.live.fork(run.id, request))
+      if (!job.written) {
+        setError(job.error ?? { code: 'UNEXPECTED', what: job.summary ?? NO_BRANCH })
+        return
+      }
+      forkDrafts.drop(run.id, step.label)
+      onClose()
+      await navigate({ to: '/runs/$run', params: { run: job.run }, search: { step: step.label } })
+    } catch (thrown) {
+      setError(explainError(thrown))
+    } finally {
+      setIsStarting(false)
+    }
+  }
+  return { start, isStarting, error, forget: () => setError(undefined) }
+}
+
+const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
+
+function choicesOf(editable: Editable) {
+  return [
+    {
+      value: 'answer' as const,
+      title: 'Another answer',
+      text: 'The step gets what you write.',
+      disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
+    },
+    {
+      value: 'question' as const,
+      title: 'Another question',
+      text: 'What you write is asked, live.',
+      disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
+    },
+    {
+      value: 'again' as const,
+      title: 'Ask again',
+      text: 'The same question, answered live.',
+    },
+  ]
+}
 
 /** What was chosen, or the first thing that can be chosen at this step. */
 function possibleChoice(
   { choice }: ForkDraft,
-  editable: { answer?: unknown; request?: unknown } | undefined,
+  editable: Editable | undefined,
 ): ForkDraft['choice'] {
   if (editable === undefined) return choice
   if (choice === 'answer' && editable.answer === undefined)
     return editable.request === undefined ? 'again' : 'question'
   if (choice === 'question' && editable.request === undefined) return 'again'
   return choice
-}
-
-interface CostNoteProps {
-  readonly run: Run
-  readonly step: StepDetail
-  readonly tail: ForkDraft['tail']
-  readonly choice: ForkDraft['choice']
-}
-
-/** What the fork serves from the tape, and what it really asks. */
-function CostNote({ run, step, tail, choice }: CostNoteProps) {
-  const before = Math.max(0, run.rows.placeOf(step.label))
-  const served = choice === 'answer' ? before + 1 : before
-  const free = served === 1 ? '1 step is' : `${served} steps are`
-  return (
-    <p className="rounded border border-line bg-raised px-3 py-2 text-sm">
-      {free} served from the tape and cost nothing.{' '}
-      {tail === 'offline' ? (
-        'What follows is served too where the request is identical; where it is not, the branch stops. Nothing is paid.'
-      ) : (
-        <>
-          What follows is <strong className="font-medium">live</strong>: it runs the program with
-          your real keys, is paid for, and tools do what they do.
-        </>
-      )}{' '}
-      The recorded run does not change.
-    </p>
-  )
 }

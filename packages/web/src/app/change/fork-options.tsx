@@ -1,73 +1,55 @@
-import { useId } from 'react'
+import { Checkbox } from '../design/checkbox.js'
+import { Select } from '../design/select.js'
+import { TextField } from '../design/text-field.js'
 import type { ForkDraft } from './fork-draft.js'
 
 export interface ForkOptionsProps {
   readonly draft: ForkDraft
   readonly onChange: (change: Partial<ForkDraft>) => void
-  /** The step was answered by a server, with a status. */
-  readonly hasStatus: boolean
+  /** The recorded status of the answer, where it came over HTTP and is edited. */
+  readonly recordedStatus: number | undefined
   /** Offered only once an answer was refused. */
   readonly canForce: boolean
 }
 
-const FIELD = 'h-7 rounded border border-line-strong bg-surface px-2'
-
 /** How the branch goes on, and what it is called. */
-export function ForkOptions({ draft, onChange, hasStatus, canForce }: ForkOptionsProps) {
-  const id = useId()
+export function ForkOptions({ draft, onChange, recordedStatus, canForce }: ForkOptionsProps) {
   return (
-    <div className="flex flex-wrap items-end gap-x-4 gap-y-2">
-      <div>
-        <label htmlFor={`${id}-tail`} className="block text-sm text-muted">
-          What follows
-        </label>
-        <select
-          id={`${id}-tail`}
-          className={FIELD}
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <Select
+          label="What follows"
           value={draft.tail}
-          onChange={(event) => onChange({ tail: event.target.value as ForkDraft['tail'] })}
-        >
-          <option value="live">live</option>
-          <option value="offline">offline, from this tape</option>
-        </select>
-      </div>
-      <div>
-        <label htmlFor={`${id}-name`} className="block text-sm text-muted">
-          Name of the branch
-        </label>
-        <input
-          id={`${id}-name`}
-          className={FIELD}
+          options={[
+            { value: 'live', title: 'live' },
+            { value: 'offline', title: 'offline, from this tape' },
+          ]}
+          onChange={(tail) => onChange({ tail })}
+        />
+        <TextField
+          label="Name of the branch"
           value={draft.name}
           placeholder="like its parent"
-          onChange={(event) => onChange({ name: event.target.value })}
+          onChange={(name) => onChange({ name })}
         />
-      </div>
-      {hasStatus && (
-        <div>
-          <label htmlFor={`${id}-status`} className="block text-sm text-muted">
-            HTTP status
-          </label>
-          <input
-            id={`${id}-status`}
-            className={`${FIELD} w-28`}
+        {recordedStatus !== undefined && (
+          <TextField
+            className="w-28"
+            label="HTTP status"
             inputMode="numeric"
             value={draft.status}
-            placeholder="as recorded"
-            onChange={(event) => onChange({ status: event.target.value.trim() })}
+            placeholder={String(recordedStatus)}
+            onChange={(status) => onChange({ status: status.trim() })}
           />
-        </div>
-      )}
+        )}
+      </div>
       {canForce && (
-        <label className="flex h-7 items-center gap-1.5">
-          <input
-            type="checkbox"
-            className="accent-accent"
-            checked={draft.force}
-            onChange={(event) => onChange({ force: event.target.checked })}
-          />
-          Give it anyway: see how the agent takes an invalid answer
-        </label>
+        <Checkbox
+          label="Give it this answer anyway"
+          hint="To see how the agent takes what the provider would never send."
+          isChecked={draft.force}
+          onChange={(force) => onChange({ force })}
+        />
       )}
     </div>
   )

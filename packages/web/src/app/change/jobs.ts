@@ -2,6 +2,8 @@ import { useEffect, useSyncExternalStore } from 'react'
 import type { Job } from '../../api/home.js'
 import { useHome } from '../sources/viewer-home.js'
 
+export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
+
 /** Forks and reruns that were started from here, as far as this page has heard of them. */
 class Jobs {
   #all: readonly Job[] = []
@@ -10,7 +12,7 @@ class Jobs {
   /** News of a job. What is over does not begin again, should an older word arrive late. */
   hear(job: Job): void {
     const known = this.#all.find(({ id }) => id === job.id)
-    if (known !== undefined && known.state !== 'running' && job.state === 'running') return
+    if (known !== undefined && isOver(known) && !isOver(job)) return
     this.#all = [...this.#all.filter(({ id }) => id !== job.id), job]
     for (const listener of this.#listeners) listener()
   }
@@ -22,19 +24,17 @@ class Jobs {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Waits for a job to end. */
-  ended(id: string): Promise<Job> {
+  /** The job, as soon as something is true of it. */
+  when(id: string, isTrue: (job: Job) => boolean): Promise<Job> {
     return new Promise((resolve) => {
-      const look = (): boolean => {
+      const look = (): void => {
         const job = this.#all.find((each) => each.id === id)
-        if (job === undefined || job.state === 'running') return false
+        if (job === undefined || !isTrue(job)) return
+        stop()
         resolve(job)
-        return true
       }
-      if (look()) return
-      const stop = this.subscribe(() => {
-        if (look()) stop()
-      })
+      const stop = this.subscribe(look)
+      look()
     })
   }
 }
@@ -44,12 +44,18 @@ export const jobs = new Jobs()
 /** All jobs, kept up to date while the component is on the screen. */
 export function useJobs(): readonly Job[] {
   const home = useHome()
-  useEffect(
-    () =>
-      home.watch((change) => {
-        if (change.type === 'job') jobs.hear(change.job)
-      }),
-    [home],
-  )
+  useEffect(() => {
+    const read = (): void =>
+      void home.live?.jobs().then(
+        (all) => all.forEach((job) => jobs.hear(job)),
+        () => {},
+      )
+    read()
+    return home.watch((change) => {
+      if (change.type === 'job') jobs.hear(change.job)
+      // What happened meanwhile was not told.
+      else if (change.type === 'connection' && change.state === 'open') read()
+    })
+  }, [home])
   return useSyncExternalStore(jobs.subscribe, jobs.all)
 }

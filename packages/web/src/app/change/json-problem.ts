@@ -15,7 +15,7 @@ export function readJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
   } catch (error) {
-    return { ok: false, problem: problemOf(text, String((error as Error).message)) }
+    return { ok: false, problem: problemOf(text, (error as Error).message) }
   }
 }
 

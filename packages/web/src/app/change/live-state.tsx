@@ -1,6 +1,25 @@
+import { lazy, Suspense } from 'react'
 import type { Run } from '../run/use-run.js'
+import { useHome } from '../sources/viewer-home.js'
+
+/** A report has no program to run, and does not carry this. */
+const ProgramState =
+  __HOME__ === 'live'
+    ? lazy(async () => ({ default: (await import('./program-state.js')).ProgramState }))
+    : () => null
+
+export interface LiveStateProps {
+  readonly run: Run
+  readonly step: string
+}
 
 /** The program really standing at this step: its variables, moving on and back, evaluating expressions. */
-export function LiveState(_props: { readonly run: Run; readonly step: string }) {
-  return null
+export function LiveState({ run, step }: LiveStateProps) {
+  const { live } = useHome()
+  if (live === undefined) return null
+  return (
+    <Suspense>
+      <ProgramState run={run} step={step} live={live} />
+    </Suspense>
+  )
 }

@@ -1,38 +1,19 @@
 import type { Job } from '../../api/home.js'
 import type { ViewerHome } from '../sources/viewer-home.js'
-import { jobs } from './jobs.js'
-
-const LOOK_EVERY_MS = 150
+import { isOver, jobs } from './jobs.js'
 
 /**
- * Waits until the branch of a job can be opened. A job may end before there is one:
- * then what it says is all there is to show.
+ * Waits until the branch of a job can be opened, or the job is over. A job may end
+ * without a branch: then what it says is all there is to show.
  */
-export async function branchOf(
-  home: ViewerHome,
-  started: Job,
-): Promise<{ readonly run: string } | { readonly ended: Job }> {
+export async function branchOf(home: ViewerHome, started: Job): Promise<Job> {
   jobs.hear(started)
   const stop = home.watch((change) => {
     if (change.type === 'job') jobs.hear(change.job)
   })
   try {
-    for (;;) {
-      const job = jobs.all().find(({ id }) => id === started.id) ?? started
-      if (await isThere(home, job.run)) return { run: job.run }
-      if (job.state !== 'running') return { ended: job }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
-    }
+    return await jobs.when(started.id, (job) => job.written || isOver(job))
   } finally {
     stop()
   }
 }
-
-const isThere = (home: ViewerHome, run: string): Promise<boolean> =>
-  home
-    .run(run)
-    .head()
-    .then(
-      () => true,
-      () => false,
-    )

@@ -1,0 +1,48 @@
+import type { BranchNodeView } from '../../api/home.js'
+import { Facts } from '../design/facts.js'
+import { formatCount, formatMs, formatUsd, plural } from '../step/format.js'
+
+/** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
+export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
+  const { facts, steps, startedAt, durationMs, costUsd } = node
+  return (
+    <Facts
+      className="text-sm"
+      facts={[
+        { label: 'steps', value: steps === undefined ? undefined : formatCount(steps) },
+        {
+          label: 'saved',
+          value: facts && amount(facts.savedRequests, facts.savedUsd),
+          title: facts && `${plural(facts.served, 'step')} served from its parent`,
+        },
+        {
+          label: facts === undefined ? 'cost' : 'paid',
+          value:
+            facts === undefined
+              ? costUsd === undefined
+                ? undefined
+                : formatUsd(costUsd)
+              : amount(facts.paidRequests, facts.paidUsd),
+          title: facts && `${plural(facts.live, 'step')} live`,
+        },
+        { label: 'lost', value: facts && facts.lost > 0 ? formatCount(facts.lost) : undefined },
+        { label: 'took', value: durationMs === undefined ? undefined : formatMs(durationMs) },
+        {
+          label: 'when',
+          value:
+            startedAt === undefined ? undefined : (
+              <time dateTime={new Date(startedAt).toISOString()}>
+                {new Date(startedAt).toLocaleString()}
+              </time>
+            ),
+        },
+      ]}
+    />
+  )
+}
+
+/** Requests, and what they cost where the price is known. */
+const amount = (requests: number, usd: number | undefined): string =>
+  usd === undefined || requests === 0
+    ? plural(requests, 'request')
+    : `${plural(requests, 'request')} · ${formatUsd(usd)}`

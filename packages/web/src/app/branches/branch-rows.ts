@@ -1,0 +1,61 @@
+import type { BranchNodeView } from '../../api/home.js'
+
+/** One line of the tree of branches. */
+export interface BranchRow {
+  readonly node: BranchNodeView
+  /** 0 for the first run. */
+  readonly depth: number
+  /** For each column of rails before it: whether a line goes through to a later row. */
+  readonly rails: readonly boolean[]
+  /** Place among its siblings, from 1, and how many they are. */
+  readonly place: number
+  readonly of: number
+  readonly parent: string | undefined
+  /** Undefined when there is nothing below it. */
+  readonly isOpen: boolean | undefined
+}
+
+/** The rows that are on the screen: all but those below a closed one. No recursion: chains of branches can be long. */
+export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): BranchRow[] {
+  const rows: BranchRow[] = []
+  const waiting: BranchRow[] = [rowOf(root, undefined, 1, 1, closed)]
+  for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
+    rows.push(row)
+    if (row.isOpen !== true) continue
+    const children = row.node.branches
+    for (let index = children.length - 1; index >= 0; index--)
+      waiting.push(
+        rowOf(children[index] as BranchNodeView, row, index + 1, children.length, closed),
+      )
+  }
+  return rows
+}
+
+function rowOf(
+  node: BranchNodeView,
+  parent: BranchRow | undefined,
+  place: number,
+  of: number,
+  closed: ReadonlySet<string>,
+): BranchRow {
+  return {
+    node,
+    depth: parent === undefined ? 0 : parent.depth + 1,
+    rails: parent === undefined ? [] : [...parent.rails, place < of],
+    place,
+    of,
+    parent: parent?.node.id,
+    isOpen: node.branches.length === 0 ? undefined : !closed.has(node.id),
+  }
+}
+
+/** How many runs there are in a tree. */
+export function countRuns(root: BranchNodeView): number {
+  let count = 0
+  const waiting = [root]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    count += 1
+    for (const branch of node.branches) waiting.push(branch)
+  }
+  return count
+}

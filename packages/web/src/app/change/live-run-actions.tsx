@@ -1,0 +1,111 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ChooseRun } from '../compare/choose-run.js'
+import type { Command } from '../commands/command.js'
+import { useCommands } from '../commands/use-commands.js'
+import { Button } from '../design/button.js'
+import { IconButton } from '../design/icon-button.js'
+import { MoreIcon } from '../design/icons.js'
+import { Menu } from '../design/menu.js'
+import type { Run } from '../run/use-run.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { JobNote } from './job-note.js'
+import { RerunDialog } from './rerun-dialog.js'
+import { StandingNote } from './standing-note.js'
+import { reasonOf, useAbilities } from './use-abilities.js'
+import { useStandingMoves } from './use-standing-moves.js'
+
+export interface LiveRunActionsProps {
+  readonly run: Run
+  readonly live: LiveActions
+}
+
+/** The actions of a run, as buttons where there is room and in a menu where there is none. */
+export function LiveRunActions({ run, live }: LiveRunActionsProps) {
+  const navigate = useNavigate()
+  const [open, setOpen] = useState<'rerun' | 'compare'>()
+  const { rerun } = useAbilities(run.id, run.head.status)
+  const standing = useStandingMoves(run, live)
+  const { parent } = run.head
+  const compareWith = (other: string): void =>
+    void navigate({ to: '/compare/$a/$b', params: { a: other, b: run.id } })
+  const commands: readonly (Command & { readonly short: string })[] = [
+    {
+      id: 'rerun',
+      short: 'Run again',
+      title: 'Run again: serve what still matches, go live where the code changed',
+      group: 'Change',
+      keys: [],
+      disabled: reasonOf(rerun),
+      run: () => setOpen('rerun'),
+    },
+    {
+      id: 'branches',
+      short: 'Branches',
+      title: 'Branches: what was tried from this run, and what it came to',
+      group: 'Look',
+      keys: ['b'],
+      run: () => void navigate({ to: '/runs/$run/branches', params: { run: run.id } }),
+    },
+    {
+      id: 'compare',
+      short: 'Compare',
+      title: parent ? 'Compare with the parent' : 'Compare with another run',
+      group: 'Look',
+      keys: ['d'],
+      run: () => (parent ? compareWith(parent.run) : setOpen('compare')),
+    },
+    ...(parent
+      ? [
+          {
+            id: 'compare-other',
+            short: 'Compare with another run',
+            title: 'Compare with another run',
+            group: 'Look' as const,
+            keys: [],
+            run: () => setOpen('compare'),
+          },
+        ]
+      : []),
+  ]
+  useCommands(commands.map(({ short: _short, ...command }) => command))
+  return (
+    <div className="flex min-w-0 items-center gap-1.5">
+      <StandingNote run={run} live={live} standing={standing} />
+      <JobNote run={run} live={live} />
+      <div className="hidden items-center gap-1.5 lg:flex">
+        {commands.slice(0, 3).map(({ id, short, title, disabled, keys, run: act }) => (
+          <Button
+            key={id}
+            disabled={disabled !== undefined}
+            title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
+            onClick={act}
+          >
+            {short}
+          </Button>
+        ))}
+      </div>
+      <div className="lg:hidden">
+        <Menu
+          trigger={<IconButton label="What can be done with this run" icon={<MoreIcon />} />}
+          items={commands.map(({ id, short, disabled, keys, run: act }) => ({
+            id,
+            title: short,
+            disabled,
+            keys: keys[0],
+            run: act,
+          }))}
+        />
+      </div>
+      {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}
+      {open === 'compare' && (
+        <ChooseRun
+          title={`Compare ${run.head.name} with`}
+          not={[run.id]}
+          onChoose={compareWith}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </div>
+  )
+}

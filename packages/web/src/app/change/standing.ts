@@ -1,0 +1,189 @@
+import { useSyncExternalStore } from 'react'
+import type { Move, SessionPosition, SessionValue } from '../../api/home.js'
+import type { Explained } from '../../model/run-head.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { explainError } from '../design/explain-error.js'
+
+export interface Evaluated {
+  readonly id: number
+  readonly expression: string
+  /** The step at which it was asked. */
+  readonly step: string | undefined
+  readonly value: SessionValue | undefined
+  readonly error: Explained | undefined
+}
+
+/** How it stands with the program that is held at a step of a run. */
+export interface Standing {
+  readonly phase: 'closed' | 'opening' | 'moving' | 'standing'
+  /** The step it is on its way to. */
+  readonly goal: string | undefined
+  readonly position: SessionPosition | undefined
+  readonly error: Explained | undefined
+  /** Files that were saved after the recording. */
+  readonly changedSources: readonly string[]
+  /** Newest last. */
+  readonly evaluated: readonly Evaluated[]
+  readonly watched: readonly Evaluated[]
+}
+
+const CLOSED: Standing = {
+  phase: 'closed',
+  goal: undefined,
+  position: undefined,
+  error: undefined,
+  changedSources: [],
+  evaluated: [],
+  watched: [],
+}
+
+/**
+ * The session of one run on this page. Moves are made one after another; of several
+ * steps that were asked for meanwhile, only the last one is gone to.
+ */
+export class StandingStore {
+  #now: Standing = CLOSED
+  #session: Promise<string> | undefined
+  #waiting: Move | undefined
+  #isMoving = false
+  #lastId = 0
+  readonly #listeners = new Set<() => void>()
+  readonly #run: string
+  readonly #live: LiveActions
+
+  constructor(run: string, live: LiveActions) {
+    this.#run = run
+    this.#live = live
+  }
+
+  readonly now = (): Standing => this.#now
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get isOpen(): boolean {
+    return this.#session !== undefined
+  }
+
+  /** Opens the session if there is none, and moves it. */
+  async move(to: Move): Promise<void> {
+    if (this.#isMoving) {
+      this.#waiting = to
+      return
+    }
+    this.#isMoving = true
+    try {
+      for (let next: Move | undefined = to; next !== undefined; next = this.#takeWaiting())
+        await this.#moveOnce(next)
+    } finally {
+      this.#isMoving = false
+    }
+  }
+
+  async evaluate(expression: string): Promise<void> {
+    const done = await this.#ask(expression)
+    if (done !== undefined) this.#set({ evaluated: [...this.#now.evaluated, done] })
+  }
+
+  async watch(expression: string): Promise<void> {
+    const done = await this.#ask(expression)
+    if (done !== undefined) this.#set({ watched: [...this.#now.watched, done] })
+  }
+
+  unwatch(id: number): void {
+    this.#set({ watched: this.#now.watched.filter((each) => each.id !== id) })
+  }
+
+  /** Lets go of the program. What was watched is remembered for the next time. */
+  async close(): Promise<void> {
+    const session = this.#session
+    this.#session = undefined
+    this.#waiting = undefined
+    this.#set({ ...CLOSED, watched: this.#now.watched })
+    if (session !== undefined)
+      await session.then((id) => this.#live.closeSession(id)).catch(() => {})
+  }
+
+  #takeWaiting(): Move | undefined {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    return waiting
+  }
+
+  async #moveOnce(to: Move): Promise<void> {
+    const isFirst = this.#session === undefined
+    const session = (this.#session ??= this.#open())
+    this.#set({
+      phase: isFirst ? 'opening' : 'moving',
+      goal: to.to === 'step' ? to.step : undefined,
+      error: undefined,
+    })
+    try {
+      const position = await this.#live.move(await session, to)
+      if (this.#session !== session) return
+      this.#set({ phase: 'standing', goal: undefined, position })
+      await this.#watchAgain(session)
+    } catch (thrown) {
+      if (this.#session !== session) return
+      const hasPlace = this.#now.position !== undefined
+      if (!hasPlace) {
+        this.#session = undefined
+        void session.then((id) => this.#live.closeSession(id)).catch(() => {})
+      }
+      this.#set({
+        phase: hasPlace ? 'standing' : 'closed',
+        goal: undefined,
+        error: explainError(thrown),
+      })
+    }
+  }
+
+  async #open(): Promise<string> {
+    const { session, changedSources } = await this.#live.openSession(this.#run)
+    this.#set({ changedSources })
+    return session
+  }
+
+  async #watchAgain(session: Promise<string>): Promise<void> {
+    const again: Evaluated[] = []
+    for (const { id, expression } of this.#now.watched) {
+      const done = await this.#ask(expression, id)
+      if (done !== undefined) again.push(done)
+    }
+    if (this.#session === session && again.length > 0) this.#set({ watched: again })
+  }
+
+  async #ask(expression: string, id = ++this.#lastId): Promise<Evaluated | undefined> {
+    const session = await this.#session
+    if (session === undefined) return undefined
+    const { position } = this.#now
+    const step = position?.kind === 'stop' ? position.step : undefined
+    try {
+      const value = await this.#live.evaluate(session, expression)
+      return { id, expression, step, value, error: undefined }
+    } catch (thrown) {
+      return { id, expression, step, value: undefined, error: explainError(thrown) }
+    }
+  }
+
+  #set(change: Partial<Standing>): void {
+    this.#now = { ...this.#now, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const stores = new Map<string, StandingStore>()
+
+/** The session of a run; the same one wherever it is asked for on this page. */
+export function standingOf(run: string, live: LiveActions): StandingStore {
+  const known = stores.get(run)
+  if (known !== undefined) return known
+  const made = new StandingStore(run, live)
+  stores.set(run, made)
+  return made
+}
+
+export const useStanding = (store: StandingStore): Standing =>
+  useSyncExternalStore(store.subscribe, store.now)

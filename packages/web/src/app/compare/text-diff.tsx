@@ -1,0 +1,120 @@
+import { useMemo, useState } from 'react'
+import { foldEqual } from './fold-equal.js'
+import { diffLines, type DiffLine, type LinePart } from './line-diff.js'
+
+export interface TextDiffProps {
+  /** What the two texts are. */
+  readonly what: string
+  readonly a: string
+  readonly b: string
+  /** What the two sides are called. */
+  readonly names: readonly [a: string, b: string]
+  readonly missing?: 'a' | 'b' | undefined
+}
+
+/** Two texts beside each other, on a phone one below the other; long equal parts are folded. */
+export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
+  const lines = useMemo(() => linesOf(a, b, missing), [a, b, missing])
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
+  const parts = foldEqual(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
+  return (
+    <figure className="min-w-0 overflow-hidden rounded border border-line">
+      <figcaption className="flex gap-2 border-b border-line bg-raised px-2 py-0.5 text-sm">
+        <span className="min-w-0 truncate font-mono">{what}</span>
+        {missing !== undefined && (
+          <span className="text-muted">not in {missing === 'a' ? names[0] : names[1]}</span>
+        )}
+      </figcaption>
+      <div className="font-mono text-sm">
+        {parts.map((part) => {
+          if (part.type === 'item')
+            return <Line key={keyOf(part.item)} line={part.item} names={names} />
+          if (unfolded.has(part.key))
+            return part.items.map((line) => <Line key={keyOf(line)} line={line} names={names} />)
+          return (
+            <button
+              key={`fold ${part.key}`}
+              type="button"
+              className="block w-full bg-sunken px-2 py-0.5 text-left text-muted hover:text-text"
+              onClick={() => setUnfolded(new Set([...unfolded, part.key]))}
+            >
+              {part.items.length} equal lines
+            </button>
+          )
+        })}
+      </div>
+    </figure>
+  )
+}
+
+const keyOf = ({ a, b }: DiffLine): string => `${a?.number} ${b?.number}`
+
+function linesOf(a: string, b: string, missing: 'a' | 'b' | undefined): readonly DiffLine[] {
+  if (missing === undefined) return diffLines(a, b)
+  const side = missing === 'a' ? 'b' : 'a'
+  return (missing === 'a' ? b : a).split('\n').map((text, index) => ({
+    kind: side === 'a' ? 'removed' : 'added',
+    [side]: { number: index + 1, parts: [{ at: 0, text, isChanged: false }] },
+  }))
+}
+
+function Line({ line, names }: { readonly line: DiffLine } & Pick<TextDiffProps, 'names'>) {
+  const isSame = line.kind === 'same'
+  return (
+    <div className="md:grid md:grid-cols-2">
+      {line.a === undefined ? (
+        <div className="hidden bg-raised md:block" />
+      ) : (
+        <Side side="a" line={line.a} isSame={isSame} name={names[0]} />
+      )}
+      {line.b === undefined ? (
+        <div className="hidden border-l border-line bg-raised md:block" />
+      ) : (
+        <div
+          className={isSame ? 'hidden border-l border-line md:block' : 'md:border-l md:border-line'}
+        >
+          <Side side="b" line={line.b} isSame={isSame} name={names[1]} />
+        </div>
+      )}
+    </div>
+  )
+}
+
+const LOOKS = {
+  a: { sign: '−', line: 'bg-danger-soft', mark: 'text-danger underline decoration-2' },
+  b: { sign: '+', line: 'bg-good-soft', mark: 'text-good underline decoration-2' },
+} as const
+
+interface SideProps {
+  readonly side: 'a' | 'b'
+  readonly line: { readonly number: number; readonly parts: readonly LinePart[] }
+  readonly isSame: boolean
+  readonly name: string
+}
+
+function Side({ side, line, isSame, name }: SideProps) {
+  const look = LOOKS[side]
+  const Mark = side === 'a' ? 'del' : 'ins'
+  return (
+    <div className={`flex h-full ${isSame ? '' : look.line}`}>
+      <span aria-hidden="true" className="w-9 shrink-0 pr-1 text-right text-muted select-none">
+        {line.number}
+      </span>
+      <span aria-hidden="true" className="w-4 shrink-0 select-none">
+        {isSame ? '' : look.sign}
+      </span>
+      {!isSame && <span className="sr-only">{name}: </span>}
+      <span className="min-w-0 flex-1 pr-2 break-words whitespace-pre-wrap [overflow-wrap:anywhere]">
+        {line.parts.map(({ at, text, isChanged }) =>
+          isChanged ? (
+            <Mark key={at} className={look.mark}>
+              {text}
+            </Mark>
+          ) : (
+            <span key={at}>{text}</span>
+          ),
+        )}
+      </span>
+    </div>
+  )
+}
