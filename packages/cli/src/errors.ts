@@ -162,6 +162,15 @@ export const credentialsMissing = (names: readonly string[]): CredentialsError =
     'Set it and try again, give any value with `--env NAME=value`, or stay offline with `--tail offline`.',
   )
 
+/** The same for a page, which has no options of a command line. */
+export const credentialsMissingHere = ({ code, what, why }: CredentialsError): CredentialsError =>
+  new CredentialsError(
+    code,
+    what,
+    why,
+    'Stop `retake ui`, set it and start again; or choose an offline tail, which asks nobody.',
+  )
+
 export const responseUnreadable = (file: string, cause: unknown): RetakeError =>
   new RetakeError(
     'RESPONSE_UNREADABLE',
@@ -234,6 +243,22 @@ export const noSuchSession = (id: string, why: string): RetakeError =>
     `The place in the run that was looked at is closed (${id}).`,
     why,
     'Go to the step again: that opens a new one.',
+  )
+
+export const redactPatternInvalid = (pattern: string, why: string): UsageError =>
+  new UsageError(
+    'REDACT_PATTERN_INVALID',
+    `"${pattern}" cannot be used to redact.`,
+    why,
+    'Write a regular expression, or one of the names email, phone, card, iban, ip, key.',
+  )
+
+export const redactionIncomplete = (steps: number): RetakeError =>
+  new RetakeError(
+    'REDACTION_INCOMPLETE',
+    'Something that matches could not be taken out, so nothing was written.',
+    `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
+    'Use a pattern that matches less, or one that matches each part on its own.',
   )
 
 export const reportWouldOverwrite = (file: string): RetakeError =>

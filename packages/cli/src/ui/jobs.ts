@@ -5,7 +5,13 @@ import type { ContinuePlan } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { Explained, Job } from '@retake/web'
 import { checkContinuable, continueAgent } from '../continue-agent.js'
-import { jobFailed, noSuchJob, tooManyJobs } from '../errors.js'
+import {
+  CredentialsError,
+  credentialsMissingHere,
+  jobFailed,
+  noSuchJob,
+  tooManyJobs,
+} from '../errors.js'
 import { explain } from '../print-error.js'
 import { jobOutcome } from './job-outcome.js'
 import type { JobOutcome } from './job-outcome.js'
@@ -50,7 +56,7 @@ export class Jobs {
 
   /** Throws what can be known before anything runs; the rest is told by the job. */
   start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
-    checkContinuable(tape, plan)
+    checkStart(tape, plan)
     if (this.#isClosed) throw tooManyJobs(0)
     if (this.#count('waiting') >= WAITING_MAX) throw tooManyJobs(WAITING_MAX)
     const job: Job = {
@@ -140,6 +146,14 @@ export class Jobs {
     const ended = [...this.#entries.values()].filter(({ job }) => job.endedAt !== undefined)
     for (const { job } of ended.slice(0, Math.max(0, ended.length - ENDED_MAX)))
       this.#entries.delete(job.id)
+  }
+}
+
+function checkStart(tape: Tape, plan: ContinuePlan): void {
+  try {
+    checkContinuable(tape, plan)
+  } catch (error) {
+    throw error instanceof CredentialsError ? credentialsMissingHere(error) : error
   }
 }
 

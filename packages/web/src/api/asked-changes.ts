@@ -42,7 +42,7 @@ export const asksRerun = validator('json', (body: unknown): { readonly name?: st
 
 export const asksMove = validator('json', (body: unknown): Move => {
   const fields = fieldsOf(body, ['to', 'step'])
-  const to = text(fields, 'to')
+  const to = text(fields, 'to') ?? ''
   switch (to) {
     case 'next':
     case 'back':
@@ -74,7 +74,8 @@ export const asksPair = validator('query', (query: Readonly<Record<string, unkno
 
 function runIn(query: Readonly<Record<string, unknown>>, field: string): string {
   const { [field]: value } = query
-  if (typeof value !== 'string' || value === '') throw badQuestion(field, String(value ?? ''))
+  if (typeof value !== 'string' || value === '')
+    throw badQuestion(field, JSON.stringify(value) ?? '')
   return value
 }
 

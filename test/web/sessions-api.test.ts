@@ -1,0 +1,205 @@
+import { utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OpenedSession, SessionPosition, SessionValue } from '@retake/web'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { AskApi, processesNaming, type Refused } from './support/ask-api.js'
+import { DESK, recordDesk, type Desk } from './support/desk.js'
+import { startUi, type Ui } from './support/start-ui.js'
+
+let desk: Desk
+beforeAll(async () => {
+  desk = await recordDesk()
+})
+afterAll(() => desk.remove())
+
+interface Place {
+  readonly ui: Ui
+  readonly api: AskApi
+  readonly session: string
+  readonly opened: OpenedSession
+  move(to: string | { step: string }): Promise<SessionPosition>
+  evaluate(expression: string): Promise<SessionValue>
+}
+
+async function stand(): Promise<Place> {
+  const ui = await startUi(desk.workspace.folder)
+  const api = new AskApi(ui)
+  const opened = await api.post<OpenedSession>(`/runs/${desk.run}/sessions`)
+  const at = `/sessions/${opened.session}`
+  return {
+    ui,
+    api,
+    session: at,
+    opened,
+    move: (to) =>
+      api.post(`${at}/move`, typeof to === 'string' ? { to } : { to: 'step', step: to.step }),
+    evaluate: (expression) => api.post(`${at}/evaluate`, { expression }),
+  }
+}
+
+const gone = (): Promise<void> =>
+  expect.poll(() => processesNaming(desk.agent), { timeout: 5000 }).toEqual([])
+
+/** A variable of the innermost function. */
+function variable(position: SessionPosition, name: string): unknown {
+  if (position.kind !== 'stop') throw new Error(`it stands at the ${position.kind}`)
+  return position.state.frames[0]?.variables.find((each) => each.name === name)?.json
+}
+
+test('the program really stands at a step, moves both ways, and shows what changed', async () => {
+  const { opened, move, api, session } = await stand()
+  expect(opened).toMatchObject({ steps: 2, changedSources: [] })
+
+  const first = await move({ step: '1' })
+  expect(first).toMatchObject({
+    kind: 'stop',
+    step: '1',
+    index: 0,
+    title: 'look({"order":"1182"})',
+    state: {
+      isDirect: true,
+      changes: [],
+      source: "  const prompt = 'Order ' + found.order + ' within ' + found.days + ' days'",
+      frames: [{ name: 'handle' }],
+    },
+  })
+  expect(variable(first, 'found')).toEqual({
+    order: '1182',
+    days: 60,
+    waitMs: 0,
+    stubborn: false,
+  })
+  expect(first.kind === 'stop' && first.stack[0]).toMatchObject({
+    name: 'handle',
+    file: 'desk.mjs',
+    isUser: true,
+    isAsync: false,
+  })
+
+  const second = await move('next')
+  expect(second).toMatchObject({ kind: 'stop', step: '2', state: { comparedWith: '1' } })
+  if (second.kind !== 'stop') return
+  expect(second.state.changes).toContainEqual({
+    path: 'handle.prompt',
+    before: { $type: 'undefined' },
+    after: 'Order 1182 within 60 days',
+  })
+
+  expect(await move('next')).toEqual({ kind: 'end' })
+  expect(await move('back')).toMatchObject({ kind: 'stop', step: '2' })
+  expect(await move('back')).toMatchObject({ kind: 'stop', step: '1' })
+  expect(await move('back')).toEqual({ kind: 'start' })
+  expect(await move('next in lane')).toMatchObject({ kind: 'stop', step: '1' })
+
+  expect(await api.send('DELETE', session)).toMatchObject({ status: 200 })
+  await gone()
+  expect(await api.refusal(`${session}/move`, { to: 'next' })).toBe('NO_SUCH_SESSION')
+  expect(await api.send('DELETE', session)).toMatchObject({ status: 200 })
+})
+
+test('expressions are evaluated where the program stands, and cannot change anything', async () => {
+  const { move, evaluate, api, session } = await stand()
+  expect(await api.refusal(`${session}/evaluate`, { expression: '1' })).toBe('NOT_AT_A_STEP')
+  await move({ step: '1' })
+  expect(await evaluate('found.days / 2')).toEqual({
+    ok: true,
+    type: 'number',
+    text: '30',
+    json: 30,
+    cut: false,
+  })
+  expect(await evaluate('{ order, days: found.days }')).toMatchObject({
+    json: { order: '1182', days: 60 },
+  })
+  expect(await evaluate('undefined')).toMatchObject({ ok: true, type: 'undefined' })
+  expect(await evaluate('found.days = 1')).toMatchObject({
+    ok: false,
+    text: expect.stringContaining('side-effect'),
+  })
+  expect(await evaluate('nothing.here')).toMatchObject({
+    ok: false,
+    text: expect.stringContaining('nothing is not defined'),
+  })
+  expect(await evaluate('found.days')).toMatchObject({ json: 60 })
+  expect(await api.refusal(`${session}/evaluate`, { expression: 'a b' })).toBe('EXPRESSION_INVALID')
+  expect(await api.refusal(`${session}/evaluate`, { expression: 7 })).toBe('VIEWER_BAD_CHANGE')
+})
+
+test('moves that make no sense are refused, and the session stays where it is', async () => {
+  const { move, api, session } = await stand()
+  await move({ step: '1' })
+  expect(await api.refusal(`${session}/move`, { to: 'step', step: '77' })).toBe('NO_SUCH_STEP')
+  expect(await api.refusal(`${session}/move`, { to: 'up' })).toBe('VIEWER_BAD_CHANGE')
+  expect(await api.refusal(`${session}/move`, { to: 'step' })).toBe('VIEWER_BAD_CHANGE')
+  expect(await move('next')).toMatchObject({ kind: 'stop', step: '2' })
+})
+
+test('code that was changed meanwhile is the code that runs, and a divergence says where', async () => {
+  const { move, api, session } = await stand()
+  await move({ step: '1' })
+  const undo = (): Promise<void> => writeFile(desk.agent, DESK)
+  try {
+    await writeFile(desk.agent, DESK.replace("'Order '", "'Item '"))
+    const { status, json } = await api.send<Refused>('POST', `${session}/move`, { to: 'next' })
+    expect({ status, code: json.error.code }).toEqual({ status: 422, code: 'STEP_NOT_REACHED' })
+    expect(json.error.why).toMatch(
+      /diverged at event \d+: .+Saved since the recording: desk\.mjs\./,
+    )
+  } finally {
+    await undo()
+  }
+  expect(await move({ step: '2' })).toMatchObject({ kind: 'stop', step: '2' })
+})
+
+test('only a few are open at once: the one that was not used for longest is closed', async () => {
+  const { api, move } = await stand()
+  for (let each = 0; each < 4; each++) await api.post(`/runs/${desk.run}/sessions`)
+  await expect(move('next')).rejects.toThrow('NO_SUCH_SESSION')
+})
+
+test('a session ends when the tape of its run changes', async () => {
+  const { api, session, move } = await stand()
+  await move('next')
+  const tape = join(desk.workspace.folder, '.retake', 'runs', `${desk.run}.tape`)
+  await utimes(tape, new Date(), new Date())
+  expect(await api.refusal(`${session}/move`, { to: 'next' })).toBe('NO_SUCH_SESSION')
+  await gone()
+})
+
+test('no process is left when the server ends, or is killed', async () => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+    const { ui, move } = await stand()
+    await move('next')
+    expect(processesNaming(desk.agent).length).toBeGreaterThan(0)
+    ui.process.kill(signal)
+    await gone()
+  }
+})
+
+test('a run that is still recorded cannot be stepped through, forked or rerun yet', async () => {
+  const { api } = await stand()
+  const slow = 'recorded-slowly.mjs'
+  const { folder } = desk.workspace
+  await writeFile(
+    join(folder, slow),
+    `console.log('here'); const timer = setInterval(() => {}, 1000)
+     process.on('SIGTERM', () => clearInterval(timer))`,
+  )
+  const recording = desk.workspace.retake(['record', slow])
+  interface Card {
+    id: string
+    status: string
+  }
+  const growing = async (): Promise<Card | undefined> =>
+    (await api.get<Card[]>('/runs')).find(({ status }) => status === 'recording')
+  await expect.poll(growing).toBeDefined()
+  const { id = '' } = (await growing()) ?? {}
+  const codes = [
+    await api.refusal(`/runs/${id}/sessions`),
+    await api.refusal(`/runs/${id}/fork`, { at: '1' }),
+    await api.refusal(`/runs/${id}/rerun`),
+  ]
+  for (const line of processesNaming(slow)) process.kill(Number.parseInt(line, 10), 'SIGTERM')
+  await recording
+  expect(codes).toEqual(Array(3).fill('RUN_STILL_RECORDING'))
+})
