@@ -1,26 +1,27 @@
 import { eventLines } from '@retake/tape'
-import type { Tape, TapeEvent } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { clip } from './clip.js'
+import { eventText } from './event-text.js'
 import type { EventRow } from './run-parts.js'
 
-/** Events `from` up to, not including, `to`, each in one line. */
+/** Events at once. */
+const EVENTS_MAX = 10_000
+
+/** Events `from` up to, not including, `to`, each in one line. At most 10,000 of them. */
 export function eventRows(tape: Tape, from: number, to: number): EventRow[] {
-  return [...tape.events(from, to)].map((event) => ({
+  const first = Number.isInteger(from) ? Math.max(0, from) : 0
+  const last = Number.isInteger(to) ? Math.min(to, first + EVENTS_MAX) : first + EVENTS_MAX
+  return [...tape.events(first, last)].map((event) => ({
     seq: event.seq,
     at: event.at,
     type: event.type,
-    text: textOf(event),
+    text: eventText(tape, event),
     op: 'op' in event ? event.op : undefined,
     bytes: tape.bodySize(event.seq),
   }))
 }
 
-function textOf(event: TapeEvent): string {
-  const { type: _type, seq: _seq, at: _at, ...rest } = event
-  return JSON.stringify(rest).slice(0, 200)
-}
-
-/** One event with its body, long strings clipped. */
+/** One event whole, with its body; long strings are clipped. */
 export function eventAt(tape: Tape, seq: number): unknown {
   const one = {
     run: tape.run,
@@ -28,7 +29,8 @@ export function eventAt(tape: Tape, seq: number): unknown {
     status: tape.status,
     count: tape.count,
     event: (at: number) => tape.event(at),
-    events: () => tape.events(seq, seq + 1),
+    // Said here, too, so that a number that is none is refused.
+    events: () => [tape.event(seq)],
     body: (at: number) => tape.body(at),
   }
   const [line] = eventLines(one)

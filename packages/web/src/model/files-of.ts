@@ -1,16 +1,86 @@
-import type { RunView, Tape } from '@retake/tape'
-import type { FileTouch } from './run-parts.js'
+import type { CallEvent, ResultEvent, RunView, Tape } from '@retake/tape'
+import { cutText } from './clip.js'
+import type { FileAccess, FileTouch } from './run-parts.js'
 
-/** Files the agent touched, in order. */
-export function filesOf(tape: Tape, view: RunView): FileTouch[] {
-  const touches: FileTouch[] = []
-  const failed = new Set<number>()
+const LINE = 2000
+
+/** Files the agent touched, in order. Reads every event once, and no body. */
+export function filesOf(tape: Tape, { recordedSteps, counts }: RunView): FileTouch[] {
+  if (counts.call === undefined) return []
+  const calls: [CallEvent, step: string | undefined][] = []
+  const results = new Map<number, ResultEvent | undefined>()
+  let begun = 0
   for (const event of tape.events()) {
-    if (event.type === 'result' && event.error !== undefined) failed.add(event.op)
-    if (event.type !== 'call' || event.kind !== 'file') continue
-    const { seq, at, name, title = '' } = event
-    const step = view.recordedSteps.findLast((each) => each.seq < seq)?.label
-    touches.push({ seq, at, call: name, path: title, ok: true, step })
+    while ((recordedSteps[begun]?.seq ?? Infinity) <= event.seq) begun++
+    if (event.type === 'call' && event.kind === 'file') {
+      calls.push([event, recordedSteps[begun - 1]?.label])
+      results.set(event.seq, undefined)
+    } else if (event.type === 'result' && results.has(event.op)) results.set(event.op, event)
   }
-  return touches.map((touch) => (failed.has(touch.seq) ? { ...touch, ok: false } : touch))
+  return calls.map(([call, step]) => touchOf(tape, call, results.get(call.seq), step))
+}
+
+function touchOf(
+  tape: Tape,
+  { seq, at, name, title = '' }: CallEvent,
+  result: ResultEvent | undefined,
+  step: string | undefined,
+): FileTouch {
+  const access = accessOf(name)
+  const error = result?.error
+  const bytes = error === undefined ? bytesOf(tape, access, seq, result) : undefined
+  return {
+    seq,
+    at,
+    call: name,
+    access,
+    path: cutText(access === 'write' ? withoutOptions(title) : title, LINE),
+    ok: error === undefined,
+    ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
+    ...(bytes !== undefined && { bytes }),
+    step,
+  }
+}
+
+/** Written data is the body of the call, read data that of its result. */
+function bytesOf(
+  tape: Tape,
+  access: FileAccess,
+  seq: number,
+  result: ResultEvent | undefined,
+): number | undefined {
+  if (access === 'write') return tape.bodySize(seq) || undefined
+  if (access !== 'read' || result === undefined) return undefined
+  return result.as === 'bytes' || result.as === 'text' ? tape.bodySize(result.seq) : undefined
+}
+
+const NAMES: readonly (readonly [FileAccess, RegExp])[] = [
+  ['write', /^(writeFile|appendFile|writev?|createWriteStream)$/],
+  ['read', /^(readFile|readv?|readLines|createReadStream|openAsBlob|loadEnvFile)$/],
+  ['list', /^(readdir|opendir|glob|scandir)$/],
+  ['remove', /^(rm|rmdir|unlink)$/],
+  ['look', /^([lf]?stat|statfs|access|exists|realpath|readlink|watch|watchFile)$/],
+  [
+    'change',
+    /^(mkdir|mkdtemp|copyFile|cp|rename|link|symlink|f?truncate|[lf]?(chmod|chown|utimes))$/,
+  ],
+]
+
+/** By the name of the function, such as `fs.promises.readFile` or `fs.statSync`. */
+function accessOf(call: string): FileAccess {
+  if (call.startsWith('Dir.')) return 'list'
+  const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
+  return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other'
+}
+
+/** Options of a write stand behind its path, as JSON. */
+function withoutOptions(title: string): string {
+  const at = title.lastIndexOf(' [')
+  if (at < 0) return title
+  try {
+    JSON.parse(title.slice(at))
+    return title.slice(0, at)
+  } catch {
+    return title
+  }
 }

@@ -45,6 +45,7 @@ export class RunModel {
   readonly #redacted: boolean
   readonly #news: ConversationNews
   #lanes: LanesOf | undefined
+  #files: readonly FileTouch[] | undefined
 
   constructor(tape: Tape, { status, redacted = false, ...options }: ModelOptions) {
     this.tape = tape
@@ -105,7 +106,7 @@ export class RunModel {
   }
 
   files(): readonly FileTouch[] {
-    return filesOf(this.tape, this.view)
+    return (this.#files ??= filesOf(this.tape, this.view))
   }
 
   events(from: number, to: number): readonly EventRow[] {

@@ -4,8 +4,19 @@ export interface ConsolePart {
   readonly at: number
   readonly stream: 'stdout' | 'stderr'
   readonly text: string
+  /** There is more of it than `text` shows. */
   readonly clipped: boolean
+  /** Some of its bytes are no UTF-8; a replacement character stands for each. */
+  readonly isLossy?: boolean
+  /** On a last part without text: so many parts, from this one on, are not shown. */
+  readonly leftOut?: number
 }
+
+/**
+ * What was done to a file. `look`: asked about, such as `stat`. `change`: made, moved,
+ * copied, linked or given other rights. `other`: opened, or a call that is not known.
+ */
+export type FileAccess = 'read' | 'write' | 'list' | 'remove' | 'look' | 'change' | 'other'
 
 /** A file the agent read, wrote, listed or removed. */
 export interface FileTouch {
@@ -13,8 +24,14 @@ export interface FileTouch {
   readonly at: number
   /** For example `fs.readFile`. */
   readonly call: string
+  readonly access: FileAccess
   readonly path: string
+  /** No error was delivered for it. */
   readonly ok: boolean
+  /** Code or message of its error. */
+  readonly error?: string
+  /** Read or written, where the tape tells. */
+  readonly bytes?: number
   /** Label of the last step begun by then. */
   readonly step: string | undefined
 }
@@ -36,7 +53,22 @@ export interface SearchHit {
   readonly step: string | undefined
   readonly seq: number
   readonly field: SearchField
-  /** Where in the field, as a path of the parsed value; empty when it is text. */
+  /**
+   * Where in the step it is, as a path in the grammar of `retake fork --set`
+   * (`parsePath` of `@retake/tape` reads it): keys and indexes with dots between, a key
+   * of other characters in quotes. The first key says where to look:
+   *
+   * - `title`, `error`, `site`, `places.0` (its name)
+   * - `failure.stack`, `failure.message`, `failure.cause.message`
+   * - `messages.3.parts.0.text`, `answer.0.parts.1.args.city`: of the conversation
+   * - `args`, `args.city`, `result.rows.2`, `output.4`: of a call
+   * - `request.url`, `request.headers.2`, `request.body`, `request.body.order.id`
+   * - `response.headers.0`, `response.body`, `response.events.7`
+   * - `frames.0.variables.2.json.items.1`: of the captured state
+   *
+   * Below `body`, `args`, `result`, `value` and `json` it goes on into the parsed value.
+   * Empty for the console and for files, which `seq` names.
+   */
   readonly path: string
   /** Text around the hit, and where the hit is in it. */
   readonly snippet: string
@@ -77,4 +109,6 @@ export interface SourceExcerpt {
   readonly column: number
   readonly firstLine: number
   readonly lines: readonly string[]
+  /** The file was saved after the run began: these may not be the lines that ran. */
+  readonly savedSince?: boolean
 }
