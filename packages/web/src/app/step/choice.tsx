@@ -9,7 +9,8 @@ export interface ChoiceProps {
 export function Choice({ label, value, onChange, choices }: ChoiceProps) {
   if (choices.length < 2) return null
   return (
-    <span role="group" aria-label={label} className="inline-flex rounded border border-line">
+    <fieldset className="inline-flex rounded border border-line">
+      <legend className="sr-only">{label}</legend>
       {choices.map((choice) => (
         <button
           key={choice.value}
@@ -21,6 +22,6 @@ export function Choice({ label, value, onChange, choices }: ChoiceProps) {
           {choice.title}
         </button>
       ))}
-    </span>
+    </fieldset>
   )
 }

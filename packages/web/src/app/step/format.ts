@@ -1,21 +1,14 @@
-/** Numbers for people. What is not known is said by whoever asks, never shown as 0. */
-export const formatCount = (count: number): string => count.toLocaleString('en-US')
+import { clock, cost, count, duration } from '../run/figures.js'
 
-export function formatMs(ms: number): string {
-  if (ms < 1) return `${Number(ms.toFixed(2))} ms`
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
-  const seconds = Math.round(ms / 1000)
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)]
-  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`
-}
+/** Numbers for people, as the rest of the page writes them. */
+export const formatCount = count
+export const formatUsd = cost
+/** A moment of the run. */
+export const formatTime = clock
 
-/** A cost that rounds to nothing is less than the least shown. */
-export function formatUsd(usd: number): string {
-  if (usd === 0) return '$0'
-  if (usd < 0.0001) return '< $0.0001'
-  return `$${usd.toFixed(usd < 1 ? 4 : 2)}`
-}
+/** A stretch of time; what is less than a millisecond is not nothing. */
+export const formatMs = (ms: number): string =>
+  ms > 0 && ms < 1 ? `${Number(ms.toPrecision(2))} ms` : duration(ms)
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
@@ -23,5 +16,5 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }
 
-export const plural = (count: number, word: string, many = `${word}s`): string =>
-  `${formatCount(count)} ${count === 1 ? word : many}`
+export const plural = (value: number, word: string, many = `${word}s`): string =>
+  `${count(value)} ${value === 1 ? word : many}`

@@ -1,6 +1,6 @@
 import type { RunHead } from '../../model/run-head.js'
 import type { StepDetail } from '../../model/step-detail.js'
-import { formatCount, formatMs, formatUsd, plural } from './format.js'
+import { formatCount, formatMs, formatTime, formatUsd, plural } from './format.js'
 
 /** One fact about a step, in a few words. */
 export interface Fact {
@@ -41,7 +41,7 @@ export function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       ? []
       : [fact('timeToFirstChunkMs', 'first piece after', ms(detail.timeToFirstChunkMs))]),
     ...(isModel ? [fact('finishReason', 'finish', detail.finishReason)] : []),
-    { path: 'at', name: 'began after', value: formatMs(detail.at) },
+    { path: 'at', name: 'began after', value: formatTime(detail.at) },
     ...(detail.lane === 0
       ? []
       : [{ path: 'lane', name: 'lane', value: laneName(head, detail.lane) }]),

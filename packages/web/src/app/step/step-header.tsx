@@ -1,51 +1,27 @@
 import { Badge } from '../design/badge.js'
+import { KIND_NAMES, KindMark } from '../design/kind-mark.js'
+import { OriginBadge } from '../design/origin-badge.js'
+import { StateBadge } from '../design/state-badge.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 import { Field } from './field/field-links.js'
+import { placed } from './placed.js'
 import { StepActions } from './step-actions.js'
 import { factsOf } from './step-facts.js'
 import { StepLink } from './step-link.js'
 import { VisibleText } from './text/visible-text.js'
 
-const KINDS: Readonly<Record<StepDetail['kind'], string>> = {
-  model: 'text-kind-model',
-  tool: 'text-kind-tool',
-  http: 'text-kind-http',
-  mcp: 'text-kind-mcp',
-  process: 'text-kind-process',
-  mark: 'text-kind-mark',
-}
-
-const STATES: Readonly<
-  Partial<Record<StepDetail['state'], { tone: 'danger' | 'warning' | 'accent'; title: string }>>
-> = {
-  failed: { tone: 'danger', title: 'It ended in an error' },
-  aborted: { tone: 'warning', title: 'The agent gave up on it' },
-  'in doubt': {
-    tone: 'warning',
-    title: 'It left, and its answer is not on the tape: it may have had its effect',
-  },
-  running: { tone: 'accent', title: 'No answer yet, and the run goes on' },
-}
-
-const BADGES: Readonly<Record<StepDetail['badge'], string>> = {
-  live: 'It was really asked, and recorded',
-  served: "Its answer came from the parent's tape",
-  edited: 'A fork put this answer there',
-  lost: 'It was under way when the run went live',
-  're-executed': 'No answer from outside: the code ran again',
-}
-
 /** What a step is, how it went, and what can be done with it. */
 export function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
-  const state = STATES[detail.state]
   return (
     <header className="shrink-0 border-b border-line px-3 pt-2 pb-1.5">
       <div className="flex items-start gap-2">
         <h2 className="min-w-0 flex-1">
-          <span className="mr-2 text-muted tabular-nums">{detail.label}</span>
-          <span className={`mr-2 text-sm ${KINDS[detail.kind]}`}>{detail.kind}</span>
-          <span className="line-clamp-3 inline font-medium [overflow-wrap:anywhere]">
+          <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
+          <span className="mr-2 text-muted">
+            {detail.label} {KIND_NAMES[detail.kind]}
+          </span>
+          <span className="font-medium [overflow-wrap:anywhere]">
             <VisibleText text={detail.title} />
           </span>
         </h2>
@@ -53,17 +29,8 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
       </div>
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
         <span className="flex gap-1">
-          {state && (
-            <Badge tone={state.tone} title={state.title}>
-              {detail.state}
-            </Badge>
-          )}
-          <Badge
-            tone={detail.badge === 'edited' ? 'accent' : 'neutral'}
-            title={BADGES[detail.badge]}
-          >
-            {detail.badge}
-          </Badge>
+          <StateBadge state={detail.state} />
+          <OriginBadge origin={detail.badge} />
           {detail.inferred && (
             <Badge title="Not recorded itself: it is seen in the conversation">inferred</Badge>
           )}
@@ -99,7 +66,7 @@ function Places({ detail: { places } }: { readonly detail: StepDetail }) {
   return (
     <Field path="places" className="max-w-full">
       <span className="text-muted">in</span>{' '}
-      {places.map(({ kind, name }, place) => (
+      {placed(places).map(({ place, it: { kind, name } }) => (
         <span key={place} className="[overflow-wrap:anywhere]">
           {place > 0 && <span className="text-muted"> › </span>}
           <span title={kind}>

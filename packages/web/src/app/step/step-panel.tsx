@@ -1,11 +1,10 @@
-import { useMemo } from 'react'
+import { useMemo, type ReactNode } from 'react'
 import { useCommands } from '../commands/use-commands.js'
 import { Tabs } from '../design/tabs.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { copyAndSay } from './copy/copy-and-say.js'
-import { Notice } from './copy/notice.js'
 import { FieldLinksProvider } from './field/field-links.js'
 import { StepHeader } from './step-header.js'
 import { tabsOf } from './tabs/tabs-of.js'
@@ -37,27 +36,14 @@ export function StepPanel({ run }: { readonly run: Run }) {
           <OneStep run={run} detail={detail} />
         </div>
       )}
-      <Notice />
     </section>
   )
 }
 
 function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
-  const { tab, field, show } = useSelection()
+  const { tab, show } = useSelection()
   const tabs = tabsOf(detail)
   const shown = tabs.find(({ value }) => value === tab) ?? tabs[0]
-  const linkTo = useLinkTo()
-  const links = useMemo(
-    () => ({
-      field,
-      copyLink: (path: string) =>
-        void copyAndSay(
-          `the link to ${path}`,
-          linkTo({ step: detail.label, tab: shown?.value, field: path }),
-        ),
-    }),
-    [field, linkTo, detail.label, shown?.value],
-  )
   useCommands(
     tabs.map(({ value, title }, place) => ({
       id: `step.tab.${value}`,
@@ -68,7 +54,7 @@ function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDeta
     })),
   )
   return (
-    <FieldLinksProvider value={links}>
+    <LinkedFields label={detail.label} tab={shown?.value}>
       <StepHeader run={run} detail={detail} />
       <Tabs
         label={`Views of step ${detail.label}`}
@@ -80,11 +66,28 @@ function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDeta
           content: value === shown?.value ? <View run={run} detail={detail} /> : null,
         }))}
       />
-    </FieldLinksProvider>
+    </LinkedFields>
   )
 }
 
-function Message(props: { readonly isAlert?: boolean; readonly children: React.ReactNode }) {
+/** Tells every field below whether the address points to it, and gives out addresses. */
+function LinkedFields(props: {
+  readonly label: string
+  readonly tab: string | undefined
+  readonly children: ReactNode
+}) {
+  const { label, tab, children } = props
+  const { field } = useSelection()
+  const linkTo = useLinkTo()
+  const links = useMemo(() => {
+    const copyLink = (path: string): void =>
+      void copyAndSay(`the link to ${path}`, linkTo({ step: label, tab, field: path }))
+    return { field, copyLink }
+  }, [field, linkTo, label, tab])
+  return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
+}
+
+function Message(props: { readonly isAlert?: boolean; readonly children: ReactNode }) {
   return (
     <p role={props.isAlert ? 'alert' : undefined} className="p-4 text-muted">
       {props.children}

@@ -2,7 +2,8 @@ import { useState } from 'react'
 import { Button } from '../../design/button.js'
 import type { BodySide } from '../../../model/step-detail.js'
 import type { Run } from '../../run/use-run.js'
-import { notify } from '../copy/notice.js'
+import { DownloadIcon } from '../../design/icons.js'
+import { showToast } from '../../design/toast.js'
 import { saveBytes } from '../copy/save-bytes.js'
 import { formatBytes } from '../format.js'
 
@@ -24,15 +25,15 @@ export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: Downlo
       const body = await run.source.body(label, side)
       saveBytes(body, `${run.id}-step-${label}-${side}.${ending}`, 'application/octet-stream')
     } catch (error) {
-      notify(`The ${side} could not be read: ${(error as Error).message}`)
+      showToast(`The ${side} could not be read: ${(error as Error).message}`, { tone: 'danger' })
     } finally {
       setBusy(false)
     }
   }
   return (
     <Button className="h-6" disabled={isBusy} onClick={() => void save()}>
-      Download the whole {side}
-      {bytes !== undefined && `, ${formatBytes(bytes)}`}
+      <DownloadIcon />
+      {bytes === undefined ? `Download the whole ${side}` : `Download, ${formatBytes(bytes)}`}
     </Button>
   )
 }

@@ -43,10 +43,10 @@ function HexLines({ bytes }: { readonly bytes: Uint8Array }) {
           The first {formatBytes(SHOWN)} of {formatBytes(bytes.length)}.
         </p>
       )}
-      <div
+      <section
         ref={scroller}
-        role="region"
         aria-label="Bytes"
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
         tabIndex={0}
         className="max-h-[60vh] overflow-auto border border-line font-mono text-sm"
       >
@@ -65,7 +65,7 @@ function HexLines({ bytes }: { readonly bytes: Uint8Array }) {
             )
           })}
         </div>
-      </div>
+      </section>
     </>
   )
 }

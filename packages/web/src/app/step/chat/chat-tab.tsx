@@ -1,16 +1,17 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useCommands } from '../../commands/use-commands.js'
-import { DownloadBody } from '../bytes/download-body.js'
+import { Checkbox } from '../../design/checkbox.js'
 import { readFieldPath } from '../field/field-path.js'
 import { useFieldLinks } from '../field/field-links.js'
 import { formatCount, plural } from '../format.js'
+import { placed } from '../placed.js'
 import { StepLink } from '../step-link.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { ChatLookProvider } from './chat-look.js'
 import { MessageView } from './message-view.js'
 import { callFinder } from './steps-of-calls.js'
-import { pairTools } from './tool-pairs.js'
+import { firstShown, pairTools } from './tool-pairs.js'
 
 /** Messages that are loaded at once when earlier ones are asked for. */
 const PAGE = 60
@@ -31,7 +32,7 @@ export function ChatTab({ run, detail }: TabProps) {
       run: () => setMono(!mono),
     },
   ])
-  const first = given === undefined ? 0 : Math.max(given.newFrom, given.from)
+  const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
   const wanted = Math.min(asked?.step === detail.label ? asked.from : first, linked ?? Infinity)
   const isMore = given !== undefined && wanted < given.from
   const more = useQuery({
@@ -42,41 +43,33 @@ export function ChatTab({ run, detail }: TabProps) {
   })
   const loaded = isMore ? more.data?.conversation : undefined
   const conversation = loaded ?? given
-  const pairs = useMemo(
-    () => pairTools(conversation?.messages ?? [], conversation?.from ?? 0),
-    [conversation],
+  const from = Math.max(conversation?.from ?? 0, wanted)
+  const shown = useMemo(
+    () => conversation?.messages.slice(from - conversation.from) ?? [],
+    [conversation, from],
   )
+  const pairs = useMemo(() => pairTools(shown, from), [shown, from])
   const look = useMemo(
     () => ({
       mono,
+      run,
+      label: detail.label,
       stepOfCall: callFinder(run.rows, detail),
-      wholeOf: (path: string) => (
-        <DownloadBody
-          run={run}
-          label={detail.label}
-          side={path.startsWith('answer') ? 'response' : 'request'}
-        />
-      ),
+      sideOf: (path: string) =>
+        path.startsWith('answer') ? ('response' as const) : ('request' as const),
     }),
     [mono, run, detail],
   )
   if (given === undefined || conversation === undefined)
     return <p className="p-3 text-muted">There is no conversation in this step.</p>
-  const from = Math.max(conversation.from, wanted)
-  const shown = conversation.messages.slice(from - conversation.from)
   const seenIn = (given as { seenIn?: string }).seenIn
   return (
     <ChatLookProvider value={look}>
       <div className="flex items-center gap-3 px-3 py-1.5 text-sm text-muted">
         <span>{plural(given.total, 'message')}</span>
-        <label className="ml-auto flex items-center gap-1.5">
-          <input
-            type="checkbox"
-            checked={mono}
-            onChange={(event) => setMono(event.target.checked)}
-          />
-          Monospace
-        </label>
+        <span className="ml-auto">
+          <Checkbox label="Monospace" isChecked={mono} onChange={setMono} />
+        </span>
       </div>
       {from > 0 && (
         <div className="flex flex-wrap items-center gap-x-3 border-y border-line bg-sunken px-3 py-1.5 text-sm text-muted">
@@ -109,13 +102,13 @@ export function ChatTab({ run, detail }: TabProps) {
         </div>
       )}
       <ol className="divide-y divide-line" aria-label="Messages">
-        {shown.map((message, index) => (
+        {placed(shown, from).map(({ place, it: message }) => (
           <MessageView
-            key={from + index}
+            key={place}
             message={message}
-            path={`messages.${from + index}`}
+            path={`messages.${place}`}
             pairs={pairs}
-            isNew={given.newFrom > 0 && from + index >= given.newFrom}
+            isNew={given.newFrom > 0 && place >= given.newFrom}
           />
         ))}
         {shown.length === 0 && given.total > 0 && (
@@ -123,7 +116,7 @@ export function ChatTab({ run, detail }: TabProps) {
         )}
       </ol>
       <ol className="border-t-2 border-accent" aria-label="Answer">
-        {given.answer.map((message, place) => (
+        {placed(given.answer).map(({ place, it: message }) => (
           <MessageView
             key={place}
             message={message}

@@ -4,9 +4,8 @@ import { formatCount } from '../format.js'
 import { textOf } from '../json/clipped.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'
-import { Prose } from '../text/prose.js'
 import { VisibleText } from '../text/visible-text.js'
-import { useChatLook } from './chat-look.js'
+import { useChatLook, WholeBody } from './chat-look.js'
 import { ToolCallView, ToolContent } from './tool-call-view.js'
 import type { ToolPairs } from './tool-pairs.js'
 
@@ -56,15 +55,15 @@ export function MessagePartView({ part, path, pairs }: MessagePartProps) {
 }
 
 function TextPart({ value, path }: { readonly value: unknown; readonly path: string }) {
-  const { mono, wholeOf } = useChatLook()
+  const mono = useChatLook()?.mono ?? false
   const { text, length } = textOf(value)
   return (
     <Field path={path}>
       <LongText
         text={text}
         length={length}
-        whole={wholeOf(path)}
-        draw={(shown) => <Prose text={shown} mono={mono} />}
+        whole={<WholeBody path={path} />}
+        look={mono ? 'mono' : 'prose'}
       />
     </Field>
   )

@@ -1,6 +1,7 @@
 import type { Message } from '@retake/tape'
 import { memo } from 'react'
 import { Badge } from '../../design/badge.js'
+import { placed } from '../placed.js'
 import { MessagePartView } from './message-part.js'
 import type { ToolPairs } from './tool-pairs.js'
 
@@ -37,7 +38,7 @@ export const MessageView = memo(function MessageView(props: MessageViewProps) {
       </div>
       <div className="flex flex-col gap-1.5">
         {parts.length === 0 && <p className="text-muted">Nothing in it</p>}
-        {parts.map((part, place) => (
+        {placed(parts).map(({ place, it: part }) => (
           <MessagePartView key={place} part={part} path={`${path}.parts.${place}`} pairs={pairs} />
         ))}
       </div>

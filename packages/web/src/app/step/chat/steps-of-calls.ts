@@ -11,9 +11,9 @@ const LOOK_AHEAD = 500
 export function callFinder(
   rows: RowStore,
   detail: StepDetail,
-): (id: string, path: string) => string | undefined {
+): (path: string) => string | undefined {
   let found: Map<string, string> | undefined
-  return (_id, path) => {
+  return (path) => {
     if (!path.startsWith('answer.') || !rows.isComplete) return undefined
     found ??= pairUp(rows, detail)
     return found.get(path)

@@ -2,11 +2,11 @@ import type { ToolCallPart } from '@retake/tape'
 import { StepLink } from '../step-link.js'
 import { Field } from '../field/field-links.js'
 import { asClipped, textOf } from '../json/clipped.js'
+import { jsonIn } from '../json/json-in.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'
-import { Prose } from '../text/prose.js'
 import { VisibleText } from '../text/visible-text.js'
-import { useChatLook } from './chat-look.js'
+import { useChatLook, WholeBody } from './chat-look.js'
 import type { FoundResult } from './tool-pairs.js'
 
 export interface ToolCallViewProps {
@@ -17,7 +17,7 @@ export interface ToolCallViewProps {
 
 /** What a model asked for, and beside it what came of it. */
 export function ToolCallView({ call, path, result }: ToolCallViewProps) {
-  const step = useChatLook().stepOfCall(call.id, path)
+  const step = useChatLook()?.stepOfCall(path)
   const isError = result?.part.isError === true
   return (
     <div className="overflow-hidden rounded border border-line">
@@ -53,36 +53,18 @@ export function ToolCallView({ call, path, result }: ToolCallViewProps) {
 
 /** Arguments or a result: a tree where it is JSON, written as text or not; text otherwise. */
 export function ToolContent({ value, path }: { readonly value: unknown; readonly path: string }) {
-  const { wholeOf } = useChatLook()
   const parsed = typeof value === 'string' ? jsonIn(value) : undefined
   const tree = parsed ?? value
   if (typeof tree === 'object' && tree !== null && asClipped(tree) === undefined)
     return (
       <div data-field={path}>
-        <JsonTree label="JSON" value={tree} path={path} whole={wholeOf(path)} />
+        <JsonTree label="JSON" value={tree} path={path} whole={<WholeBody path={path} />} />
       </div>
     )
   const { text, length } = textOf(value)
   return (
     <Field path={path}>
-      <LongText
-        text={text}
-        length={length}
-        whole={wholeOf(path)}
-        draw={(shown) => <Prose text={shown} mono />}
-      />
+      <LongText text={text} length={length} whole={<WholeBody path={path} />} look="mono" />
     </Field>
   )
-}
-
-/** An object or a list that is written in a text. */
-export function jsonIn(text: string): object | undefined {
-  const start = text.trimStart()[0]
-  if (start !== '{' && start !== '[') return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -1,3 +1,4 @@
+import type { Conversation } from '../../../model/step-detail.js'
 import type { Message, ToolCallPart, ToolResultPart } from '@retake/tape'
 
 /** A tool's result, and where it stands in the conversation. */
@@ -26,4 +27,18 @@ export function pairTools(messages: readonly Message[], from: number): ToolPairs
     }
   }
   return { results, calls }
+}
+
+/** The first message to be shown: the first new one, or that which asked for a result among them. */
+export function firstShown({ messages, from, newFrom }: Conversation): number {
+  const fresh = messages.slice(Math.max(0, newFrom - from))
+  const answered = new Set(
+    fresh.flatMap(({ parts }) =>
+      parts.flatMap((part) => (part.type === 'tool_result' ? [part.id] : [])),
+    ),
+  )
+  const isAsking = ({ parts }: Message): boolean =>
+    parts.some((part) => part.type === 'tool_call' && part.id !== '' && answered.has(part.id))
+  const asking = messages.slice(0, Math.max(0, newFrom - from)).findIndex(isAsking)
+  return asking < 0 ? newFrom : from + asking
 }

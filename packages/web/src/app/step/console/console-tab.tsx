@@ -2,8 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ConsolePart } from '../../../model/run-parts.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
-import { formatMs, plural } from '../format.js'
-import { AnsiText } from '../text/ansi-text.js'
+import { formatTime, plural } from '../format.js'
+import { LongText } from '../text/long-text.js'
 import { readFieldPath } from '../field/field-path.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { splitAtMoment } from './split-at-moment.js'
@@ -85,7 +85,7 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
           key={part.seq}
           className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
         >
-          <span className="w-16 shrink-0 text-right text-muted">{formatMs(part.at)}</span>
+          <span className="w-16 shrink-0 text-right text-muted">{formatTime(part.at)}</span>
           <span className={`w-6 shrink-0 ${part.stream === 'stderr' ? 'text-danger' : ''}`}>
             {part.stream === 'stderr' ? 'err' : ''}
           </span>
@@ -93,7 +93,7 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
             path={`console.${part.seq}`}
             className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
           >
-            <AnsiText text={part.text.replace(/\r?\n$/, '')} />
+            <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
             {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
           </Field>
         </li>

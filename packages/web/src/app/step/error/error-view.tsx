@@ -2,6 +2,7 @@ import type { RecordedError } from '@retake/tape'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { Field } from '../field/field-links.js'
 import { plural } from '../format.js'
+import { placed } from '../placed.js'
 import { JsonTree } from '../json/json-tree.js'
 import { textOf } from '../json/clipped.js'
 import { LongText } from '../text/long-text.js'
@@ -28,7 +29,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
           <VisibleText text={name} />
         </span>
         <span className="whitespace-pre-wrap">
-          : <LongText text={text} length={length} draw={(shown) => <VisibleText text={shown} />} />
+          : <LongText text={text} length={length} />
         </span>
       </Field>
       <p className="flex flex-wrap gap-x-3 text-sm">
@@ -59,7 +60,7 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
         </div>
       )}
       {depth < 3 &&
-        error.errors?.slice(0, 20).map((each, place) => (
+        placed(error.errors?.slice(0, 20) ?? []).map(({ place, it: each }) => (
           <div key={place} className="mt-1 border-l-2 border-line-strong pl-3">
             <div className="text-xs text-muted">
               {place + 1} of {error.errors?.length}
@@ -93,7 +94,7 @@ function Stack({ stack }: { readonly stack: string }) {
 
 const Frames = ({ frames }: { readonly frames: readonly StackFrame[] }) => (
   <ol className="font-mono text-sm">
-    {frames.map(({ text, isOwn }, place) => (
+    {placed(frames).map(({ place, it: { text, isOwn } }) => (
       <li
         key={place}
         className={`pl-4 -indent-2 [overflow-wrap:anywhere] ${isOwn ? '' : 'text-muted'}`}

@@ -5,7 +5,7 @@ import type { Run } from '../../run/use-run.js'
 import { momentOf } from '../console/split-at-moment.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
 import { keysWithin } from '../field/field-path.js'
-import { formatBytes, formatMs, plural } from '../format.js'
+import { formatBytes, formatTime, plural } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from '../tabs/tab-props.js'
@@ -68,7 +68,7 @@ function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) 
       <details open={isOpen} onToggle={(event) => setToggled(event.currentTarget.open)}>
         <summary className="flex cursor-pointer gap-2 py-0.5 font-mono text-sm hover:bg-sunken">
           <span className="w-14 shrink-0 text-right text-muted">{row.seq}</span>
-          <span className="w-16 shrink-0 text-right text-muted">{formatMs(row.at)}</span>
+          <span className="w-16 shrink-0 text-right text-muted">{formatTime(row.at)}</span>
           <span className="w-20 shrink-0">{row.type}</span>
           <span className="min-w-0 flex-1 truncate text-muted">
             <VisibleText text={row.text} />

@@ -4,7 +4,7 @@ import { Badge } from '../../design/badge.js'
 import type { FileTouch } from '../../../model/run-parts.js'
 import { splitAtMoment } from '../console/split-at-moment.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
-import { formatMs, plural } from '../format.js'
+import { formatTime, plural } from '../format.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -57,7 +57,7 @@ function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWit
             key={seq}
             className="flex gap-2 py-0.5 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
           >
-            <span className="w-16 shrink-0 text-right text-muted">{formatMs(at)}</span>
+            <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
             <span className="w-28 shrink-0 truncate text-muted">
               <VisibleText text={call} />
             </span>

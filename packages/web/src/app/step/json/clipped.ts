@@ -3,7 +3,7 @@ import type { Clipped } from '../../../model/step-detail.js'
 /** A string that was too long to be handed over whole; undefined for every other value. */
 export function asClipped(value: unknown): Clipped['$clipped'] | undefined {
   if (typeof value !== 'object' || value === null || !('$clipped' in value)) return undefined
-  const { $clipped: inner } = value as { $clipped: unknown }
+  const { $clipped: inner } = value
   if (typeof inner !== 'object' || inner === null) return undefined
   const { head, length } = inner as Partial<Clipped['$clipped']>
   return typeof head === 'string' && typeof length === 'number' ? { head, length } : undefined

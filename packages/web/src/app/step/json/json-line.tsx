@@ -1,4 +1,4 @@
-import { memo, type ReactNode } from 'react'
+import { memo, type KeyboardEvent, type ReactNode } from 'react'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { CopyFieldLink, MARKED, scrollHere } from '../field/field-links.js'
 import { plural } from '../format.js'
@@ -15,6 +15,7 @@ export interface JsonLineProps {
   readonly isMarked: boolean
   readonly onToggle: () => void
   readonly onFocus: () => void
+  readonly onKey: (event: KeyboardEvent) => void
 }
 
 /** Deeper lines are not moved further to the right: there would be no room for them. */
@@ -38,6 +39,7 @@ export function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonL
       className={`group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken ${isMarked ? MARKED : ''}`}
       style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
       onFocus={on.onFocus}
+      onKeyDown={on.onKey}
       onClick={canOpen ? on.onToggle : undefined}
     >
       <span aria-hidden="true" className="w-4 shrink-0 text-muted select-none">
@@ -53,10 +55,7 @@ export function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonL
       <span className="min-w-0 flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
         <Value row={row} whole={whole} />
       </span>
-      <span
-        className="absolute top-0 right-0.5 hidden gap-0.5 group-hover/field:flex group-focus-within/field:flex"
-        onClick={(event) => event.stopPropagation()}
-      >
+      <span className="absolute top-0 right-0.5 hidden gap-0.5 group-focus-within/field:flex group-hover/field:flex">
         <LineActions row={row} path={path} isCurrent={isCurrent} />
       </span>
     </div>
@@ -76,7 +75,10 @@ const LineActions = memo(function LineActions({
         type="button"
         tabIndex={isCurrent ? 0 : -1}
         className={look}
-        onClick={() => void copyAndSay('value', copyOf(row.value))}
+        onClick={(event) => {
+          event.stopPropagation()
+          void copyAndSay('the value', copyOf(row.value))
+        }}
       >
         copy
       </button>
@@ -84,7 +86,10 @@ const LineActions = memo(function LineActions({
         type="button"
         tabIndex={isCurrent ? 0 : -1}
         className={look}
-        onClick={() => void copyAndSay('path', pathOf(row, ''))}
+        onClick={(event) => {
+          event.stopPropagation()
+          void copyAndSay('the path', pathOf(row, ''))
+        }}
       >
         path
       </button>
@@ -110,16 +115,7 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
     const text = clipped?.head ?? (value as string)
     return (
       <span className="text-good">
-        <LongText
-          text={text}
-          length={clipped?.length ?? text.length}
-          whole={whole}
-          draw={(shown) => (
-            <>
-              "<VisibleText text={shown} />"
-            </>
-          )}
-        />
+        <LongText text={text} length={clipped?.length ?? text.length} whole={whole} look="quoted" />
       </span>
     )
   }

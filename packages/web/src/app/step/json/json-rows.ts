@@ -107,5 +107,5 @@ export function nodesTo(value: unknown, keys: readonly string[]): object[] {
 export function pathOf(row: JsonRow, base: string): string {
   const keys: string[] = []
   for (let at: JsonRow | undefined = row; at?.key !== undefined; at = at.parent) keys.push(at.key)
-  return keys.reverse().reduce(joinPath, base)
+  return keys.toReversed().reduce(joinPath, base)
 }

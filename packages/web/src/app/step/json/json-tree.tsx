@@ -1,5 +1,13 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import {
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+  type Ref,
+} from 'react'
 import { keysWithin } from '../field/field-path.js'
 import { useFieldLinks } from '../field/field-links.js'
 import { JsonLine } from './json-line.js'
@@ -48,7 +56,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   }
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[current]
-    if (row === undefined || !(event.target as HTMLElement).matches('[role=treeitem]')) return
+    if (row === undefined || !(event.target as Element).matches('[role=treeitem]')) return
     const action = keyAction(event.key, { row, rows, current, go, toggle })
     if (action === undefined) return
     event.preventDefault()
@@ -69,6 +77,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
           toggle(row)
         }}
         onFocus={() => setChosen(index)}
+        onKey={onKey}
       />
     )
   }
@@ -93,7 +102,7 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
           </button>
         </div>
       )}
-      <div role="tree" aria-label={label} onKeyDown={onKey} className="font-mono text-sm">
+      <div role="tree" aria-label={label} className="font-mono text-sm">
         {rows.length <= PLAIN_LINES ? (
           <PlainRows key="plain" count={rows.length} line={line} handle={list} />
         ) : (
@@ -111,7 +120,7 @@ interface RowsHandle {
 interface RowsProps {
   readonly count: number
   readonly line: (index: number) => ReactNode
-  readonly handle: React.Ref<RowsHandle>
+  readonly handle: Ref<RowsHandle>
 }
 
 const focusItem = (within: HTMLElement | null, index: number): void =>
@@ -119,7 +128,7 @@ const focusItem = (within: HTMLElement | null, index: number): void =>
 
 function PlainRows({ count, line, handle }: RowsProps) {
   const box = useRef<HTMLDivElement>(null)
-  useHandle(handle, { focus: (index) => focusItem(box.current, index) })
+  useImperativeHandle(handle, () => ({ focus: (index) => focusItem(box.current, index) }), [])
   return (
     <div ref={box} role="none">
       {Array.from({ length: count }, (_, index) => (
@@ -140,12 +149,16 @@ function VirtualRows({ count, line, handle, start }: RowsProps & { readonly star
     overscan: 20,
     initialOffset: Math.max(0, start - 10) * 20,
   })
-  useHandle(handle, {
-    focus: (index) => {
-      list.scrollToIndex(index)
-      requestAnimationFrame(() => focusItem(box.current, index))
-    },
-  })
+  useImperativeHandle(
+    handle,
+    () => ({
+      focus: (index) => {
+        list.scrollToIndex(index)
+        requestAnimationFrame(() => focusItem(box.current, index))
+      },
+    }),
+    [list],
+  )
   return (
     <div ref={box} role="none" className="h-[70vh] overflow-auto border-y border-line">
       <div role="none" className="relative" style={{ height: list.getTotalSize() }}>
@@ -165,11 +178,6 @@ function VirtualRows({ count, line, handle, start }: RowsProps & { readonly star
       </div>
     </div>
   )
-}
-
-function useHandle(handle: React.Ref<RowsHandle>, value: RowsHandle): void {
-  if (typeof handle === 'object' && handle !== null)
-    (handle as React.RefObject<RowsHandle | null>).current = value
 }
 
 /** The row a link points to, or the nearest one around it that is there; -1 for none. */

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import type { BodyView } from '../../../model/step-detail.js'
+import type { BodyView, StreamEvents } from '../../../model/step-detail.js'
 import type { Run } from '../../run/use-run.js'
 import { DownloadBody } from '../bytes/download-body.js'
 import { HexView } from '../bytes/hex-view.js'
@@ -9,8 +9,6 @@ import { Field } from '../field/field-links.js'
 import { formatBytes, formatCount } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'
-import { VisibleText } from '../text/visible-text.js'
-import { readSse } from './read-sse.js'
 import { SseList } from './sse-list.js'
 
 export interface BodyPanelProps {
@@ -18,7 +16,8 @@ export interface BodyPanelProps {
   readonly label: string
   readonly side: 'request' | 'response'
   readonly body: BodyView
-  readonly isEvents: boolean
+  /** Of a stream, what is in it. */
+  readonly events?: StreamEvents | undefined
 }
 
 /** The largest body that is read whole to be shown as a tree. */
@@ -27,9 +26,9 @@ const TREE_LIMIT = 64 * 1024 * 1024
 type Form = 'tree' | 'events' | 'text' | 'hex'
 
 /** A body: as a tree or as events where it is such, as text, or as bytes. */
-export function BodyPanel({ run, label, side, body, isEvents }: BodyPanelProps) {
+export function BodyPanel({ run, label, side, body, events }: BodyPanelProps) {
   const [asked, setAsked] = useState<Form>()
-  const forms = formsOf(body, isEvents)
+  const forms = formsOf(body, events)
   const form = asked !== undefined && forms.includes(asked) ? asked : forms[0]
   if (body.form === 'empty') return <p className="text-muted">No body.</p>
   return (
@@ -56,7 +55,7 @@ export function BodyPanel({ run, label, side, body, isEvents }: BodyPanelProps) 
         </span>
       </div>
       {form === 'tree' && <BodyTree run={run} label={label} side={side} body={body} />}
-      {form === 'events' && <SseList text={body.text} isCut={body.clipped} path={`${side}.body`} />}
+      {form === 'events' && events && <SseList stream={events} path={`${side}.events`} />}
       {form === 'text' && <BodyText body={body} path={`${side}.body`} />}
       {form === 'hex' && <HexView run={run} label={label} side={side} />}
     </div>
@@ -70,14 +69,15 @@ const TITLES: Readonly<Record<Form, string>> = {
   hex: 'Bytes',
 }
 
-function formsOf(body: BodyView, isEvents: boolean): readonly Form[] {
-  if (body.form === 'binary') return ['hex']
-  if (isEvents && readSse(body.text).length > 0) return ['events', 'text', 'hex']
+function formsOf(body: BodyView, events: StreamEvents | undefined): readonly Form[] {
+  const stream: readonly Form[] = (events?.total ?? 0) > 0 ? ['events'] : []
+  if (body.form === 'binary') return [...stream, 'hex']
+  if (stream.length > 0) return [...stream, 'text', 'hex']
   return body.form === 'json' ? ['tree', 'text', 'hex'] : ['text', 'hex']
 }
 
 /** A body too large to be handed over at once is fetched when somebody wants its tree. */
-function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'isEvents'>) {
+function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
   const [isAsked, setAsked] = useState(false)
   const whole = useQuery({
     queryKey: ['body text', run.id, label, side],
@@ -124,7 +124,7 @@ function BodyText({ body, path }: { readonly body: BodyView; readonly path: stri
   return (
     <Field path={path}>
       <div className="font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]">
-        <LongText text={body.text} draw={(shown) => <VisibleText text={shown} />} />
+        <LongText text={body.text} />
       </div>
       {body.clipped && (
         <p className="mt-1 text-sm text-muted">

@@ -2,6 +2,7 @@ import type { HeaderPair } from '@retake/tape'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
 import { joinPath } from '../field/field-path.js'
+import { placed } from '../placed.js'
 import { LongText } from '../text/long-text.js'
 import { VisibleText } from '../text/visible-text.js'
 
@@ -17,24 +18,22 @@ export function HeadersTable(props: {
   if (headers.length === 0) return <p className="text-muted">No headers.</p>
   return (
     <table className="w-full table-fixed text-sm">
-      <thead className="sr-only">
-        <tr>
-          <th className="w-56">Name</th>
-          <th>Value</th>
-        </tr>
-      </thead>
+      <colgroup>
+        <col className="w-36 md:w-52" />
+        <col />
+      </colgroup>
       <tbody>
-        {headers.map(([name, value], place) => (
+        {placed(headers).map(({ place, it: [name, value] }) => (
           <tr key={place} className="border-b border-line align-top last:border-b-0">
             <th
               scope="row"
-              className="w-2/5 max-w-60 py-0.5 pr-2 text-left font-mono font-normal [overflow-wrap:anywhere] text-muted md:w-56"
+              className="py-0.5 pr-2 text-left font-mono font-normal [overflow-wrap:anywhere] text-muted"
             >
               <VisibleText text={name} />
             </th>
             <td className="py-0.5 font-mono">
               <Field path={joinPath(path, name)} className="[overflow-wrap:anywhere]">
-                <LongText text={value} draw={(shown) => <VisibleText text={shown} />} />{' '}
+                <LongText text={value} />{' '}
                 {isMasked(value) && (
                   <Badge title="The value was not written to the tape">masked</Badge>
                 )}

@@ -18,14 +18,7 @@ export function RequestTab({ run, detail: { label, request } }: TabProps) {
         <HeadersTable headers={headers} path="request.headers" />
       </Section>
       <Section title="Body">
-        <BodyPanel
-          key={label}
-          run={run}
-          label={label}
-          side="request"
-          body={body}
-          isEvents={false}
-        />
+        <BodyPanel key={label} run={run} label={label} side="request" body={body} />
       </Section>
     </div>
   )

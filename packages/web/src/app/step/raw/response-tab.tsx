@@ -15,7 +15,8 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
         {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
       </p>
     )
-  const { status, statusText, headers, body, chunks, complete, problem, undecoded } = response
+  const { status, statusText, headers, body, chunks, complete, problem, undecoded, events } =
+    response
   return (
     <div className="flex flex-col gap-3 p-3">
       <Field path="response.status" className="flex flex-wrap items-center gap-2">
@@ -45,10 +46,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
           label={label}
           side="response"
           body={body}
-          isEvents={headers.some(
-            ([name, value]) =>
-              name.toLowerCase() === 'content-type' && value.includes('event-stream'),
-          )}
+          events={events}
         />
       </Section>
     </div>

@@ -1,73 +1,65 @@
-import { useMemo, useState } from 'react'
+import { useState } from 'react'
+import type { StreamEvents } from '../../../model/step-detail.js'
 import { useFieldLinks, Field } from '../field/field-links.js'
 import { keysWithin } from '../field/field-path.js'
-import { plural } from '../format.js'
-import { jsonIn } from '../chat/tool-call-view.js'
+import { formatCount, formatMs, plural } from '../format.js'
+import { jsonIn } from '../json/json-in.js'
 import { JsonTree } from '../json/json-tree.js'
+import { placed } from '../placed.js'
 import { VisibleText } from '../text/visible-text.js'
-import { readSse, type SseItem } from './read-sse.js'
-
-const PAGE = 200
 
 /** The events of a streamed answer, in order, each to be opened. */
-export function SseList(props: {
-  readonly text: string
-  readonly isCut: boolean
+export function SseList({
+  stream,
+  path,
+}: {
+  readonly stream: StreamEvents
   readonly path: string
 }) {
-  const { text, isCut, path } = props
-  const items = useMemo(() => readSse(text), [text])
-  const linked = Number(keysWithin(path, useFieldLinks().field)?.[0] ?? Number.NaN)
-  const [asked, setAsked] = useState(PAGE)
-  const shown = Math.max(asked, Number.isNaN(linked) ? 0 : linked + 1)
+  const { total, from, events } = stream
   return (
     <>
       <p className="mb-1 text-sm text-muted">
-        {plural(items.length, 'event')}
-        {isCut && ' in the part that is here; the file has all'}
+        {plural(total, 'event')}
+        {events.length < total &&
+          `; ${formatCount(from + 1)} to ${formatCount(from + events.length)} are here, the text has all`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
-        {items.slice(0, shown).map((item, place) => (
+        {placed(events, from).map(({ place, it: item }) => (
           <li
             key={place}
             className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
           >
-            <SseLine item={item} place={place} path={path} isLinked={place === linked} />
+            <SseLine item={item} place={place} path={path} />
           </li>
         ))}
       </ol>
-      {items.length > shown && (
-        <button
-          type="button"
-          className="mt-1 text-sm text-accent hover:underline"
-          onClick={() => setAsked(shown + 1000)}
-        >
-          Show more, {plural(items.length - shown, 'event')} left
-        </button>
-      )}
     </>
   )
 }
 
 function SseLine(props: {
-  readonly item: SseItem
+  readonly item: StreamEvents['events'][number]
   readonly place: number
   readonly path: string
-  readonly isLinked: boolean
 }) {
-  const { item, place, path, isLinked } = props
-  const [isOpen, setOpen] = useState(false)
-  const value = isOpen || isLinked ? jsonIn(item.data) : undefined
+  const { item, place, path } = props
+  const own = `${path}.${place}`
+  const isLinked = keysWithin(own, useFieldLinks().field) !== undefined
+  const [toggled, setToggled] = useState<boolean>()
+  const isOpen = toggled ?? isLinked
+  const value = isOpen ? jsonIn(item.data) : undefined
   return (
-    <Field path={`${path}.${place}`}>
+    <Field path={own}>
       <details
-        open={isOpen || isLinked}
-        onToggle={(event) => setOpen(event.currentTarget.open)}
+        open={isOpen}
+        onToggle={(event) => setToggled(event.currentTarget.open)}
         className="font-mono text-sm"
       >
         <summary className="flex cursor-pointer gap-2 py-0.5 hover:bg-sunken">
           <span className="w-10 shrink-0 text-right text-muted">{place + 1}</span>
-          {item.event !== undefined && (
+          <span className="w-16 shrink-0 text-right text-muted">{formatMs(item.at)}</span>
+          {item.event !== '' && (
             <span className="shrink-0 text-kind-model">
               <VisibleText text={item.event.slice(0, 100)} />
             </span>
@@ -76,14 +68,15 @@ function SseLine(props: {
             <VisibleText text={item.data.slice(0, 300)} />
           </span>
         </summary>
-        {(isOpen || isLinked) && (
+        {isOpen && (
           <div className="py-1 pl-12">
             {value === undefined ? (
               <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
                 <VisibleText text={item.data} />
+                {item.clipped && <span className="text-muted"> … cut here</span>}
               </div>
             ) : (
-              <JsonTree label={`Event ${place + 1}`} value={value} path={`${path}.${place}`} />
+              <JsonTree label={`Event ${place + 1}`} value={value} path={own} />
             )}
           </div>
         )}

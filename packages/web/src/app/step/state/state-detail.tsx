@@ -4,6 +4,7 @@ import { Field } from '../field/field-links.js'
 import { joinPath } from '../field/field-path.js'
 import { plural } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
+import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -34,7 +35,7 @@ export function StateDetail({ state }: { readonly state: StateView }) {
       >
         <Changes changes={state.changes} />
       </Section>
-      {state.frames.map((frame, place) => (
+      {placed(state.frames).map(({ place, it: frame }) => (
         <Section
           key={place}
           title={
@@ -65,7 +66,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
   if (changes.length === 0) return <p className="text-muted">Nothing changed.</p>
   return (
     <ul className="font-mono text-sm">
-      {changes.slice(0, 200).map((change, place) => (
+      {placed(changes.slice(0, 200)).map(({ place, it: change }) => (
         <li key={place}>
           <Field
             path={`state.changes.${place}`}

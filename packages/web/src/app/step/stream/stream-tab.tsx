@@ -6,6 +6,7 @@ import type { StreamFrames } from '../../../model/step-detail.js'
 import { MessageView } from '../chat/message-view.js'
 import { Choice } from '../choice.js'
 import { formatMs, plural } from '../format.js'
+import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { frameAt, SPEEDS, type Speed } from './playback.js'
@@ -87,7 +88,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
         {answer === undefined ? (
           <li className="p-2 text-muted">Nothing has come yet.</li>
         ) : (
-          answer.map((message, place) => (
+          placed(answer).map(({ place, it: message }) => (
             <MessageView
               key={place}
               message={message}
@@ -113,7 +114,7 @@ function ChunkTimes(props: {
   const { times, current, onChoose } = props
   return (
     <ol className="flex flex-wrap gap-x-1 font-mono text-xs">
-      {times.slice(0, 1000).map((at, place) => (
+      {placed(times.slice(0, 1000)).map(({ place, it: at }) => (
         <li key={place}>
           <button
             type="button"

@@ -1,12 +1,13 @@
 import type { CallView } from '../../../model/step-detail.js'
 import { ToolContent } from '../chat/tool-call-view.js'
-import { ChatLookProvider } from '../chat/chat-look.js'
+import { ChatLookProvider, type ChatLook } from '../chat/chat-look.js'
 import { DownloadBody } from '../bytes/download-body.js'
 import { ErrorView } from '../error/error-view.js'
 import { Field } from '../field/field-links.js'
-import { formatMs, plural } from '../format.js'
+import { formatTime, plural } from '../format.js'
 import { Section } from '../section.js'
-import { AnsiText } from '../text/ansi-text.js'
+import { LongText } from '../text/long-text.js'
+import { placed } from '../placed.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from './tab-props.js'
 
@@ -14,17 +15,12 @@ import type { TabProps } from './tab-props.js'
 export function CallTab({ run, detail }: TabProps) {
   const { call, kind, label, state } = detail
   if (call === undefined) return <p className="p-3 text-muted">No call is on the tape.</p>
-  const look = {
+  const look: ChatLook = {
+    run,
+    label,
     mono: true,
     stepOfCall: () => undefined,
-    wholeOf: (path: string) => (
-      <DownloadBody
-        run={run}
-        label={label}
-        side={path.startsWith('args') ? 'args' : 'result'}
-        ending="json"
-      />
-    ),
+    sideOf: (path) => (path.startsWith('args') ? 'args' : 'result'),
   }
   const isAnswered = call.result !== undefined || call.error !== undefined
   return (
@@ -51,7 +47,7 @@ export function CallTab({ run, detail }: TabProps) {
             <ErrorView error={call.error} path="error" />
           </Section>
         )}
-        {call.output.length > 0 && <ChildOutput output={call.output} />}
+        {call.output.length > 0 && <ChildOutput run={run} label={label} call={call} />}
       </div>
     </ChatLookProvider>
   )
@@ -60,12 +56,17 @@ export function CallTab({ run, detail }: TabProps) {
 const PIPES = ['stdin', 'stdout', 'stderr']
 const PAGE = 500
 
-function ChildOutput({ output }: { readonly output: CallView['output'] }) {
+function ChildOutput(props: {
+  readonly run: TabProps['run']
+  readonly label: string
+  readonly call: CallView
+}) {
+  const { output, outputBytes } = props.call
   return (
     <Section title={`What it wrote, ${plural(output.length, 'piece')}`}>
-      {output.slice(0, PAGE).map(({ at, pipe, text }, place) => (
+      {placed(output.slice(0, PAGE)).map(({ place, it: { at, pipe, text } }) => (
         <div key={place} className="flex gap-2 font-mono text-sm">
-          <span className="w-16 shrink-0 text-right text-muted">{formatMs(at)}</span>
+          <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
           <span className={`w-12 shrink-0 ${pipe === 2 ? 'text-danger' : 'text-muted'}`}>
             {PIPES[pipe] ?? `pipe ${pipe}`}
           </span>
@@ -73,13 +74,14 @@ function ChildOutput({ output }: { readonly output: CallView['output'] }) {
             path={`output.${place}`}
             className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
           >
-            <AnsiText text={text.replace(/\n$/, '')} />
+            <LongText text={text.replace(/\n$/, '')} look="terminal" />
           </Field>
         </div>
       ))}
-      {output.length > PAGE && (
-        <p className="text-sm text-muted">
-          The first {PAGE} pieces. All of them are among the events of this step.
+      {(output.length > PAGE || outputBytes !== undefined) && (
+        <p className="mt-1 flex items-center gap-2 text-sm text-muted">
+          Only its beginning is here.
+          <DownloadBody run={props.run} label={props.label} side="output" bytes={outputBytes} />
         </p>
       )}
     </Section>

@@ -1,7 +1,8 @@
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { formatMs, plural } from '../format.js'
+import { formatTime, plural } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
+import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from './tab-props.js'
@@ -47,10 +48,10 @@ export function McpTab({ detail }: TabProps) {
       )}
       {mcp.notifications.length > 0 && (
         <Section title={`While it worked, ${plural(mcp.notifications.length, 'message')}`}>
-          {mcp.notifications.map(({ at, method, params }, place) => (
+          {placed(mcp.notifications).map(({ place, it: { at, method, params } }) => (
             <div key={place} className="mb-1.5">
               <p className="font-mono text-sm">
-                <span className="text-muted">{formatMs(at)}</span> <VisibleText text={method} />
+                <span className="text-muted">{formatTime(at)}</span> <VisibleText text={method} />
               </p>
               <JsonTree label={method} value={params ?? null} path={`mcp.notifications.${place}`} />
             </div>

@@ -9,7 +9,7 @@ export interface AnsiSpan {
 
 // Control sequences, strings such as titles and links, and the short escapes.
 const ESCAPES =
-  // eslint-disable-next-line no-control-regex
+  // oxlint-disable-next-line no-control-regex -- escapes are looked for
   /(?:\x1b\[|\x9b)([0-?]*)[ -/]*([@-~])|(?:\x1b[\]PX^_]|[\x9d\x90])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)|\x1b[ -/]*[0-Z\\^-~]/g
 
 const TONES: Readonly<Record<number, AnsiTone>> = {

@@ -1,8 +1,9 @@
 import { useState, type ReactNode } from 'react'
 import { formatCount } from '../format.js'
-
-const CHARS = 4000
-const LINES = 60
+import { AnsiSpans } from './ansi-spans.js'
+import { foldAt } from './fold-at.js'
+import { Prose } from './prose.js'
+import { VisibleText } from './visible-text.js'
 
 export interface LongTextProps {
   readonly text: string
@@ -10,43 +11,50 @@ export interface LongTextProps {
   readonly length?: number
   /** Offered when `text` is not all. */
   readonly whole?: ReactNode
-  readonly draw: (text: string) => ReactNode
+  /** `prose`: what somebody said. `mono`: the same, every character in its column. `terminal`: with its colours. */
+  readonly look?: 'plain' | 'prose' | 'mono' | 'terminal' | 'quoted'
 }
 
 /** A text, folded when it is long, that says how much of it is not shown. */
-export function LongText({ text, length = text.length, whole, draw }: LongTextProps) {
+export function LongText({ text, length = text.length, whole, look = 'plain' }: LongTextProps) {
   const [isOpen, setOpen] = useState(false)
   const end = isOpen ? text.length : foldAt(text)
   return (
     <>
-      {draw(end < text.length ? text.slice(0, end) : text)}
+      <Look look={look} text={end < text.length ? text.slice(0, end) : text} />
       {end < text.length && (
         <button
           type="button"
-          className="mt-1 block text-sm text-accent hover:underline"
+          className="mt-1 block font-sans text-sm text-accent hover:underline"
           onClick={() => setOpen(true)}
         >
           Show {length > text.length ? 'more' : 'all'} of {formatCount(length)} characters
         </button>
       )}
       {end === text.length && length > text.length && (
-        <p className="mt-1 flex flex-wrap items-center gap-2 text-sm text-muted">
+        <span className="mt-1 flex flex-wrap items-center gap-2 font-sans text-sm text-muted">
           The first {formatCount(text.length)} of {formatCount(length)} characters. {whole}
-        </p>
+        </span>
       )}
     </>
   )
 }
 
-/** Where to cut; the end of the text when it is short enough to be shown whole. */
-export function foldAt(text: string): number {
-  let [at, lines] = [0, 0]
-  while (lines < LINES && at >= 0 && at < CHARS) {
-    at = text.indexOf('\n', at) + 1
-    if (at === 0) at = -1
-    lines += 1
+function Look({ look, text }: Required<Pick<LongTextProps, 'look' | 'text'>>) {
+  switch (look) {
+    case 'plain':
+      return <VisibleText text={text} />
+    case 'prose':
+      return <Prose text={text} mono={false} />
+    case 'mono':
+      return <Prose text={text} mono />
+    case 'terminal':
+      return <AnsiSpans text={text} />
+    case 'quoted':
+      return (
+        <>
+          "<VisibleText text={text} />"
+        </>
+      )
   }
-  const end = lines === LINES && at > 0 ? Math.min(at - 1, CHARS) : CHARS
-  // A little more than the limit is not worth a button.
-  return text.length <= end * 1.25 || text.length <= 400 ? text.length : end
 }

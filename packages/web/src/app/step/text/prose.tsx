@@ -1,3 +1,4 @@
+import { placed } from '../placed.js'
 import { splitFences } from './fences.js'
 import { VisibleText } from './visible-text.js'
 
@@ -11,7 +12,7 @@ export function Prose({ text, mono }: { readonly text: string; readonly mono: bo
         <VisibleText text={text} />
       </div>
     )
-  return splitFences(text).map((block, place) =>
+  return placed(splitFences(text)).map(({ place, it: block }) =>
     block.type === 'text' ? (
       <div key={place} dir="auto" className={WRAP}>
         <VisibleText text={block.text} />

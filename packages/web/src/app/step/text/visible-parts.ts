@@ -9,6 +9,7 @@ export type VisiblePart =
  * a joiner between two pictures.
  */
 const HIDDEN =
+  // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- these are looked for
   /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}\ud800-\udfff]|\r(?!\n)|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/gu
 
 const NAMES: Readonly<Record<number, string>> = {

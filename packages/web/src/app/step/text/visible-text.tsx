@@ -1,10 +1,10 @@
 import { Fragment, memo } from 'react'
+import { placed } from '../placed.js'
 import { visibleParts } from './visible-parts.js'
 
 /** Text from a tape. Nothing in it is markup, and nothing in it stays unseen. */
 export const VisibleText = memo(function VisibleText({ text }: { readonly text: string }) {
-  const parts = visibleParts(text)
-  return parts.map((part, place) =>
+  return placed(visibleParts(text)).map(({ place, it: part }) =>
     part.type === 'text' ? (
       <Fragment key={place}>{part.text}</Fragment>
     ) : (
