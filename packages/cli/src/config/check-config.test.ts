@@ -3,7 +3,7 @@ import { checkConfig } from './check-config.js'
 
 test.each([
   ['{ "run": "x" }', 'run is not known; did you mean runs?'],
-  ['{ "oracle": "x" }', 'oracle is not known; there are runs, prices, matchers.'],
+  ['{ "oracle": "x" }', 'oracle is not known; there are runs, prices, matchers, redact.'],
   ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
   ['[]', 'It has to be an object, not a list.'],
   ['{ "prices": [] }', 'prices has to be an object, not a list.'],
@@ -22,6 +22,8 @@ test.each([
   ],
   ['{ "matchers": "dates" }', 'matchers has to be a list, not "dates".'],
   ['{ "matchers": ["dates", 1] }', 'matchers[1] has to be a name or a file, not 1.'],
+  ['{ "redact": "email" }', 'redact has to be a list, not "email".'],
+  ['{ "redact": [3] }', 'redact[0] has to be a regular expression or a name, not 3.'],
 ])('a mistake is told by its path: %s', (text, why) => {
   expect(() => checkConfig('retake.config.json', JSON.parse(text))).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', why }) as Error,
@@ -33,6 +35,7 @@ test('what is right is taken as it is', () => {
     runs: 'tapes',
     prices: { mine: { input: 0, output: 2.5, cachedInput: 1, cacheWrite: 1, reasoning: 3 } },
     matchers: ['dates', './mine.mjs'],
+    redact: ['email', /cus_\w+/],
   }
   expect(checkConfig('retake.config.json', config)).toEqual(config)
   expect(checkConfig('retake.config.json', {})).toEqual({})

@@ -2,7 +2,7 @@ import { closestName } from '../closest-name.js'
 import { configInvalid } from '../errors.js'
 import type { ModelPrice, RetakeConfig } from './define-config.js'
 
-const KEYS: readonly string[] = ['runs', 'prices', 'matchers'] satisfies (keyof RetakeConfig)[]
+const KEYS: readonly string[] = ['runs', 'prices', 'matchers', 'redact'] satisfies (keyof RetakeConfig)[]
 const PRICE_KEYS: readonly string[] = [
   'input',
   'output',
@@ -20,7 +20,7 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
   }
   const config = record(value) ?? fail('', `It has to be an object, not ${nameOf(value)}.`)
   unknownKeys(config, KEYS, '', fail)
-  const { runs, prices, matchers } = config
+  const { runs, prices, matchers, redact } = config
   if (runs !== undefined && (typeof runs !== 'string' || runs === ''))
     fail('runs', `has to be the path of a folder, not ${nameOf(runs)}.`)
   if (prices !== undefined) {
@@ -34,10 +34,20 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
     if (typeof matcher !== 'string' || matcher === '')
       fail(`matchers[${index}]`, `has to be a name or a file, not ${nameOf(matcher)}.`)
   }
+  checkRedact(redact, fail)
   return config
 }
 
 type Fail = (at: string, what: string) => never
+
+function checkRedact(value: unknown, fail: Fail): void {
+  if (value !== undefined && !Array.isArray(value))
+    fail('redact', `has to be a list, not ${nameOf(value)}.`)
+  for (const [index, pattern] of ((value ?? []) as unknown[]).entries()) {
+    if (!(pattern instanceof RegExp) && (typeof pattern !== 'string' || pattern === ''))
+      fail(`redact[${index}]`, `has to be a regular expression or a name, not ${nameOf(pattern)}.`)
+  }
+}
 
 function checkPrice(at: string, value: unknown, fail: Fail): void {
   const price = record(value) ?? fail(at, `has to be an object, not ${nameOf(value)}.`)

@@ -24,6 +24,11 @@ export interface RetakeConfig {
   readonly prices?: Readonly<Record<string, ModelPrice>>
   /** What may differ between requests of commands and of the proxy: names of matchers, or files, from the folder of this file. */
   readonly matchers?: readonly string[]
+  /**
+   * What reports and exports hide: regular expressions, as text or in a config file of
+   * code as they are, or the names `email`, `phone`, `card`, `iban`, `ip`, `key`.
+   */
+  readonly redact?: readonly (string | RegExp)[]
 }
 
 /** Gives a configuration its types; it is handed back as it is. */

@@ -11,11 +11,12 @@ import { useProject } from './project.js'
 export async function loadConfig(folder: string): Promise<void> {
   const file = findConfig(folder)
   if (file === undefined) return
-  const { runs, prices = {}, matchers = [] } = checkConfig(file, await read(file))
+  const { runs, prices = {}, matchers = [], redact = [] } = checkConfig(file, await read(file))
   const home = path.dirname(file)
   useProject({
     ...(runs !== undefined && { runs: path.resolve(home, runs) }),
     prices,
+    redact,
     matchers: matchers.map((matcher) =>
       /[./\\]/.test(matcher) ? path.resolve(home, matcher) : matcher,
     ),

@@ -6,9 +6,10 @@ export interface Project {
   readonly runs?: string
   readonly prices: PriceTable
   readonly matchers: readonly string[]
+  readonly redact: readonly (string | RegExp)[]
 }
 
-let current: Project = { prices: {}, matchers: [] }
+let current: Project = { prices: {}, matchers: [], redact: [] }
 
 /** The configuration of the project that this command runs in. */
 export const project = (): Project => current

@@ -2,12 +2,17 @@ import type { Tape } from '@retake/tape'
 import { looseTape } from '@retake/tape/node'
 import { makeReport } from '@retake/web'
 import { project } from '../config/project.js'
+import { plural } from '../facts.js'
+import type { Pattern } from '../redact/patterns.js'
+import { redactRun, type RedactedRun } from '../redact/redact-run.js'
 import { version } from '../version.js'
 import { gatherParts, openForReport } from './gather-parts.js'
 import { tapeLine } from './tape-line.js'
 
 export interface ReportOptions {
   readonly withSource: boolean
+  /** What must not be seen. */
+  readonly redact: readonly Pattern[]
   /** Told what is being done now. */
   readonly onStage?: (what: string) => void
 }
@@ -23,28 +28,49 @@ export interface MadeReport {
 
 /** Makes the page that shows a run wherever it is opened. */
 export async function reportRun(file: string, options: ReportOptions): Promise<MadeReport> {
-  const { withSource, onStage = () => {} } = options
+  const { withSource, redact, onStage = () => {} } = options
   onStage('reading the tape')
-  const tapes = tapeLine(file).map((each) => looseTape(each))
+  const whole = tapeLine(file).map((each) => looseTape(each))
   const opened = await openForReport(file)
   const { tape, status } = opened.model
-  const parts = gatherParts(opened, { withSource })
-  const notes = notesOf(tape, status)
-  onStage('writing the report')
-  const html = makeReport({
-    tapes,
-    run: tape.run.id,
-    title: tape.run.name,
-    madeAt: Date.now(),
-    version: version(),
-    notes,
-    status,
-    redacted: false,
-    tornBytes: tape.tornBytes,
-    prices: project().prices,
-    ...parts,
-  })
-  return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
+  const { states, sources } = gatherParts(opened, { withSource })
+  if (redact.length > 0) onStage('redacting')
+  const redacted = redact.length > 0 ? redactRun(file, redact) : undefined
+  try {
+    const hide = <T>(value: T): T => (redacted ? (redacted.mask.deep(value) as T) : value)
+    const content = {
+      tapes: redacted ? redacted.files.map((each) => looseTape(each)) : whole,
+      run: tape.run.id,
+      title: hide(tape.run.name),
+      madeAt: Date.now(),
+      version: version(),
+      status,
+      redacted: redacted !== undefined,
+      tornBytes: tape.tornBytes,
+      prices: project().prices,
+      states: hide(states),
+      sources: hide(sources),
+    }
+    const notes = [...notesOf(tape, status), ...(redacted ? redactionNotes(redacted, redact) : [])]
+    onStage('writing the report')
+    const html = makeReport({ ...content, notes })
+    return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }
+  } finally {
+    redacted?.dispose()
+  }
+}
+
+/** What was hidden, without naming it: an expression may hold the very value. */
+function redactionNotes({ mask, blanked }: RedactedRun, patterns: readonly Pattern[]): string[] {
+  const names = patterns.flatMap(({ name }) => name ?? [])
+  const others = patterns.length - names.length
+  const what = [...names, ...(others > 0 ? [plural(others, 'pattern')] : [])].join(', ')
+  return [
+    `Redacted (${what}): ${plural(mask.hidden, 'value')} hidden behind *.`,
+    ...(blanked.length > 0
+      ? [`Answers taken out as a whole, since a value was spread over their parts: step ${blanked.join(', ')}.`]
+      : []),
+  ]
 }
 
 function notesOf(tape: Tape, status: string): string[] {

@@ -4,8 +4,10 @@ import { eventLines } from '@retake/tape'
 import type { EventLine, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors.js'
+import { askedPatterns } from '../redact/asked-patterns.js'
+import { redactRun } from '../redact/redact-run.js'
 import { RunStore } from '../run-store.js'
-import { text } from '../verb.js'
+import { text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const exportRun: Verb = {
@@ -15,12 +17,20 @@ export const exportRun: Verb = {
   help: `Options:
   --jsonl         one event a line, for grep and jq; \`body\` is JSON where the
                   body is JSON, a string where it is text, else { "base64": … }
+  --redact <pattern>
+                  hide what matches: a regular expression, or one of the names
+                  email, phone, card, iban, ip, key; may be repeated. Those of
+                  retake.config come on top
   --dir <folder>  where the tapes are (default: .retake/runs)
 
 Examples:
   retake export last --jsonl | jq 'select(.type == "request") | .body.messages'
   retake export last --jsonl | grep '"type":"draw"'`,
-  options: { jsonl: { type: 'boolean' }, dir: { type: 'string' } },
+  options: {
+    jsonl: { type: 'boolean' },
+    redact: { type: 'string', multiple: true },
+    dir: { type: 'string' },
+  },
   async run(values, [name, ...rest]) {
     if (name === undefined || rest.length > 0)
       throw wrongUsage(
@@ -31,8 +41,15 @@ Examples:
     if (values['jsonl'] !== true && values['json'] !== true) {
       throw wrongUsage('export', 'No format was named.', 'The formats are: --jsonl.')
     }
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
-    await pipeline(Readable.from(lines(tape)), process.stdout, { end: false })
+    const file = new RunStore(text(values, 'dir')).find(name)
+    const patterns = askedPatterns(texts(values, 'redact'))
+    const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
+    try {
+      const tape = openTape(redacted?.files.at(-1) ?? file)
+      await pipeline(Readable.from(lines(tape)), process.stdout, { end: false })
+    } finally {
+      redacted?.dispose()
+    }
     return 0
   },
 }

@@ -1,11 +1,14 @@
 import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { wrongUsage } from '../errors.js'
 import { fromHere } from '../from-here.js'
 import { Progress } from '../progress.js'
+import { askedPatterns } from '../redact/asked-patterns.js'
 import { reportRun } from '../report/report-run.js'
 import { checkReportFile, writeReport } from '../report/write-report.js'
 import { RunStore } from '../run-store.js'
-import { flag, text } from '../verb.js'
+import { openBrowser } from '../ui/open-browser.js'
+import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 /** Larger files open slowly and are refused by many mail servers. */
@@ -52,6 +55,7 @@ Examples:
     try {
       made = await reportRun(tape, {
         withSource: !flag(values, 'no-source'),
+        redact: askedPatterns(texts(values, 'redact')),
         onStage: (what) => progress.say(what),
       })
       writeReport(file, made.html)
@@ -67,6 +71,7 @@ Examples:
       if (bytes > LARGE_BYTES)
         console.error(`It is large: many mail servers refuse it, and it opens slowly.`)
     }
+    if (flag(values, 'open')) await openBrowser(pathToFileURL(file).href)
     return 0
   },
 }

@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { RunDetails } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { redactionIncomplete } from '../errors.js'
+import { tapeLine } from '../report/tape-line.js'
+import { viewRun } from '../view-run.js'
+import { blankAnswer, DEGREES, type Degree } from './blank-answer.js'
+import { Mask } from './mask.js'
+import { maskBodies, type ChangedBodies } from './mask-bodies.js'
+import { maskedEvent } from './masked-event.js'
+import type { Pattern } from './patterns.js'
+import { remainingMatches } from './remaining-matches.js'
+import { rewriteLine } from './rewrite-line.js'
+
+/** Tapes of a run without what was to be hidden. */
+export interface RedactedRun {
+  /** Files, from the root to the run itself; they are gone after `dispose`. */
+  readonly files: readonly string[]
+  /** Hides the same in what belongs to the run and is not on its tape. */
+  readonly mask: Mask
+  /** Labels of the steps of which the whole answer was taken. */
+  readonly blanked: readonly string[]
+  dispose(): void
+}
+
+/**
+ * Writes the tapes of a run again with everything hidden that matches, and reads them
+ * back to see that nothing is left; throws when something is. Not promised: a value that
+ * is encoded in other ways than JSON and URLs do it, in base64 for example, is not found.
+ */
+export function redactRun(file: string, patterns: readonly Pattern[]): RedactedRun {
+  const line = tapeLine(file)
+  const mask = new Mask(patterns)
+  const changed = maskBodies(openTape(file), mask)
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-redact-'))
+  const dispose = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const degrees = new Map<string, Degree>()
+    for (let round = 0; ; round++) {
+      const into = mkdtempSync(path.join(folder, 'round-'))
+      const files = rewriteLine(line, into, rewritingOf(changed, mask))
+      const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
+      if (left === 0) return { files, mask, blanked: blankedSteps(degrees), dispose }
+      if (round > DEGREES.length) throw redactionIncomplete(left)
+    }
+  } catch (error) {
+    dispose()
+    throw error
+  }
+}
+
+const rewritingOf = (changed: ChangedBodies, mask: Mask): Parameters<typeof rewriteLine>[2] => ({
+  run: ({ id, parent, ...run }) => ({
+    ...maskedEvent({ ...run, id: '' }, mask),
+    id,
+    ...(parent && { parent }),
+  }),
+  details: (details) => mask.deep(details) as RunDetails,
+  event: (event) => maskedEvent(event, mask),
+  body: (seq, body) => changed.get(seq) ?? body,
+})
+
+/** Takes more of every answer that still holds something; answers with how many there are. */
+function blankWhatIsLeft(
+  file: string,
+  mask: Mask,
+  degrees: Map<string, Degree>,
+  changed: ChangedBodies,
+): number {
+  const tape = openTape(file)
+  const { hidden } = mask
+  let left = 0
+  for (const { step } of remainingMatches(viewRun(tape), mask)) {
+    left += 1
+    const tried = degrees.get(step.label)
+    const degree = DEGREES[tried === undefined ? 0 : DEGREES.indexOf(tried) + 1]
+    if (degree === undefined) continue
+    degrees.set(step.label, degree)
+    for (const [seq, body] of blankAnswer(tape, step, degree, mask)) changed.set(seq, body)
+  }
+  mask.hidden = Math.max(hidden, mask.hidden)
+  return left
+}
+
+const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
+  [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
