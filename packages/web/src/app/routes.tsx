@@ -4,6 +4,8 @@ import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
 import { readRunsSearch } from './runs/runs-search.js'
+import { readSearchQuery } from './search/search-query.js'
+import { SearchHost } from './search/search-host.js'
 import { FailedPage } from './shell/failed-page.js'
 import { NotFoundPage } from './shell/not-found-page.js'
 import { Shell } from './shell/shell.js'
@@ -24,8 +26,16 @@ const runs = createRoute({
 const run = createRoute({
   getParentRoute: () => root,
   path: '/runs/$run',
-  component: RunPage,
-  validateSearch: readRunSearch,
+  component: () => (
+    <>
+      <RunPage />
+      <SearchHost />
+    </>
+  ),
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...readRunSearch(search),
+    ...readSearchQuery(search),
+  }),
 })
 
 /** Only a live home knows of other runs; a report does not even carry these pages. */

@@ -42,19 +42,11 @@ export function Dialog({
             size === 'small' ? 'sm:max-w-140' : 'sm:max-w-240',
           )}
         >
-          <div className="flex shrink-0 items-start gap-3 border-b border-line py-2 pr-2 pl-4">
-            <div className="min-w-0 flex-1 py-0.5">
-              <Base.Title className="text-lg font-medium">{title}</Base.Title>
-              {description !== undefined && (
-                <Base.Description className="text-muted">{description}</Base.Description>
-              )}
-            </div>
-            <Base.Close
-              aria-label="Close"
-              className="inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
-            >
-              <CloseIcon />
-            </Base.Close>
+          <div className="shrink-0 border-b border-line py-2.5 pr-11 pl-4">
+            <Base.Title className="text-lg font-medium">{title}</Base.Title>
+            {description !== undefined && (
+              <Base.Description className="text-muted">{description}</Base.Description>
+            )}
           </div>
           <div className="min-h-0 flex-1 overflow-auto p-4">{children}</div>
           {footer !== undefined && (
@@ -62,6 +54,13 @@ export function Dialog({
               {footer}
             </div>
           )}
+          {/* Last, so that the focus begins with what the dialog is for. */}
+          <Base.Close
+            aria-label="Close"
+            className="absolute top-2 right-2 inline-flex size-7 shrink-0 items-center justify-center rounded text-muted hover:bg-sunken hover:text-text"
+          >
+            <CloseIcon />
+          </Base.Close>
         </Base.Popup>
       </Base.Portal>
     </Base.Root>

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { RunCard } from '../../model/run-head.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
-import { cost, duration, plural } from '../run/figures.js'
+import { cost, count, duration } from '../run/figures.js'
 import { relativeTime } from './relative-time.js'
 
 export interface RunRowProps {
@@ -46,7 +46,10 @@ export function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         <RunStatusBadge status={run.status} />
       </span>
       <span className="flex flex-wrap gap-x-3 text-sm text-muted max-md:col-span-2 max-md:col-start-2 md:contents md:text-base">
-        <span className="md:text-right">{plural(run.steps, 'step')}</span>
+        <span className="md:text-right">
+          {count(run.steps)}
+          <span className="md:sr-only"> {run.steps === 1 ? 'step' : 'steps'}</span>
+        </span>
         <span className="md:text-right">{duration(run.durationMs)}</span>
         <span
           className="md:text-right"

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Job } from '../../api/home.js'
+import { SearchNote } from '../search/search-note.js'
 import { useHomeStatus } from './home-status.js'
 
 /** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
@@ -10,6 +11,7 @@ export function StatusLine({ children }: { readonly children?: ReactNode }) {
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
       <div className="min-w-0 flex-1 truncate">{children}</div>
+      <SearchNote />
       {busy.map((job) => (
         <JobNote key={job.id} job={job} />
       ))}

@@ -1,0 +1,96 @@
+import type { SearchHit } from '../../model/run-parts.js'
+import type { RunSource } from '../../model/run-source.js'
+
+/** A search as far as it is. */
+export interface SearchState {
+  readonly query: string
+  readonly hits: readonly SearchHit[]
+  /** Steps looked at, of all; undefined before the first answer. */
+  readonly searched: number | undefined
+  readonly total: number | undefined
+  readonly isDone: boolean
+  /** There are more hits than were reported. */
+  readonly isCut: boolean
+  readonly error: unknown
+  /** Place of the hit that was gone to last; -1 before the first. */
+  readonly at: number
+}
+
+const NOTHING: SearchState = {
+  query: '',
+  hits: [],
+  searched: undefined,
+  total: undefined,
+  isDone: true,
+  isCut: false,
+  error: undefined,
+  at: -1,
+}
+
+/** Screens are told of new hits no more often than this. */
+const PAUSE_MS = 60
+
+/** The search of the run on the screen. A new one ends the one before it. */
+export class SearchStore {
+  #state = NOTHING
+  #giveUp: AbortController | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  readonly #listeners = new Set<() => void>()
+
+  readonly get = (): SearchState => this.#state
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Forgets the search. */
+  clear(): void {
+    this.#giveUp?.abort()
+    this.#state = NOTHING
+    this.#tell()
+  }
+
+  goTo(at: number): void {
+    this.#state = { ...this.#state, at }
+    this.#tell()
+  }
+
+  async start(source: RunSource, query: string): Promise<void> {
+    this.#giveUp?.abort()
+    const giveUp = new AbortController()
+    this.#giveUp = giveUp
+    this.#state = { ...NOTHING, query, isDone: false }
+    this.#tell()
+    const hits: SearchHit[] = []
+    let last: Partial<SearchState> = {}
+    const take = (): void => {
+      if (giveUp.signal.aborted) return
+      this.#state = { ...this.#state, ...last, hits: hits.slice() }
+      this.#tell()
+    }
+    try {
+      for await (const { hits: more, searched, total, done, cut } of source.search(
+        query,
+        giveUp.signal,
+      )) {
+        if (giveUp.signal.aborted) return
+        hits.push(...more)
+        last = { searched, total, isDone: done, isCut: cut }
+        this.#timer ??= setTimeout(take, PAUSE_MS)
+      }
+      last = { ...last, isDone: true }
+    } catch (error) {
+      last = { ...last, isDone: true, error }
+    }
+    take()
+  }
+
+  #tell(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+export const searchStore = new SearchStore()
