@@ -1,3 +1,4 @@
+import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { EventRow, FileTouch, SearchProgress } from '../../model/run-parts.js'
 import type { StateView } from '../../model/state-view.js'
@@ -9,16 +10,25 @@ import { readLines } from './read-lines.js'
 
 const api = client.runs[':run']
 
+export async function readHead(run: string): Promise<RunHead> {
+  return (await (await api.$get({ param: { run } })).json()).head
+}
+
 /** A run that a server answers for. */
 export class ServerSource implements RunSource {
   readonly #run: string
+  readonly #seen: (head: RunHead) => void
 
-  constructor(run: string) {
+  /** `seen` is told each head that was read. */
+  constructor(run: string, seen: (head: RunHead) => void = () => {}) {
     this.#run = run
+    this.#seen = seen
   }
 
   async head() {
-    return (await (await api.$get({ param: this.#param })).json()).head
+    const head = await readHead(this.#run)
+    this.#seen(head)
+    return head
   }
 
   async *rows({ from = 0, signal }: { from?: number; signal?: AbortSignal } = {}) {

@@ -1,6 +1,6 @@
 import { createContext, use } from 'react'
 import type { Abilities, HomeChange } from '../../api/home.js'
-import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import type { Explained, RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { LiveActions } from './live-actions.js'
 
@@ -21,7 +21,12 @@ export interface ViewerHome {
   readonly live: LiveActions | undefined
 }
 
-export type ConnectionChange = { readonly type: 'connection'; readonly state: 'open' | 'lost' }
+/** `error`: why it will not come back by itself, and what to do. */
+export interface ConnectionChange {
+  readonly type: 'connection'
+  readonly state: 'open' | 'lost'
+  readonly error?: Explained
+}
 
 const HomeContext = createContext<ViewerHome | undefined>(undefined)
 export const HomeProvider = HomeContext.Provider

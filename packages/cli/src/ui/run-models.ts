@@ -1,0 +1,158 @@
+import zlib from 'node:zlib'
+import { openOwnTape, openTape } from '@retake/tape/node'
+import { RunModel } from '@retake/web'
+import type { RunStatus } from '@retake/web'
+import { project } from '../config/project.js'
+import { unknownRun } from '../errors.js'
+import { isRecording } from '../recording-mark.js'
+import type { RunStore } from '../run-store.js'
+import { statusOf } from '../run-summary.js'
+import { viewRun } from '../view-run.js'
+import { stampOf } from './tape-stamps.js'
+
+/** A run as it was read last. */
+export interface ReadRun {
+  readonly model: RunModel
+  readonly stamp: string
+  readonly bytes: number
+  /** How long reading it took, and when that was done. */
+  readonly tookMs: number
+  readonly readAt: number
+}
+
+export interface RunVersion {
+  readonly events: number
+  readonly status: RunStatus
+}
+
+/** Runs that are kept, and bytes of tapes, of which a model takes a few times as many in memory. */
+const KEPT_MAX = 6
+const KEPT_MAX_BYTES = 256 << 20
+/** Ids hold nothing with which one could leave the folder. */
+const ID = /^[\w-][\w.-]*$/
+
+/**
+ * Runs that are being looked at, read once as long as their files stay as they are.
+ * One that is being recorded is read again as it grows, for a fifth of the time at
+ * most: what is handed out may be a moment old.
+ */
+export class RunModels {
+  readonly #store: RunStore
+  /** Least recently used first. */
+  readonly #kept = new Map<string, ReadRun>()
+  readonly #parents = new Map<string, string | undefined>()
+  /** How runs were when they were read last, also those that are not kept. */
+  readonly #versions = new Map<string, RunVersion>()
+  /** Told when a run is another one than the last time it was read. */
+  onChange: (id: string, version: RunVersion) => void = () => {}
+
+  constructor(store: RunStore) {
+    this.#store = store
+  }
+
+  /** Throws when it is gone or cannot be read. */
+  open(id: string): ReadRun {
+    const stamp = this.#stamp(id)
+    const kept = this.#kept.get(id)
+    const run = kept && (isCurrent(kept, stamp) || isResting(kept)) ? kept : this.#read(id, stamp)
+    this.#keep(id, run)
+    return run
+  }
+
+  /** Runs that were read and have changed since, each with the milliseconds until it may be read again. */
+  outdated(): { readonly id: string; readonly restMs: number }[] {
+    return [...this.#kept].flatMap(([id, kept]) => {
+      const file = this.#store.pathOf(id)
+      if (stampOf(file) === undefined || isCurrent(kept, this.#stamp(id))) return []
+      return [{ id, restMs: Math.max(0, restUntil(kept) - performance.now()) }]
+    })
+  }
+
+  /** The files of a run: its own, and those of the runs it goes on from. */
+  #stamp(id: string): string {
+    if (!ID.test(id)) throw unknownRun(id, this.#store.folder)
+    const own = stampOf(this.#store.pathOf(id))
+    if (own === undefined) {
+      this.#kept.delete(id)
+      throw unknownRun(id, this.#store.folder)
+    }
+    let text = own.text
+    for (const parent of this.#ancestors(id))
+      text += `, ${stampOf(this.#store.pathOf(parent))?.text ?? 'gone'}`
+    return text
+  }
+
+  /** As far as they are known: who a run goes on from is known once it was read. */
+  *#ancestors(id: string): Generator<string> {
+    const seen = new Set([id])
+    for (let at = this.#parents.get(id); at !== undefined; at = this.#parents.get(at)) {
+      if (seen.has(at)) return
+      seen.add(at)
+      yield at
+    }
+  }
+
+  #read(id: string, stamp: string): ReadRun {
+    // Nothing is kept of a run that cannot be read any more.
+    this.#kept.delete(id)
+    const start = performance.now()
+    const file = this.#store.pathOf(id)
+    const tape = openTape(file)
+    const model = new RunModel(tape, {
+      status: statusOf(viewRun(tape), tape),
+      prices: project().prices,
+      gunzip: zlib.gunzipSync,
+      inflate: zlib.inflateSync,
+      brotli: zlib.brotliDecompressSync,
+    })
+    const readAt = performance.now()
+    this.#learnParents(id, tape.run.parent?.run)
+    this.#noteVersion(id, { events: tape.count, status: model.status })
+    const isFirst = tape.run.parent !== undefined && !stamp.includes(',')
+    return {
+      model,
+      stamp: isFirst ? this.#stamp(id) : stamp,
+      bytes: stampOf(file)?.bytes ?? 0,
+      tookMs: readAt - start,
+      readAt,
+    }
+  }
+
+  #learnParents(id: string, parent: string | undefined): void {
+    let [child, next] = [id, parent]
+    while (!this.#parents.has(child)) {
+      this.#parents.set(child, next)
+      if (next === undefined) return
+      child = next
+      next = openOwnTape(this.#store.pathOf(child)).run.parent?.run
+    }
+  }
+
+  #noteVersion(id: string, version: RunVersion): void {
+    const before = this.#versions.get(id)
+    this.#versions.set(id, version)
+    if (before === undefined) return
+    if (before.events !== version.events || before.status !== version.status)
+      this.onChange(id, version)
+  }
+
+  #keep(id: string, run: ReadRun): void {
+    this.#kept.delete(id)
+    this.#kept.set(id, run)
+    const bytes = () => [...this.#kept.values()].reduce((sum, each) => sum + each.bytes, 0)
+    while (this.#kept.size > KEPT_MAX || (this.#kept.size > 1 && bytes() > KEPT_MAX_BYTES)) {
+      const [oldest] = this.#kept.keys()
+      this.#kept.delete(oldest ?? '')
+    }
+  }
+}
+
+/** A process that was killed leaves its tape as it is; only its mark tells. */
+const isCurrent = ({ model, stamp }: ReadRun, now: string): boolean =>
+  stamp === now &&
+  (model.status !== 'recording' || isRecording(model.tape.path, model.tape.run.scope))
+
+const isResting = (run: ReadRun): boolean =>
+  run.model.status === 'recording' && performance.now() < restUntil(run)
+
+const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs

@@ -1,0 +1,120 @@
+import { watch, type FSWatcher } from 'node:fs'
+import type { HomeChange } from '@retake/web'
+import type { RunStore } from '../run-store.js'
+import type { RunModels } from './run-models.js'
+import { stampsOf, type TapeStamp } from './tape-stamps.js'
+
+/** Changes of the disk within this are looked at together. */
+const GATHER_MS = 50
+/** Looked at without being told to: where the system tells nothing, and for processes that were killed. */
+const LOOK_MS = 1000
+/** The list is told anew at most this often when runs only grow. */
+const LIST_MS = 1000
+
+type Tell = (change: HomeChange) => void
+
+/**
+ * Watches a folder of runs while somebody listens: runs that come, go, grow and end.
+ * Reads only runs that are looked at, and no faster than their size allows.
+ */
+export class RunWatch {
+  readonly #store: RunStore
+  readonly #models: RunModels
+  readonly #listeners = new Set<Tell>()
+  #known: ReadonlyMap<string, TapeStamp> = new Map()
+  #system: FSWatcher | undefined
+  readonly #timers = new Map<string, NodeJS.Timeout>()
+
+  constructor(store: RunStore, models: RunModels) {
+    this.#store = store
+    this.#models = models
+    models.onChange = (run, version) => {
+      this.tell({ type: 'grew', run, ...version })
+      if (version.status !== 'recording') this.tell({ type: 'runs' })
+    }
+  }
+
+  /** Until the answer is called. */
+  watch(tell: Tell): () => void {
+    this.#listeners.add(tell)
+    if (this.#listeners.size === 1) this.#start()
+    return () => {
+      if (this.#listeners.delete(tell) && this.#listeners.size === 0) this.#stop()
+    }
+  }
+
+  tell(change: HomeChange): void {
+    for (const tell of this.#listeners) tell(change)
+  }
+
+  #start(): void {
+    this.#known = stampsOf(this.#store)
+    this.#askSystem()
+    this.#look()
+  }
+
+  #stop(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    this.#timers.clear()
+    this.#system?.close()
+    this.#system = undefined
+  }
+
+  /** Once after a while, however often it is asked for. */
+  #soon(what: 'look' | 'gather' | 'read' | 'list', ms: number, run: () => void): void {
+    if (this.#timers.has(what)) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(what)
+      run()
+    }, ms)
+    this.#timers.set(what, timer.unref())
+  }
+
+  /** Where there is no folder yet, or the system cannot watch it, looking is enough. */
+  #askSystem(): void {
+    if (this.#system !== undefined) return
+    try {
+      const system = watch(this.#store.folder, { persistent: false }, () =>
+        this.#soon('gather', GATHER_MS, () => this.#look()),
+      )
+      system.on('error', () => {
+        system.close()
+        if (this.#system === system) this.#system = undefined
+      })
+      this.#system = system
+    } catch {
+      this.#system = undefined
+    }
+  }
+
+  #look(): void {
+    const before = this.#known
+    const now = (this.#known = stampsOf(this.#store))
+    const gone = [...before.keys()].filter((id) => !now.has(id))
+    const hasNew = [...now.keys()].some((id) => !before.has(id))
+    for (const run of gone) this.tell({ type: 'gone', run })
+    if (gone.length > 0 || hasNew) this.tell({ type: 'runs' })
+    else if ([...now].some(([id, { text }]) => before.get(id)?.text !== text))
+      this.#soon('list', LIST_MS, () => this.tell({ type: 'runs' }))
+    this.#readOutdated()
+    this.#soon('look', LOOK_MS, () => {
+      this.#askSystem()
+      this.#look()
+    })
+  }
+
+  /** One at a time; the models tell what they find. */
+  #readOutdated(): void {
+    const [next] = this.#models.outdated().toSorted((a, b) => a.restMs - b.restMs)
+    if (next === undefined) return
+    this.#soon('read', next.restMs, () => {
+      try {
+        this.#models.open(next.id)
+      } catch {
+        // Gone, or not readable any more: whoever asks for it is told why.
+        this.tell({ type: 'runs' })
+      }
+      this.#readOutdated()
+    })
+  }
+}

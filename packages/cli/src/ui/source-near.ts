@@ -1,0 +1,86 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import type { SourceExcerpt } from '@retake/web'
+import { movedHere } from '../moved-here.js'
+import { projectRoot } from '../project-root.js'
+
+/** Lines before and after the one that is asked for. */
+const AROUND = 8
+const FILE_MAX_BYTES = 4 << 20
+const LINE_MAX = 2000
+/** Programs, and nothing else that lies in a project. */
+const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
+
+/**
+ * The source around a place that a tape names, as the file is now; undefined when
+ * there is none to show. A tape can come from anywhere and name any file, so only
+ * sources inside the project that the run was recorded in are read, links followed:
+ * nothing from node_modules, no other kinds of file, and no project that is a whole
+ * disk or home.
+ */
+export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
+  const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []
+  if (name === undefined) return undefined
+  const file = realFile(whereNow(tape, name))
+  if (file === undefined || !mayBeShown(tape, file)) return undefined
+  const lines = readLines(file)
+  const at = Number(line)
+  if (lines === undefined || at < 1 || at > lines.length) return undefined
+  const first = Math.max(1, at - AROUND)
+  return {
+    file,
+    line: at,
+    column: Number(column ?? 1),
+    firstLine: first,
+    lines: lines.slice(first - 1, at + AROUND).map((text) => text.slice(0, LINE_MAX)),
+    ...(statSync(file).mtimeMs > tape.run.startedAt && { savedSince: true }),
+  }
+}
+
+/** The same file in this checkout, when the run was recorded in another. */
+function whereNow(tape: Tape, name: string): string {
+  const { cwd = '.' } = tape.details
+  const recorded = path.resolve(cwd, name)
+  const moved = movedHere(tape)
+  return moved === undefined
+    ? recorded
+    : path.resolve(moved.current, path.relative(moved.recorded, recorded))
+}
+
+function mayBeShown(tape: Tape, file: string): boolean {
+  if (!SOURCE.test(file) || file.split(path.sep).includes('node_modules')) return false
+  const { cwd } = tape.details
+  const folders = [movedHere(tape)?.current ?? cwd, process.cwd()]
+  return folders.some((folder) => {
+    const root = folder === undefined ? undefined : realFile(rootOf(folder))
+    if (root === undefined || isTooWide(root)) return false
+    return file.startsWith(root + path.sep)
+  })
+}
+
+/** The project around a folder; the folder itself where there is none. */
+const rootOf = (folder: string): string => projectRoot(path.join(folder, 'agent.js'))
+
+const isTooWide = (root: string): boolean =>
+  root === path.parse(root).root ||
+  root === os.homedir() ||
+  os.homedir().startsWith(root + path.sep)
+
+function realFile(file: string): string | undefined {
+  try {
+    return realpathSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+function readLines(file: string): string[] | undefined {
+  try {
+    const { size } = statSync(file)
+    return size > FILE_MAX_BYTES ? undefined : readFileSync(file, 'utf8').split(/\r?\n/)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,181 @@
+import type { ChangeLine } from '../../api/answer-changes.js'
+import type { HomeChange } from '../../api/home.js'
+import type { Explained } from '../../model/run-head.js'
+import { HomeError } from './home-error.js'
+import type { ConnectionChange } from './viewer-home.js'
+
+type Tell = (change: HomeChange | ConnectionChange) => void
+
+export interface ConnectionParts {
+  /** Asks for the changes; what comes back is read until it ends. */
+  connect(signal: AbortSignal): AsyncIterable<ChangeLine>
+  /** Tells what may have been missed before this moment. */
+  catchUp(tell: Tell, missed: Missed): Promise<void>
+}
+
+export interface Missed {
+  /** Nothing was listened to before; only what was asked since the page began can be old. */
+  readonly isFirst: boolean
+  /** Pages were told that the connection is lost; what they asked then was not answered. */
+  readonly wasLost: boolean
+}
+
+const FIRST_WAIT_MS = 250
+const WAIT_MAX_MS = 5000
+/** A line comes every ten seconds: a connection that is silent for longer is dead. */
+const SILENCE_MS = 25_000
+/** A page that nobody sees gives its connection back: a browser has six for a server, for all tabs. */
+const HIDDEN_MS = 30_000
+
+/**
+ * The one stream of changes of a page, whoever listens. It comes back by itself after
+ * it was lost, and tells what happened meanwhile. Where a new server does not know
+ * this page any more, it says so and goes on trying: opening the new address in
+ * another tab is enough.
+ */
+export class HomeConnection {
+  readonly #parts: ConnectionParts
+  readonly #listeners = new Set<Tell>()
+  #lost: ConnectionChange | undefined
+  #running: AbortController | undefined
+  #isFirst = true
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts
+  }
+
+  watch(tell: Tell): () => void {
+    this.#listeners.add(tell)
+    if (this.#lost !== undefined) tell(this.#lost)
+    if (this.#running === undefined) this.#start()
+    return () => {
+      this.#listeners.delete(tell)
+      if (this.#listeners.size === 0) this.#stopSoon()
+    }
+  }
+
+  #start(): void {
+    const running = (this.#running = new AbortController())
+    void this.#run(running.signal)
+  }
+
+  /** A page that is drawn anew stops listening and starts again at once. */
+  #stopSoon(): void {
+    setTimeout(() => {
+      if (this.#listeners.size > 0) return
+      this.#running?.abort()
+      this.#running = undefined
+    }, 1000)
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    let waitMs = FIRST_WAIT_MS
+    while (!signal.aborted) {
+      await untilSeen(signal)
+      try {
+        for await (const line of this.#listen(signal)) {
+          waitMs = FIRST_WAIT_MS
+          if (line.type !== 'alive') this.#tell(line)
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        if (!(error instanceof HiddenError)) this.#setLost(error)
+      }
+      if (document.visibilityState === 'hidden') continue
+      await pause(waitMs, signal)
+      waitMs = Math.min(waitMs * 2, WAIT_MAX_MS)
+    }
+  }
+
+  /** One connection, until it ends, is silent for too long, or nobody sees the page. */
+  async *#listen(signal: AbortSignal): AsyncGenerator<ChangeLine> {
+    const giveUp = new AbortController()
+    const stop = (): void => giveUp.abort()
+    signal.addEventListener('abort', stop)
+    const unhide = whenHidden(() => giveUp.abort(new HiddenError()))
+    let silence = setTimeout(stop, SILENCE_MS)
+    let isOpen = false
+    try {
+      for await (const line of this.#parts.connect(giveUp.signal)) {
+        clearTimeout(silence)
+        silence = setTimeout(stop, SILENCE_MS)
+        if (!isOpen) this.#setOpen()
+        isOpen = true
+        yield line
+      }
+      throw new Error('the server has ended the connection')
+    } catch (error) {
+      throw giveUp.signal.reason instanceof HiddenError ? giveUp.signal.reason : error
+    } finally {
+      clearTimeout(silence)
+      unhide()
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  #setOpen(): void {
+    const wasLost = this.#lost !== undefined
+    this.#lost = undefined
+    if (wasLost) this.#tell({ type: 'connection', state: 'open' })
+    const missed = { isFirst: this.#isFirst, wasLost }
+    this.#isFirst = false
+    // Where asking fails, the connection is lost again, and this is repeated.
+    this.#parts.catchUp((change) => this.#tell(change), missed).catch(() => {})
+  }
+
+  #setLost(error: unknown): void {
+    const why = error instanceof HomeError && error.status === 401 ? refused(error) : undefined
+    if (this.#lost !== undefined && this.#lost.error?.code === why?.code) return
+    this.#lost = { type: 'connection', state: 'lost', ...(why && { error: why }) }
+    this.#tell(this.#lost)
+  }
+
+  #tell(change: HomeChange | ConnectionChange): void {
+    for (const tell of this.#listeners) tell(change)
+  }
+}
+
+/** The server answers, but not this page: it is not the one the page came from. */
+const refused = ({ code }: HomeError): Explained => ({
+  code,
+  what: 'The viewer was started anew and does not know this page.',
+  fix: 'Open the address that `retake ui` printed; this page then goes on by itself.',
+})
+
+class HiddenError extends Error {}
+
+/** Ends early when there is a reason to try again now. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    function done(): void {
+      clearTimeout(timer)
+      window.removeEventListener('online', done)
+      document.removeEventListener('visibilitychange', done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    window.addEventListener('online', done)
+    document.addEventListener('visibilitychange', done)
+    signal.addEventListener('abort', done)
+  })
+}
+
+async function untilSeen(signal: AbortSignal): Promise<void> {
+  while (document.visibilityState === 'hidden' && !signal.aborted) await pause(3_600_000, signal)
+}
+
+/** Calls when the page has been hidden for a while; the answer takes that back. */
+function whenHidden(hidden: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const look = (): void => {
+    clearTimeout(timer)
+    if (document.visibilityState === 'hidden') timer = setTimeout(hidden, HIDDEN_MS)
+  }
+  document.addEventListener('visibilitychange', look)
+  look()
+  return () => {
+    clearTimeout(timer)
+    document.removeEventListener('visibilitychange', look)
+  }
+}
