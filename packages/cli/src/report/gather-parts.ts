@@ -1,33 +1,35 @@
-import path from 'node:path'
-import type { Tape } from '@retake/tape'
-import type { OpenRun, ReportContent, SourceExcerpt, StateView } from '@retake/web'
-import { RunStore } from '../run-store.js'
-import { localHome } from '../ui/local-home.js'
+import type { CapturedState, Tape } from '@retake/tape'
+import type { ReportContent, SourceExcerpt } from '@retake/web'
+import { readStates } from '../state-file.js'
+import { sourceNear } from '../ui/source-near.js'
 
-/** A run as the local viewer opens it, also when its tape lies elsewhere. */
-export const openForReport = (file: string): Promise<OpenRun> =>
-  localHome(new RunStore(path.dirname(file))).open(path.basename(file, '.tape'))
+/** Lines before and after each place: enough to know it again, little to give away. */
+const AROUND = 3
 
 /** What the local viewer would show besides the tape: captured states, and source lines unless they are left out. */
 export function gatherParts(
-  run: OpenRun,
+  tape: Tape,
   { withSource }: { readonly withSource: boolean },
 ): Pick<ReportContent, 'states' | 'sources'> {
-  const states: Record<string, StateView> = {}
-  for (const { label } of run.model.view.recordedSteps) {
-    const state = run.state(label)
-    if (state !== undefined) states[label] = state
-  }
+  const states = readStates(tape) ?? []
+  if (!withSource) return { states: states.map(({ source: _, ...state }) => state), sources: {} }
   const sources: Record<string, SourceExcerpt> = {}
-  for (const site of withSource ? sitesOf(run.model.tape, Object.values(states)) : []) {
-    const excerpt = run.source(site)
-    if (excerpt !== undefined) sources[site] = excerpt
+  for (const site of sitesOf(tape, states)) {
+    const excerpt = sourceNear(tape, site)
+    if (excerpt !== undefined) sources[site] = shortened(excerpt)
   }
-  return { states: withSource ? states : withoutLines(states), sources }
+  return { states, sources }
+}
+
+function shortened(excerpt: SourceExcerpt): SourceExcerpt {
+  const firstLine = Math.max(excerpt.firstLine, excerpt.line - AROUND)
+  const from = firstLine - excerpt.firstLine
+  const lines = excerpt.lines.slice(from, excerpt.line - excerpt.firstLine + AROUND + 1)
+  return { ...excerpt, firstLine, lines }
 }
 
 /** Everywhere that a step or a state says it happened, and where errors were thrown. */
-function sitesOf(tape: Tape, states: readonly StateView[]): Set<string> {
+function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
   const sites = new Set<string>()
   for (const event of tape.events()) {
     if ('site' in event && event.site !== undefined) sites.add(event.site)
@@ -41,12 +43,7 @@ function sitesOf(tape: Tape, states: readonly StateView[]): Set<string> {
 }
 
 /** `file:line:column` of each line of a stack that is in a file of the user. */
-export const stackSites = (stack: string): string[] =>
-  [...stack.matchAll(/(?:file:\/\/)?((?:\/|[A-Z]:[\\/])[^():]*:\d+:\d+)\)?$/gm)]
+const stackSites = (stack: string): string[] =>
+  [...stack.matchAll(/(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^()\n]*:\d+:\d+)\)?$/gm)]
     .map(([, site = '']) => site)
-    .filter((site) => !site.includes('node_modules'))
-
-const withoutLines = (states: Readonly<Record<string, StateView>>): Record<string, StateView> =>
-  Object.fromEntries(
-    Object.entries(states).map(([label, state]) => [label, { ...state, source: undefined }]),
-  )
+    .filter((site) => !/[\\/]node_modules[\\/]/.test(site))

@@ -1,12 +1,15 @@
 import type { Tape } from '@retake/tape'
-import { looseTape } from '@retake/tape/node'
+import { looseTape, openTape } from '@retake/tape/node'
 import { makeReport } from '@retake/web'
 import { project } from '../config/project.js'
 import { plural } from '../facts.js'
 import type { Pattern } from '../redact/patterns.js'
 import { redactRun, type RedactedRun } from '../redact/redact-run.js'
 import { version } from '../version.js'
-import { gatherParts, openForReport } from './gather-parts.js'
+import { statusOf } from '../run-summary.js'
+import { viewRun } from '../view-run.js'
+import { embeddedTapes } from './embedded-tapes.js'
+import { gatherParts } from './gather-parts.js'
 import { tapeLine } from './tape-line.js'
 
 export interface ReportOptions {
@@ -27,13 +30,13 @@ export interface MadeReport {
 }
 
 /** Makes the page that shows a run wherever it is opened. */
-export async function reportRun(file: string, options: ReportOptions): Promise<MadeReport> {
+export function reportRun(file: string, options: ReportOptions): MadeReport {
   const { withSource, redact, onStage = () => {} } = options
   onStage('reading the tape')
-  const whole = tapeLine(file).map((each) => looseTape(each))
-  const opened = await openForReport(file)
-  const { tape, status } = opened.model
-  const { states, sources } = gatherParts(opened, { withSource })
+  const whole = embeddedTapes(tapeLine(file))
+  const tape = openTape(file)
+  const status = statusOf(viewRun(tape), tape)
+  const { states, sources } = gatherParts(tape, { withSource })
   if (redact.length > 0) onStage('redacting')
   const redacted = redact.length > 0 ? redactRun(file, redact) : undefined
   try {
@@ -68,7 +71,9 @@ function redactionNotes({ mask, blanked }: RedactedRun, patterns: readonly Patte
   return [
     `Redacted (${what}): ${plural(mask.hidden, 'value')} hidden behind *.`,
     ...(blanked.length > 0
-      ? [`Answers taken out as a whole, since a value was spread over their parts: step ${blanked.join(', ')}.`]
+      ? [
+          `Answers taken out as a whole, since a value was spread over their parts: step ${blanked.join(', ')}.`,
+        ]
       : []),
   ]
 }

@@ -53,7 +53,7 @@ Examples:
     const progress = new Progress('reading the tape')
     let made
     try {
-      made = await reportRun(tape, {
+      made = reportRun(tape, {
         withSource: !flag(values, 'no-source'),
         redact: askedPatterns(texts(values, 'redact')),
         onStage: (what) => progress.say(what),

@@ -1,7 +1,6 @@
-import type { PriceTable } from '@retake/tape'
+import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunStatus } from '../model/run-head.js'
 import type { SourceExcerpt } from '../model/run-parts.js'
-import type { StateView } from '../model/state-view.js'
 
 /** Ids of the blocks of data in the page of a report. */
 export const BLOCKS = {
@@ -32,8 +31,8 @@ export interface ReportParts {
   /** Bytes after the last valid event, which are not in the report. */
   readonly tornBytes: number
   readonly prices: PriceTable
-  /** Captured states by label of their step. */
-  readonly states: Readonly<Record<string, StateView>>
+  /** Captured states, in the order of their steps. */
+  readonly states: readonly CapturedState[]
   /** Lines of source files by the places that steps name. */
   readonly sources: Readonly<Record<string, SourceExcerpt>>
 }

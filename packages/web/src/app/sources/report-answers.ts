@@ -1,5 +1,6 @@
 import { eventLines } from '@retake/tape'
 import type { RunModel } from '../../model/run-model.js'
+import { stateView } from '../../model/state-view.js'
 import type { ReportParts } from '../../report/report-parts.js'
 import type { Question } from './worker-protocol.js'
 
@@ -23,7 +24,7 @@ export class ReportAnswers {
         yield* model.rows(question.from)
         break
       case 'search':
-        yield* model.search(question.text)
+        yield* model.search(question.text, { states: this.#parts.states })
         break
       case 'head':
         yield { ...model.head(), tornBytes: this.#parts.tornBytes }
@@ -40,7 +41,7 @@ export class ReportAnswers {
         yield model.body(question.label, question.side)
         break
       case 'state':
-        yield own(this.#parts.states, question.label)
+        yield stateView(this.#parts.states, question.label)
         break
       case 'source':
         yield own(this.#parts.sources, question.site)
