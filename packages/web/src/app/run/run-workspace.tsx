@@ -5,6 +5,7 @@ import { FilterBar } from './filter-bar.js'
 import { firstLook } from './run-moves.js'
 import { SplitHandle } from './split-handle.js'
 import { StepList } from './step-list.js'
+import { Timeline } from './timeline/timeline.js'
 import { useFilter, useShownRows } from './use-filter.js'
 import { useNarrow } from './use-narrow.js'
 import { useRunCommands } from './use-run-commands.js'
@@ -43,6 +44,7 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
     )
   return (
     <>
+      <Timeline run={run} shown={shown} filtering={filtering} isNarrow={isNarrow} onMove={move} />
       <FilterBar run={run} shown={shown} filtering={filtering} />
       {isNarrow ? (
         <div className="min-h-0 flex-1">{list}</div>

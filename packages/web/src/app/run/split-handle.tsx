@@ -1,3 +1,4 @@
+/* oxlint-disable jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/prefer-tag-over-role, jsx-a11y/no-noninteractive-tabindex -- a separator that can be focused is a control */
 import { classes } from '../design/classes.js'
 
 export interface SplitHandleProps {
@@ -38,7 +39,6 @@ export function SplitHandle({ label, direction, size, min, max, onResize }: Spli
     resize(next)
   }
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/prefer-tag-over-role -- a separator that can be focused is a control
     <div
       role="separator"
       tabIndex={0}

@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { mergeSpans, TimeScale, type Span } from './time-scale.js'
+
+const spans = fc
+  .array(fc.tuple(fc.integer({ min: 0, max: 50_000 }), fc.integer({ min: 0, max: 3000 })), {
+    maxLength: 30,
+  })
+  .map((pairs) => {
+    const starts = Float64Array.from(pairs, ([pause]) => pause).toSorted()
+    const ends = Float64Array.from(pairs, ([, length], index) => (starts[index] ?? 0) + length)
+    return mergeSpans(starts, ends, pairs.length)
+  })
+const scales = fc
+  .tuple(spans, fc.integer({ min: 0, max: 100_000 }))
+  .map(([busy, end]) => TimeScale.over(busy, end))
+
+describe('the scale of time', () => {
+  test('a later moment is drawn later', () => {
+    fc.assert(
+      fc.property(
+        scales,
+        fc.nat(100_000),
+        fc.integer({ min: 1, max: 5000 }),
+        (scale, at, later) => {
+          expect(scale.toDrawn(at + later)).toBeGreaterThan(scale.toDrawn(at))
+        },
+      ),
+    )
+  })
+
+  test('what is drawn somewhere is found there again', () => {
+    fc.assert(
+      fc.property(scales, fc.nat(100_000), (scale, at) => {
+        expect(scale.toTime(scale.toDrawn(at))).toBeCloseTo(at, 4)
+      }),
+    )
+  })
+
+  test('a gap is drawn shorter, never longer, and work keeps its length', () => {
+    fc.assert(
+      fc.property(spans, (busy) => {
+        const scale = TimeScale.over(busy, 0)
+        expect(scale.length).toBeLessThanOrEqual(scale.end + 0.001)
+        for (const { from, to, drawnFrom, drawnTo } of scale.gaps)
+          expect(drawnTo - drawnFrom).toBeLessThan(to - from)
+        for (const [from, to] of busy)
+          expect(scale.toDrawn(to) - scale.toDrawn(from)).toBeCloseTo(to - from, 4)
+      }),
+    )
+  })
+
+  test('two hours of waiting between two calls become a small mark', () => {
+    const hours = 2 * 3_600_000
+    const scale = TimeScale.over(
+      [
+        [0, 1000],
+        [hours, hours + 1000],
+      ],
+      hours + 1000,
+    )
+    expect(scale.gaps.map(({ from, to }): Span => [from, to])).toEqual([[1000, hours]])
+    expect(scale.length).toBeLessThan(2200)
+  })
+
+  test('many long pauses between short calls take no more than half of the work', () => {
+    const busy = Array.from({ length: 1000 }, (_, index): Span => [
+      index * 60_000,
+      index * 60_000 + 1000,
+    ])
+    expect(TimeScale.over(busy, 0).length).toBeLessThanOrEqual(1_500_001)
+  })
+
+  test('work without a pause is drawn as it was', () => {
+    expect(TimeScale.over([[0, 900]], 910).gaps).toEqual([])
+  })
+})
+
+test('spans that touch or lie in each other are one, whatever order they come in', () => {
+  const merge = (...list: Span[]) =>
+    mergeSpans(
+      Float64Array.from(list, ([from]) => from),
+      Float64Array.from(list, ([, to]) => to),
+      list.length,
+    )
+  expect(merge([5, 9], [0, 3], [1, 2], [3, 4], [20, 20])).toEqual([
+    [0, 4],
+    [5, 9],
+    [20, 20],
+  ])
+})

@@ -1,0 +1,118 @@
+import type { RunHead } from '../../../model/run-head.js'
+import { endOf } from '../row-filter.js'
+import type { RowStore } from '../row-store.js'
+import { laneLines, type LaneLine } from './lane-lines.js'
+import { mergeSpans, TimeScale } from './time-scale.js'
+
+/** The rows of one line, in the order they began. */
+export interface LineRows {
+  readonly places: Int32Array
+  /** Furthest drawn end of the rows up to each: where to begin when only a part is seen. */
+  readonly reach: Float64Array
+}
+
+/** Where everything is drawn, made once from the rows; drawing itself only multiplies. */
+export interface TimelineData {
+  readonly scale: TimeScale
+  readonly lines: readonly LaneLine[]
+  readonly lineOf: ReadonlyMap<number, number>
+  readonly rows: readonly LineRows[]
+  /** By place of a row: drawn beginning and end. */
+  readonly from: Float64Array
+  readonly to: Float64Array
+  readonly count: number
+}
+
+export function timelineData({ columns }: RowStore, head: RunHead): TimelineData {
+  const count = columns.length
+  const to = new Float64Array(count)
+  for (let place = 0; place < count; place++)
+    to[place] = Math.min(endOf(columns, place), Math.max(head.durationMs, columns.at[place] ?? 0))
+  const scale = TimeScale.over(mergeSpans(columns.at, to, count), head.durationMs)
+  const from = new Float64Array(count)
+  for (let place = 0; place < count; place++) {
+    const isPoint = to[place] === columns.at[place]
+    from[place] = scale.toDrawn(columns.at[place] ?? 0)
+    to[place] = isPoint ? (from[place] ?? 0) : scale.toDrawn(to[place] ?? 0)
+  }
+  const sizes = new Map<number, number>()
+  for (let place = 0; place < count; place++) {
+    const lane = columns.lane[place] ?? 0
+    sizes.set(lane, (sizes.get(lane) ?? 0) + 1)
+  }
+  const lines = laneLines(head.lanes, sizes.keys())
+  const lineOf = new Map(lines.map(({ lane }, index) => [lane, index]))
+  const rows = lines.map(({ lane }) => emptyLine(sizes.get(lane) ?? 0))
+  const filled = new Int32Array(lines.length)
+  for (let place = 0; place < count; place++) {
+    const line = lineOf.get(columns.lane[place] ?? 0) ?? 0
+    const index = filled[line] ?? 0
+    ;(rows[line] as LineRows).places[index] = place
+    filled[line] = index + 1
+  }
+  for (const line of rows) reachOut(line, from, to)
+  return { scale, lines, lineOf, rows, from, to, count }
+}
+
+const emptyLine = (size: number): LineRows => ({
+  places: new Int32Array(size),
+  reach: new Float64Array(size),
+})
+
+/** Puts the rows of a line in order, which they nearly always are, and says how far they reach. */
+function reachOut({ places, reach }: LineRows, from: Float64Array, to: Float64Array): void {
+  const startOf = (index: number): number => from[places[index] ?? 0] ?? 0
+  for (let index = 1; index < places.length; index++) {
+    if (startOf(index) >= startOf(index - 1)) continue
+    places.sort((left, right) => (from[left] ?? 0) - (from[right] ?? 0) || left - right)
+    break
+  }
+  let furthest = 0
+  for (let index = 0; index < places.length; index++) {
+    furthest = Math.max(furthest, to[places[index] ?? 0] ?? 0)
+    reach[index] = furthest
+  }
+}
+
+/** First index in a line whose row, or one before it, reaches this far. */
+export function firstReaching({ reach }: LineRows, drawn: number): number {
+  let [low, high] = [0, reach.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((reach[middle] ?? 0) < drawn) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The row that was under way in a line at a drawn time, or the nearest within some distance; -1 for none. */
+export function rowNear(
+  data: TimelineData,
+  line: number,
+  { drawn, within }: { readonly drawn: number; readonly within: number },
+): number {
+  const rows = data.rows[line]
+  if (rows === undefined) return -1
+  let [best, distance] = [-1, within]
+  for (let index = firstReaching(rows, drawn - within); index < rows.places.length; index++) {
+    const place = rows.places[index] ?? 0
+    const [from, to] = [data.from[place] ?? 0, data.to[place] ?? 0]
+    if (from > drawn + within) break
+    const away = drawn < from ? from - drawn : drawn > to ? drawn - to : 0
+    // Of two that are under way the later one is drawn above the other.
+    if (away < distance || (away === 0 && distance === 0) || (best < 0 && away <= within))
+      [best, distance] = [place, away]
+  }
+  return best
+}
+
+/** The last row that had begun at a drawn time; the first one before any had. */
+export function rowAtTime({ from, count }: TimelineData, drawn: number): number {
+  let best = count > 0 ? 0 : -1
+  let latest = Number.NEGATIVE_INFINITY
+  for (let place = 0; place < count; place++) {
+    const begun = from[place] ?? 0
+    if (begun <= drawn && begun >= latest) [best, latest] = [place, begun]
+  }
+  return best
+}
