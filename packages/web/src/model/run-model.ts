@@ -1,5 +1,5 @@
 import { readRun } from '@retake/tape'
-import type { ReadOptions, RunView, Step, Tape } from '@retake/tape'
+import type { CapturedState, ReadOptions, RunView, Step, Tape } from '@retake/tape'
 import { headOf } from './head-of.js'
 import type { RunHead, RunStatus } from './run-head.js'
 import { rowOf } from './row-of.js'
@@ -117,9 +117,13 @@ export class RunModel {
     return eventAt(this.tape, seq)
   }
 
-  /** In pieces, like `rows`. */
-  search(text: string): Generator<SearchProgress> {
-    return searchRun(this.view, text)
+  /** In pieces, like `rows`. `states`: captured variables, where the run's home has some. */
+  search(
+    text: string,
+    { states = [] }: { readonly states?: readonly CapturedState[] } = {},
+  ): Generator<SearchProgress> {
+    const { tape, view } = this
+    return searchRun({ tape, view, files: () => this.files(), states }, text)
   }
 
   #columns(steps: readonly Step[]): RowColumns {
