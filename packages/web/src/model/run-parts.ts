@@ -100,6 +100,8 @@ export interface SearchProgress {
   readonly done: boolean
   /** There are more hits than are reported. */
   readonly cut: boolean
+  /** At the end: steps that could not be searched, because the tape is damaged there. */
+  readonly unread?: number
 }
 
 /** Lines of a source file around a place, as they were or are. */

@@ -1,3 +1,4 @@
+import { TapeError } from '@retake/tape'
 import type { CapturedState, RunView, Tape } from '@retake/tape'
 import { textDigest } from './message-digest.js'
 import { LossyText } from './lossy-text.js'
@@ -24,7 +25,7 @@ export interface SearchedRun {
  */
 export function* searchRun(run: SearchedRun, text: string): Generator<SearchProgress> {
   const total = run.view.recordedSteps.length
-  let [searched, count, since] = [0, 0, performance.now()]
+  let [searched, unread, count, since] = [0, 0, 0, performance.now()]
   let hits: SearchHit[] = []
   const search = new StepSearch(run.tape, new TextMatcher(text))
   if (text !== '') {
@@ -32,7 +33,8 @@ export function* searchRun(run: SearchedRun, text: string): Generator<SearchProg
       const room = HITS_MAX - count
       hits.push(...found.hits.slice(0, room))
       count += found.hits.length
-      searched += found.isStep ? 1 : 0
+      searched += found.isStep === true ? 1 : 0
+      unread += found.isUnread === true ? 1 : 0
       if (count > HITS_MAX) break
       if (performance.now() - since < SLICE_MS) continue
       yield { hits, searched, total, done: false, cut: false }
@@ -40,17 +42,32 @@ export function* searchRun(run: SearchedRun, text: string): Generator<SearchProg
       since = performance.now()
     }
   }
-  yield { hits, searched, total, done: true, cut: count > HITS_MAX || search.isCut }
+  const cut = count > HITS_MAX || search.isCut
+  yield { hits, searched, total, done: true, cut, ...(unread > 0 && { unread }) }
+}
+
+/** Undefined where the tape is damaged: the rest of it can be searched all the same. */
+function ifReadable<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof TapeError || error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 interface Piece {
   readonly hits: readonly SearchHit[]
   readonly isStep?: boolean
+  readonly isUnread?: boolean
 }
 
 function* pieces(run: SearchedRun, search: StepSearch, matcher: TextMatcher): Generator<Piece> {
   const { tape, view, files, states } = run
-  for (const step of view.recordedSteps) yield { hits: search.hits(step), isStep: true }
+  for (const step of view.recordedSteps) {
+    const hits = ifReadable(() => search.hits(step))
+    yield { hits: hits ?? [], isStep: true, isUnread: hits === undefined }
+  }
   yield { hits: inExit(tape, view, matcher) }
   yield* inConsole(view, matcher)
   for (const { seq, step, path, call } of files()) {

@@ -26,7 +26,7 @@ export class TextMatcher {
 
   constructor(wanted: string) {
     const text = wanted.slice(0, WANTED_MAX)
-    this.#pattern = new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'iu')
+    this.#pattern = new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
     this.#isPlain = /^[ !#-.0-[\]-~]*$/.test(text)
   }
 
@@ -74,7 +74,8 @@ export class TextMatcher {
           at,
         )
       else if (typeof node === 'object' && node !== null) {
-        const members = node instanceof Error ? { ...node, message: node.message } : node
+        const members =
+          node instanceof Error ? Object.assign({ message: node.message }, node) : node
         for (const [key, member] of Object.entries(members)) {
           const inside = [...at, keyOf(key)]
           if (this.#pattern.test(key)) look(key, inside)
