@@ -69,6 +69,9 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
           ) : (
             <span className="font-medium">{node.id}</span>
           )}
+          <span className="font-mono text-sm text-muted">
+            {node.error === undefined && node.id}
+          </span>
           {node.how !== undefined && <Badge>{node.how}</Badge>}
           {node.branch?.tail === 'offline' && <Badge>offline</Badge>}
           {node.status !== undefined && <RunStatusBadge status={node.status} />}
@@ -98,7 +101,7 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
         <span className="flex shrink-0 items-start pt-1.5">
           <Button
             tabIndex={-1}
-            look={isMarked ? 'primary' : 'quiet'}
+            look={isMarked ? 'primary' : 'plain'}
             aria-pressed={isMarked}
             onClick={on.onMark}
           >

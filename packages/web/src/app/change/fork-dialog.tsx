@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useId, useState } from 'react'
+import { useEffect, useId, useMemo, useRef, useState, type RefObject } from 'react'
 import type { Editable } from '../../api/home.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import { Button } from '../design/button.js'
@@ -41,7 +41,8 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const { start, isStarting, error, forget } = useStart({ run, step, onClose })
   const change = (part: Partial<ForkDraft>): void => forkDrafts.change(run.id, step.label, part)
   const recorded = choice === 'answer' ? editable.data?.answer : editable.data?.request
-  const before = Math.max(0, run.rows.placeOf(step.label))
+  const form = useRef<HTMLFormElement>(null)
+  const firstField = useFirstField(form, editable.isSuccess)
   return (
     <Dialog
       title={`Fork at step ${step.label}`}
@@ -49,6 +50,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
       isOpen
       onClose={onClose}
       size="large"
+      initialFocus={firstField}
       footer={
         <>
           <output className="mr-auto text-sm text-muted">
@@ -67,7 +69,13 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
     >
       <form
         id={formId}
-        className="flex flex-col gap-4"
+        ref={form}
+        tabIndex={-1}
+        className="flex flex-col gap-4 outline-none"
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
+            event.currentTarget.requestSubmit()
+        }}
         onSubmit={(event) => {
           event.preventDefault()
           if (ready?.ok) void start(ready.request)
@@ -102,12 +110,46 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
               recordedStatus={choice === 'answer' ? editable.data.answer?.status : undefined}
               canForce={error?.code === REFUSED || draft.force}
             />
-            <CostNote served={choice === 'answer' ? before + 1 : before} tail={draft.tail} />
+            <CostNote
+              served={answeredBefore(run, step, choice)}
+              givesAnswer={choice === 'answer'}
+              tail={draft.tail}
+            />
           </>
         )}
       </form>
     </Dialog>
   )
+}
+
+/** What is written in first. It has the focus as soon as there is one, unless somebody went elsewhere meanwhile. */
+function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean) {
+  const field = useMemo(
+    () => ({
+      get current(): HTMLElement | null {
+        return (
+          form.current?.querySelector<HTMLElement>('textarea, [contenteditable]') ?? form.current
+        )
+      },
+    }),
+    [form],
+  )
+  useEffect(() => {
+    if (isThere && document.activeElement === form.current) field.current?.focus()
+  }, [isThere, form, field])
+  return field
+}
+
+/** How many other steps had their answer before the branch leaves the tape. */
+function answeredBefore(run: Run, step: StepDetail, choice: ForkDraft['choice']): number {
+  const until = step.at + (choice === 'answer' ? (step.latencyMs ?? 0) : 0)
+  let count = 0
+  for (let place = 0; place < run.rows.length; place++) {
+    const { label, at, latencyMs, inferred } = run.rows.at(place)
+    if (label === step.label || inferred || latencyMs === undefined) continue
+    if (at + latencyMs <= until) count += 1
+  }
+  return count
 }
 
 /** Starts the fork and goes to its branch. When it is refused the draft stays as it is. */

@@ -12,7 +12,7 @@ export interface TextFieldEditorProps {
 export function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
   const id = useId()
   const isChanged = field.text !== recorded
-  const rows = Math.min(12, Math.max(2, field.text.split('\n').length, field.text.length / 90))
+  const rows = Math.min(12, Math.max(1, field.text.split('\n').length, field.text.length / 90))
   return (
     <div>
       <label htmlFor={id} className="mb-0.5 block text-sm text-muted">

@@ -7,7 +7,7 @@ import { RunStatusBadge } from '../design/run-status-badge.js'
 export function CompareSummary({ comparison }: { readonly comparison: RunComparison }) {
   const { a, b, totals, equal, first, descent, sameUntil } = comparison
   return (
-    <section aria-label="The two runs" className="flex flex-col gap-2">
+    <section aria-label="The two runs" className="flex flex-col gap-1">
       {equal ? (
         <p className="font-medium">
           The two runs do not differ in anything that is compared: steps, output, outcome.
@@ -22,15 +22,15 @@ export function CompareSummary({ comparison }: { readonly comparison: RunCompari
         </p>
       )}
       {descent !== undefined && <p className="text-muted">{descent}</p>}
-      <div className="overflow-x-auto">
+      <div className="mt-1 overflow-x-auto">
         <table className="w-full max-w-200 border-collapse text-left">
           <thead>
             <tr className="border-b border-line align-bottom">
               <th scope="col" className="py-1 pr-4 font-normal text-muted">
                 Facts
               </th>
-              <RunHeading run={a} which="First" />
-              <RunHeading run={b} which="Second" />
+              <RunHeading run={a} which="a" />
+              <RunHeading run={b} which="b" />
               <th scope="col" className="py-1 font-normal text-muted">
                 Change
               </th>
@@ -60,7 +60,7 @@ function RunHeading({ run, which }: { readonly run: RunCard; readonly which: str
   return (
     <th scope="col" className="py-1 pr-4 font-normal">
       <span className="block text-sm text-muted">
-        {which}
+        Run {which}
         {run.branch && ` · ${run.branch.kind}`}
       </span>
       <span className="flex flex-wrap items-center gap-2">

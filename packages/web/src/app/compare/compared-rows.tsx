@@ -5,7 +5,7 @@ import { ComparedStepCard } from './compared-step-card.js'
 import { foldEqual } from './fold-equal.js'
 import { TextDiff } from './text-diff.js'
 
-const NAMES = ['first', 'second'] as const
+const NAMES = ['a', 'b'] as const
 
 /** Every pair of steps in order, equal ones folded; then what was printed, and what it came to. */
 export function ComparedRows({ comparison }: { readonly comparison: RunComparison }) {

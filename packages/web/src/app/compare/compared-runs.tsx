@@ -41,10 +41,13 @@ export function ComparedRuns({ a, b, live }: ComparedRunsProps) {
       documentTitle={`Compare ${data?.a.name ?? a} with ${data?.b.name ?? b}`}
       actions={
         <>
-          <Button onClick={() => show(b, a)} title="Swap the two (x)">
+          <Button onClick={() => show(b, a)} title="Swap a and b (x)">
             Swap
           </Button>
-          <Button onClick={() => setChoosing('b')}>Other run</Button>
+          <Button onClick={() => setChoosing('a')}>Other a</Button>
+          <Button onClick={() => setChoosing('b')} title="Choose another run b (d)">
+            Other b
+          </Button>
         </>
       }
       status={data && statusOf(data)}
@@ -63,7 +66,7 @@ export function ComparedRuns({ a, b, live }: ComparedRunsProps) {
       </div>
       {choosing !== undefined && (
         <ChooseRun
-          title={choosing === 'a' ? 'The first run' : 'The second run'}
+          title={choosing === 'a' ? 'Another run a' : 'Another run b'}
           not={[a, b]}
           onChoose={(run) => (choosing === 'a' ? show(run, b) : show(a, run))}
           onClose={() => setChoosing(undefined)}
@@ -102,8 +105,8 @@ function statusOf({ equal, counts }: RunComparison): string {
     [counts.same, 'same'],
     [counts.changed, 'changed'],
     [counts.moved, 'moved'],
-    [counts.onlyA, 'only in the first'],
-    [counts.onlyB, 'only in the second'],
+    [counts.onlyA, 'only in a'],
+    [counts.onlyB, 'only in b'],
   ] as const
   return parts
     .filter(([count]) => count > 0)

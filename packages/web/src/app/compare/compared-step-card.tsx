@@ -18,8 +18,8 @@ const VERDICTS: Readonly<
 > = {
   same: { tone: 'neutral', text: 'same' },
   changed: { tone: 'warning', text: 'changed' },
-  'only a': { tone: 'danger', text: 'only in the first' },
-  'only b': { tone: 'good', text: 'only in the second' },
+  'only a': { tone: 'danger', text: 'only in a' },
+  'only b': { tone: 'good', text: 'only in b' },
 }
 
 /** One pair of steps, with what differs between them. */
@@ -33,16 +33,25 @@ export function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
       aria-label={`${step.title}: ${text}`}
       className="scroll-mt-2 rounded border border-line"
     >
-      <header className="flex flex-wrap items-center gap-x-2 gap-y-1 bg-raised px-2 py-1">
-        {isKind(step.kind) && <KindMark kind={step.kind} />}
-        <StepLink run={runs[0]} step={step.a} name={names[0]} />
-        <StepLink run={runs[1]} step={step.b} name={names[1]} />
-        <span className="min-w-0 flex-1 basis-40 truncate font-mono text-sm">
-          {step.title}
-          {step.titleB !== undefined && <span className="text-muted"> → {step.titleB}</span>}
+      <header className="relative grid gap-x-2 bg-raised py-1 pr-24 md:grid-cols-2">
+        <StepTitle
+          kind={step.kind}
+          run={runs[0]}
+          step={step.a}
+          name={names[0]}
+          title={step.title}
+        />
+        <StepTitle
+          kind={step.kind}
+          run={runs[1]}
+          step={step.b}
+          name={names[1]}
+          title={step.titleB ?? step.title}
+        />
+        <span className="absolute top-1 right-2 flex gap-1">
+          {moved && <Badge tone="warning">moved</Badge>}
+          {!(moved && verdict === 'same') && <Badge tone={tone}>{text}</Badge>}
         </span>
-        {moved && <Badge tone="warning">in another order</Badge>}
-        {!(moved && verdict === 'same') && <Badge tone={tone}>{text}</Badge>}
       </header>
       {(differences.length > 0 || carried > 0) && (
         <div className="flex flex-col gap-2 border-t border-line p-2">
@@ -70,17 +79,34 @@ export function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
 
 const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).includes(kind)
 
-function StepLink({ run, step, name }: { run: string; step: string | undefined; name: string }) {
-  if (step === undefined) return <span className="w-8 text-center text-muted">–</span>
+interface StepTitleProps {
+  readonly kind: string
+  readonly run: string
+  /** Label of the step; undefined where this run has none. */
+  readonly step: string | undefined
+  readonly name: string
+  readonly title: string
+}
+
+function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
+  if (step === undefined)
+    return <span className="hidden px-2 text-sm text-muted md:block">not in {name}</span>
   return (
-    <Link
-      to="/runs/$run"
-      params={{ run }}
-      search={{ step }}
-      className="min-w-8 text-center text-accent tabular-nums hover:underline"
-      aria-label={`step ${step} of the ${name} run`}
-    >
-      {step}
-    </Link>
+    <span className="flex min-w-0 items-center gap-2 px-2">
+      <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
+      {isKind(kind) && <KindMark kind={kind} />}
+      <Link
+        to="/runs/$run"
+        params={{ run }}
+        search={{ step }}
+        className="shrink-0 text-accent tabular-nums hover:underline"
+        aria-label={`step ${step} of run ${name}`}
+      >
+        {step}
+      </Link>
+      <span className="min-w-0 truncate font-mono text-sm" title={title}>
+        {title}
+      </span>
+    </span>
   )
 }
