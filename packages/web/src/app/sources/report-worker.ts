@@ -12,16 +12,19 @@ const scope = globalThis as unknown as {
   postMessage: (message: FromWorker) => void
 }
 
-let opened: Promise<ReportAnswers> | undefined
+let open: (report: Promise<ReportAnswers>) => void = () => {}
+/** Questions may come before the tape does: the page shows itself first. */
+const opened = new Promise<ReportAnswers>((resolve) => {
+  open = resolve
+})
+// Whoever asks is told.
+opened.catch(() => {})
 const cancelled = new Set<number>()
 const asked = new Set<number>()
 
 scope.onmessage = ({ data: message }) => {
-  if (message.type === 'open') {
-    opened = openReport(message.data)
-    // Whoever asks is told.
-    opened.catch(() => {})
-  } else if (message.type === 'cancel') {
+  if (message.type === 'open') open(openReport(message.data))
+  else if (message.type === 'cancel') {
     if (asked.has(message.id)) cancelled.add(message.id)
   } else void answer(message)
 }
@@ -30,7 +33,6 @@ async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Pro
   asked.add(id)
   try {
     const answers = await opened
-    if (answers === undefined) throw new Error('no report was opened')
     for (const value of answers.answer(question)) {
       if (cancelled.has(id)) break
       scope.postMessage({ type: 'piece', id, value })
