@@ -15,10 +15,14 @@ afterAll(() => desk.remove())
 const open = async (env: Record<string, string> = {}): Promise<AskApi> =>
   new AskApi(await startUi(desk.workspace.folder, { env }))
 
-/** Lets the agent be another one for a while. */
-async function editAgent(from: string, to: string): Promise<() => Promise<void>> {
-  await writeFile(desk.agent, DESK.replace(from, to))
-  return () => writeFile(desk.agent, DESK)
+/** Lets the agent ask in other words meanwhile. */
+async function withOtherPrompt<T>(act: () => Promise<T>): Promise<T> {
+  await writeFile(desk.agent, DESK.replace("'Order '", "'Item '"))
+  try {
+    return await act()
+  } finally {
+    await writeFile(desk.agent, DESK)
+  }
 }
 
 describe('a fork', () => {
@@ -165,9 +169,10 @@ describe('a fork', () => {
   test('of changed code fails, says where, and leaves nothing behind', async () => {
     const api = await open()
     const before = runsOf(desk.workspace)
-    const undo = await editAgent("'Order '", "'Item '")
-    const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, { at: '2', status: 500 })
-    const job = await api.job(id).finally(undo)
+    const job = await withOtherPrompt(async () => {
+      const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, { at: '2', status: 500 })
+      return api.job(id)
+    })
     expect(job).toMatchObject({
       state: 'failed',
       written: false,
@@ -186,7 +191,7 @@ describe('a fork', () => {
     const states = (await api.get<Job[]>('/jobs')).map(({ state }) => state)
     expect(states.toSorted()).toEqual(['running', 'running', 'running', 'running', 'waiting'])
     const waiting = (await api.get<Job[]>('/jobs')).find(({ state }) => state === 'waiting')
-    const [first] = started.filter(({ id }) => id !== waiting?.id)
+    const first = started.find(({ id }) => id !== waiting?.id)
     await api.post(`/jobs/${first?.id}/stop`)
     await api.job(waiting?.id ?? '', ({ state }) => state === 'running')
     await api.post(`/jobs/${waiting?.id}/stop`)
@@ -205,7 +210,9 @@ describe('stopping a fork', () => {
     })
     await api.job(id, ({ written }) => written)
     // The last thing it does before it waits.
-    await expect.poll(() => api.get(`/runs/${run}/console`)).toMatchObject([{ text: 'waiting\n' }])
+    await expect
+      .poll(() => api.get(`/runs/${run}/console`), { timeout: 20_000 })
+      .toMatchObject([{ text: 'waiting\n' }])
     expect(processesNaming(desk.agent)).toHaveLength(1)
     await api.post(`/jobs/${id}/stop`)
     expect(processesNaming(desk.agent)).toEqual([])
@@ -254,9 +261,10 @@ describe('a rerun', () => {
 
   test('of changed code goes live where it differs, and says where and why', async () => {
     const api = await open()
-    const undo = await editAgent("'Order '", "'Item '")
-    const { id, run } = await api.post<Job>(`/runs/${desk.run}/rerun`, { name: 'items' })
-    const job = await api.job(id).finally(undo)
+    const job = await withOtherPrompt(async () => {
+      const { id } = await api.post<Job>(`/runs/${desk.run}/rerun`, { name: 'items' })
+      return api.job(id)
+    })
     expect(job).toMatchObject({
       state: 'done',
       written: true,
@@ -268,7 +276,7 @@ describe('a rerun', () => {
         mismatches: [{ recorded: expect.stringContaining('Order 1182') }],
       },
     })
-    const { head } = await api.get<{ head: RunHead }>(`/runs/${run}`)
+    const { head } = await api.get<{ head: RunHead }>(`/runs/${job.run}`)
     expect(head).toMatchObject({ name: 'items', branch: { kind: 'rerun' } })
   })
 

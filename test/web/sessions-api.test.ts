@@ -1,10 +1,14 @@
 import { utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { OpenedSession, SessionPosition, SessionValue } from '@retake/web'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { run } from '../support/run-retake.mjs'
 import { AskApi, processesNaming, type Refused } from './support/ask-api.js'
 import { DESK, recordDesk, type Desk } from './support/desk.js'
 import { startUi, type Ui } from './support/start-ui.js'
+
+const idleSessions = fileURLToPath(new URL('support/idle-sessions.mjs', import.meta.url))
 
 let desk: Desk
 beforeAll(async () => {
@@ -17,8 +21,8 @@ interface Place {
   readonly api: AskApi
   readonly session: string
   readonly opened: OpenedSession
-  move(to: string | { step: string }): Promise<SessionPosition>
-  evaluate(expression: string): Promise<SessionValue>
+  readonly move: (to: string | { step: string }) => Promise<SessionPosition>
+  readonly evaluate: (expression: string) => Promise<SessionValue>
 }
 
 async function stand(): Promise<Place> {
@@ -37,8 +41,9 @@ async function stand(): Promise<Place> {
   }
 }
 
-const gone = (): Promise<void> =>
-  expect.poll(() => processesNaming(desk.agent), { timeout: 5000 }).toEqual([])
+const gone = async (): Promise<void> => {
+  await expect.poll(() => processesNaming(desk.agent), { timeout: 20_000 }).toEqual([])
+}
 
 /** A variable of the innermost function. */
 function variable(position: SessionPosition, name: string): unknown {
@@ -157,6 +162,20 @@ test('only a few are open at once: the one that was not used for longest is clos
   await expect(move('next')).rejects.toThrow('NO_SUCH_SESSION')
 })
 
+test('a session that nobody uses ends by itself', async () => {
+  const { folder } = desk.workspace
+  const tape = join(folder, '.retake', 'runs', `${desk.run}.tape`)
+  const { stdout, stderr } = await run(process.execPath, [idleSessions, tape, '300'], folder)
+  expect(JSON.parse(stdout || stderr)).toEqual({ used: true, left: 0, code: 'NO_SUCH_SESSION' })
+})
+
+test('going where it stands already keeps what changed on the way', async () => {
+  const { move } = await stand()
+  await move('next')
+  const second = await move('next')
+  expect(await move({ step: '2' })).toEqual(second)
+})
+
 test('a session ends when the tape of its run changes', async () => {
   const { api, session, move } = await stand()
   await move('next')
@@ -192,7 +211,7 @@ test('a run that is still recorded cannot be stepped through, forked or rerun ye
   }
   const growing = async (): Promise<Card | undefined> =>
     (await api.get<Card[]>('/runs')).find(({ status }) => status === 'recording')
-  await expect.poll(growing).toBeDefined()
+  await expect.poll(growing, { timeout: 20_000 }).toBeDefined()
   const { id = '' } = (await growing()) ?? {}
   const codes = [
     await api.refusal(`/runs/${id}/sessions`),

@@ -71,7 +71,8 @@ export class AskApi {
     const told: HomeChange[] = []
     let rest = ''
     const decoder = new TextDecoder()
-    for await (const chunk of response.body ?? []) {
+    const body = (response.body ?? []) as AsyncIterable<Uint8Array>
+    for await (const chunk of body) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       told.push(...lines.map((line) => JSON.parse(line) as HomeChange))

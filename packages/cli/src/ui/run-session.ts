@@ -27,6 +27,7 @@ export class RunSession {
   #timeline: Timeline
   /** Of the last stop. */
   #state: CapturedState | undefined
+  #position: SessionPosition = { kind: 'start' }
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
@@ -54,13 +55,17 @@ export class RunSession {
     return changedSources(this.#tape).map(fromHere)
   }
 
-  move(to: Move): Promise<SessionPosition> {
+  /** Whoever gives up before it is their turn has not moved it: pages go fast past many steps. */
+  move(to: Move, signal?: AbortSignal): Promise<SessionPosition> {
     return this.#inTurn(async () => {
+      if (signal?.aborted) return this.#position
       await this.#useCodeOfNow(to.to !== 'step')
       const position = await this.#goTo(to)
+      // Where it stands already: what changed on the way here is still of interest.
+      if (isAt(this.#position, position)) return this.#position
       const before = this.#state
       this.#state = position.kind === 'stop' ? await stateAt(this.#timeline, position) : undefined
-      return sessionPosition(position, this.#state, before)
+      return (this.#position = sessionPosition(position, this.#state, before))
     })
   }
 
@@ -101,6 +106,8 @@ export class RunSession {
     if (this.#isClosed) return
     this.#sources = new FileStamps(this.#files)
     this.#timeline = this.#start()
+    this.#position = { kind: 'start' }
+    this.#state = undefined
     const step = 'moment' in position ? position.moment?.label : undefined
     if (standing && step !== undefined) await this.#goTo({ to: 'step', step })
   }
@@ -143,3 +150,6 @@ export class RunSession {
     return done
   }
 }
+
+const isAt = (shown: SessionPosition, position: Position): boolean =>
+  shown.kind === 'stop' && position.kind === 'stop' && shown.step === position.moment.label

@@ -10,6 +10,8 @@ const IDLE_MS = 10 * 60_000
 
 interface Entry {
   readonly session: RunSession
+  /** What is under way. */
+  uses: number
   idle: NodeJS.Timeout
 }
 
@@ -33,17 +35,17 @@ export class Sessions {
     if (this.#isClosed) throw noSuchSession('new', 'The server is closing.')
     const session = new RunSession(tape)
     const id = randomUUID()
-    this.#entries.set(id, { session, idle: this.#closeLater(id) })
+    this.#entries.set(id, { session, idle: this.#closeLater(id), uses: 0 })
     for (const old of [...this.#entries.keys()].slice(0, -SESSIONS_MAX)) void this.close(old)
     return { session: id, steps: session.steps, changedSources: session.changedSources() }
   }
 
-  async move(id: string, to: Move): Promise<SessionPosition> {
-    return this.#use(id).move(to)
+  move(id: string, to: Move, signal?: AbortSignal): Promise<SessionPosition> {
+    return this.#use(id, (session) => session.move(to, signal))
   }
 
-  async evaluate(id: string, expression: string): Promise<SessionValue> {
-    return this.#use(id).evaluate(expression)
+  evaluate(id: string, expression: string): Promise<SessionValue> {
+    return this.#use(id, (session) => session.evaluate(expression))
   }
 
   /** One that is closed already is no error. */
@@ -64,18 +66,31 @@ export class Sessions {
     await Promise.all(this.#closing)
   }
 
-  #use(id: string): RunSession {
+  /** However long it takes, it is not idle meanwhile. */
+  async #use<T>(id: string, act: (session: RunSession) => Promise<T>): Promise<T> {
+    const entry = this.#entry(id)
+    clearTimeout(entry.idle)
+    entry.uses++
+    this.#entries.delete(id)
+    this.#entries.set(id, entry)
+    try {
+      return await act(entry.session)
+    } catch (error) {
+      if (this.#entries.has(id)) throw error
+      throw noSuchSession(id, 'It was closed meanwhile.')
+    } finally {
+      entry.uses--
+      if (entry.uses === 0 && this.#entries.has(id)) entry.idle = this.#closeLater(id)
+    }
+  }
+
+  #entry(id: string): Entry {
     const entry = this.#entries.get(id)
     if (entry === undefined)
       throw noSuchSession(id, 'It was not used for a while, or others were opened after it.')
-    if (entry.session.isOutdated) {
-      void this.close(id)
-      throw noSuchSession(id, 'The tape of the run has changed since.')
-    }
-    clearTimeout(entry.idle)
-    this.#entries.delete(id)
-    this.#entries.set(id, { session: entry.session, idle: this.#closeLater(id) })
-    return entry.session
+    if (!entry.session.isOutdated) return entry
+    void this.close(id)
+    throw noSuchSession(id, 'The tape of the run has changed since.')
   }
 
   #closeLater(id: string): NodeJS.Timeout {

@@ -35,9 +35,11 @@ export const changeRoutes = (home: Home) =>
     .post('/runs/:run/sessions', async (c) =>
       c.json(await changesOf(home).openSession(c.req.param('run'))),
     )
-    .post('/sessions/:session/move', asksMove, async (c) =>
-      c.json(await changesOf(home).move(c.req.param('session'), c.req.valid('json'))),
-    )
+    .post('/sessions/:session/move', asksMove, async (c) => {
+      const { signal } = c.req.raw
+      const to = c.req.valid('json')
+      return c.json(await changesOf(home).move(c.req.param('session'), to, { signal }))
+    })
     .post('/sessions/:session/evaluate', asksExpression, async (c) => {
       const { expression } = c.req.valid('json')
       const value = await changesOf(home).evaluate(c.req.param('session'), expression)

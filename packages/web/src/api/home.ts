@@ -193,7 +193,12 @@ export interface HomeChanges {
   jobs(): readonly Job[]
   /** A place in the run that one can move, with the program really standing there. */
   openSession(run: string): Promise<OpenedSession>
-  move(session: string, to: Move): Promise<SessionPosition>
+  /** Moves are done one after another; one whose signal is aborted before its turn is left out. */
+  move(
+    session: string,
+    to: Move,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<SessionPosition>
   evaluate(session: string, expression: string): Promise<SessionValue>
   /** Its processes end. One that is closed already is no error. */
   closeSession(session: string): Promise<void>

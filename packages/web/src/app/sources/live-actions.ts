@@ -43,8 +43,11 @@ export function makeLiveActions(client: typeof serverClient): LiveActions {
     },
     openSession: async (run) =>
       readAnswer<OpenedSession>(await runs.sessions.$post({ param: { run } })),
-    move: async (session, to) =>
-      readAnswer<SessionPosition>(await sessions.move.$post({ param: { session }, json: to })),
+    move: async (session, to, { signal } = {}) => {
+      const init = signal === undefined ? {} : { signal }
+      const asked = { param: { session }, json: to }
+      return readAnswer<SessionPosition>(await sessions.move.$post(asked, { init }))
+    },
     evaluate: async (session, expression) =>
       readAnswer<SessionValue>(
         await sessions.evaluate.$post({ param: { session }, json: { expression } }),
