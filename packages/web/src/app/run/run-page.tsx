@@ -1,9 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { RunActions } from '../change/run-actions.js'
+import { ErrorNote } from '../design/error-note.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { RunHeadLine } from './run-head-line.js'
 import { RunStatusLine } from './run-status-line.js'
-import { RunTrouble, Unreadable } from './run-trouble.js'
+import { RunTrouble } from './run-trouble.js'
 import { RunWorkspace } from './run-workspace.js'
 import { useRun } from './use-run.js'
 
@@ -23,13 +24,17 @@ function OpenRun({ id }: { readonly id: string }) {
         {reading.error === undefined ? (
           <p className="p-4 text-muted">Opening…</p>
         ) : (
-          <Unreadable error={reading.error} />
+          <div className="m-4 max-w-200">
+            <ErrorNote error={reading.error} />
+          </div>
         )}
       </PageFrame>
     )
   return (
     <PageFrame
       title={<RunTitle name={run.head.name} id={id} />}
+      documentTitle={run.head.name}
+      run={run}
       actions={<RunActions run={run} />}
       status={<RunStatusLine run={run} />}
     >

@@ -1,7 +1,7 @@
 import type { Explained, RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
+import { explainError } from '../design/explain-error.js'
 import type { ViewerHome } from '../sources/viewer-home.js'
-import { explain } from './explain.js'
 import { RowStore } from './row-store.js'
 
 /** What is known of an open run, and what keeps it from being known better. */
@@ -16,6 +16,9 @@ export interface Reading {
 }
 
 const RETRY_MS = 2000
+
+/** Errors that say nothing about the run. */
+const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 
 /**
  * Reads one run, and reads on while it is recorded. What was read is never taken
@@ -100,8 +103,8 @@ export class RunReader {
 
   /** An error that explains itself is an answer; anything else may pass. */
   #failed(error: unknown, signal: AbortSignal): void {
-    const explained = explain(error)
-    const isAnswer = explained.code !== ''
+    const explained = explainError(error)
+    const isAnswer = !MAY_PASS.has(explained.code)
     this.#set({ error: explained, ...(!isAnswer && { isLost: true }) })
     if (isAnswer) return
     const again = setTimeout(() => {

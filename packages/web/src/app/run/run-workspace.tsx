@@ -1,51 +1,76 @@
 import { useEffect, useRef } from 'react'
 import { Button } from '../design/button.js'
+import { useRemembered } from '../design/remembered.js'
+import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
+import { EventList } from './events/event-list.js'
+import { EventPanel } from './events/event-panel.js'
+import { useEventSelection } from './events/use-event-selection.js'
 import { FilterBar } from './filter-bar.js'
+import { ListMode } from './list-mode.js'
 import { firstLook } from './run-moves.js'
-import { SplitHandle } from './split-handle.js'
 import { StepList } from './step-list.js'
 import { Timeline } from './timeline/timeline.js'
+import { useEventCommands } from './events/use-event-commands.js'
 import { useFilter, useShownRows } from './use-filter.js'
 import { useNarrow } from './use-narrow.js'
 import { useRunCommands } from './use-run-commands.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
-import { useStored } from './use-stored.js'
 
 /** Timeline, filters, list and step, and how they share the page. */
 export function RunWorkspace({ run }: { readonly run: Run }) {
+  const { head, rows } = run
   const filtering = useFilter()
-  const shown = useShownRows(run.rows, filtering.filter)
+  const shown = useShownRows(rows, filtering.filter)
   const isNarrow = useNarrow()
   const { step, leave } = useSelection()
+  const events = useEventSelection()
   const panel = useRef<HTMLElement>(null)
-  const [width, setWidth] = useStored<number>('list-width', 620)
+  const [width, setWidth] = useRemembered('list-width', 620)
   const open = (): void => panel.current?.focus()
-  const { move } = useRunCommands(run, shown, { onOpen: open, isOff: false })
-  useFirstLook(run, isNarrow)
+  const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
+  const { moveEvent } = useEventCommands(run, events, { onOpen: open })
+  useFirstLook(run, isNarrow || events.isOn)
 
-  const list = <StepList run={run} shown={shown} onMove={move} onOpen={open} />
-  const step1 = (
-    <section ref={panel} tabIndex={-1} aria-label="Step" className="flex h-full min-w-0 flex-1">
-      <StepPanel run={run} />
+  const list = events.isOn ? (
+    <EventList run={run} onMove={moveEvent} onOpen={open} />
+  ) : (
+    <StepList run={run} shown={shown} onMove={move} onOpen={open} />
+  )
+  const chosen = (
+    <section
+      ref={panel}
+      tabIndex={-1}
+      aria-label={events.isOn ? 'Event' : 'Step'}
+      className="flex min-h-0 min-w-0 flex-1"
+    >
+      {events.isOn ? <EventPanel run={run} event={events.event} /> : <StepPanel run={run} />}
     </section>
   )
-  if (isNarrow && step !== undefined)
+  if (isNarrow && (events.isOn ? events.event : step) !== undefined)
     return (
       <div className="flex min-h-0 flex-1 flex-col">
         <div className="border-b border-line p-1">
-          <Button look="quiet" onClick={leave}>
-            ← All steps
+          <Button look="quiet" onClick={events.isOn ? () => events.select(undefined) : leave}>
+            <span aria-hidden="true">←</span> All {events.isOn ? 'events' : 'steps'}
           </Button>
         </div>
-        {step1}
+        {chosen}
       </div>
     )
   return (
     <>
       <Timeline run={run} shown={shown} filtering={filtering} isNarrow={isNarrow} onMove={move} />
-      <FilterBar run={run} shown={shown} filtering={filtering} />
+      <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
+        <ListMode
+          isEvents={events.isOn}
+          steps={rows.length}
+          events={head.events}
+          onToggle={events.toggle}
+        />
+        {!events.isOn && <FilterBar run={run} shown={shown} filtering={filtering} />}
+      </div>
       {isNarrow ? (
         <div className="min-h-0 flex-1">{list}</div>
       ) : (
@@ -53,15 +78,15 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
           <div className="min-w-0 shrink-0" style={{ width, maxWidth: '75%' }}>
             {list}
           </div>
-          <SplitHandle
+          <Splitter
             label="Width of the list"
-            direction="vertical"
+            orientation="vertical"
             size={width}
             min={240}
             max={1400}
-            onResize={setWidth}
+            onSize={setWidth}
           />
-          {step1}
+          {chosen}
         </div>
       )}
     </>
@@ -69,11 +94,11 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
 }
 
 /** Where the address names no step, the first look goes to what failed, else to the beginning. */
-function useFirstLook({ head, rows }: Run, isNarrow: boolean): void {
+function useFirstLook({ head, rows }: Run, isOff: boolean): void {
   const { step, select } = useSelection()
   const first = firstLook(rows)
   const label = first === undefined ? undefined : rows.at(first).label
-  const isWanted = step === undefined && !isNarrow && head.status !== 'recording'
+  const isWanted = step === undefined && !isOff && head.status !== 'recording'
   useEffect(() => {
     if (isWanted && label !== undefined) select(label, { replace: true })
   }, [isWanted, label, select])

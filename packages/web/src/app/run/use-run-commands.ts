@@ -1,8 +1,8 @@
-import { useEffect, useRef } from 'react'
 import type { Command } from '../commands/command.js'
 import { useCommands } from '../commands/use-commands.js'
 import type { FilteredRows } from './filtered-rows.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
+import { useKeyRepeat } from './use-key-repeat.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
 
@@ -32,7 +32,7 @@ export function useRunCommands(
   }
   const parent = place < 0 ? undefined : rows.at(place).parent
 
-  const commands: (Command | false)[] = [
+  const commands: Command[] = [
     command('step.next', 'Next step', ['j'], () => move(1)),
     command('step.previous', 'Previous step', ['k'], () => move(-1)),
     command('step.parent', 'Step that asked for this one', ['h'], () =>
@@ -53,9 +53,9 @@ export function useRunCommands(
     command('step.previous-error', 'Previous failed step', [','], () =>
       go(moveToFailed(shown, place, -1)),
     ),
-    command('step.open', 'Go into the step', ['Enter', 'o'], onOpen),
+    command('step.open', 'Go into the step', ['o'], onOpen),
   ]
-  useCommands(isOff ? [] : commands.filter((one) => one !== false))
+  useCommands(isOff ? [] : commands)
   return { move }
 }
 
@@ -71,24 +71,4 @@ const command = (id: string, title: string, keys: readonly string[], run: () => 
 function startOf(shown: FilteredRows): number {
   const first = firstLook(shown.rows)
   return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
-}
-
-/** Whether the key that is pressed now is held down: such moves are not worth a place in the history. */
-function useKeyRepeat(): { readonly current: boolean } {
-  const isRepeating = useRef(false)
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent): void => {
-      isRepeating.current = event.repeat
-    }
-    const released = (): void => {
-      isRepeating.current = false
-    }
-    addEventListener('keydown', pressed, { capture: true })
-    addEventListener('keyup', released, { capture: true })
-    return () => {
-      removeEventListener('keydown', pressed, { capture: true })
-      removeEventListener('keyup', released, { capture: true })
-    }
-  }, [])
-  return isRepeating
 }

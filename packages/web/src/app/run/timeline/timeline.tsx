@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'react'
+import { useRemembered } from '../../design/remembered.js'
+import { Splitter } from '../../design/splitter.js'
 import { useCommands } from '../../commands/use-commands.js'
 import { duration, plural } from '../figures.js'
 import type { FilteredRows } from '../filtered-rows.js'
 import type { Filtering } from '../use-filter.js'
 import type { Run } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
-import { SplitHandle } from '../split-handle.js'
-import { useStored } from '../use-stored.js'
 import { drawTimeline } from './draw-timeline.js'
 import { overlayValues, sumText, type Overlay } from './overlay.js'
 import { Playhead } from './playhead.js'
@@ -42,9 +42,9 @@ const wantedHeight = (lanes: number, overlay: Overlay, isNarrow: boolean): numbe
 /** When which step was under way, a line for each lane. */
 export function Timeline(props: TimelineProps) {
   const { run, isNarrow } = props
-  const [isFolded, setFolded] = useStored<boolean>('timeline-folded', false)
-  const [overlay, setOverlay] = useStored<Overlay>('timeline-overlay', 'none')
-  const [stored, setHeight] = useStored<number>('timeline-height', 0)
+  const [isFolded, setFolded] = useRemembered('timeline-folded', false)
+  const [overlay, setOverlay] = useRemembered<Overlay>('timeline-overlay', 'none')
+  const [stored, setHeight] = useRemembered('timeline-height', 0)
   const [wanted, setView] = useState<TimelineView>()
   const data = useTimelineData(run)
   const { length } = data.scale
@@ -136,13 +136,13 @@ export function Timeline(props: TimelineProps) {
         )}
       </section>
       {!isFolded && !isNarrow && (
-        <SplitHandle
+        <Splitter
           label="Height of the timeline"
-          direction="horizontal"
+          orientation="horizontal"
           size={height}
           min={BAR_HEIGHT + AXIS_HEIGHT + LANE_HEIGHT}
           max={800}
-          onResize={setHeight}
+          onSize={setHeight}
         />
       )}
     </>
