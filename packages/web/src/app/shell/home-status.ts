@@ -1,10 +1,13 @@
 import { useSyncExternalStore } from 'react'
 import type { Job } from '../../api/home.js'
+import type { Explained } from '../../model/run-head.js'
 import { useHome, type ViewerHome } from '../sources/viewer-home.js'
 
 /** What goes on behind the page. */
 export interface HomeStatus {
   readonly isConnected: boolean
+  /** Why the connection does not come back by itself, and what to do. */
+  readonly lost?: Explained | undefined
   /** Forks and reruns that were heard of, oldest first. */
   readonly jobs: readonly Job[]
 }
@@ -16,7 +19,8 @@ class StatusStore {
 
   constructor(home: ViewerHome) {
     home.watch((change) => {
-      if (change.type === 'connection') this.#set({ isConnected: change.state === 'open' })
+      if (change.type === 'connection')
+        this.#set({ isConnected: change.state === 'open', lost: change.error })
       if (change.type === 'job') this.#set({ jobs: withJob(this.#status.jobs, change.job) })
     })
   }

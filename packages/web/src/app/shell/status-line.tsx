@@ -6,7 +6,7 @@ import { useHomeStatus } from './home-status.js'
 
 /** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
 export function StatusLine({ children }: { readonly children?: ReactNode }) {
-  const { isConnected, jobs } = useHomeStatus()
+  const { isConnected, lost, jobs } = useHomeStatus()
   const busy = jobs.filter(({ state }) => state === 'running' || state === 'waiting')
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
@@ -18,7 +18,9 @@ export function StatusLine({ children }: { readonly children?: ReactNode }) {
       <output className="contents">
         {!isConnected && (
           <span className="-mr-3 flex h-full items-center bg-warning-soft px-3 text-warning">
-            Connection lost, trying again…
+            {lost === undefined
+              ? 'Connection lost, trying again…'
+              : `${lost.what} ${lost.fix ?? ''}`}
           </span>
         )}
       </output>

@@ -16,12 +16,14 @@ export interface ConnectionParts {
 export interface Missed {
   /** Nothing was listened to before; only what was asked since the page began can be old. */
   readonly isFirst: boolean
-  /** Pages were told that the connection is lost; what they asked then was not answered. */
-  readonly wasLost: boolean
+  /** The connection broke: what pages asked meanwhile may not have been answered. */
+  readonly wasBroken: boolean
 }
 
 const FIRST_WAIT_MS = 250
 const WAIT_MAX_MS = 5000
+/** A connection that held this long is tried again without waiting. */
+const STEADY_MS = 2000
 /** A line comes every ten seconds: a connection that is silent for longer is dead. */
 const SILENCE_MS = 25_000
 /** A page that nobody sees gives its connection back: a browser has six for a server, for all tabs. */
@@ -39,6 +41,8 @@ export class HomeConnection {
   #lost: ConnectionChange | undefined
   #running: AbortController | undefined
   #isFirst = true
+  #isBroken = false
+  #openedAt: number | undefined
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts
@@ -69,21 +73,22 @@ export class HomeConnection {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    let waitMs = FIRST_WAIT_MS
+    // It is lost when it does not come back at once.
+    let waitMs = 0
     while (!signal.aborted) {
       await untilSeen(signal)
       try {
-        for await (const line of this.#listen(signal)) {
-          waitMs = FIRST_WAIT_MS
-          if (line.type !== 'alive') this.#tell(line)
-        }
+        for await (const line of this.#listen(signal)) if (line.type !== 'alive') this.#tell(line)
       } catch (error) {
         if (signal.aborted) return
-        if (!(error instanceof HiddenError)) this.#setLost(error)
+        if (error instanceof HiddenError) continue
+        if (performance.now() - (this.#openedAt ?? Infinity) > STEADY_MS) waitMs = 0
+        this.#openedAt = undefined
+        this.#isBroken = true
+        if (waitMs > 0) this.#setLost(error)
       }
-      if (document.visibilityState === 'hidden') continue
       await pause(waitMs, signal)
-      waitMs = Math.min(waitMs * 2, WAIT_MAX_MS)
+      waitMs = Math.min(Math.max(waitMs * 2, FIRST_WAIT_MS), WAIT_MAX_MS)
     }
   }
 
@@ -93,6 +98,8 @@ export class HomeConnection {
     const stop = (): void => giveUp.abort()
     signal.addEventListener('abort', stop)
     const unhide = whenHidden(() => giveUp.abort(new HiddenError()))
+    // A stream can be dead for long before a browser notices; a new request shows it at once.
+    window.addEventListener('offline', stop)
     let silence = setTimeout(stop, SILENCE_MS)
     let isOpen = false
     try {
@@ -109,16 +116,19 @@ export class HomeConnection {
     } finally {
       clearTimeout(silence)
       unhide()
+      window.removeEventListener('offline', stop)
       signal.removeEventListener('abort', stop)
     }
   }
 
   #setOpen(): void {
-    const wasLost = this.#lost !== undefined
-    this.#lost = undefined
-    if (wasLost) this.#tell({ type: 'connection', state: 'open' })
-    const missed = { isFirst: this.#isFirst, wasLost }
-    this.#isFirst = false
+    const missed = { isFirst: this.#isFirst, wasBroken: this.#isBroken }
+    this.#isFirst = this.#isBroken = false
+    this.#openedAt = performance.now()
+    if (this.#lost !== undefined) {
+      this.#lost = undefined
+      this.#tell({ type: 'connection', state: 'open' })
+    }
     // Where asking fails, the connection is lost again, and this is repeated.
     this.#parts.catchUp((change) => this.#tell(change), missed).catch(() => {})
   }

@@ -15,9 +15,9 @@ export async function connectHome(): Promise<ViewerHome> {
     connect: async function* (signal) {
       yield* readLines<ChangeLine>(await client.changes.$get({}, { init: { signal } }))
     },
-    catchUp: async (tell, { isFirst, wasLost }) => {
+    catchUp: async (tell, { isFirst, wasBroken }) => {
       if (!isFirst) tell({ type: 'runs' })
-      await seen.tellChanged(readHead, tell, wasLost)
+      await seen.tellChanged(readHead, tell, wasBroken)
     },
   })
   return {

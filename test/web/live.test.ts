@@ -1,0 +1,103 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { makeWorkspace } from '../support/run-retake.mjs'
+import { failedRequests, openPage } from './support/browser.js'
+import { recordSlowly } from './support/slow-agent.js'
+import { startUi } from './support/start-ui.js'
+
+const runsOf = (folder: string): string[] =>
+  readdirSync(join(folder, '.retake/runs'))
+    .filter((name) => name.endsWith('.tape'))
+    .map((name) => name.slice(0, -'.tape'.length))
+
+/** A run that is being recorded, and the viewer, open at it. */
+async function openGrowing(expected?: RegExp) {
+  const workspace = await makeWorkspace()
+  onTestFinished(() => workspace.remove())
+  const { folder } = workspace
+  const agent = await recordSlowly(folder)
+  await agent.asked(1)
+  const [run = ''] = runsOf(folder)
+  const ui = await startUi(folder)
+  const page = await openPage({}, { ...(expected && { expected }) })
+  await page.goto(ui.at(`/runs/${run}`))
+  const step = (number: number) => page.getByText(`/page/${number}`, { exact: false }).first()
+  await step(1).waitFor()
+  return { folder, agent, run, ui, page, step }
+}
+
+describe('a run that is being recorded', () => {
+  test('grows on the page, and ends there when it ends', async () => {
+    const { agent, page, step } = await openGrowing()
+    expect(await step(2).isVisible()).toBe(false)
+    await agent.answer('one')
+    await step(2).waitFor()
+    await agent.answer('two')
+    await step(3).waitFor()
+    await page.getByText('recording').first().waitFor()
+    await agent.answer('last')
+    await agent.ended
+    await page.getByText('recording').first().waitFor({ state: 'detached' })
+    await page.getByText('done').first().waitFor()
+  })
+
+  test('appears in the list of runs when it begins', async () => {
+    const workspace = await makeWorkspace()
+    onTestFinished(() => workspace.remove())
+    const ui = await startUi(workspace.folder)
+    const page = await openPage()
+    await page.goto(ui.url)
+    await page
+      .getByText(/no runs?|record/i)
+      .first()
+      .waitFor()
+    const agent = await recordSlowly(workspace.folder)
+    await agent.asked(1)
+    const [run = ''] = runsOf(workspace.folder)
+    await page.getByText(run).first().waitFor()
+  })
+
+  test('is shown as killed when it was killed', async () => {
+    const { agent, page, step } = await openGrowing()
+    await agent.answer('one')
+    await step(2).waitFor()
+    agent.kill()
+    await agent.ended
+    await page.getByText('killed').first().waitFor()
+  })
+
+  test('says so when it is deleted, and keeps what was read', async () => {
+    const { folder, page, step } = await openGrowing(failedRequests)
+    rmSync(join(folder, '.retake/runs'), { recursive: true })
+    await page.getByText('This run was deleted.').waitFor()
+    expect(await step(1).isVisible()).toBe(true)
+  })
+})
+
+describe('a connection', () => {
+  test('that was lost for a while comes back by itself and catches up', async () => {
+    const { agent, page, step } = await openGrowing(failedRequests)
+    await page.context().setOffline(true)
+    await page.getByText('Connection lost').waitFor()
+    await agent.answer('one')
+    await agent.asked(2)
+    expect(await step(2).isVisible()).toBe(false)
+    await page.context().setOffline(false)
+    await step(2).waitFor()
+    await page.getByText('Connection lost').waitFor({ state: 'detached' })
+  })
+
+  test('to a server that was started anew asks for its new address, and then goes on', async () => {
+    const { folder, agent, page, step, ui } = await openGrowing(failedRequests)
+    await ui.stop()
+    await page.getByText('Connection lost').waitFor()
+    const again = await startUi(folder, { args: ['--port', new URL(ui.url).port] })
+    await page.getByText('Open the address that').first().waitFor()
+    await agent.answer('one')
+    await agent.asked(2)
+    const other = await page.context().newPage()
+    await other.goto(again.url)
+    await step(2).waitFor()
+  })
+})
