@@ -13,6 +13,8 @@ export interface TapeDoor {
   text(bytes: Uint8Array, from: number, to: number): string
   inflateRaw(bytes: Uint8Array): Uint8Array
   gunzip(bytes: Uint8Array): Uint8Array
+  /** Blocks of a packed tape that stay unpacked, of 256 KB each; a few unless set. */
+  readonly openBlocksMax?: number
   /** Absent where ed25519 cannot be checked synchronously. Keys are the 32 raw bytes. */
   verifyEd25519?(message: Uint8Array, signature: Uint8Array, publicKey: Uint8Array): boolean
 }

@@ -9,7 +9,7 @@ import type { PlainFrames } from './plain-frames.js'
 
 const TAB = 9
 const NEWLINE = 10
-/** A request may be built from pieces in many blocks. */
+/** A request may be built from pieces in many blocks. A door may keep more. */
 const CACHE_MAX_BLOCKS = 32
 
 /** An inflated block with its records. */
@@ -30,6 +30,8 @@ export class PackedFrames implements Frames {
   readonly #ends: PlainFrames
   /** Recently opened blocks, oldest first. */
   readonly #cache = new Map<number, OpenBlock>()
+  /** The one that was asked for last: most often it is asked for again. */
+  #current: OpenBlock | undefined
 
   /** `ends` gives access to the run record and the seal. */
   constructor(
@@ -71,13 +73,20 @@ export class PackedFrames implements Frames {
   }
 
   #block(seq: number): OpenBlock {
+    const current = this.#current
+    if (current && seq >= current.from && seq < current.from + current.frames.length) return current
+    return (this.#current = this.#findBlock(seq))
+  }
+
+  #findBlock(seq: number): OpenBlock {
     const [from, offset] = this.#blocks.findLast(([first]) => first <= seq) ?? [0, 0]
     const known = this.#cache.get(from)
     if (known !== undefined) return known
     const block = this.#open(from, offset)
     this.#cache.set(from, block)
     const [oldest] = this.#cache.keys()
-    if (this.#cache.size > CACHE_MAX_BLOCKS && oldest !== undefined) this.#cache.delete(oldest)
+    const limit = this.#door.openBlocksMax ?? CACHE_MAX_BLOCKS
+    if (this.#cache.size > limit && oldest !== undefined) this.#cache.delete(oldest)
     return block
   }
 

@@ -18,4 +18,6 @@ export const browserDoor: TapeDoor = {
   text: (bytes, from, to) => decoder.decode(bytes.subarray(from, to)),
   inflateRaw,
   gunzip,
+  // The tape is in memory already, and unpacking is slow here.
+  openBlocksMax: 1024,
 }
