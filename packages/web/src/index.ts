@@ -6,7 +6,9 @@ export {
   type ViewerServer,
 } from './api/serve-viewer.js'
 export type * from './api/home.js'
-export { RunModel, type ModelOptions } from './model/run-model.js'
+export { copyAsCurl } from './model/copy-as-curl.js'
+export { copyAsTest, type CopyAsTestOptions } from './model/copy-as-test.js'
+export { RunModel, type ModelOptions, type StepOptions } from './model/run-model.js'
 export type * from './model/run-head.js'
 export type * from './model/run-parts.js'
 export { compareStates, stateView, type StateVariable, type StateView } from './model/state-view.js'

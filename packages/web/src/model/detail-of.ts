@@ -18,8 +18,9 @@ const MESSAGES_MAX = 1000
 /** Events of a stream at once, and characters of one. */
 const EVENTS = 300
 const EVENT_TEXT = 4096
-/** Headers, and characters of one; characters of an address or an error. */
+/** Headers, and characters of one or of an address; characters of an error or a name. */
 const HEADERS = 500
+const HEADER = 32_768
 const LINE = 8192
 
 export interface DetailOptions {
@@ -51,7 +52,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
       exchange && step.kind === 'model' ? conversationOf(step, exchange, options) : undefined,
     request: exchange && {
       method: exchange.request.method,
-      url: cutText(exchange.request.url, LINE),
+      url: cutText(exchange.request.url, HEADER),
       headers: headersOf(exchange.request.headers),
       body: viewBody(
         exchange.request.body,
@@ -88,7 +89,7 @@ const placeIn = (wanted: number, total: number): number =>
   Number.isInteger(wanted) ? Math.min(Math.max(0, wanted), total) : 0
 
 const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
-  headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, LINE), cutText(value, LINE)])
+  headers.slice(0, HEADERS).map(([name, value]) => [cutText(name, HEADER), cutText(value, HEADER)])
 
 function responseOf(
   step: Step,

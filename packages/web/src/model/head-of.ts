@@ -33,6 +33,7 @@ export function headOf(
     node: view.node,
     ...(parent && { parent }),
     ...(details.branch && { branch: details.branch }),
+    recorded: recordedOf(tape),
     command: commandOf(tape).map((part) => cutText(part, LINE)),
     ...(details.cwd !== undefined && { cwd: details.cwd }),
     ...(details.platform !== undefined && { platform: details.platform }),
@@ -44,6 +45,11 @@ export function headOf(
     tornBytes: tape.tornBytes,
     ...(redacted && { redacted }),
   }
+}
+
+function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
+  if (details.command !== undefined) return 'command'
+  return run.scope === 'function' ? 'function' : 'program'
 }
 
 const commandOf = ({ details }: Tape): readonly string[] =>

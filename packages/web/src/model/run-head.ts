@@ -54,6 +54,8 @@ export interface RunHead {
   readonly node: string
   readonly parent?: ParentLink
   readonly branch?: BranchDetails
+  /** What was recorded: a program of Node, a command of any language, or one call of `record()`. */
+  readonly recorded?: 'program' | 'command' | 'function'
   /** What was started: program and arguments. */
   readonly command: readonly string[]
   readonly cwd?: string

@@ -1,0 +1,78 @@
+import type { HeaderPair } from '@retake/tape'
+import { asVariable, shellQuote, shellWord } from './shell-text.js'
+import type { StepDetail } from './step-detail.js'
+
+/** Longer bodies are no argument: systems have a limit for those. */
+const ARGUMENT_MAX = 60_000
+
+/** Headers that curl makes itself, from the address and the body. */
+const OWN =
+  /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
+
+/**
+ * The request of a step as a command for a POSIX shell; undefined when the step has
+ * none. Secrets that were hidden in the recording are variables, such as
+ * `$OPENAI_API_KEY`. `bodyText`: the whole body, where the detail only has its beginning.
+ * A body that is no text, or not at hand, is read from a file that must be downloaded
+ * first; a comment says so.
+ */
+export function copyAsCurl(
+  detail: Pick<StepDetail, 'label' | 'provider' | 'kind' | 'request' | 'response'>,
+  bodyText?: string,
+): string | undefined {
+  const { request, response, label } = detail
+  if (request === undefined) return undefined
+  const { method, url, headers, body } = request
+  const key = `${asVariable(detail.provider ?? '')}_API_KEY`.replace(/^__/, '')
+  const text = bodyText ?? (body.clipped || body.form === 'binary' ? undefined : body.text)
+  const isWhole = body.bytes === 0 || (text !== undefined && !text.includes('\0'))
+  const file = `step-${label}-request.bin`
+  const isLong = isWhole && (text ?? '').length > ARGUMENT_MAX
+  const isStream = response?.headers.some(
+    ([name, value]) => /^content-type$/i.test(name) && value.startsWith('text/event-stream'),
+  )
+  const parts = [
+    method === 'HEAD' ? 'curl --head' : `curl -X ${shellQuote(method)}`,
+    ...(isStream === true ? ['--no-buffer'] : []),
+    ...(headers.some(([name]) => /^accept-encoding$/i.test(name)) ? ['--compressed'] : []),
+    ...(/[[\]{}]/.test(url) ? ['--globoff'] : []),
+    ...(/\/\.\.?(\/|$)/.test(url) ? ['--path-as-is'] : []),
+    ...headers.filter(([name]) => !OWN.test(name)).map((pair) => headerPart(pair, detail, key)),
+    ...(body.bytes === 0 ? [] : bodyParts(headers, { isLong, isWhole, text, file })),
+    `--url ${shellWord(url, key)}`,
+  ]
+  const command = parts.join(' \\\n  ')
+  if (isLong) return `printf '%s' ${shellQuote(text ?? '')} |\n  ${command}`
+  return isWhole
+    ? command
+    : `# First download the request body of step ${label} as ${file}.\n${command}`
+}
+
+function headerPart(
+  [name, value]: HeaderPair,
+  { kind }: Pick<StepDetail, 'kind'>,
+  key: string,
+): string {
+  const line = value.replaceAll(/[\r\n\0]+/g, ' ')
+  // curl takes a header without value for one to be left out, unless it ends so.
+  if (line.trim() === '') return `-H ${shellQuote(`${name};`)}`
+  // Of an authorization the recorder hides all; providers of models want a bearer.
+  const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
+  const isKey = kind === 'model' && /auth|key|token/i.test(name)
+  const fallback = isKey ? key : asVariable(name)
+  return `-H ${shellQuote(`${name}: ${isBearer ? 'Bearer ' : ''}`)}${shellWord(line, fallback)}`
+}
+
+function bodyParts(
+  headers: readonly HeaderPair[],
+  body: { isLong: boolean; isWhole: boolean; text: string | undefined; file: string },
+): string[] {
+  const has = (wanted: string): boolean => headers.some(([name]) => name.toLowerCase() === wanted)
+  const data = body.isWhole
+    ? body.isLong
+      ? '--data-binary @-'
+      : `--data-raw ${shellQuote(body.text ?? '')}`
+    : `--data-binary ${shellQuote(`@${body.file}`)}`
+  // What curl adds to a body of its own accord was not sent.
+  return [...(has('content-type') ? [] : ["-H 'content-type:'"]), "-H 'expect:'", data]
+}

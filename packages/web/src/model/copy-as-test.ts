@@ -1,0 +1,86 @@
+import type { RunHead } from './run-head.js'
+import type { StepDetail } from './step-detail.js'
+
+export interface CopyAsTestOptions {
+  /** The tape as the test finds it, from its own folder. */
+  readonly tape?: string
+}
+
+type Head = Pick<RunHead, 'id' | 'name' | 'status' | 'recorded' | 'command' | 'cwd'>
+
+/**
+ * A test for Vitest that replays the run and fails where it does something else: at
+ * this step, or already before it. It is to be saved in the folder where the run was
+ * started. A whole program is replayed as it is; of a run of `record()` the function
+ * must be filled in, which a comment says.
+ */
+export function copyAsTest(
+  head: Head,
+  detail: Pick<StepDetail, 'label' | 'title'>,
+  { tape = `.retake/runs/${head.id}.tape` }: CopyAsTestOptions = {},
+): string {
+  const title = quote(oneLine(`step ${detail.label} of ${head.name}: ${detail.title}`))
+  const about = `// Replays run ${oneLine(head.id)}: no network, no key. Fails where step ${detail.label}, or one before it, changes.`
+  if (head.recorded === 'function') return functionTest({ title, about, tape })
+  const [entry = ''] = head.command
+  // What was killed has no end to compare with; what is no program of Node is replayed by its command.
+  if (head.recorded === 'command' || head.status === 'killed' || head.status === 'recording')
+    return commandTest({ title, about, tape })
+  return `import { expect, test } from 'retake/vitest'
+
+${about}
+test(${title}, { timeout: 60_000 }, async () => {
+  await expect(${quote(fromFolder(entry, head.cwd))}).toReplay(${quote(tape)}, { mode: 'offline' })
+})
+`
+}
+
+interface Parts {
+  readonly title: string
+  readonly about: string
+  readonly tape: string
+}
+
+const functionTest = ({
+  title,
+  about,
+  tape,
+}: Parts): string => `import { expect, test } from 'retake/vitest'
+// Fill in the function that was recorded, and how it was called.
+import { agent } from './agent.js'
+
+${about}
+test(${title}, { timeout: 60_000 }, async () => {
+  await expect(() => agent()).toReplay(${quote(tape)}, { mode: 'offline' })
+})
+`
+
+const commandTest = ({
+  title,
+  about,
+  tape,
+}: Parts): string => `import { execFileSync } from 'node:child_process'
+import { test } from 'vitest'
+
+${about}
+test(${title}, { timeout: 60_000 }, () => {
+  execFileSync('npx', ['retake', 'replay', ${quote(tape)}], { cwd: import.meta.dirname })
+})
+`
+
+/** A path as seen from a folder, when it lies in it. */
+function fromFolder(file: string, folder: string | undefined): string {
+  const inside = folder !== undefined && file.startsWith(`${folder.replace(/[/\\]$/, '')}/`)
+  return inside ? file.slice(folder.replace(/[/\\]$/, '').length + 1) : file
+}
+
+const oneLine = (text: string): string => text.replaceAll(/[\s\p{Cc}\u2028\u2029]+/gu, ' ').trim()
+
+/** Text as a literal of JavaScript in single quotes. */
+const quote = (text: string): string =>
+  `'${text
+    .replaceAll(/[\\']/g, String.raw`\$&`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\r', String.raw`\r`)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`)}'`
