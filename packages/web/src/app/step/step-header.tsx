@@ -14,16 +14,16 @@ import { VisibleText } from './text/visible-text.js'
 /** What a step is, how it went, and what can be done with it. */
 export function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
   return (
-    <header className="shrink-0 border-b border-line px-3 pt-2 pb-1.5">
+    <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
       <div className="flex items-start gap-2">
         <h2 className="min-w-0 flex-1">
           <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
           <span className="mr-2 text-muted">
             {detail.label} {KIND_NAMES[detail.kind]}
           </span>
-          <span className="font-medium [overflow-wrap:anywhere]">
+          <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
             <VisibleText text={detail.title} />
-          </span>
+          </Field>
         </h2>
         <StepActions run={run} detail={detail} />
       </div>
@@ -36,10 +36,10 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
           )}
         </span>
         {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
-          <Field key={path} path={path} className="max-w-full">
+          <Field key={path} path={path} isInline className="max-w-full">
             <span className="text-muted">{name}</span>{' '}
             <span className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}>
-              <VisibleText text={value} />
+              <VisibleText text={shortValue(value)} />
             </span>
           </Field>
         ))}
@@ -51,29 +51,35 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
           </span>
         )}
       </div>
-      {detail.error !== undefined && (
+      {detail.error !== undefined && !detail.title.includes(detail.error) && (
         <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
-          <VisibleText text={detail.error} />
+          <Field path="error" isInline>
+            <VisibleText text={detail.error} />
+          </Field>
         </p>
       )}
     </header>
   )
 }
 
+/** Names come from outside: one may not take the place of all others. Where it is from has it whole. */
+const shortValue = (value: string): string =>
+  value.length > 120 ? `${value.slice(0, 120)}…` : value
+
 /** `agent › node › tool`, outermost first. */
 function Places({ detail: { places } }: { readonly detail: StepDetail }) {
   if (places.length === 0) return null
   return (
-    <Field path="places" className="max-w-full">
+    <span className="max-w-full [overflow-wrap:anywhere]">
       <span className="text-muted">in</span>{' '}
       {placed(places).map(({ place, it: { kind, name } }) => (
-        <span key={place} className="[overflow-wrap:anywhere]">
+        <span key={place}>
           {place > 0 && <span className="text-muted"> › </span>}
-          <span title={kind}>
-            <VisibleText text={name} />
-          </span>
+          <Field path={`places.${place}`} isInline>
+            <span className="text-muted">{kind}</span> <VisibleText text={shortValue(name)} />
+          </Field>
         </span>
       ))}
-    </Field>
+    </span>
   )
 }

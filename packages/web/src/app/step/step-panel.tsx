@@ -1,13 +1,15 @@
 import { useMemo, type ReactNode } from 'react'
 import { useCommands } from '../commands/use-commands.js'
+import { EmptyNote } from '../design/empty-note.js'
 import { Tabs } from '../design/tabs.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
 import { copyAndSay } from './copy/copy-and-say.js'
 import { FieldLinksProvider } from './field/field-links.js'
+import { QueryNote } from './query-note.js'
 import { StepHeader } from './step-header.js'
-import { tabsOf } from './tabs/tabs-of.js'
+import { chooseTab, tabsOf } from './tabs/tabs-of.js'
 import { useLinkTo } from './use-link-to.js'
 import { useStep } from './use-step.js'
 
@@ -21,17 +23,14 @@ export function StepPanel({ run }: { readonly run: Run }) {
       aria-busy={isOld}
       className="flex min-h-0 min-w-0 flex-1 flex-col bg-surface"
     >
-      {step === undefined && <Message>Choose a step to see what is in it.</Message>}
-      {step !== undefined && error && (
-        <Message isAlert>
-          Step {step} could not be read: {error.message}
-        </Message>
+      {step === undefined && <EmptyNote title="Choose a step to see what is in it." />}
+      {step !== undefined && isGone && (
+        <EmptyNote title={`There is no step ${step.slice(0, 40)} in this run.`} />
       )}
-      {step !== undefined && isGone && <Message>There is no step {step} in this run.</Message>}
-      {step !== undefined && !error && detail === undefined && !isGone && (
-        <Message>Reading step {step}…</Message>
+      {step !== undefined && detail === undefined && !isGone && (
+        <QueryNote what={`step ${step.slice(0, 40)}`} error={error} />
       )}
-      {step !== undefined && !error && detail !== undefined && (
+      {step !== undefined && detail !== undefined && (
         <div className={`flex min-h-0 flex-1 flex-col ${isOld ? 'opacity-60' : ''}`}>
           <OneStep run={run} detail={detail} />
         </div>
@@ -41,9 +40,9 @@ export function StepPanel({ run }: { readonly run: Run }) {
 }
 
 function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
-  const { tab, show } = useSelection()
+  const { tab, field, show } = useSelection()
   const tabs = tabsOf(detail)
-  const shown = tabs.find(({ value }) => value === tab) ?? tabs[0]
+  const shown = chooseTab(tabs, { tab, field })
   useCommands(
     tabs.map(({ value, title }, place) => ({
       id: `step.tab.${value}`,
@@ -63,12 +62,25 @@ function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDeta
         tabs={tabs.map(({ value, title, View }) => ({
           value,
           title,
-          content: value === shown?.value ? <View run={run} detail={detail} /> : null,
+          content:
+            value === shown?.value ? (
+              <div
+                key={detail.label}
+                ref={field === undefined ? showTop : undefined}
+                className="contents"
+              >
+                <View run={run} detail={detail} />
+              </div>
+            ) : null,
         }))}
       />
     </LinkedFields>
   )
 }
+
+/** Another step begins at its top, whatever was scrolled before. */
+const showTop = (element: HTMLElement | null): void =>
+  element?.closest('[role=tabpanel]')?.scrollTo(0, 0)
 
 /** Tells every field below whether the address points to it, and gives out addresses. */
 function LinkedFields(props: {
@@ -85,12 +97,4 @@ function LinkedFields(props: {
     return { field, copyLink }
   }, [field, linkTo, label, tab])
   return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
-}
-
-function Message(props: { readonly isAlert?: boolean; readonly children: ReactNode }) {
-  return (
-    <p role={props.isAlert ? 'alert' : undefined} className="p-4 text-muted">
-      {props.children}
-    </p>
-  )
 }

@@ -36,7 +36,7 @@ export function useStep(run: Run, label: string | undefined): LoadedStep {
   return {
     detail: query.data ?? undefined,
     isOld: query.isPlaceholderData,
-    isGone: query.data === null,
+    isGone: query.data === null && !query.isPlaceholderData,
     error: query.error,
   }
 }

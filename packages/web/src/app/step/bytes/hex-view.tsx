@@ -1,3 +1,4 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef } from 'react'
@@ -22,8 +23,7 @@ export function HexView(props: {
     queryFn: () => run.source.body(label, side),
     gcTime: 0,
   })
-  if (body.error) return <p role="alert">The bytes could not be read: {body.error.message}</p>
-  if (body.data === undefined) return <p className="text-muted">Reading the bytes…</p>
+  if (body.data === undefined) return <QueryNote what="the bytes" error={body.error} />
   return <HexLines bytes={body.data} />
 }
 

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useCommands } from '../../commands/use-commands.js'
+import { useRemembered } from '../../design/remembered.js'
 import { Checkbox } from '../../design/checkbox.js'
 import { readFieldPath } from '../field/field-path.js'
 import { useFieldLinks } from '../field/field-links.js'
@@ -22,7 +23,7 @@ export function ChatTab({ run, detail }: TabProps) {
   const { field } = useFieldLinks()
   const linked = linkedMessage(field)
   const [asked, setAsked] = useState<{ step: string; from: number }>()
-  const [mono, setMono] = useState(false)
+  const [mono, setMono] = useRemembered('step.monospace', false)
   useCommands([
     {
       id: 'step.monospace',

@@ -1,6 +1,7 @@
 import type { MessagePart } from '@retake/tape'
 import { Field } from '../field/field-links.js'
-import { formatCount } from '../format.js'
+import { Fold } from '../field/fold.js'
+import { plural } from '../format.js'
 import { textOf } from '../json/clipped.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'
@@ -44,12 +45,13 @@ export function MessagePartView({ part, path, pairs }: MessagePartProps) {
       return <Placeholder name="Image" path={`${path}.source`} detail={textOf(part.source).text} />
     case 'other':
       return (
-        <details className="rounded border border-line px-2 py-1">
-          <summary className="cursor-pointer text-sm text-muted">
-            <VisibleText text={part.kind} />
-          </summary>
+        <Fold
+          path={path}
+          title={<VisibleText text={part.kind} />}
+          className="rounded border border-line px-2 py-1"
+        >
           <JsonTree label={part.kind} value={part.value} path={`${path}.value`} />
-        </details>
+        </Fold>
       )
   }
 }
@@ -72,12 +74,13 @@ function TextPart({ value, path }: { readonly value: unknown; readonly path: str
 function ReasoningPart({ value, path }: { readonly value: unknown; readonly path: string }) {
   const { length } = textOf(value)
   return (
-    <details className="border-l-2 border-line-strong pl-2 text-muted">
-      <summary className="cursor-pointer text-sm">
-        Reasoning, {formatCount(length)} characters
-      </summary>
+    <Fold
+      path={path}
+      title={`Reasoning, ${plural(length, 'character')}`}
+      className="border-l-2 border-line-strong pl-2 text-muted"
+    >
       <TextPart value={value} path={path} />
-    </details>
+    </Fold>
   )
 }
 

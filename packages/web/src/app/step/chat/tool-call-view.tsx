@@ -23,14 +23,22 @@ export function ToolCallView({ call, path, result }: ToolCallViewProps) {
     <div className="overflow-hidden rounded border border-line">
       <div className="flex flex-wrap items-center gap-x-2 border-b border-line bg-raised px-2 py-1">
         <span className="text-xs text-kind-tool">tool call</span>
-        <span className="font-mono text-sm font-medium [overflow-wrap:anywhere]">
+        <Field
+          path={`${path}.name`}
+          isInline
+          className="font-mono text-sm font-medium [overflow-wrap:anywhere]"
+        >
           <VisibleText text={call.name} />
-        </span>
+        </Field>
         {step !== undefined && <StepLink label={step}>step {step}</StepLink>}
         {call.id !== '' && (
-          <span className="ml-auto max-w-48 truncate font-mono text-xs text-muted">
+          <Field
+            path={`${path}.id`}
+            isInline
+            className="ml-auto max-w-48 truncate font-mono text-xs text-muted"
+          >
             <VisibleText text={call.id} />
-          </span>
+          </Field>
         )}
       </div>
       <div className={result ? 'grid md:grid-cols-2' : ''}>

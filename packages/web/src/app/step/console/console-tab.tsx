@@ -1,8 +1,10 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ConsolePart } from '../../../model/run-parts.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
 import { formatTime, plural } from '../format.js'
+import { Lossy } from '../text/lossy.js'
 import { LongText } from '../text/long-text.js'
 import { readFieldPath } from '../field/field-path.js'
 import type { TabProps } from '../tabs/tab-props.js'
@@ -20,8 +22,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
     queryKey: ['console', run.id, run.head.events],
     queryFn: () => run.source.console(),
   })
-  if (parts.error) return <Note isAlert>The output could not be read: {parts.error.message}</Note>
-  if (parts.data === undefined) return <Note>Reading the output…</Note>
+  if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
   if (parts.data.length === 0) return <Note>The agent has written nothing to its terminal.</Note>
   const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
   const { before, after } = splitAtMoment(parts.data, detail)
@@ -85,16 +86,20 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
           key={part.seq}
           className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
         >
-          <span className="w-16 shrink-0 text-right text-muted">{formatTime(part.at)}</span>
-          <span className={`w-6 shrink-0 ${part.stream === 'stderr' ? 'text-danger' : ''}`}>
-            {part.stream === 'stderr' ? 'err' : ''}
-          </span>
+          <span className="w-18 shrink-0 text-right text-muted">{formatTime(part.at)}</span>
+          <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
           <Field
             path={`console.${part.seq}`}
             className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
           >
             <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
+            {part.isLossy && <Lossy />}
             {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
+            {part.leftOut !== undefined && (
+              <span className="text-muted">
+                {plural(part.leftOut, 'write')} from here on are not shown; the export has all
+              </span>
+            )}
           </Field>
         </li>
       ))}
@@ -102,8 +107,6 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
   )
 }
 
-const Note = (props: { readonly isAlert?: boolean; readonly children: React.ReactNode }) => (
-  <p role={props.isAlert ? 'alert' : undefined} className="p-3 text-muted">
-    {props.children}
-  </p>
+const Note = ({ children }: { readonly children: React.ReactNode }) => (
+  <p className="p-3 text-muted">{children}</p>
 )

@@ -1,3 +1,4 @@
+import { siteInStack } from '../../../model/site-in-stack.js'
 import { Field } from '../field/field-links.js'
 import { Section } from '../section.js'
 import { SourceView } from '../source/source-view.js'
@@ -5,13 +6,12 @@ import { useSelection } from '../../run/use-selection.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { ErrorView } from './error-view.js'
-import { stackFrames } from './stack-frames.js'
 
 /** What went wrong, and the line it went wrong at. */
 export function ErrorTab({ run, detail }: TabProps) {
   const { show } = useSelection()
   const { failure, error, response, site } = detail
-  const own = stackFrames(failure?.stack ?? '').find(({ isOwn }) => isOwn)?.site
+  const thrown = siteInStack(failure)
   return (
     <div className="flex flex-col gap-3 p-3">
       {failure === undefined ? (
@@ -32,9 +32,9 @@ export function ErrorTab({ run, detail }: TabProps) {
           </button>
         </p>
       )}
-      {(own ?? site) !== undefined && (
-        <Section title={own === undefined ? 'Where it was asked for' : 'Where it was thrown'}>
-          <SourceView run={run} site={own ?? site ?? ''} />
+      {(thrown ?? site) !== undefined && (
+        <Section title={thrown === undefined ? 'Where it was asked for' : 'Where it was thrown'}>
+          <SourceView run={run} site={thrown ?? site ?? ''} />
         </Section>
       )}
     </div>

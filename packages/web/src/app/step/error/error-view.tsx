@@ -1,4 +1,5 @@
 import type { RecordedError } from '@retake/tape'
+import { useMemo } from 'react'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { Field } from '../field/field-links.js'
 import { plural } from '../format.js'
@@ -21,6 +22,7 @@ const CAUSES = 20
 /** An error: what it says, its class and code, where it was thrown, and what caused it. */
 export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
   const { text, length } = textOf(error.message)
+  const props = useMemo(() => ownProps(error), [error])
   const name = error.name === '' ? error.class : error.name
   return (
     <div className="flex flex-col gap-1.5">
@@ -49,9 +51,13 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
           Copy
         </button>
       </p>
-      {error.stack !== undefined && <Stack stack={textOf(error.stack).text} />}
-      {error.props !== undefined && Object.keys(error.props).length > 0 && (
-        <JsonTree label="Properties of the error" value={error.props} path={`${path}.props`} />
+      {error.stack !== undefined && (
+        <Field path={`${path}.stack`}>
+          <Stack stack={textOf(error.stack).text} />
+        </Field>
+      )}
+      {props !== undefined && (
+        <JsonTree label="Properties of the error" value={props} path={`${path}.props`} />
       )}
       {error.cause !== undefined && depth < CAUSES && (
         <div className="mt-1 border-l-2 border-line-strong pl-3">
@@ -70,6 +76,12 @@ export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
         ))}
     </div>
   )
+}
+
+/** What is told nowhere else: a mark stands for what has a field of its own. */
+function ownProps({ props = {} }: RecordedError): object | undefined {
+  const own = Object.entries(props).filter(([, value]) => JSON.stringify(value) !== '{"$":"field"}')
+  return own.length === 0 ? undefined : Object.fromEntries(own)
 }
 
 function Stack({ stack }: { readonly stack: string }) {

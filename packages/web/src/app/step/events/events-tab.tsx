@@ -1,10 +1,11 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { EventRow } from '../../../model/run-parts.js'
 import type { Run } from '../../run/use-run.js'
 import { momentOf } from '../console/split-at-moment.js'
-import { Field, useFieldLinks } from '../field/field-links.js'
-import { keysWithin } from '../field/field-path.js'
+import { Field } from '../field/field-links.js'
+import { Fold } from '../field/fold.js'
 import { formatBytes, formatTime, plural } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -24,13 +25,7 @@ export function EventsTab({ run, detail }: TabProps) {
         This step has no events of its own: it is seen in the conversation only.
       </p>
     )
-  if (events.error)
-    return (
-      <p role="alert" className="p-3">
-        The events could not be read: {events.error.message}
-      </p>
-    )
-  if (events.data === undefined) return <p className="p-3 text-muted">Reading the events…</p>
+  if (events.data === undefined) return <QueryNote what="the events" error={events.error} />
   const { rows, next } = events.data
   return (
     <div className="p-3">
@@ -60,25 +55,27 @@ export function EventsTab({ run, detail }: TabProps) {
 
 function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) {
   const path = `event.${row.seq}`
-  const isLinked = keysWithin(path, useFieldLinks().field) !== undefined
-  const [toggled, setToggled] = useState<boolean>()
-  const isOpen = toggled ?? isLinked
   return (
     <Field path={path}>
-      <details open={isOpen} onToggle={(event) => setToggled(event.currentTarget.open)}>
-        <summary className="flex cursor-pointer gap-2 py-0.5 font-mono text-sm hover:bg-sunken">
-          <span className="w-14 shrink-0 text-right text-muted">{row.seq}</span>
-          <span className="w-16 shrink-0 text-right text-muted">{formatTime(row.at)}</span>
-          <span className="w-20 shrink-0">{row.type}</span>
-          <span className="min-w-0 flex-1 truncate text-muted">
-            <VisibleText text={row.text} />
-          </span>
-          {row.bytes > 0 && (
-            <span className="shrink-0 pr-10 text-muted">{formatBytes(row.bytes)}</span>
-          )}
-        </summary>
-        {isOpen && <WholeEvent run={run} seq={row.seq} />}
-      </details>
+      <Fold
+        path={path}
+        summaryClassName="flex cursor-pointer gap-2 py-0.5 font-mono text-sm hover:bg-sunken"
+        title={
+          <>
+            <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
+            <span className="w-18 shrink-0 text-right text-muted">{formatTime(row.at)}</span>
+            <span className="w-16 shrink-0">{row.type}</span>
+            <span className="min-w-0 flex-1 truncate">
+              <VisibleText text={row.text} />
+            </span>
+            {row.bytes > 0 && (
+              <span className="shrink-0 pr-8 text-muted">{formatBytes(row.bytes)}</span>
+            )}
+          </>
+        }
+      >
+        <WholeEvent run={run} seq={row.seq} />
+      </Fold>
     </Field>
   )
 }
@@ -88,8 +85,7 @@ function WholeEvent({ run, seq }: { readonly run: Run; readonly seq: number }) {
     queryKey: ['event', run.id, seq],
     queryFn: async () => (await run.source.event(seq)) ?? null,
   })
-  if (event.error) return <p role="alert">The event could not be read: {event.error.message}</p>
-  if (event.data === undefined) return <p className="pl-16 text-muted">Reading…</p>
+  if (event.data === undefined) return <QueryNote what="the event" error={event.error} />
   return (
     <div className="py-1 pl-16">
       <JsonTree label={`Event ${seq}`} value={event.data} path={`event.${seq}`} />

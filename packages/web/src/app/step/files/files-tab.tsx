@@ -1,10 +1,11 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Badge } from '../../design/badge.js'
 import type { FileTouch } from '../../../model/run-parts.js'
 import { splitAtMoment } from '../console/split-at-moment.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
-import { formatTime, plural } from '../format.js'
+import { formatBytes, formatTime, plural } from '../format.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -18,13 +19,7 @@ export function FilesTab({ run, detail }: TabProps) {
     queryKey: ['files', run.id, run.head.events],
     queryFn: () => run.source.files(),
   })
-  if (files.error)
-    return (
-      <p role="alert" className="p-3">
-        The files could not be read: {files.error.message}
-      </p>
-    )
-  if (files.data === undefined) return <p className="p-3 text-muted">Reading the files…</p>
+  if (files.data === undefined) return <QueryNote what="the files" error={files.error} />
   const { before } = splitAtMoment(files.data, detail)
   const here = files.data.filter(({ step }) => step === detail.label)
   const earlier = before.filter(({ step }) => step !== detail.label)
@@ -52,17 +47,23 @@ function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWit
   return (
     <>
       <ul className="font-mono text-sm">
-        {touches.slice(0, shown).map(({ seq, at, call, path, ok, step }) => (
+        {touches.slice(0, shown).map(({ seq, at, call, access, path, ok, error, bytes, step }) => (
           <li
             key={seq}
             className="flex gap-2 py-0.5 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
           >
             <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
-            <span className="w-28 shrink-0 truncate text-muted">
-              <VisibleText text={call} />
+            <span className="w-14 shrink-0" title={call}>
+              {access === 'other' ? <VisibleText text={call.replace(/^fs\./, '')} /> : access}
             </span>
             <Field path={`file.${seq}`} className="flex-1 [overflow-wrap:anywhere]">
-              <VisibleText text={path} /> {!ok && <Badge tone="danger">failed</Badge>}
+              <VisibleText text={path} />{' '}
+              {bytes !== undefined && <span className="text-muted">{formatBytes(bytes)} </span>}
+              {!ok && (
+                <Badge tone="danger">
+                  <VisibleText text={error ?? 'failed'} />
+                </Badge>
+              )}
             </Field>
             {isWithStep && step !== undefined && (
               <span className="shrink-0 font-sans">

@@ -1,10 +1,11 @@
 import { memo, type KeyboardEvent, type ReactNode } from 'react'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { CopyFieldLink, MARKED, scrollHere } from '../field/field-links.js'
-import { plural } from '../format.js'
+import { formatCount, plural } from '../format.js'
 import { LongText } from '../text/long-text.js'
 import { VisibleText } from '../text/visible-text.js'
 import { asClipped } from './clipped.js'
+import { leftOutOf } from './left-out.js'
 import { pathOf, type JsonRow } from './json-rows.js'
 
 export interface JsonLineProps {
@@ -46,7 +47,7 @@ export function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonL
         {canOpen ? (isOpen ? '▾' : '▸') : ''}
       </span>
       {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
-      {key !== undefined && (
+      {key !== undefined && leftOutOf(key, row.value) === undefined && (
         <span className="shrink-0 whitespace-pre text-kind-model">
           <VisibleText text={shortKey(key)} />
           <span className="text-muted">: </span>
@@ -99,7 +100,14 @@ const LineActions = memo(function LineActions({
 })
 
 function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
-  const { value, size, isOpen } = row
+  const { key, value, size, isOpen } = row
+  const leftOut = leftOutOf(key, value)
+  if (leftOut !== undefined)
+    return (
+      <span className="font-sans text-muted">
+        {formatCount(leftOut)} more are not shown here. {whole}
+      </span>
+    )
   if (size !== undefined) {
     const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
     if (size === 0) return `${open}${close}`

@@ -1,5 +1,6 @@
 import { joinPath } from '../field/field-path.js'
 import { asClipped } from './clipped.js'
+import { leftOutOf } from './left-out.js'
 
 /** One line of a tree of JSON. */
 export interface JsonRow {
@@ -20,7 +21,10 @@ export interface JsonRow {
 export type OpenNodes = ReadonlySet<object>
 
 const isNode = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && asClipped(value) === undefined
+  typeof value === 'object' &&
+  value !== null &&
+  asClipped(value) === undefined &&
+  leftOutOf(undefined, value) === undefined
 
 const membersOf = (node: object): readonly (readonly [string, unknown])[] =>
   Array.isArray(node)

@@ -81,10 +81,10 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
       />
     )
   }
-  const nested = rows.some(({ parent, size }) => parent !== undefined && (size ?? 0) > 0)
+  const isLarge = rows.length > 40 || rows.some(({ size, isOpen }) => (size ?? 0) > 0 && !isOpen)
   return (
     <div className="min-w-0">
-      {nested && (
+      {isLarge && (
         <div className="mb-1 flex gap-3 text-sm text-muted">
           <button
             type="button"

@@ -1,7 +1,6 @@
 import type { HeaderPair } from '@retake/tape'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { joinPath } from '../field/field-path.js'
 import { placed } from '../placed.js'
 import { LongText } from '../text/long-text.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -32,7 +31,7 @@ export function HeadersTable(props: {
               <VisibleText text={name} />
             </th>
             <td className="py-0.5 font-mono">
-              <Field path={joinPath(path, name)} className="[overflow-wrap:anywhere]">
+              <Field path={`${path}.${place}`} className="[overflow-wrap:anywhere]">
                 <LongText text={value} />{' '}
                 {isMasked(value) && (
                   <Badge title="The value was not written to the tape">masked</Badge>

@@ -1,7 +1,6 @@
-import { useState } from 'react'
 import type { StreamEvents } from '../../../model/step-detail.js'
-import { useFieldLinks, Field } from '../field/field-links.js'
-import { keysWithin } from '../field/field-path.js'
+import { Field } from '../field/field-links.js'
+import { Fold } from '../field/fold.js'
 import { formatCount, formatMs, plural } from '../format.js'
 import { jsonIn } from '../json/json-in.js'
 import { JsonTree } from '../json/json-tree.js'
@@ -45,42 +44,50 @@ function SseLine(props: {
 }) {
   const { item, place, path } = props
   const own = `${path}.${place}`
-  const isLinked = keysWithin(own, useFieldLinks().field) !== undefined
-  const [toggled, setToggled] = useState<boolean>()
-  const isOpen = toggled ?? isLinked
-  const value = isOpen ? jsonIn(item.data) : undefined
   return (
     <Field path={own}>
-      <details
-        open={isOpen}
-        onToggle={(event) => setToggled(event.currentTarget.open)}
+      <Fold
+        path={own}
         className="font-mono text-sm"
-      >
-        <summary className="flex cursor-pointer gap-2 py-0.5 hover:bg-sunken">
-          <span className="w-10 shrink-0 text-right text-muted">{place + 1}</span>
-          <span className="w-16 shrink-0 text-right text-muted">{formatMs(item.at)}</span>
-          {item.event !== '' && (
-            <span className="shrink-0 text-kind-model">
-              <VisibleText text={item.event.slice(0, 100)} />
-            </span>
-          )}
-          <span className="min-w-0 flex-1 truncate">
-            <VisibleText text={item.data.slice(0, 300)} />
-          </span>
-        </summary>
-        {isOpen && (
-          <div className="py-1 pl-12">
-            {value === undefined ? (
-              <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
-                <VisibleText text={item.data} />
-                {item.clipped && <span className="text-muted"> … cut here</span>}
-              </div>
-            ) : (
-              <JsonTree label={`Event ${place + 1}`} value={value} path={own} />
+        summaryClassName="flex cursor-pointer gap-2 py-0.5 hover:bg-sunken"
+        title={
+          <>
+            <span className="w-8 shrink-0 text-right text-muted">{place + 1}</span>
+            <span className="w-16 shrink-0 text-right text-muted">{formatMs(item.at)}</span>
+            {item.event !== '' && (
+              <span className="shrink-0 text-kind-model">
+                <VisibleText text={item.event.slice(0, 100)} />
+              </span>
             )}
-          </div>
-        )}
-      </details>
+            <span className="min-w-0 flex-1 truncate">
+              <VisibleText text={item.data.slice(0, 300)} />
+            </span>
+          </>
+        }
+      >
+        <EventData item={item} path={own} label={`Event ${place + 1}`} />
+      </Fold>
     </Field>
+  )
+}
+
+function EventData(props: {
+  readonly item: StreamEvents['events'][number]
+  readonly path: string
+  readonly label: string
+}) {
+  const { item, path, label } = props
+  const value = jsonIn(item.data)
+  return (
+    <div className="py-1 pl-10">
+      {value === undefined ? (
+        <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+          <VisibleText text={item.data} />
+          {item.clipped && <span className="text-muted"> … cut here; the text has all</span>}
+        </div>
+      ) : (
+        <JsonTree label={label} value={value} path={path} />
+      )}
+    </div>
   )
 }

@@ -1,3 +1,4 @@
+import { Field } from '../field/field-links.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { SourceView } from './source-view.js'
 
@@ -8,7 +9,9 @@ export function SourceTab({ run, detail: { site } }: TabProps) {
       {site === undefined ? (
         <p className="text-muted">Which line began this step is not on the tape.</p>
       ) : (
-        <SourceView run={run} site={site} />
+        <Field path="site">
+          <SourceView run={run} site={site} />
+        </Field>
       )}
     </div>
   )

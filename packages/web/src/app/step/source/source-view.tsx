@@ -1,3 +1,4 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import type { Run } from '../../run/use-run.js'
 import { copyAndSay } from '../copy/copy-and-say.js'
@@ -23,8 +24,7 @@ export function SourceView({ run, site }: { readonly run: Run; readonly site: st
           Copy
         </button>
       </p>
-      {excerpt.isPending && <p className="text-muted">Reading the source…</p>}
-      {excerpt.error && <p role="alert">The source could not be read: {excerpt.error.message}</p>}
+      {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
       {excerpt.data === null && <p className="text-muted">Its source is not here.</p>}
       {excerpt.data && (
         <ol className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm">

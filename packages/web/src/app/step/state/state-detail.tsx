@@ -1,7 +1,6 @@
 import type { StateVariable, StateView } from '../../../model/state-view.js'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { joinPath } from '../field/field-path.js'
 import { plural } from '../format.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'
@@ -48,11 +47,11 @@ export function StateDetail({ state }: { readonly state: StateView }) {
           }
         >
           {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
-          {frame.variables.map((variable) => (
+          {placed(frame.variables).map(({ place: index, it: variable }) => (
             <Variable
-              key={`${variable.scope} ${variable.name}`}
+              key={index}
               variable={variable}
-              path={joinPath(joinPath('state', frame.name), variable.name)}
+              path={`frames.${place}.variables.${index}`}
               isChanged={changed.has(`${frame.name}.${variable.name}`)}
             />
           ))}
@@ -69,7 +68,8 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
       {placed(changes.slice(0, 200)).map(({ place, it: change }) => (
         <li key={place}>
           <Field
-            path={`state.changes.${place}`}
+            path={`changes.${place}`}
+            isWhole
             className="border-l-2 border-accent py-0.5 pl-2 [overflow-wrap:anywhere]"
           >
             <VisibleText text={change.path} />:{' '}
@@ -110,7 +110,7 @@ function Variable(props: {
     <div
       className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
     >
-      <Field path={path} className="font-mono text-sm [overflow-wrap:anywhere]">
+      <Field path={path} isWhole={!isTree} className="font-mono text-sm [overflow-wrap:anywhere]">
         <span className="text-kind-model">
           <VisibleText text={name} />
         </span>{' '}
@@ -121,7 +121,7 @@ function Variable(props: {
         {isChanged && <Badge tone="accent">changed</Badge>}
         {cut && <Badge title="A limit left something out">cut</Badge>}
       </Field>
-      {isTree && <JsonTree label={name} value={json} path={path} />}
+      {isTree && <JsonTree label={name} value={json} path={`${path}.json`} />}
     </div>
   )
 }

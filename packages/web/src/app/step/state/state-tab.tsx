@@ -1,3 +1,4 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { LiveState } from '../../change/live-state.js'
 import { useHome } from '../../sources/viewer-home.js'
@@ -17,8 +18,7 @@ export function StateTab({ run, detail }: TabProps) {
   return (
     <div className="flex flex-col gap-3 p-3">
       {live !== undefined && <LiveState run={run} step={detail.label} />}
-      {state.error && <p role="alert">The state could not be read: {state.error.message}</p>}
-      {state.isPending && <p className="text-muted">Reading the state…</p>}
+      {state.data === undefined && <QueryNote what="the state" error={state.error} />}
       {state.data === null && (
         <div className="text-muted">
           <p>No variables were captured at this step. To capture them at every step, run</p>

@@ -1,3 +1,4 @@
+import { QueryNote } from '../query-note.js'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useCommands } from '../../commands/use-commands.js'
@@ -18,13 +19,7 @@ export function StreamTab({ run, detail }: TabProps) {
     queryKey: ['stream', run.id, detail.label, detail.answeredSeq],
     queryFn: async () => (await run.source.stream(detail.label)) ?? null,
   })
-  if (stream.error)
-    return (
-      <p role="alert" className="p-3">
-        The stream could not be read: {stream.error.message}
-      </p>
-    )
-  if (stream.data === undefined) return <p className="p-3 text-muted">Reading the stream…</p>
+  if (stream.data === undefined) return <QueryNote what="the stream" error={stream.error} />
   if (stream.data === null || stream.data.frames.length === 0)
     return <p className="p-3 text-muted">The answer did not come in pieces.</p>
   return <Player key={detail.label} stream={stream.data} firstMs={detail.timeToFirstChunkMs} />
@@ -82,7 +77,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
       <p className="text-sm text-muted">
         First piece after {firstMs === undefined ? 'an unknown time' : formatMs(firstMs)},{' '}
         {plural(chunks, 'piece')}
-        {frames.length < chunks && `, of which ${frames.length} moments are shown`}
+        {frames.length < chunks && `, ${plural(frames.length, 'moment')} shown`}
       </p>
       <ol aria-label="Answer so far" className="min-h-24 border border-line">
         {answer === undefined ? (

@@ -8,6 +8,7 @@ import { formatTime, plural } from '../format.js'
 import { Section } from '../section.js'
 import { LongText } from '../text/long-text.js'
 import { placed } from '../placed.js'
+import { Lossy } from '../text/lossy.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from './tab-props.js'
 
@@ -44,7 +45,7 @@ export function CallTab({ run, detail }: TabProps) {
           </Section>
         ) : (
           <Section title="Error">
-            <ErrorView error={call.error} path="error" />
+            <ErrorView error={call.error} path="failure" />
           </Section>
         )}
         {call.output.length > 0 && <ChildOutput run={run} label={label} call={call} />}
@@ -64,7 +65,7 @@ function ChildOutput(props: {
   const { output, outputBytes } = props.call
   return (
     <Section title={`What it wrote, ${plural(output.length, 'piece')}`}>
-      {placed(output.slice(0, PAGE)).map(({ place, it: { at, pipe, text } }) => (
+      {placed(output.slice(0, PAGE)).map(({ place, it: { at, pipe, text, isLossy } }) => (
         <div key={place} className="flex gap-2 font-mono text-sm">
           <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
           <span className={`w-12 shrink-0 ${pipe === 2 ? 'text-danger' : 'text-muted'}`}>
@@ -75,6 +76,7 @@ function ChildOutput(props: {
             className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
           >
             <LongText text={text.replace(/\n$/, '')} look="terminal" />
+            {isLossy && <Lossy />}
           </Field>
         </div>
       ))}

@@ -38,6 +38,12 @@ const NAMES: Readonly<Record<number, string>> = {
   0xfeff: 'byte order mark',
 }
 
+/** Of ASCII, by their numbers. */
+const CONTROLS =
+  'NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
+    ' ',
+  )
+
 /** Marks of one text that stand on their own; after them they are part of the text around them. */
 const MARKS = 400
 
@@ -82,8 +88,8 @@ const codeOf = (char: string): number => char.codePointAt(0) ?? 0
 
 function signOf(char: string): string {
   const code = codeOf(char)
-  if (code < 0x20) return String.fromCharCode(0x2400 + code)
-  if (code === 0x7f) return '␡'
+  const control = code === 0x7f ? 'DEL' : CONTROLS[code]
+  if (control !== undefined) return `⟨${control}⟩`
   return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
 }
 
