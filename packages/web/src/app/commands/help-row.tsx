@@ -47,15 +47,13 @@ export function HelpRow({ command, keys, rivals }: HelpRowProps) {
         <button
           type="button"
           className="h-6 rounded px-1.5 text-sm text-accent hover:bg-sunken"
-          aria-label={`Give “${command.title}” its own key back`}
           onClick={reset}
         >
-          Reset
+          Reset <span className="sr-only">the key of “{command.title}”</span>
         </button>
       )}
       <button
         type="button"
-        aria-label={`Change the key of “${command.title}”, now ${keys.join(' or ') || 'none'}`}
         aria-pressed={isAsking}
         title="Change the key"
         className="inline-flex min-h-6 items-center gap-1 rounded border border-transparent px-1 hover:border-line-strong aria-pressed:border-accent"
@@ -63,6 +61,7 @@ export function HelpRow({ command, keys, rivals }: HelpRowProps) {
         onBlur={() => setIsAsking(false)}
         onKeyDown={take}
       >
+        <span className="sr-only">Change the key of “{command.title}”:</span>
         {isAsking ? (
           <span className="text-sm text-accent">Press a key; Delete for none</span>
         ) : keys.length === 0 ? (

@@ -8,7 +8,7 @@ export interface BadgeProps {
 }
 
 const TONES = {
-  neutral: 'bg-sunken text-muted',
+  neutral: 'bg-sunken text-muted ring-1 ring-line ring-inset',
   accent: 'bg-accent-soft text-accent',
   good: 'bg-good-soft text-good',
   warning: 'bg-warning-soft text-warning',

@@ -12,7 +12,7 @@ export function SearchProgressLine({
   readonly at: number
 }) {
   const { query, hits, searched, total, isDone, isCut } = state
-  const steps = new Set(hits.map(({ step }) => step)).size
+  const steps = new Set(hits.flatMap(({ step }) => step ?? [])).size
   return (
     <div className="shrink-0 border-t border-line bg-raised text-sm text-muted">
       {!isDone && <Progress label="Steps searched" value={searched ?? 0} max={total ?? 1} />}

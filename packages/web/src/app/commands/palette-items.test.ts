@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { rowAt, toColumns } from '../../model/step-rows.js'
+import type { RowStore } from '../run/row-store.js'
+import { GROUPS, type Command } from './command.js'
+import { keysOf } from './key-settings.js'
+import { commandItems, runItems, stepItems } from './palette-items.js'
+
+const command = (id: string, title: string, more: Partial<Command> = {}): Command => ({
+  id,
+  title,
+  group: 'Move',
+  keys: [],
+  run: () => {},
+  ...more,
+})
+const noKeys = () => []
+
+test('every command is found by its title', () => {
+  const titles = fc.string({ minLength: 1 }).filter((title) => title.trim() !== '')
+  const commands = fc.array(fc.record({ title: titles, group: fc.constantFrom(...GROUPS) }))
+  fc.assert(
+    fc.property(commands, (made) => {
+      const all = made.map(({ title, group }, index) => command(`c${index}`, title, { group }))
+      for (const { id, title } of all)
+        expect(commandItems(title, all, noKeys).map((item) => item.id)).toContain(id)
+      expect(commandItems('', all, noKeys)).toHaveLength(all.length)
+    }),
+  )
+})
+
+test('a command that cannot be done is shown with its reason, and found by other words', () => {
+  const fork = command('fork', 'Fork here', { disabled: 'The program is gone', words: 'branch' })
+  expect(commandItems('branch', [fork], noKeys)).toMatchObject([
+    { id: 'fork', disabled: 'The program is gone' },
+  ])
+})
+
+test('keys are those that the person chose', () => {
+  const next = command('next', 'Next', { keys: ['j', 'ArrowDown'] })
+  const settings = { singleKeys: true, changed: { other: ['x'] } }
+  expect(keysOf(next, settings)).toEqual(['j', 'ArrowDown'])
+  expect(keysOf(next, { ...settings, singleKeys: false })).toEqual(['ArrowDown'])
+  expect(keysOf(next, { ...settings, changed: { next: ['w'] } })).toEqual(['w'])
+  expect(keysOf(next, { ...settings, changed: { next: [] } })).toEqual([])
+})
+
+const columns = toColumns(
+  ['lookup_order', 'search_policy', 'answer 1'].map((title, place) => ({
+    label: String(place + 1),
+    seq: place,
+    kind: 'tool',
+    state: 'done',
+    badge: 'live',
+    title,
+    at: 0,
+    latencyMs: 1,
+    lane: 0,
+    provider: undefined,
+    model: undefined,
+    tool: undefined,
+    tokensIn: undefined,
+    tokensOut: undefined,
+    costUsd: undefined,
+    error: undefined,
+    parent: undefined,
+    within: [],
+    inferred: false,
+  })),
+)
+const rows = {
+  length: 3,
+  at: (place: number) => rowAt(columns, place),
+  placeOf: (label: string) => columns.label.indexOf(label),
+} as unknown as RowStore
+
+test('a step is found by its number before all others, and by its title', () => {
+  const idsOf = (query: string) => stepItems(query, rows, () => {}).items.map(({ id }) => id)
+  expect(idsOf('1')).toEqual(['step 1', 'step 3'])
+  expect(idsOf('polic')).toEqual(['step 2'])
+  expect(idsOf('')).toEqual([])
+})
+
+test('runs that cannot be read are not offered', () => {
+  const card = { name: 'a', startedAt: 0, durationMs: 0, steps: 0, status: 'done' as const }
+  const runs = [
+    { ...card, id: '1' },
+    { id: '2', error: { code: 'X', what: 'x' } },
+  ]
+  expect(runItems('', runs, () => {}).map(({ id }) => id)).toEqual(['run 1'])
+})
