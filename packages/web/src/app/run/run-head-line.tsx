@@ -4,6 +4,7 @@ import type { RunHead } from '../../model/run-head.js'
 import { Badge, type BadgeProps } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { ReportNote } from '../report/report-note.js'
 import { count, duration, localTime, plural } from './figures.js'
 import { costOfRun, endOfRun, originOfRun, tokensOfRun } from './run-facts.js'
 import { useRows, type Run } from './use-run.js'
@@ -48,6 +49,7 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
       )}
       {head.redacted === true && <Badge>redacted</Badge>}
       <Notes head={head} />
+      <ReportNote />
     </div>
   )
 }

@@ -15,8 +15,16 @@ interface Open {
   error: Error | undefined
 }
 
+/** Who answers the questions of a report. */
+export interface Answerer {
+  /** Pieces as they come. */
+  pieces(question: Question, signal?: AbortSignal): AsyncGenerator<unknown>
+  /** The answer to a question that has one piece. */
+  one<T>(question: Question): Promise<T>
+}
+
 /** Asks the worker of a report, many things at once, and hands out answers piece by piece. */
-export class AskWorker {
+export class AskWorker implements Answerer {
   readonly #worker: WorkerLike
   readonly #open = new Map<number, Open>()
   #last = 0
@@ -32,7 +40,7 @@ export class AskWorker {
     this.#worker.postMessage({ type: 'open', data })
   }
 
-  /** Pieces as they come. Whoever stops reading, or aborts, tells the worker so. */
+  /** Whoever stops reading, or aborts, tells the worker so. */
   async *pieces(question: Question, signal?: AbortSignal): AsyncGenerator<unknown> {
     signal?.throwIfAborted()
     if (this.#broken) throw this.#broken
@@ -57,7 +65,6 @@ export class AskWorker {
     }
   }
 
-  /** The answer to a question that has one piece. */
   async one<T>(question: Question): Promise<T> {
     let found: unknown
     for await (const piece of this.pieces(question)) found = piece

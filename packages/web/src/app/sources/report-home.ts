@@ -1,6 +1,7 @@
 import type { RunCard, RunHead } from '../../model/run-head.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
-import { AskWorker } from './ask-worker.js'
+import { AskWorker, type Answerer } from './ask-worker.js'
+import { explainedError } from './explain.js'
 import { ReportSource } from './report-source.js'
 import type { ViewerHome } from './viewer-home.js'
 
@@ -22,10 +23,31 @@ export function openReportHome(): ViewerHome {
     name: about.title,
     onlyRun: about.run,
     runs: async () => [cardOf(await source.head())],
-    run: () => source,
+    run: (id) => (id === about.run ? source : new ReportSource(refusing(about.run))),
     abilities: () => Promise.resolve({ fork: HERE, rerun: HERE, step: HERE }),
     watch: () => () => {},
     live: undefined,
+    report: about,
+  }
+}
+
+/** A link may lead to another run, such as the one a branch goes on from. */
+function refusing(run: string): Answerer {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      explainedError({
+        code: 'REPORT_OTHER_RUN',
+        what: 'This run is not in the report.',
+        why: `The report holds one run, ${run}.`,
+        fix: 'Go back, or open the other run with `retake ui` where it was recorded.',
+      }),
+    )
+  return {
+    one: refuse,
+    // eslint-disable-next-line require-yield
+    async *pieces() {
+      await refuse()
+    },
   }
 }
 

@@ -10,14 +10,14 @@ import type {
 import type { StateView } from '../../model/state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from '../../model/step-detail.js'
 import type { RowMessage } from '../../model/step-rows.js'
-import type { AskWorker } from './ask-worker.js'
+import type { Answerer } from './ask-worker.js'
 import { explainedError } from './explain.js'
 
 /** The run that stands in a report; a worker answers for it. */
 export class ReportSource implements RunSource {
-  readonly #worker: AskWorker
+  readonly #worker: Answerer
 
-  constructor(worker: AskWorker) {
+  constructor(worker: Answerer) {
     this.#worker = worker
   }
 

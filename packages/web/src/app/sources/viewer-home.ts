@@ -2,6 +2,7 @@ import { createContext, use } from 'react'
 import type { Abilities, HomeChange } from '../../api/home.js'
 import type { Explained, RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
+import type { ReportAbout } from '../../report/report-parts.js'
 import type { LiveActions } from './live-actions.js'
 
 /**
@@ -19,6 +20,8 @@ export interface ViewerHome {
   watch(tell: (change: HomeChange | ConnectionChange) => void): () => void
   /** Branches, comparison, forks, stepping: only where there is a program to run. */
   readonly live: LiveActions | undefined
+  /** Set in a report file: how it was made. */
+  readonly report?: ReportAbout
 }
 
 /** `error`: why it will not come back by itself, and what to do. */
