@@ -10,6 +10,7 @@ export type TapeErrorCode =
   | 'TAPE_FROM_FUTURE'
   | 'TAPE_FROM_PAST'
   | 'TAPE_NO_SUCH_EVENT'
+  | 'TAPE_VALUE_TOO_LARGE'
   | 'TAPE_EXISTS'
   | 'TAPE_SEALED'
   | 'TAPE_NOT_SEALED'
@@ -153,6 +154,15 @@ export const noSuchEvent = (path: string, seq: number, count: number): TapeError
     why: `It holds events 0 to ${count - 1}.`,
     fix: 'Ask for an event in that range.',
     seq,
+  })
+
+export const valueTooLarge = (path: string, cause: unknown): TapeError =>
+  new TapeError({
+    code: 'TAPE_VALUE_TOO_LARGE',
+    what: `Something on the tape ${path} cannot be shown.`,
+    why: `A value is nested too deeply, or is too long, to be taken apart: ${reason(cause)}.`,
+    fix: 'Download its bytes instead; everything else on the tape can be read.',
+    cause,
   })
 
 export const tapeExists = (path: string, cause?: unknown): TapeError =>

@@ -190,7 +190,7 @@ export class RunView {
       this.#assignment = assignLanes(this.#stdio.trace, {
         continues: (op, earlier) => {
           const step = bySeq.get(op)
-          return step !== undefined && continuesConversation(step, stepsOf(earlier))
+          return step !== undefined && isContinued(step, stepsOf(earlier))
         },
       })
     }
@@ -199,6 +199,15 @@ export class RunView {
 
   #toolLinks(): ToolLinks {
     return (this.#links ??= linkTools(this.#context, this.#recorded))
+  }
+}
+
+/** What cannot be read tells nothing about lanes; it is told where it is shown. */
+const isContinued = (step: StepBase, earlier: readonly StepBase[]): boolean => {
+  try {
+    return continuesConversation(step, earlier)
+  } catch {
+    return false
   }
 }
 

@@ -4,6 +4,21 @@ export const shortText = (text: string, length = 80): string => {
   return line.length > length ? `${line.slice(0, length - 1)}…` : line
 }
 
-/** A value as short JSON. */
-export const shortJson = (value: unknown, length = 80): string =>
-  shortText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), length)
+/** A value as short JSON. Never throws: what JSON has no word for, or cannot follow, is cut as well. */
+export const shortJson = (value: unknown, length = 80): string => {
+  if (typeof value === 'string') return shortText(value, length)
+  try {
+    return shortText(
+      JSON.stringify(value, (_, each: unknown) => shorten(each, length)) ?? '',
+      length,
+    )
+  } catch {
+    return '…'
+  }
+}
+
+/** Long strings need not be written to be cut. */
+const shorten = (value: unknown, length: number): unknown => {
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value.length > length ? value.slice(0, length + 1) : value
+}

@@ -113,7 +113,12 @@ class RecordedTools {
   take(asked: RequestStep, next: RequestStep | undefined): [ToolCallPart, StepBase | undefined][] {
     const claimed = asked.toolCalls.map((call): [ToolCallPart, StepBase | undefined] => {
       const wanted = argumentsKey(call.args)
-      return [call, this.#claim(call.name, asked, (name) => this.#withArgs(name).get(wanted))]
+      return [
+        call,
+        this.#claim(call.name, asked, (name) =>
+          wanted === undefined ? undefined : this.#withArgs(name).get(wanted),
+        ),
+      ]
     })
     return claimed.map(([call, tool]) => [
       call,
@@ -151,13 +156,21 @@ class RecordedTools {
     for (const tool of this.#byName.get(name) ?? []) {
       const recorded = tool.call()?.args
       const given = Array.isArray(recorded) ? [recorded, recorded[0] as unknown] : [recorded]
-      for (const key of new Set(given.map(argumentsKey))) addTo(tools, key, tool)
+      for (const key of new Set(given.map(argumentsKey)))
+        if (key !== undefined) addTo(tools, key, tool)
     }
     return tools
   }
 }
 
-const argumentsKey = (args: unknown): string => stableStringify(toWire(args))
+/** Undefined for arguments that are nested too deeply to be compared. */
+const argumentsKey = (args: unknown): string | undefined => {
+  try {
+    return stableStringify(toWire(args))
+  } catch {
+    return undefined
+  }
+}
 
 const addTo = (lists: Map<string, StepBase[]>, key: string, step: StepBase): void => {
   const known = lists.get(key)

@@ -1,4 +1,4 @@
-import { readRun } from '@retake/tape'
+import { readRun, TapeError, valueTooLarge } from '@retake/tape'
 import type { CapturedState, ReadOptions, RunView, Step, Tape } from '@retake/tape'
 import { headOf } from './head-of.js'
 import type { RunHead, RunStatus } from './run-head.js'
@@ -15,6 +15,7 @@ import { ConversationNews } from './conversation-news.js'
 import { LanesOf } from './lanes-of.js'
 import { searchRun } from './search-run.js'
 import { streamOf } from './stream-of.js'
+import { unreadableRow } from './unreadable-row.js'
 import type { StreamFrames } from './step-detail.js'
 
 export interface ModelOptions extends ReadOptions {
@@ -56,10 +57,10 @@ export class RunModel {
   }
 
   head(): RunHead {
-    return headOf(this.tape, this.view, {
-      status: this.status,
-      redacted: this.#redacted,
-      lanes: this.#drawnLanes.lanes,
+    const { status } = this
+    return this.#read(() => {
+      const { lanes } = this.#drawnLanes
+      return headOf(this.tape, this.view, { status, redacted: this.#redacted, lanes })
     })
   }
 
@@ -75,34 +76,46 @@ export class RunModel {
       const steps = recordedSteps.slice(start, start + size)
       yield { type: 'rows', from: start, rows: this.#columns(steps) }
     }
-    const inferred = this.view.steps.filter((step) => step.inferred)
-    const parents = recordedSteps.flatMap((step, place) =>
-      step.parent === undefined ? [] : [[place, step.parent] as const],
+    yield this.#read(() => this.#rest())
+  }
+
+  /** What needs all answers. */
+  #rest(): RowMessage {
+    const { steps, recordedSteps, totals } = this.view
+    const parents = recordedSteps.flatMap(({ parent }, place) =>
+      parent === undefined ? [] : [[place, parent] as const],
     )
-    yield { type: 'rest', inferred: this.#columns(inferred), parents, totals: this.view.totals }
+    const inferred = this.#columns(steps.filter((step) => step.inferred))
+    return { type: 'rest', inferred, parents, totals }
   }
 
   /** Undefined when there is no such step. */
   step(label: string, options: StepOptions = {}): StepDetail | undefined {
-    const step = this.view.step(label)
-    if (step === undefined) return undefined
-    const newFrom = (each: Step): number => this.#news.newFrom(each)
-    return detailOf(step, { row: this.#row(step), newFrom, ...options })
+    return this.#read(() => {
+      const step = this.view.step(label)
+      if (step === undefined) return undefined
+      const newFrom = (each: Step): number => this.#news.newFrom(each)
+      return detailOf(step, { row: this.#row(step), newFrom, ...options })
+    })
   }
 
   body(label: string, side: BodySide): Uint8Array | undefined {
-    const step = this.view.step(label)
-    return step && bodyOf(this.tape, step, side)
+    return this.#read(() => {
+      const step = this.view.step(label)
+      return step && bodyOf(step, side)
+    })
   }
 
   /** A streamed answer as it grew; undefined when it came in one piece. */
   stream(label: string): StreamFrames | undefined {
-    const step = this.view.step(label)
-    return step && streamOf(step)
+    return this.#read(() => {
+      const step = this.view.step(label)
+      return step && streamOf(step)
+    })
   }
 
   console(): readonly ConsolePart[] {
-    return consoleOf(this.view)
+    return this.#read(() => consoleOf(this.view))
   }
 
   files(): readonly FileTouch[] {
@@ -114,7 +127,7 @@ export class RunModel {
   }
 
   event(seq: number): unknown {
-    return eventAt(this.tape, seq)
+    return this.#read(() => eventAt(this.tape, seq))
   }
 
   /** In pieces, like `rows`. `states`: captured variables, where the run's home has some. */
@@ -127,7 +140,26 @@ export class RunModel {
   }
 
   #columns(steps: readonly Step[]): RowColumns {
-    return toColumns(steps.map((step) => this.#row(step)))
+    return toColumns(steps.map((step) => this.#readableRow(step)))
+  }
+
+  /** One step that cannot be read must not hide all others. */
+  #readableRow(step: Step): Row {
+    try {
+      return this.#read(() => this.#row(step))
+    } catch (error) {
+      if (error instanceof TapeError) return unreadableRow(this.tape, step, error)
+      throw error
+    }
+  }
+
+  /** What is too deep or too long for JavaScript is said in words, as all else about a tape is. */
+  #read<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw error instanceof RangeError ? valueTooLarge(this.tape.path, error) : error
+    }
   }
 
   #row(step: Step): Row {
