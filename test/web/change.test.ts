@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openPage } from './support/browser.js'
+import { seriousViolations } from './support/axe.js'
+import { failedRequests, openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { startUi, type Ui } from './support/start-ui.js'
 
@@ -14,25 +16,29 @@ afterAll(() => demo.remove())
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 
 /** The page of the recorded run, at one of its steps. */
-async function openStep(step = demo.step, tab = ''): Promise<{ page: Page; ui: Ui }> {
+async function openStep(step = demo.step): Promise<{ page: Page; ui: Ui }> {
   const ui = await startUi(demo.folder)
-  const page = await openPage()
-  await page.goto(ui.at(`/runs/${demo.run}?step=${step}${tab && `&tab=${tab}`}`))
-  await page.getByRole('button', { name: 'Fork' }).waitFor()
+  const page = await openPage({}, { expected: failedRequests })
+  await page.goto(ui.at(`/runs/${demo.run}?step=${step}`))
   return { page, ui }
 }
 
 const dialogOf = (page: Page) => page.getByRole('dialog')
+const forkOf = (page: Page) => dialogOf(page).getByRole('button', { name: 'Fork', exact: true })
+const textOf = (page: Page) => dialogOf(page).getByRole('textbox', { name: 'text', exact: true })
+const editorOf = (page: Page) => dialogOf(page).getByRole('textbox', { name: 'The answer' })
 
 async function pressFork(page: Page): Promise<void> {
-  await page.waitForFunction(() => {
-    const fork = [...document.querySelectorAll('button')].find((each) =>
-      each.textContent?.startsWith('Fork'),
-    )
-    return fork?.disabled === false
-  })
+  await page.locator('button:enabled', { hasText: /^Fork/ }).waitFor()
   await page.keyboard.press('f')
   await dialogOf(page).getByRole('radio', { name: 'Another answer' }).waitFor()
+}
+
+/** Puts a whole text into the editor. */
+async function write(page: Page, text: string): Promise<void> {
+  await editorOf(page).click()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.insertText(text)
 }
 
 describe('a fork', () => {
@@ -40,16 +46,15 @@ describe('a fork', () => {
     await demo.startModel()
     const { page } = await openStep()
     await pressFork(page)
-    const text = dialogOf(page).getByRole('textbox', { name: 'text', exact: true })
-    expect(await text.inputValue()).toContain('60 days')
-    await text.fill(CORRECT)
+    expect(await seriousViolations(page)).toEqual([])
+    expect(await textOf(page).inputValue()).toContain('60 days')
+    await textOf(page).fill(CORRECT)
     await dialogOf(page).getByRole('textbox', { name: 'Name of the branch' }).fill('thirty days')
     await page.keyboard.press('Control+Enter')
 
-    await page.getByText('fork done').waitFor({ timeout: 15_000 })
+    await page.getByText('fork done').waitFor()
     const branch = new URL(page.url()).pathname.split('/').at(-1) ?? ''
     expect(branch).not.toBe(demo.run)
-    expect(new URL(page.url()).searchParams.get('step')).toMatch(new RegExp(`^"?${demo.step}"?$`))
     await page.getByRole('row', { name: /DENIED/ }).waitFor()
 
     await page.keyboard.press('b')
@@ -65,5 +70,103 @@ describe('a fork', () => {
     await page.keyboard.press('d')
     await page.getByRole('article', { name: /APPROVED.*changed/ }).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/compare/${demo.run}/${branch}`)
+  })
+
+  test('that runs can be stopped, and what it recorded stays', async ({ onTestFinished }) => {
+    const silent = createServer(() => {}).listen(demo.port, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    const { page } = await openStep()
+    await pressFork(page)
+    await dialogOf(page).getByRole('radio', { name: 'Ask again' }).check()
+    await forkOf(page).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('fork stopped').waitFor()
+    await page
+      .getByRole('row', { name: /search_policy/ })
+      .first()
+      .waitFor()
+  })
+
+  test('that the server refuses keeps what was written, says why in full, and can then be insisted on', async () => {
+    const { page } = await openStep('1')
+    await pressFork(page)
+    expect(await dialogOf(page).getByRole('checkbox').count()).toBe(0)
+    await dialogOf(page).getByRole('button', { name: 'Edit as JSON' }).click()
+    await write(page, '{"choices": []}')
+    await forkOf(page).click()
+    const alert = dialogOf(page).getByRole('alert')
+    await alert.getByText('EDIT_INVALID_ANSWER').waitFor()
+    expect(await alert.innerText()).toContain('choices is empty')
+    expect(await editorOf(page).innerText()).toContain('{"choices": []}')
+    const force = dialogOf(page).getByRole('checkbox', { name: /anyway/ })
+    await force.check()
+    expect(await forkOf(page).isEnabled()).toBe(true)
+  })
+})
+
+describe('a draft', () => {
+  test('that is no JSON says where, and cannot be sent', async () => {
+    const { page } = await openStep()
+    await pressFork(page)
+    await dialogOf(page).getByRole('button', { name: 'Edit as JSON' }).click()
+    await write(page, '{\n  "text": 30 days\n}')
+    await dialogOf(page).getByText('Line 2, column 14').waitFor()
+    expect(await forkOf(page).isEnabled()).toBe(false)
+    await dialogOf(page).getByRole('button', { name: 'Show changes' }).click()
+    await dialogOf(page).locator('.cm-deletedChunk', { hasText: '60 days' }).waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Put back what was recorded' }).click()
+    await dialogOf(page).getByText('Nothing is changed yet.').waitFor()
+  })
+
+  test('outlives its dialog and other steps, is asked for before the page goes, and is not seen by another tab', async () => {
+    const { page, ui } = await openStep()
+    await pressFork(page)
+    await textOf(page).fill('mine')
+    await page.keyboard.press('Escape')
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await page.keyboard.press('g')
+    await page.getByRole('button', { name: 'Fork', exact: true }).waitFor()
+    await page.goBack()
+    await page.getByRole('button', { name: 'Fork · draft' }).click()
+    expect(await textOf(page).inputValue()).toBe('mine')
+
+    const other = await page.context().newPage()
+    await other.goto(ui.at(`/runs/${demo.run}?step=${demo.step}`))
+    await pressFork(other)
+    expect(await textOf(other).inputValue()).toContain('60 days')
+    await textOf(other).fill('theirs')
+    expect(await textOf(page).inputValue()).toBe('mine')
+
+    const asked = page.waitForEvent('dialog')
+    void page.close({ runBeforeUnload: true })
+    expect((await asked).type()).toBe('beforeunload')
+    await (await asked).accept()
+  })
+})
+
+describe('running again', () => {
+  test('says that nothing differs as long as the program is the same', async () => {
+    const { page } = await openStep()
+    await page.getByRole('button', { name: 'Run again' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
+    await dialogOf(page).getByText('Identical from beginning to end').waitFor()
+  })
+
+  test('goes to a branch where the program was changed, and says where it left the tape', async ({
+    onTestFinished,
+  }) => {
+    await demo.startModel()
+    const recorded = await readFile(demo.agent, 'utf8')
+    onTestFinished(() => writeFile(demo.agent, recorded))
+    await writeFile(demo.agent, recorded.replace('careful', 'generous'))
+    const { page } = await openStep()
+    await page.getByRole('button', { name: 'Run again' }).click()
+    await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
+    await page.getByText('rerun done').waitFor()
+    await page.getByRole('button', { name: 'Where it went live' }).click()
+    await dialogOf(page)
+      .getByText(/generous/)
+      .first()
+      .waitFor()
   })
 })

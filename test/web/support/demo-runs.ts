@@ -15,6 +15,8 @@ export interface DemoRuns {
   readonly step: string
   /** Id of the branch that the demo itself forked there. */
   readonly branch: string
+  /** Where the scripted model answered. */
+  readonly port: number
   /** Runs the command line in the folder. */
   retake(args: readonly string[]): Promise<{ stdout: string; stderr: string; code: number | null }>
   /** Lets the scripted model answer again where the run recorded it, until the test is over. */
@@ -27,16 +29,17 @@ export async function makeDemoRuns(): Promise<DemoRuns> {
   const { stdout } = await workspace.retake(['demo', '--json'])
   const { run, step, branch } = JSON.parse(stdout) as Pick<DemoRuns, 'run' | 'step' | 'branch'>
   const tape = openTape(join(workspace.folder, '.retake', 'runs', `${run}.tape`))
-  const { port } = new URL(tape.details.env?.['MODEL_URL'] ?? '')
+  const port = Number(new URL(tape.details.env?.['MODEL_URL'] ?? '').port)
   return {
     folder: workspace.folder,
     agent: join(workspace.folder, '.retake', 'demo', 'agent.ts'),
     run,
     step,
     branch,
+    port,
     retake: (args) => workspace.retake(args),
     startModel: async () => {
-      const model = await startScriptedModel(Number(port))
+      const model = await startScriptedModel(port)
       onTestFinished(() => model.stop())
     },
     remove: () => workspace.remove(),

@@ -22,7 +22,7 @@ export interface CodeEditorProps {
   readonly problemAt?: number | undefined
 }
 
-/** An editor for a payload. Tab leaves it, as it leaves every other field. */
+/** An editor for a payload. Tab leaves it, as it leaves every other field; Ctrl+Enter is for the dialog around it. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const editor = useRef<Editor>(undefined)
@@ -70,7 +70,7 @@ class Editor {
           history(),
           bracketMatching(),
           indentUnit.of('  '),
-          keymap.of([...defaultKeymap, ...historyKeymap]),
+          keymap.of([...defaultKeymap.filter(({ key }) => key !== 'Mod-Enter'), ...historyKeymap]),
           problemLine,
           form === 'json' ? [json(), jsonColours] : [],
           this.#merge.of([]),

@@ -14,17 +14,20 @@ export function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
   const id = useId()
   const [text, setText] = useState('')
   const [back, setBack] = useState(0)
-  const [isAsking, setIsAsking] = useState(false)
   const earlier = [...new Set(evaluated.map(({ expression }) => expression))]
-  const ask = async (): Promise<void> => {
+  const ask = (): void => {
     const expression = text.trim()
     if (expression === '') return
-    setIsAsking(true)
     setText('')
     setBack(0)
-    await store.evaluate(expression).finally(() => setIsAsking(false))
+    void store.evaluate(expression)
   }
-  const recall = (event: KeyboardEvent): void => {
+  const onKey = (event: KeyboardEvent): void => {
+    // Nobody writes with it, so it moves the program from here too.
+    if (event.key === 'F10') {
+      event.preventDefault()
+      void store.move({ to: event.shiftKey ? 'back' : 'next' })
+    }
     const by = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
     if (by === 0) return
     event.preventDefault()
@@ -38,7 +41,7 @@ export function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
         className="flex items-end gap-2"
         onSubmit={(event) => {
           event.preventDefault()
-          void ask()
+          ask()
         }}
       >
         <div className="min-w-0 flex-1">
@@ -53,12 +56,10 @@ export function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
             placeholder="messages.length"
             value={text}
             onChange={(event) => setText(event.target.value)}
-            onKeyDown={recall}
+            onKeyDown={onKey}
           />
         </div>
-        <Button type="submit" disabled={isAsking}>
-          Evaluate
-        </Button>
+        <Button type="submit">Evaluate</Button>
         <Button
           look="quiet"
           disabled={text.trim() === ''}
@@ -71,7 +72,10 @@ export function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
           Watch
         </Button>
       </form>
-      <ol className="mt-1 flex flex-col-reverse" aria-live="polite">
+      <ol
+        className="mt-1 flex max-h-80 flex-col-reverse justify-end overflow-auto"
+        aria-live="polite"
+      >
         {evaluated.map((each) => (
           <li key={each.id} className="border-b border-line py-1">
             <EvaluatedValue evaluated={each} />

@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useId, useMemo, useRef, useState, type RefObject } from 'react'
 import type { Editable } from '../../api/home.js'
 import type { StepDetail } from '../../model/step-detail.js'
+import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { ErrorNote } from '../design/error-note.js'
@@ -43,6 +44,17 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
   const recorded = choice === 'answer' ? editable.data?.answer : editable.data?.request
   const form = useRef<HTMLFormElement>(null)
   const firstField = useFirstField(form, editable.isSuccess)
+  useCommands([
+    {
+      id: 'fork-start',
+      title: 'Start the fork',
+      group: 'Change',
+      keys: ['Mod+Enter'],
+      inDialogs: true,
+      disabled: ready?.ok === false ? ready.why : undefined,
+      run: () => form.current?.requestSubmit(),
+    },
+  ])
   return (
     <Dialog
       title={`Fork at step ${step.label}`}
@@ -72,13 +84,9 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
         ref={form}
         tabIndex={-1}
         className="flex flex-col gap-4 outline-none"
-        onKeyDown={(event) => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
-            event.currentTarget.requestSubmit()
-        }}
         onSubmit={(event) => {
           event.preventDefault()
-          if (ready?.ok) void start(ready.request)
+          if (ready?.ok && !isStarting) void start(ready.request)
         }}
       >
         {editable.isPending && <Spinner label="Reading the step…" />}

@@ -1,46 +1,74 @@
-import type { StateView } from '../../model/state-view.js'
+import type { StateVariable, StateView } from '../../model/state-view.js'
+import { Badge } from '../design/badge.js'
 import { JsonTree } from '../step/json/json-tree.js'
 
 export interface FrameVariablesProps {
   readonly frame: StateView['frames'][number]
   readonly isOpen: boolean
+  /** Those in which something changed, as `frame.name`. */
+  readonly changed: ReadonlySet<string>
 }
 
 /** The variables of one function, each as a tree where it has parts. */
-export function FrameVariables({ frame, isOpen }: FrameVariablesProps) {
+export function FrameVariables({ frame, isOpen, changed }: FrameVariablesProps) {
   return (
     <details open={isOpen} className="rounded border border-line">
       <summary className="cursor-pointer px-2 py-1">
         {frame.name === '' ? '(outside functions)' : frame.name}{' '}
-        <span className="font-mono text-sm text-muted wrap-anywhere">
+        <span className="font-mono text-sm wrap-anywhere text-muted">
           {frame.location.file}:{frame.location.line}
         </span>
       </summary>
-      <dl className="border-t border-line px-2 py-1">
+      <ul className="divide-y divide-line border-t border-line">
         {frame.variables.map((variable) => (
-          <div key={`${variable.scope} ${variable.name}`} className="border-b border-line py-0.5">
-            <dt className="font-mono text-sm">
-              <span className="text-kind-model">{variable.name}</span>{' '}
-              <span className="text-muted">
-                {variable.type}
-                {variable.scope !== 'local' && ` · ${variable.scope}`}
-              </span>
-            </dt>
-            <dd className="pl-3">
-              <ValueTree
-                label={variable.name}
-                json={variable.json}
-                text={variable.text}
-                isCut={variable.cut}
-              />
-            </dd>
-          </div>
+          <li
+            key={`${variable.scope} ${variable.name}`}
+            className={`border-l-2 px-2 py-0.5 ${
+              changed.has(`${frame.name}.${variable.name}`)
+                ? 'border-l-accent bg-accent-soft'
+                : 'border-l-transparent'
+            }`}
+          >
+            <Variable
+              variable={variable}
+              isChanged={changed.has(`${frame.name}.${variable.name}`)}
+            />
+          </li>
         ))}
-        {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
-      </dl>
+        {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}
+      </ul>
     </details>
   )
 }
+
+function Variable({
+  variable: { name, type, scope, text, json, cut },
+  isChanged,
+}: {
+  readonly variable: StateVariable
+  readonly isChanged: boolean
+}) {
+  const heading = (
+    <>
+      <span className="text-kind-model">{name}</span>
+      <span className="mx-2 font-sans text-xs text-muted">
+        {type}
+        {scope !== 'local' && `, ${scope}`}
+      </span>
+      {isChanged && <Badge tone="accent">changed</Badge>}
+    </>
+  )
+  return (
+    <div className="font-mono text-sm wrap-anywhere">
+      {heading} {!hasParts(json) && text}
+      {hasParts(json) && <ValueTree label={name} json={json} text={text} isCut={cut} />}
+    </div>
+  )
+}
+
+/** An object with `$type` stands for something that JSON has no form for. */
+const hasParts = (json: unknown): boolean =>
+  typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
 
 export interface ValueTreeProps {
   readonly label: string
@@ -52,10 +80,9 @@ export interface ValueTreeProps {
 
 /** A value of the program: a tree where it has parts, one line otherwise. */
 export function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
-  const hasParts = typeof json === 'object' && json !== null
   return (
     <>
-      {hasParts ? (
+      {hasParts(json) ? (
         <JsonTree label={label} value={json} path={`state.${label}`} />
       ) : (
         <span className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">{text}</span>

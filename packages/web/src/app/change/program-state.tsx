@@ -2,6 +2,7 @@ import type { SessionPosition } from '../../api/home.js'
 import { Button } from '../design/button.js'
 import { ErrorNote } from '../design/error-note.js'
 import { Spinner } from '../design/spinner.js'
+import { changedVariables } from '../step/state/changed-variables.js'
 import type { LiveActions } from '../sources/live-actions.js'
 import { EvaluateBox } from './evaluate-box.js'
 import { FrameVariables } from './frame-variables.js'
@@ -50,7 +51,14 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
           Saved after the recording, so lines are those of now: {standing.changedSources.join(', ')}
         </p>
       )}
-      {position?.kind === 'stop' && <Stop position={position} />}
+      {position?.kind === 'stop' && <Place position={position} />}
+      {phase !== 'opening' && (
+        <>
+          <EvaluateBox store={store} evaluated={standing.evaluated} />
+          <WatchList store={store} watched={standing.watched} />
+        </>
+      )}
+      {position?.kind === 'stop' && <Variables position={position} />}
       {position?.kind === 'end' && (
         <p>
           {position.step === undefined
@@ -59,8 +67,6 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
         </p>
       )}
       {position?.kind === 'start' && <p>The program has not had an answer yet.</p>}
-      <WatchList store={store} watched={standing.watched} />
-      <EvaluateBox store={store} evaluated={standing.evaluated} />
     </section>
   )
 }
@@ -98,8 +104,8 @@ function Moves({ store, isBusy, text }: MovesProps) {
 
 type StopPosition = Extract<SessionPosition, { kind: 'stop' }>
 
-function Stop({ position }: { readonly position: StopPosition }) {
-  const { state, stack } = position
+/** The line it stands at, and who called it. */
+function Place({ position: { state, stack } }: { readonly position: StopPosition }) {
   return (
     <>
       {state.location !== undefined && (
@@ -117,13 +123,24 @@ function Stop({ position }: { readonly position: StopPosition }) {
           No line ran for this answer alone; this one ran for a later one.
         </p>
       )}
-      <StateChanges state={state} />
       <CallStack stack={stack} />
+    </>
+  )
+}
+
+/** What has changed, and every variable. */
+function Variables({ position }: { readonly position: StopPosition }) {
+  const { state } = position
+  const changed = changedVariables(state)
+  return (
+    <>
+      <StateChanges state={state} />
       {numbered(state.frames).map(({ item, place }) => (
         <FrameVariables
           key={`${place} ${item.name} ${position.step}`}
           frame={item}
           isOpen={place === 0}
+          changed={changed}
         />
       ))}
     </>

@@ -1,0 +1,62 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seriousViolations } from './support/axe.js'
+import { openPage } from './support/browser.js'
+import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
+import { startUi } from './support/start-ui.js'
+
+let demo: DemoRuns
+beforeAll(async () => {
+  demo = await makeDemoRuns()
+})
+afterAll(() => demo.remove())
+
+const stepIn = (page: Page): string =>
+  new URL(page.url()).searchParams.get('step')?.replaceAll('"', '') ?? ''
+
+test('a program is held at a step: real variables, moving on and back with the list, evaluating', async () => {
+  const ui = await startUi(demo.folder)
+  const page = await openPage()
+  await page.goto(ui.at(`/runs/${demo.run}?step=${demo.step}&tab=state`))
+  await page.locator('button:enabled', { hasText: 'Stand here' }).click()
+  const program = page.getByRole('region', { name: 'The program at this step' })
+  const at = (step: string) => program.getByText(`standing at step ${step}`, { exact: true })
+  await at(demo.step).waitFor()
+
+  await program.getByText('log(`${name}: ${call.name} ${call.arguments}`)').waitFor()
+  const variables = await program.innerText()
+  expect(variables).toContain('messages')
+  expect(variables).toContain('Customers may return an item within 60 days of delivery.')
+
+  const box = program.getByRole('textbox', { name: 'Evaluate at this place' })
+  await box.fill('messages.length + 40')
+  await box.press('Enter')
+  await program.getByText('43', { exact: true }).waitFor()
+  await box.fill('nowhere.to')
+  await box.press('Enter')
+  await program.getByText('ReferenceError: nowhere is not defined').waitFor()
+  await box.press('ArrowUp')
+  await box.press('ArrowUp')
+  expect(await box.inputValue()).toBe('messages.length + 40')
+  await box.fill('name')
+  await program.getByRole('button', { name: 'Watch' }).click()
+  const watched = program.getByRole('region', { name: 'Watched' })
+  await watched.getByText('policy').waitFor()
+  expect(await seriousViolations(page)).toEqual([])
+
+  await page.keyboard.press('F10')
+  await program.getByRole('region', { name: 'Changes' }).waitFor()
+  const next = stepIn(page)
+  expect(next).not.toBe(demo.step)
+  await at(next).waitFor()
+  await page.keyboard.press('Shift+F10')
+  await at(demo.step).waitFor()
+  expect(stepIn(page)).toBe(demo.step)
+
+  await page.getByRole('row', { name: /lookup_order\(/ }).click()
+  await watched.getByText('order').waitFor()
+  expect(stepIn(page)).not.toBe(demo.step)
+
+  await program.getByRole('button', { name: 'Let go' }).click()
+  await program.getByRole('button', { name: 'Stand here' }).waitFor()
+})
