@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { startUi } from '../scripts/start-ui.mjs'
 import { openViewer } from './measure/open-viewer.mjs'
 import { writeLongChat } from './measure/long-chat.mjs'
 import { median } from './measure/statistics.mjs'
@@ -103,22 +103,6 @@ const rowsOf = (what, times, frames) => [
 ]
 
 const count = (number) => `${(number / 1000).toFixed(0)}k`
-
-async function startUi(folder) {
-  const child = spawn(process.execPath, [cli, 'ui', '--port', '0', '--no-open', '--json'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  return {
-    url: JSON.parse(line).url,
-    stop: async () => {
-      const ended = once(child, 'close')
-      child.kill('SIGINT')
-      await ended
-    },
-  }
-}
 
 async function retake(folder, args) {
   const child = spawn(process.execPath, [cli, ...args], {

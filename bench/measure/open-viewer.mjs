@@ -1,5 +1,4 @@
-import chromium from '@sparticuz/chromium'
-import { chromium as playwright } from 'playwright-core'
+import { launchChromium } from '../../scripts/launch-chromium.mjs'
 
 /** A step in the list of the viewer. */
 const STEP = '[data-step]'
@@ -14,11 +13,7 @@ const STEP = '[data-step]'
  *   while scrolling.
  */
 export async function openViewer(url, { signIn } = {}) {
-  const browser = await playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: chromium.args,
-    headless: true,
-  })
+  const browser = await launchChromium()
   try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
     const page = await context.newPage()
@@ -31,8 +26,7 @@ export async function openViewer(url, { signIn } = {}) {
     await page.waitForFunction(() => globalThis.__paintMs !== undefined)
     const paintMs = await page.evaluate(() => globalThis.__paintMs)
     // Scrolling is measured when everything has been read.
-    await page.waitForLoadState('networkidle')
-    await page.waitForTimeout(2000)
+    await page.waitForTimeout(4000)
     await page.locator(STEP).first().hover()
     await page.evaluate(startFrames)
     for (let turn = 0; turn < 120; turn++) await page.mouse.wheel(0, 1200)

@@ -1,11 +1,6 @@
-import chromium from '@sparticuz/chromium'
-import {
-  chromium as playwright,
-  type Browser,
-  type BrowserContextOptions,
-  type Page,
-} from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, onTestFinished } from 'vitest'
+import { launchChromium } from '../../../scripts/launch-chromium.mjs'
 
 let browser: Promise<Browser> | undefined
 
@@ -24,7 +19,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
   { expected }: { expected?: RegExp } = {},
 ): Promise<Page> {
-  browser ??= launch()
+  browser ??= launchChromium()
   const context = await (
     await browser
   ).newContext({
@@ -45,13 +40,3 @@ export async function openPage(
   })
   return page
 }
-
-/**
- * The package's own arguments are made for scraping in a tiny container: one process,
- * which dies with its first page, and no web security, which is what we test. Of them
- * only what a machine without screen and sandbox needs is kept.
- */
-const args = ['--no-sandbox', '--disable-setuid-sandbox', '--use-angle=swiftshader', '--no-zygote']
-
-const launch = async (): Promise<Browser> =>
-  playwright.launch({ executablePath: await chromium.executablePath(), args, headless: true })

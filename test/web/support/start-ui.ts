@@ -17,10 +17,22 @@ export interface Ui {
   stop(): Promise<void>
 }
 
+interface UiOptions {
+  args?: readonly string[]
+  env?: Record<string, string>
+}
+
 /** Starts the real `retake ui` in a folder, on a free port, and stops it when the test is over. */
-export async function startUi(
+export async function startUi(folder: string, options?: UiOptions): Promise<Ui> {
+  const ui = await launchUi(folder, options)
+  onTestFinished(() => ui.stop())
+  return ui
+}
+
+/** The same for several tests; whoever starts it stops it. */
+export async function launchUi(
   folder: string,
-  { args = [], env = {} }: { args?: readonly string[]; env?: Record<string, string> } = {},
+  { args = [], env = {} }: UiOptions = {},
 ): Promise<Ui> {
   const child = spawn(
     process.execPath,
@@ -38,7 +50,6 @@ export async function startUi(
     child.kill('SIGINT')
     await ended
   }
-  onTestFinished(stop)
   const { url } = JSON.parse(line) as { url: string }
   const token = new URL(url).searchParams.get('token') ?? ''
   const at = (page: string): string => {

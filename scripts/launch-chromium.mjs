@@ -1,0 +1,21 @@
+import chromium from '@sparticuz/chromium'
+import { chromium as playwright } from 'playwright-core'
+
+/**
+ * The package's own arguments are made for scraping in a tiny container: one process,
+ * which dies with its first page, and no web security, which is what we test. Of them
+ * only what a machine without screen and sandbox needs is kept.
+ */
+const args = ['--no-sandbox', '--disable-setuid-sandbox', '--use-angle=swiftshader', '--no-zygote']
+
+/**
+ * Starts the Chromium that comes with the package registry.
+ *
+ * @param {readonly string[]} [more] Arguments besides those every test needs.
+ */
+export const launchChromium = async (more = []) =>
+  playwright.launch({
+    executablePath: await chromium.executablePath(),
+    args: [...args, ...more],
+    headless: true,
+  })

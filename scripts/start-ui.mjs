@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { root } from './run-command.mjs'
+
+/**
+ * Starts the real `retake ui` in a folder, on a free port.
+ *
+ * @param {string} folder
+ * @param {{ args?: readonly string[], env?: Readonly<Record<string, string>> }} [options]
+ * @returns {Promise<{ url: string, stop: () => Promise<void>, process: import('node:child_process').ChildProcess }>}
+ *   `url` has the token in it.
+ */
+export async function startUi(folder, { args = [], env = {} } = {}) {
+  const cli = join(root, 'packages/cli/bin/retake.mjs')
+  const child = spawn(
+    process.execPath,
+    [cli, 'ui', '--port', '0', '--no-open', '--json', ...args],
+    {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
+  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  return {
+    url: JSON.parse(line).url,
+    process: child,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const ended = once(child, 'close')
+      child.kill('SIGINT')
+      await ended
+    },
+  }
+}
