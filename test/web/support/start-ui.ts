@@ -1,10 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import type { ChildProcess } from 'node:child_process'
 import { onTestFinished } from 'vitest'
-
-const cli = fileURLToPath(new URL('../../../packages/cli/bin/retake.mjs', import.meta.url))
+import { startUi as start } from '../../../scripts/start-ui.mjs'
 
 export interface Ui {
   /** Where the viewer is, with the token: a browser that was there once is let in from then on. */
@@ -34,28 +30,13 @@ export async function launchUi(
   folder: string,
   { args = [], env = {} }: UiOptions = {},
 ): Promise<Ui> {
-  const child = spawn(
-    process.execPath,
-    [cli, 'ui', '--port', '0', '--no-open', '--json', ...args],
-    {
-      cwd: folder,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const stop = async (): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'close')
-    child.kill('SIGINT')
-    await ended
-  }
-  const { url } = JSON.parse(line) as { url: string }
+  const ui = await start(folder, { args, env })
+  const { url } = ui
   const token = new URL(url).searchParams.get('token') ?? ''
   const at = (page: string): string => {
     const address = new URL(page, url)
     if (token !== '') address.searchParams.set('token', token)
     return address.href
   }
-  return { url, at, token, process: child, stop }
+  return { ...ui, at, token }
 }
