@@ -117,7 +117,7 @@ describe('the rows of a run', () => {
           before = expected
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     )
   })
 })

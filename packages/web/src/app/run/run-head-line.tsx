@@ -22,8 +22,8 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   const { totals } = rows
   const facts = [
     plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
-    totals && plural(totals.modelCalls, 'model call'),
-    totals && plural(totals.toolCalls, 'tool call'),
+    totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
+    totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
     tokensOfRun(rows),
     costOfRun(rows),
     duration(head.durationMs),

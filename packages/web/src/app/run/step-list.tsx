@@ -1,11 +1,13 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
-import { useVirtualizer } from '@tanstack/react-virtual'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { classes } from '../design/classes.js'
 import type { FilteredRows } from './filtered-rows.js'
 import { COLUMNS, ROW_HEIGHT, StepRow } from './step-row.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
+
+const HEADER_HEIGHT = 28
 
 export interface StepListProps {
   readonly run: Run
@@ -32,15 +34,23 @@ export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_HEIGHT,
     overscan: 8,
-    scrollPaddingStart: ROW_HEIGHT,
   })
 
   const place = step === undefined ? -1 : rows.placeOf(step)
   const index = place >= 0 && shown.has(place) ? shown.indexFrom(place) : -1
   useEffect(() => {
-    if (index >= 0) list.scrollToIndex(index, { align: 'auto' })
     // Only when another row is selected or it moved: not when somebody scrolls.
+    if (index >= 0) bringIntoView(list, index)
   }, [index, step, list])
+  const near = place < 0 ? 0 : shown.indexFrom(place)
+  const latestNear = useRef(near)
+  useEffect(() => {
+    latestNear.current = near
+  })
+  useEffect(() => {
+    // Another filter: what is selected, or comes after it, is shown, not what happens to be there.
+    bringIntoView(list, latestNear.current)
+  }, [shown, list])
 
   const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)
   useEffect(() => {
@@ -108,6 +118,18 @@ export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
       {count === 0 && <Nothing run={run} />}
     </div>
   )
+}
+
+/** Scrolls just as far as it must. Knows sizes from the list: asking the page would lay it out each time. */
+function bringIntoView(
+  { scrollElement, scrollOffset, scrollRect }: Virtualizer<HTMLDivElement, Element>,
+  index: number,
+): void {
+  if (scrollElement === null) return
+  const [top, offset] = [index * ROW_HEIGHT, scrollOffset ?? scrollElement.scrollTop]
+  const room = (scrollRect?.height ?? scrollElement.clientHeight) - HEADER_HEIGHT
+  if (top < offset) scrollElement.scrollTop = top
+  else if (top + ROW_HEIGHT > offset + room) scrollElement.scrollTop = top + ROW_HEIGHT - room
 }
 
 function ListHeader({ hasLanes }: { readonly hasLanes: boolean }) {

@@ -52,7 +52,7 @@ export const StepRow = memo(function StepRow(props: StepRowProps) {
         isSelected
           ? 'bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]'
           : row.state === 'failed'
-            ? 'bg-danger-soft'
+            ? 'shadow-[inset_2px_0_0_var(--danger)] hover:bg-raised'
             : 'hover:bg-raised',
       )}
       onClick={() => props.onSelect(row.label)}

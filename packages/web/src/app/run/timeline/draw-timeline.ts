@@ -6,7 +6,10 @@ import type { TimelineColors } from './timeline-colors.js'
 import { firstReaching, type LineRows } from './timeline-data.js'
 import { ticksOf } from './time-ticks.js'
 
-const BLOCK_HEIGHT = 12
+const BLOCK_HEIGHT = 14
+
+/** Blocks as wide as this say what they are. */
+const NAMED_WIDTH = 44
 
 const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
   ['failed', 'aborted', 'in doubt', 'running'] as const
@@ -126,7 +129,7 @@ function drawLine(
       if (pixel === lastPixel && rank <= lastRank) continue
       ;[lastPixel, lastRank] = [pixel, rank]
     }
-    context.globalAlpha = isOut ? 0.22 : 1
+    context.globalAlpha = isOut ? 0.2 : 1
     const left = Math.max(x, scene.gutter - 4)
     const right = Math.min(x + Math.max(2, length - 1), width + 4)
     drawBlock(context, scene, { place, state, left, top, width: right - left, hatch })
@@ -163,14 +166,29 @@ function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block
     context.lineWidth = 1
     context.strokeRect(left + 0.5, top + 0.5, width - 1, BLOCK_HEIGHT - 1)
     context.setLineDash([])
+    if (width >= NAMED_WIDTH) nameBlock(context, scene, block, colors.text)
     return
   }
   context.fillStyle = color
   context.fillRect(left, top, width, BLOCK_HEIGHT)
+  if (width >= NAMED_WIDTH && state !== FAILED) nameBlock(context, scene, block, colors.surface)
   if (state === FAILED && block.hatch !== null && width > 3) {
     context.fillStyle = block.hatch
     context.fillRect(left, top, width, BLOCK_HEIGHT)
   }
+}
+
+function nameBlock(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { place, left, top, width }: Block,
+  color: string,
+): void {
+  context.fillStyle = color
+  context.font = `10px ${scene.colors.sans}`
+  context.textBaseline = 'middle'
+  const text = fitText(context, scene.shown.rows.at(place).title, width - 8)
+  context.fillText(text, left + 4, top + BLOCK_HEIGHT / 2 + 0.5)
 }
 
 function outline(context: CanvasRenderingContext2D, scene: Scene, place: number): void {

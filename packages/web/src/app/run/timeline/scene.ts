@@ -26,7 +26,7 @@ export interface Scene {
 }
 
 export const AXIS_HEIGHT = 20
-export const LANE_HEIGHT = 18
+export const LANE_HEIGHT = 20
 export const OVERLAY_HEIGHT = 48
 /** Pixels from the left edge of the canvas. */
 export const xOf = (

@@ -35,9 +35,10 @@ export class TimeScale {
   /** `busy`: spans in which something was under way, in order and apart from each other. */
   static over(busy: readonly Span[], end: number): TimeScale {
     const last = Math.max(end, busy.at(-1)?.[1] ?? 0, 1)
-    const threshold = thresholdOf(busy)
-    const long = gapsBetween(busy, last).filter(([from, to]) => to - from > threshold)
-    const drawnLength = Math.min(threshold, sumOf(busy) / (2 * Math.max(1, long.length)))
+    const work = sumOf(busy)
+    const threshold = thresholdOf(work, busy.length)
+    const long = longGaps(busy, last, threshold)
+    const drawnLength = Math.min(threshold, work / (2 * Math.max(1, long.length)))
     let saved = 0
     const gaps = long.map(([from, to]): Gap => {
       const drawnFrom = from - saved
@@ -80,10 +81,8 @@ export class TimeScale {
  * How long a gap is kept as it is: as long as it is small beside all work, and beside
  * one stretch of work, so that many long pauses do not push the work together.
  */
-function thresholdOf(busy: readonly Span[]): number {
-  const sum = sumOf(busy)
-  return Math.max(LEAST_GAP_MS, Math.min(sum / 16, (3 * sum) / Math.max(1, busy.length)))
-}
+const thresholdOf = (work: number, stretches: number): number =>
+  Math.max(LEAST_GAP_MS, Math.min(work / 16, (3 * work) / Math.max(1, stretches)))
 
 /** A stretch of no length counts as a little, or a run of moments had no work at all. */
 const sumOf = (busy: readonly Span[]): number =>
@@ -92,14 +91,14 @@ const sumOf = (busy: readonly Span[]): number =>
     busy.reduce((sum, [from, to]) => sum + Math.max(1, to - from), 0),
   )
 
-function gapsBetween(busy: readonly Span[], end: number): Span[] {
+function longGaps(busy: readonly Span[], end: number, threshold: number): Span[] {
   const gaps: Span[] = []
   let last = 0
   for (const [from, to] of busy) {
-    if (from > last) gaps.push([last, from])
+    if (from - last > threshold) gaps.push([last, from])
     last = to
   }
-  if (end > last) gaps.push([last, end])
+  if (end - last > threshold) gaps.push([last, end])
   return gaps
 }
 

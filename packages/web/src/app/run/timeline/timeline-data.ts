@@ -42,7 +42,7 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   }
   const lines = laneLines(head.lanes, sizes.keys())
   const lineOf = new Map(lines.map(({ lane }, index) => [lane, index]))
-  const rows = lines.map(({ lane }) => emptyLine(sizes.get(lane) ?? 0))
+  const rows = emptyLines(lines.map(({ lane }) => sizes.get(lane) ?? 0))
   const filled = new Int32Array(lines.length)
   for (let place = 0; place < count; place++) {
     const line = lineOf.get(columns.lane[place] ?? 0) ?? 0
@@ -54,10 +54,18 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   return { scale, lines, lineOf, rows, from, to, count }
 }
 
-const emptyLine = (size: number): LineRows => ({
-  places: new Int32Array(size),
-  reach: new Float64Array(size),
-})
+/** Room for the rows of all lines: two arrays that they share, however many lines there are. */
+function emptyLines(sizes: readonly number[]): LineRows[] {
+  const count = sizes.reduce((sum, size) => sum + size, 0)
+  const [places, reach] = [new Int32Array(count), new Float64Array(count)]
+  let start = 0
+  return sizes.map((size) => {
+    const end = start + size
+    const line = { places: places.subarray(start, end), reach: reach.subarray(start, end) }
+    start = end
+    return line
+  })
+}
 
 /** Puts the rows of a line in order, which they nearly always are, and says how far they reach. */
 function reachOut({ places, reach }: LineRows, from: Float64Array, to: Float64Array): void {

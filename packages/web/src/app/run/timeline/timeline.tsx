@@ -155,7 +155,7 @@ type CanvasProps = TimelineProps &
   }
 
 function TimelineCanvas(props: CanvasProps) {
-  const { run, shown, filtering, data, view, overlay, figures, selected, gutter, onView } = props
+  const { run, shown, filtering, data, view, overlay, figures, gutter, onView } = props
   const { select } = useSelection()
   const box = useRef<HTMLDivElement>(null)
   const scroller = useRef<HTMLDivElement>(null)
@@ -165,6 +165,8 @@ function TimelineCanvas(props: CanvasProps) {
   const choose = (place: number, replace: boolean): void => {
     if (place >= 0 && place < run.rows.length) select(run.rows.at(place).label, { replace })
   }
+  const { scrubbed, scrub } = useScrub(props.selected, choose)
+  const selected = scrubbed ?? props.selected
   const pointer = useTimelinePointer({
     box,
     scroller,
@@ -176,8 +178,9 @@ function TimelineCanvas(props: CanvasProps) {
     onSelect: (place) => choose(place, false),
     onScrub: (place, begins) => {
       const near = shown.has(place) ? place : shown.placeAt(Math.max(0, shown.indexFrom(place) - 1))
-      if (near !== selected) choose(near, !begins)
+      scrub(near, begins)
     },
+    onScrubbed: () => scrub(undefined, false),
     onRange: (from, to) => filtering.change({ from: Math.floor(from), to: Math.ceil(to) }),
   })
 
@@ -240,6 +243,31 @@ function TimelineCanvas(props: CanvasProps) {
       )}
     </div>
   )
+}
+
+const SCRUB_MS = 100
+
+/** The playhead follows the pointer at once; the step below is another one only so often. */
+function useScrub(selected: number, choose: (place: number, replace: boolean) => void) {
+  const [scrubbed, setScrubbed] = useState<number>()
+  const waiting = useRef<{ place: number; timer: ReturnType<typeof setTimeout> }>(undefined)
+  const flush = (): void => {
+    const { current } = waiting
+    waiting.current = undefined
+    clearTimeout(current?.timer)
+    if (current !== undefined) choose(current.place, true)
+  }
+  /** Undefined when the drag is over. */
+  const scrub = (place: number | undefined, begins: boolean): void => {
+    setScrubbed(place)
+    if (place === undefined) flush()
+    else if (begins) {
+      if (place !== selected) choose(place, false)
+    } else if (waiting.current === undefined)
+      waiting.current = { place, timer: setTimeout(flush, SCRUB_MS) }
+    else waiting.current.place = place
+  }
+  return { scrubbed, scrub }
 }
 
 /** A step that is newly selected is brought into view, sideways and by its lane. */

@@ -12,7 +12,9 @@ export function useTimelineData({ rows, head }: Run): TimelineData {
   const isWaiting = !rows.isComplete && drawn !== version
   useEffect(() => {
     if (!isWaiting) return
-    const timer = setTimeout(() => setDrawn(rows.version), PAUSE_MS)
+    // The more rows there are, the longer it takes, and the less a few more of them change.
+    const pause = Math.max(PAUSE_MS, rows.length / 40)
+    const timer = setTimeout(() => setDrawn(rows.version), pause)
     return () => clearTimeout(timer)
   }, [isWaiting, rows])
   const stamp = rows.isComplete ? version : drawn

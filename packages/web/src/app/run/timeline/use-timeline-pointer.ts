@@ -15,6 +15,7 @@ export interface PointerOptions {
   readonly onSelect: (place: number) => void
   /** The playhead is dragged; the first of such a drag is `begins`. */
   readonly onScrub: (place: number, begins: boolean) => void
+  readonly onScrubbed: () => void
   /** A stretch of time was marked, in milliseconds since the start. */
   readonly onRange: (from: number, to: number) => void
 }
@@ -122,6 +123,7 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
         const { current } = drag
         drag.current = undefined
         setMarked(undefined)
+        if (current?.kind === 'scrub') options.onScrubbed()
         if (current === undefined || current.kind === 'scrub') return
         const { x, y } = place(event)
         if (!current.moved) {

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { toColumns, type Row, type RowState } from '../../model/step-rows.js'
+import { FilteredRows } from './filtered-rows.js'
+import { NO_FILTER, type RowFilter } from './row-filter.js'
+import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
+import { RowStore } from './row-store.js'
+
+/** Rows as `lane:state`. */
+function rowsOf(...texts: readonly string[]): RowStore {
+  const store = new RowStore()
+  const rows = texts.map((text, index): Row => {
+    const [lane, state = 'done'] = text.split(':')
+    return {
+      label: String(index + 1),
+      seq: index,
+      kind: 'tool',
+      state: state as RowState,
+      badge: 'live',
+      title: '',
+      at: index,
+      latencyMs: 1,
+      lane: Number(lane),
+      provider: undefined,
+      model: undefined,
+      tool: undefined,
+      tokensIn: undefined,
+      tokensOut: undefined,
+      costUsd: undefined,
+      error: undefined,
+      parent: undefined,
+      within: [],
+      inferred: false,
+    }
+  })
+  store.add({ type: 'rows', from: 0, rows: toColumns(rows) })
+  return store
+}
+
+const shownOf = (store: RowStore, filter: Partial<RowFilter> = {}): FilteredRows =>
+  new FilteredRows(store, { ...NO_FILTER, ...filter }).update()
+
+describe('moving through the steps', () => {
+  test('stops at both ends', () => {
+    const shown = shownOf(rowsOf('0', '0', '0'))
+    expect([moveBy(shown, 0, 1), moveBy(shown, 2, 1), moveBy(shown, 0, -1)]).toEqual([1, 2, 0])
+  })
+
+  test('goes on from a step that the filter hides', () => {
+    const shown = shownOf(rowsOf('1', '0', '1', '0', '1'), { lanes: [1] })
+    expect([moveBy(shown, 1, 1), moveBy(shown, 1, -1), moveBy(shown, 3, 1)]).toEqual([2, 0, 4])
+  })
+
+  test('has nowhere to go where nothing is shown', () => {
+    expect(moveBy(shownOf(rowsOf('0'), { lanes: [7] }), 0, 1)).toBe(-1)
+  })
+
+  test('keeps to a lane', () => {
+    const shown = shownOf(rowsOf('0', '1', '0', '1'))
+    expect([moveInLane(shown, 1, 1), moveInLane(shown, 3, -1), moveInLane(shown, 3, 1)]).toEqual([
+      3, 1, -1,
+    ])
+  })
+
+  test('finds what failed, before and after', () => {
+    const shown = shownOf(rowsOf('0', '0:failed', '0', '0:failed'))
+    expect([moveToFailed(shown, -1, 1), moveToFailed(shown, 1, 1)]).toEqual([1, 3])
+    expect([moveToFailed(shown, 3, -1), moveToFailed(shown, 3, 1)]).toEqual([1, -1])
+  })
+
+  test('looks first at what failed, else at the beginning when all is read', () => {
+    expect(firstLook(rowsOf('0', '0:failed'))).toBe(1)
+    const store = rowsOf('0', '0')
+    expect(firstLook(store)).toBeUndefined()
+    store.add({ type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never })
+    expect(firstLook(store)).toBe(0)
+  })
+})
