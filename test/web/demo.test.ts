@@ -23,7 +23,8 @@ test('the demo opens the viewer on the step that went wrong', async ({ onTestFin
   const page = await openPage()
   await page.goto(url)
   await page.getByRole('heading', { name: /search_policy/ }).waitFor()
-  expect(new URL(page.url()).searchParams.get('step')).toBe('3')
+  // The token has left the address, the step stands in it.
+  expect([...new URL(page.url()).searchParams.keys()]).toEqual(['step'])
 
   const ended = once(demo, 'exit')
   demo.kill('SIGINT')
