@@ -38,6 +38,7 @@ const views = [
     sizes: ['1280'],
     open: async (page, demo) => {
       await openStep('')(page, demo)
+      await page.waitForTimeout(1000)
       await page.keyboard.press('f')
     },
   },
@@ -46,6 +47,7 @@ const views = [
     sizes: ['1280'],
     open: async (page, demo) => {
       await openStep('')(page, demo)
+      await page.waitForTimeout(1000)
       await page.keyboard.press('Control+k')
     },
   },

@@ -25,6 +25,7 @@ test('the demo opens the viewer on the step that went wrong', async ({ onTestFin
   await page.getByRole('heading', { name: /search_policy/ }).waitFor()
   // The token has left the address, the step stands in it.
   expect([...new URL(page.url()).searchParams.keys()]).toEqual(['step'])
+  await page.close()
 
   const ended = once(demo, 'exit')
   demo.kill('SIGINT')
