@@ -83,6 +83,7 @@ export class ExchangeReader {
   readonly #decoders: BodyDecoders
   readonly #cache: RequestCache
   #provider: ProviderDecoder | undefined
+  #asked: ProviderRequest | undefined
   #head: { readonly value: AnswerHead | undefined } | undefined
   #decoded: DecodedResponse | undefined
   #model: { readonly name: string | undefined } | undefined
@@ -197,6 +198,10 @@ export class ExchangeReader {
   }
 
   #providerRequest(): ProviderRequest {
+    return (this.#asked ??= this.#makeProviderRequest())
+  }
+
+  #makeProviderRequest(): ProviderRequest {
     const { method, url, headers } = this.#op.event
     const json = (): unknown => parseJson(this.requestText() ?? '')
     const mentions = (...keys: readonly string[]): boolean => {

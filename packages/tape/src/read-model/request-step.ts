@@ -20,6 +20,7 @@ export class RequestStep extends StepBase {
   readonly reader: ExchangeReader
   readonly #op: RequestOp
   #title: string | undefined
+  #cost: { readonly usd: number | undefined } | undefined
   #state: StepState | undefined
   #mcp: { readonly value: HttpMcp | undefined } | undefined
 
@@ -59,6 +60,11 @@ export class RequestStep extends StepBase {
   }
 
   override get costUsd(): number | undefined {
+    this.#cost ??= { usd: this.#readCost() }
+    return this.#cost.usd
+  }
+
+  #readCost(): number | undefined {
     const { model, usage, provider } = this
     const { prices } = this.context
     const told = this.#decoder === undefined ? undefined : this.reader.decoded.costUsd

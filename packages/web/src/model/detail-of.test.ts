@@ -182,3 +182,45 @@ test('the events of a stream are listed with their times, some at a time', () =>
   expect(rest?.from).toBe(600)
   expect(rest?.events[0]?.data).toContain('word 600 ')
 })
+
+test('the values of a tool can be had whole: text as text, bytes as bytes, all else as JSON', () => {
+  const run = new RunScript()
+  run.tool('read', { path: 'a', when: new Date(0), size: 10n }, 'line\n'.repeat(50_000))
+  run.tool('bytes', [], Buffer.from([1, 2, 255]))
+  const model = run.model()
+  expect(model.body('1', 'result')).toHaveLength(250_000)
+  expect(new TextDecoder().decode(model.body('1', 'args'))).toBe(
+    JSON.stringify({ path: 'a', when: '1970-01-01T00:00:00.000Z', size: '10' }, undefined, 2),
+  )
+  expect([...(model.body('2', 'result') ?? [])]).toEqual([1, 2, 255])
+  expect(model.body('1', 'request')).toBeUndefined()
+  expect(model.step('1')?.title).toContain('"size":"10"')
+})
+
+test('a request of MCP is shown with its parameters, its answer and what came between', () => {
+  const run = new RunScript()
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+  const params = { name: 'search_docs', arguments: { query: 'x'.repeat(50_000) } }
+  const op = run.request('http://127.0.0.1:1/mcp', { ...call, params })
+  const progress = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } }
+  const answer = { jsonrpc: '2.0', id: 1, error: { code: -32000, message: 'no index' } }
+  const pieces = [progress, answer].map((each) => `data: ${JSON.stringify(each)}\n\n`)
+  run.answer(op, pieces, { type: 'text/event-stream' })
+  const step = run.model().step('1')
+  expect(step).toMatchObject({ kind: 'tool', tool: 'search_docs', state: 'failed' })
+  expect(step?.mcp).toMatchObject({
+    transport: 'http',
+    params: { arguments: { query: { $clipped: { length: 50_000 } } } },
+    error: { code: -32000, message: 'no index' },
+    notifications: [{ method: 'notifications/progress' }],
+  })
+  expect(step?.call?.error).toMatchObject({ message: 'no index' })
+})
+
+test('while a run goes on, a step without an answer is running', () => {
+  const run = new RunScript()
+  run.request(CHAT, { messages: [user('a')] })
+  const model = run.killed({ status: 'recording' })
+  expect(model.step('1')?.state).toBe('running')
+  expect(new RunScript().killed().step('1')).toBeUndefined()
+})

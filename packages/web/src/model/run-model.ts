@@ -31,7 +31,7 @@ export interface StepOptions {
 }
 
 /** Rows in the first message, which is what a screen shows, and in those after it. */
-const FIRST = 200
+const FIRST = 100
 const BATCH = 1000
 
 /**

@@ -18,8 +18,14 @@ export interface RunSource {
   head(): Promise<RunHead>
   /** Rows from a place among the recorded steps on, and at the end what needs all of them. */
   rows(options?: { from?: number; signal?: AbortSignal }): AsyncIterable<RowMessage>
-  /** Undefined when there is no such step. `messagesFrom`: more of a long conversation than its end. */
-  step(label: string, options?: { messagesFrom?: number }): Promise<StepDetail | undefined>
+  /**
+   * Undefined when there is no such step. `messagesFrom`: more of a long conversation than
+   * its end. `eventsFrom`: more of a long stream than its beginning.
+   */
+  step(
+    label: string,
+    options?: { messagesFrom?: number; eventsFrom?: number },
+  ): Promise<StepDetail | undefined>
   stream(label: string): Promise<StreamFrames | undefined>
   body(label: string, side: BodySide): Promise<Uint8Array>
   /** Variables after the step was answered, if they were captured. */

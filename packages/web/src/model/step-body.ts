@@ -10,6 +10,8 @@ export function bodyOf(step: Step, side: BodySide): Uint8Array | undefined {
   if (side === 'output') return call && joinBytes(call.output.map(({ bytes }) => bytes))
   const value = side === 'args' ? call?.args : call?.result
   if (value === undefined) return undefined
+  if (typeof value === 'string') return new TextEncoder().encode(value)
+  if (value instanceof Uint8Array) return value
   return new TextEncoder().encode(JSON.stringify(plainJson(toWire(value)), undefined, 2))
 }
 
