@@ -36,42 +36,68 @@ export interface BranchTree {
   readonly unreadable: readonly string[]
 }
 
-/** The whole tree that a run belongs to, from its first run down. */
-export function branchTree(store: RunStore, id: string): BranchTree {
-  const { runs, unreadable } = readRuns(store)
-  let root = id
-  for (let up = runs.get(root)?.parent?.run; up !== undefined; up = runs.get(root)?.parent?.run) {
-    if (!runs.has(up)) break
-    root = up
-  }
-  return { root: makeNode(store, runs, root), unreadable }
+/** How tapes are read for a tree; whoever asks often may remember what has not changed. */
+export interface TreeReader {
+  /** The first record of a tape; undefined when it cannot be read at all. */
+  readRun(file: string): RunEvent | undefined
+  readNode(id: string, file: string, run: RunEvent | undefined): OwnNode
 }
 
-function readRuns(store: RunStore): { runs: Map<string, RunEvent>; unreadable: string[] } {
+/** A node by itself. */
+export type OwnNode = Omit<BranchNode, 'branches'>
+
+/** The whole tree that a run belongs to, from its first run down. */
+export function branchTree(
+  store: RunStore,
+  id: string,
+  reader: TreeReader = { readRun, readNode },
+): BranchTree {
   const runs = new Map<string, RunEvent>()
   const unreadable: string[] = []
-  for (const id of store.ids().toReversed()) {
-    try {
-      const { run } = openOwnTape(store.pathOf(id))
-      runs.set(run.id, run)
-    } catch (error) {
-      if (explain(error) === undefined) throw error
-      unreadable.push(id)
+  for (const each of store.ids().toReversed()) {
+    const run = reader.readRun(store.pathOf(each))
+    if (run === undefined) unreadable.push(each)
+    else runs.set(run.id, run)
+  }
+  // A forged tape could be its own ancestor.
+  const seen = new Set<string>()
+  const makeNode = (at: string): BranchNode => {
+    seen.add(at)
+    const own = reader.readNode(at, store.pathOf(at), runs.get(at))
+    const children = [...runs.values()].filter(({ parent }) => parent?.run === at)
+    return {
+      ...own,
+      branches: children.filter((run) => !seen.has(run.id)).map((run) => makeNode(run.id)),
     }
   }
-  return { runs, unreadable }
+  return { root: makeNode(rootOf(runs, id)), unreadable }
 }
 
-function makeNode(store: RunStore, runs: ReadonlyMap<string, RunEvent>, id: string): BranchNode {
-  const branches = [...runs.values()]
-    .filter(({ parent }) => parent?.run === id)
-    .map((run) => makeNode(store, runs, run.id))
-  const run = runs.get(id)
-  const path = store.pathOf(id)
-  const summary = summarizeRun(id, path)
-  const common = { id, name: run?.name ?? '', ...(run?.parent && { parent: run.parent }), branches }
+function rootOf(runs: ReadonlyMap<string, RunEvent>, id: string): string {
+  const seen = new Set([id])
+  let root = id
+  for (;;) {
+    const up = runs.get(root)?.parent?.run
+    if (up === undefined || !runs.has(up) || seen.has(up)) return root
+    seen.add(up)
+    root = up
+  }
+}
+
+export function readRun(file: string): RunEvent | undefined {
+  try {
+    return openOwnTape(file).run
+  } catch (error) {
+    if (explain(error) === undefined) throw error
+    return undefined
+  }
+}
+
+export function readNode(id: string, file: string, run: RunEvent | undefined): OwnNode {
+  const summary = summarizeRun(id, file)
+  const common = { id, name: run?.name ?? '', ...(run?.parent && { parent: run.parent }) }
   if ('error' in summary) return { ...common, error: summary.error }
-  const tape = openTape(path)
+  const tape = openTape(file)
   const view = viewRun(tape)
   const { branch } = tape.details
   return {

@@ -220,6 +220,14 @@ export const tooManyJobs = (most: number): RetakeError =>
     'Wait until some have ended, or stop some.',
   )
 
+export const serverClosing = (): RetakeError =>
+  new RetakeError(
+    'SERVER_CLOSING',
+    'The viewer’s server is ending.',
+    'It ends everything that it has started, and starts nothing more.',
+    'Start `retake ui` again.',
+  )
+
 export const jobFailed = (cause: unknown): RetakeError =>
   new RetakeError(
     'JOB_FAILED',

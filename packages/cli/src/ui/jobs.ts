@@ -10,6 +10,7 @@ import {
   credentialsMissingHere,
   jobFailed,
   noSuchJob,
+  serverClosing,
   tooManyJobs,
 } from '../errors.js'
 import { explain } from '../print-error.js'
@@ -57,7 +58,7 @@ export class Jobs {
   /** Throws what can be known before anything runs; the rest is told by the job. */
   start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
     checkStart(tape, plan)
-    if (this.#isClosed) throw tooManyJobs(0)
+    if (this.#isClosed) throw serverClosing()
     if (this.#count('waiting') >= WAITING_MAX) throw tooManyJobs(WAITING_MAX)
     const job: Job = {
       id: randomUUID(),

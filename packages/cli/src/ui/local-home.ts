@@ -4,8 +4,8 @@ import type { Home } from '@retake/web'
 import type { RunStore } from '../run-store.js'
 import { readStates } from '../state-file.js'
 import { abilitiesOf } from './abilities.js'
-import { branchesOf } from './branches.js'
-import { compareRuns } from './compare.js'
+import { Branches } from './branches.js'
+import { Comparisons } from './comparisons.js'
 import { localChanges } from './local-changes.js'
 import { RunCards } from './run-cards.js'
 import { RunModels } from './run-models.js'
@@ -18,6 +18,8 @@ export function localHome(store: RunStore): Home {
   const models = new RunModels(store)
   const changes = new RunWatch(store, models)
   const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
+  const branches = new Branches(store)
+  const comparisons = new Comparisons(store)
   return {
     name: path.basename(process.cwd()),
     runs: () => cards.list(),
@@ -32,9 +34,11 @@ export function localHome(store: RunStore): Home {
       }
     },
     watch: (tell) => changes.watch(tell),
-    branches: async (id) => branchesOf(store, id),
-    compare: async (a, b) => compareRuns(store, a, b),
+    branches: async (id) => branches.treeOf(id),
+    compare: (a, b) => comparisons.compare(a, b),
     changes: actions,
-    close: () => actions.close(),
+    close: async () => {
+      await Promise.all([actions.close(), comparisons.close()])
+    },
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tape } from '@retake/tape'
 import type { Move, OpenedSession, SessionPosition, SessionValue } from '@retake/web'
-import { noSuchSession } from '../errors.js'
+import { noSuchSession, serverClosing } from '../errors.js'
 import { RunSession } from './run-session.js'
 
 /** Each is a handful of processes. */
@@ -32,7 +32,7 @@ export class Sessions {
   }
 
   open(tape: Tape): OpenedSession {
-    if (this.#isClosed) throw noSuchSession('new', 'The server is closing.')
+    if (this.#isClosed) throw serverClosing()
     const session = new RunSession(tape)
     const id = randomUUID()
     this.#entries.set(id, { session, idle: this.#closeLater(id), uses: 0 })

@@ -1,0 +1,32 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { PriceTable } from '@retake/tape'
+import type { Explained, RunComparison } from '@retake/web'
+import { project, useProject } from '../config/project.js'
+import { explain } from '../print-error.js'
+import { RunStore } from '../run-store.js'
+import { compareRuns } from './compare.js'
+
+/** What a comparison in a thread of its own is asked. */
+export interface CompareTask {
+  readonly folder: string
+  readonly a: string
+  readonly b: string
+  readonly prices: PriceTable
+}
+
+export type CompareAnswer = { readonly compared: RunComparison } | { readonly error: Explained }
+
+/** Errors that nobody foresaw end the thread, and are told by that. */
+function answer({ folder, a, b, prices }: CompareTask): CompareAnswer {
+  useProject({ ...project(), prices })
+  try {
+    return { compared: compareRuns(new RunStore(folder), a, b) }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    return { error: explained }
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+parentPort?.postMessage(answer(workerData as CompareTask))

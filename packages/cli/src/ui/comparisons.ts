@@ -1,0 +1,86 @@
+import { Worker } from 'node:worker_threads'
+import { RetakeError } from '@retake/engine'
+import type { RunComparison } from '@retake/web'
+import { project } from '../config/project.js'
+import { serverClosing } from '../errors.js'
+import type { RunStore } from '../run-store.js'
+import type { CompareAnswer, CompareTask } from './compare-worker.js'
+import { FileStamps } from './file-stamps.js'
+import { openStored } from './open-stored.js'
+
+/** Results that are kept; each holds the texts of all differences. */
+const KEPT_MAX = 6
+/** Threads at once; the others wait. */
+const THREADS_MAX = 2
+
+interface Kept {
+  readonly stamps: FileStamps
+  readonly compared: Promise<RunComparison>
+}
+
+/**
+ * Comparisons of runs, each made in a thread of its own: all bodies of both runs are
+ * read, which takes seconds for long ones, and pages go on asking meanwhile. A result
+ * is kept until one of its tapes changes.
+ */
+export class Comparisons {
+  readonly #store: RunStore
+  readonly #kept = new Map<string, Kept>()
+  readonly #threads = new Set<Worker>()
+  readonly #waiting: (() => void)[] = []
+  #isClosed = false
+
+  constructor(store: RunStore) {
+    this.#store = store
+  }
+
+  async compare(a: string, b: string): Promise<RunComparison> {
+    const tapes = [openStored(this.#store, a), openStored(this.#store, b)]
+    const key = `${a} ${b}`
+    const known = this.#kept.get(key)
+    if (known && !known.stamps.areOld()) return known.compared
+    const stamps = new FileStamps(tapes.flatMap(({ path }) => [path, `${path}.pid`]))
+    const compared = this.#compareAside(a, b)
+    this.#keep(key, { stamps, compared })
+    compared.catch(() => this.#kept.delete(key))
+    return compared
+  }
+
+  /** Ends those under way. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#threads].map((thread) => thread.terminate()))
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+    for (const old of [...this.#kept.keys()].slice(0, -KEPT_MAX)) this.#kept.delete(old)
+  }
+
+  async #compareAside(a: string, b: string): Promise<RunComparison> {
+    if (this.#threads.size >= THREADS_MAX)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    if (this.#isClosed) throw serverClosing()
+    const workerData: CompareTask = { folder: this.#store.folder, a, b, prices: project().prices }
+    const thread = new Worker(new URL('./compare-worker.js', import.meta.url), { workerData })
+    this.#threads.add(thread)
+    try {
+      const answer = await answerOf(thread)
+      if ('compared' in answer) return answer.compared
+      const { code, what, why = '', fix = '' } = answer.error
+      throw new RetakeError(code, what, why, fix)
+    } finally {
+      this.#threads.delete(thread)
+      this.#waiting.shift()?.()
+    }
+  }
+}
+
+const answerOf = (thread: Worker): Promise<CompareAnswer> =>
+  new Promise((resolve, reject) => {
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    // Ended from here: whatever else ends a thread says so before.
+    thread.once('exit', () => reject(serverClosing()))
+  })
