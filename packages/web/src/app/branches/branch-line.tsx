@@ -86,12 +86,19 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
           </p>
         )}
         {(node.edits ?? []).map((edit) => (
-          <p key={edit} className="truncate font-mono text-sm text-muted" title={edit}>
+          <p
+            key={edit}
+            className="line-clamp-3 font-mono text-sm wrap-anywhere text-muted sm:line-clamp-1"
+            title={edit}
+          >
             {edit}
           </p>
         ))}
         {node.lastLine !== undefined && (
-          <p className="truncate font-mono text-sm" title="The last line it printed">
+          <p
+            className="line-clamp-3 font-mono text-sm wrap-anywhere sm:line-clamp-1"
+            title="The last line it printed"
+          >
             {node.lastLine}
           </p>
         )}

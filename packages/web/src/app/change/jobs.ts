@@ -4,15 +4,17 @@ import { useHome } from '../sources/viewer-home.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
 
+const progressOf = (job: Job): number => (isOver(job) ? 2 : 0) + (job.written ? 1 : 0)
+
 /** Forks and reruns that were started from here, as far as this page has heard of them. */
 class Jobs {
   #all: readonly Job[] = []
   readonly #listeners = new Set<() => void>()
 
-  /** News of a job. What is over does not begin again, should an older word arrive late. */
+  /** News of a job. The answer to its start may arrive after what happened since: older words count for nothing. */
   hear(job: Job): void {
     const known = this.#all.find(({ id }) => id === job.id)
-    if (known !== undefined && isOver(known) && !isOver(job)) return
+    if (known !== undefined && progressOf(known) > progressOf(job)) return
     this.#all = [...this.#all.filter(({ id }) => id !== job.id), job]
     for (const listener of this.#listeners) listener()
   }

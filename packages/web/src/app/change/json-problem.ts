@@ -1,39 +1,102 @@
-/** Why a text is no JSON, and where. */
+/** Why a text is no JSON, and where. Line and column are counted from 1. */
 export interface JsonProblem {
   readonly message: string
-  /** Counted from 1; missing when the browser does not say. */
-  readonly line?: number
-  readonly column?: number
+  readonly line: number
+  readonly column: number
 }
 
 export type ParsedJson =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: JsonProblem }
 
-/** Reads JSON; what is wrong with it comes with its line. */
+/** Reads JSON; what is wrong with it comes with its place, which browsers say only sometimes. */
 export function readJson(text: string): ParsedJson {
   try {
     return { ok: true, value: JSON.parse(text) as unknown }
-  } catch (error) {
-    return { ok: false, problem: problemOf(text, (error as Error).message) }
+  } catch {
+    const { at, expected } = firstProblem(text)
+    const before = text.slice(0, at)
+    const found = at >= text.length ? 'the text ends' : `there is ${nameOf(text.slice(at))}`
+    return {
+      ok: false,
+      problem: {
+        message: `${expected} is expected, but ${found}`,
+        line: before.split('\n').length,
+        column: at - before.lastIndexOf('\n'),
+      },
+    }
   }
 }
 
-/** Browsers say it as `line 3 column 5` or as `position 41`; some only in newer versions. */
-function problemOf(text: string, said: string): JsonProblem {
-  const message = said
-    .replace(/^JSON\.parse: /, '')
-    .replace(/,? \.\.\..* is not valid JSON$/s, '')
-    .replace(/ (?:in JSON )?at (?:position \d+.*|line \d+ column \d+.*)$/s, '')
-  const named = /line (\d+) column (\d+)/.exec(said)
-  if (named !== null) return { message, line: Number(named[1]), column: Number(named[2]) }
-  const position = /position (\d+)/.exec(said)?.[1]
-  const at = position === undefined && /end of/i.test(said) ? text.length : Number(position)
-  if (Number.isNaN(at)) return { message }
-  const before = text.slice(0, at)
-  return {
-    message,
-    line: before.split('\n').length,
-    column: at - before.lastIndexOf('\n'),
+/** What is found there, short enough for a sentence. */
+function nameOf(rest: string): string {
+  if (rest.startsWith('"')) return 'a string that is not closed or has a wrong escape in it'
+  const word = /^[\w$.-]{1,20}/.exec(rest)?.[0]
+  return word ?? JSON.stringify([...rest.slice(0, 2)][0])
+}
+
+const SPACE = /[ \t\n\r]*/y
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
+const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.$])/y
+
+type Expectation = keyof typeof EXPECTED
+
+const EXPECTED = {
+  value: 'A value',
+  'value or end': 'A value or ]',
+  key: 'A key in double quotes',
+  'key or end': 'A key in double quotes or }',
+  colon: 'A colon',
+  'comma or ]': 'A comma or ]',
+  'comma or }': 'A comma or }',
+  nothing: 'Nothing more',
+} as const
+
+/** The first place that no JSON could have. Without recursion: a text may be nested deeply. */
+function firstProblem(text: string): { at: number; expected: string } {
+  const open: ('[' | '{')[] = []
+  let at = 0
+  let expected: Expectation = 'value'
+  const take = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at
+    const found = pattern.test(text)
+    if (found) at = pattern.lastIndex
+    return found
+  }
+  const afterValue = (): Expectation => {
+    const around = open.at(-1)
+    if (around === undefined) return 'nothing'
+    return around === '[' ? 'comma or ]' : 'comma or }'
+  }
+  const close = (): Expectation => {
+    at += 1
+    open.pop()
+    return afterValue()
+  }
+  const next = (): Expectation | undefined => {
+    const letter = text[at]
+    const isEnd = letter === ']' || letter === '}'
+    if (isEnd && expected.endsWith('end'))
+      return letter === (open.at(-1) === '[' ? ']' : '}') ? close() : undefined
+    if (isEnd && expected === `comma or ${letter}`) return close()
+    if (expected.startsWith('value')) {
+      if (letter === '[' || letter === '{') {
+        at += 1
+        open.push(letter)
+        return letter === '[' ? 'value or end' : 'key or end'
+      }
+      return take(STRING) || take(SCALAR) ? afterValue() : undefined
+    }
+    if (expected.startsWith('key')) return take(STRING) ? 'colon' : undefined
+    const sign = expected === 'colon' ? ':' : ','
+    if (expected === 'nothing' || letter !== sign) return undefined
+    at += 1
+    return expected === 'comma or }' ? 'key' : 'value'
+  }
+  for (;;) {
+    take(SPACE)
+    const following = next()
+    if (following === undefined) return { at, expected: EXPECTED[expected] }
+    expected = following
   }
 }

@@ -4,9 +4,6 @@ import { ChooseRun } from '../compare/choose-run.js'
 import type { Command } from '../commands/command.js'
 import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'
-import { IconButton } from '../design/icon-button.js'
-import { MoreIcon } from '../design/icons.js'
-import { Menu } from '../design/menu.js'
 import type { Run } from '../run/use-run.js'
 import type { LiveActions } from '../sources/live-actions.js'
 import { JobNote } from './job-note.js'
@@ -20,7 +17,7 @@ export interface LiveRunActionsProps {
   readonly live: LiveActions
 }
 
-/** The actions of a run, as buttons where there is room and in a menu where there is none. */
+/** The actions of a run, and how it stands with what was started from here. */
 export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare'>()
@@ -73,30 +70,16 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
     <div className="flex min-w-0 items-center gap-1.5">
       <StandingNote run={run} live={live} standing={standing} />
       <JobNote run={run} live={live} />
-      <div className="hidden items-center gap-1.5 lg:flex">
-        {commands.slice(0, 3).map(({ id, short, title, disabled, keys, run: act }) => (
-          <Button
-            key={id}
-            disabled={disabled !== undefined}
-            title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
-            onClick={act}
-          >
-            {short}
-          </Button>
-        ))}
-      </div>
-      <div className="lg:hidden">
-        <Menu
-          trigger={<IconButton label="What can be done with this run" icon={<MoreIcon />} />}
-          items={commands.map(({ id, short, disabled, keys, run: act }) => ({
-            id,
-            title: short,
-            disabled,
-            keys: keys[0],
-            run: act,
-          }))}
-        />
-      </div>
+      {commands.slice(0, 3).map(({ id, short, title, disabled, keys, run: act }) => (
+        <Button
+          key={id}
+          disabled={disabled !== undefined}
+          title={disabled ?? (keys[0] === undefined ? title : `${title} (${keys[0]})`)}
+          onClick={act}
+        >
+          {short}
+        </Button>
+      ))}
       {open === 'rerun' && <RerunDialog run={run} live={live} onClose={() => setOpen(undefined)} />}
       {open === 'compare' && (
         <ChooseRun

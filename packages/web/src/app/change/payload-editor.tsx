@@ -56,8 +56,7 @@ export function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditor
       )}
       {problem !== undefined && (
         <p role="alert" className="text-danger">
-          {problem.line !== undefined && `Line ${problem.line}, column ${problem.column}: `}
-          {problem.message}
+          Line {problem.line}, column {problem.column}: {problem.message}.
         </p>
       )}
       <div className="flex flex-wrap gap-2">

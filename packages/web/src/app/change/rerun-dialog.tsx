@@ -27,7 +27,12 @@ export function RerunDialog({
       setState({ job })
       if (!job.written) return
       onClose()
-      await navigate({ to: '/runs/$run', params: { run: job.run }, search: {} })
+      const step = job.divergence?.step
+      await navigate({
+        to: '/runs/$run',
+        params: { run: job.run },
+        search: step === undefined ? {} : { step },
+      })
     } catch (error) {
       setState({ error })
     }

@@ -12,7 +12,6 @@ export interface TextFieldEditorProps {
 export function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
   const id = useId()
   const isChanged = field.text !== recorded
-  const rows = Math.min(12, Math.max(1, field.text.split('\n').length, field.text.length / 90))
   return (
     <div>
       <label htmlFor={id} className="mb-0.5 block text-sm text-muted">
@@ -20,8 +19,8 @@ export function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorPr
       </label>
       <textarea
         id={id}
-        rows={Math.ceil(rows)}
-        className="block w-full resize-y rounded border border-line-strong bg-surface px-2 py-1 font-mono text-sm"
+        rows={1}
+        className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
         value={field.text}
         onChange={(event) => onChange(event.target.value)}
       />

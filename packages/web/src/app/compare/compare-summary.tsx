@@ -67,7 +67,7 @@ function RunHeading({ run, which }: { readonly run: RunCard; readonly which: str
         <span className="font-medium">{run.name}</span>
         <RunStatusBadge status={run.status} />
       </span>
-      <span className="block font-mono text-sm text-muted">{run.id}</span>
+      <span className="hidden font-mono text-sm text-muted sm:block">{run.id}</span>
     </th>
   )
 }

@@ -1,5 +1,6 @@
 import type { ComparedLine } from '../../api/home.js'
-import { TextDiff } from './text-diff.js'
+import { diffWords, unmarked, type DiffLine } from './line-diff.js'
+import { LineDiff } from './text-diff.js'
 
 export interface ComparedPrintsProps {
   readonly lines: readonly ComparedLine[]
@@ -13,28 +14,35 @@ export function ComparedPrints({ lines, names }: ComparedPrintsProps) {
       <h2 className="mb-1 text-lg">Console</h2>
       <div className="flex flex-col gap-2">
         {(['stdout', 'stderr'] as const).map((stream) => {
-          const of = lines.filter((line) => line.stream === stream)
-          if (of.length === 0) return null
-          const text = (side: 'a' | 'b'): string =>
-            of.flatMap((line) => (line[side] === undefined ? [] : [line[side].text])).join('\n')
-          const [a, b] = [text('a'), text('b')]
-          const missing = of.every((line) => line.a === undefined)
-            ? 'a'
-            : of.every((line) => line.b === undefined)
-              ? 'b'
-              : undefined
+          const printed = lines.filter((line) => line.stream === stream)
+          if (printed.length === 0) return null
           return (
-            <TextDiff
+            <LineDiff
               key={stream}
-              what={`${stream}, lines that differ`}
-              a={a}
-              b={b}
+              what={stream}
+              note="only lines that differ"
+              lines={printed.map(lineOf)}
               names={names}
-              missing={missing}
             />
           )
         })}
       </div>
     </section>
   )
+}
+
+function lineOf({ a, b }: ComparedLine): DiffLine {
+  if (a !== undefined && b !== undefined) {
+    const parts = diffWords(a.text, b.text)
+    return {
+      kind: 'changed',
+      a: { number: a.line, parts: parts.a },
+      b: { number: b.line, parts: parts.b },
+    }
+  }
+  return {
+    kind: a === undefined ? 'added' : 'removed',
+    ...(a && { a: { number: a.line, parts: [unmarked(a.text)] } }),
+    ...(b && { b: { number: b.line, parts: [unmarked(b.text)] } }),
+  }
 }

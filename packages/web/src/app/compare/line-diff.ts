@@ -55,13 +55,13 @@ function lineChanges(left: readonly string[], right: readonly string[]): ReturnT
 }
 
 const sameLine = (left: readonly string[], a: number, b: number): DiffLine => {
-  const parts = [{ at: 0, text: left[a] ?? '', isChanged: false }]
+  const parts = [unmarked(left[a] ?? '')]
   return { kind: 'same', a: { number: a + 1, parts }, b: { number: b + 1, parts } }
 }
 
 const whole = (lines: readonly string[], at: number) => ({
   number: at + 1,
-  parts: [{ at: 0, text: lines[at] ?? '', isChanged: false }],
+  parts: [unmarked(lines[at] ?? '')],
 })
 
 function changedLine(
@@ -70,28 +70,36 @@ function changedLine(
   atA: number,
   atB: number,
 ): DiffLine {
-  const [a, b] = [left[atA] ?? '', right[atB] ?? '']
-  if (a.length > LINE_LENGTH_MAX || b.length > LINE_LENGTH_MAX)
-    return { kind: 'changed', a: whole(left, atA), b: whole(right, atB) }
-  const changes = presentableDiff(a, b, LIMITS)
+  const parts = diffWords(left[atA] ?? '', right[atB] ?? '')
   return {
     kind: 'changed',
-    a: {
-      number: atA + 1,
-      parts: cut(
-        a,
-        changes.map(({ fromA, toA }) => [fromA, toA]),
-      ),
-    },
-    b: {
-      number: atB + 1,
-      parts: cut(
-        b,
-        changes.map(({ fromB, toB }) => [fromB, toB]),
-      ),
-    },
+    a: { number: atA + 1, parts: parts.a },
+    b: { number: atB + 1, parts: parts.b },
   }
 }
+
+/** Two lines by words. */
+export function diffWords(
+  a: string,
+  b: string,
+): { readonly a: readonly LinePart[]; readonly b: readonly LinePart[] } {
+  if (a.length > LINE_LENGTH_MAX || b.length > LINE_LENGTH_MAX)
+    return { a: [unmarked(a)], b: [unmarked(b)] }
+  const changes = presentableDiff(a, b, LIMITS)
+  return {
+    a: cut(
+      a,
+      changes.map(({ fromA, toA }) => [fromA, toA]),
+    ),
+    b: cut(
+      b,
+      changes.map(({ fromB, toB }) => [fromB, toB]),
+    ),
+  }
+}
+
+/** A whole line, without marks. */
+export const unmarked = (text: string): LinePart => ({ at: 0, text, isChanged: false })
 
 function cut(text: string, changed: readonly (readonly [from: number, to: number])[]): LinePart[] {
   const parts: LinePart[] = []

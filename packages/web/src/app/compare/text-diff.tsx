@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
 import { foldEqual } from './fold-equal.js'
-import { diffLines, type DiffLine, type LinePart } from './line-diff.js'
+import { diffLines, unmarked, type DiffLine, type LinePart } from './line-diff.js'
 
 export interface TextDiffProps {
   /** What the two texts are. */
@@ -12,18 +12,27 @@ export interface TextDiffProps {
   readonly missing?: 'a' | 'b' | undefined
 }
 
-/** Two texts beside each other, on a phone one below the other; long equal parts are folded. */
+/** Two texts beside each other, on a phone one below the other. */
 export function TextDiff({ what, a, b, names, missing }: TextDiffProps) {
   const lines = useMemo(() => linesOf(a, b, missing), [a, b, missing])
+  const note = missing && `not in ${missing === 'a' ? names[0] : names[1]}`
+  return <LineDiff what={what} note={note} lines={lines} names={names} />
+}
+
+export interface LineDiffProps extends Pick<TextDiffProps, 'what' | 'names'> {
+  readonly lines: readonly DiffLine[]
+  readonly note?: string | undefined
+}
+
+/** Lines that were compared; long equal parts are folded. */
+export function LineDiff({ what, note, lines, names }: LineDiffProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
   const parts = foldEqual(lines, ({ kind }) => kind === 'same', { margin: 3, least: 3 })
   return (
     <figure className="min-w-0 overflow-hidden rounded border border-line">
       <figcaption className="flex gap-2 border-b border-line bg-raised px-2 py-0.5 text-sm">
         <span className="min-w-0 truncate font-mono">{what}</span>
-        {missing !== undefined && (
-          <span className="text-muted">not in {missing === 'a' ? names[0] : names[1]}</span>
-        )}
+        {note !== undefined && <span className="text-muted">{note}</span>}
       </figcaption>
       <div className="font-mono text-sm">
         {parts.map((part) => {
@@ -54,7 +63,7 @@ function linesOf(a: string, b: string, missing: 'a' | 'b' | undefined): readonly
   const side = missing === 'a' ? 'b' : 'a'
   return (missing === 'a' ? b : a).split('\n').map((text, index) => ({
     kind: side === 'a' ? 'removed' : 'added',
-    [side]: { number: index + 1, parts: [{ at: 0, text, isChanged: false }] },
+    [side]: { number: index + 1, parts: [unmarked(text)] },
   }))
 }
 
