@@ -39,9 +39,8 @@ async function copiedTest(args: readonly string[]): Promise<{ folder: string; te
   })
   expect(recorded.code, recorded.stderr).toBe(0)
   await server.stop()
-  const [tape = ''] = readdirSync(join(folder, '.retake/runs')).filter((name) =>
-    name.endsWith('.tape'),
-  )
+  const runs = readdirSync(join(folder, '.retake/runs'))
+  const tape = runs.find((name) => name.endsWith('.tape')) ?? ''
   const model = new RunModel(openTape(join(folder, '.retake/runs', tape)), { status: 'done' })
   const detail = model.step('2')
   if (detail === undefined) throw new Error('no step')

@@ -1,8 +1,10 @@
 import type { Message, RunView, Step } from '@retake/tape'
 import { messageDigest } from './message-digest.js'
 
-/** Earlier steps that are read to find the one a conversation goes on from. */
+/** Earlier model steps that are read to find the one a conversation goes on from, in a lane and beside it. */
 const LOOK_BACK = 6
+/** Steps of all kinds that are passed on the way back. */
+const WAY_BACK = 1000
 /** Conversations that are remembered, by their digests alone. */
 const KEPT = 64
 
@@ -20,12 +22,11 @@ interface Said {
  * same lane first. A history that was shortened is compared message by message.
  */
 export class ConversationNews {
-  readonly #models: () => readonly Step[]
+  readonly #steps: readonly Step[]
   readonly #kept = new Map<string, Said>()
-  #found: readonly Step[] | undefined
 
-  constructor(view: RunView) {
-    this.#models = () => (this.#found ??= view.recordedSteps.filter(({ kind }) => kind === 'model'))
+  constructor({ recordedSteps }: RunView) {
+    this.#steps = recordedSteps
   }
 
   /** Place of the first message that no earlier step of this conversation had; 0 when there is none. */
@@ -48,15 +49,15 @@ export class ConversationNews {
 
   /** Model steps before this one, nearest first, those of its lane before all others. */
   #before(step: Step): Step[] {
-    const models = this.#models()
     const inLane: Step[] = []
     const others: Step[] = []
-    for (let place = lastBefore(models, step.seq); place >= 0; place--) {
-      const earlier = models[place]
-      if (earlier === undefined) break
+    // Steps are numbered from 1, in this order.
+    const last = step.number - 2
+    for (let place = last; place >= Math.max(0, last - WAY_BACK); place--) {
+      const earlier = this.#steps[place]
+      if (earlier === undefined || inLane.length === LOOK_BACK) break
       const side = earlier.lane === step.lane ? inLane : others
-      if (side.length < LOOK_BACK) side.push(earlier)
-      if (inLane.length === LOOK_BACK && others.length === LOOK_BACK) break
+      if (side.length < LOOK_BACK && earlier.kind === 'model') side.push(earlier)
     }
     return [...inLane, ...others]
   }
@@ -83,15 +84,4 @@ function commonLength(left: readonly string[], right: readonly string[]): number
   const length = Math.min(left.length, right.length)
   for (let place = 0; place < length; place++) if (left[place] !== right[place]) return place
   return length
-}
-
-/** Place of the last step that began before an event. */
-function lastBefore(steps: readonly Step[], seq: number): number {
-  let [low, high] = [0, steps.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((steps[middle]?.seq ?? 0) < seq) low = middle + 1
-    else high = middle
-  }
-  return low - 1
 }
