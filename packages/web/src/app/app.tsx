@@ -10,6 +10,7 @@ import { StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import { listenToKeys } from './commands/listen-to-keys.js'
 import { routes } from './routes.js'
+import { readAddress, writeAddress } from './shell/address.js'
 import { FailedPage } from './shell/failed-page.js'
 import { FailedStart } from './shell/failed-start.js'
 import { NotFoundPage } from './shell/not-found-page.js'
@@ -20,6 +21,8 @@ const makeRouter = (home: ViewerHome) =>
   createRouter({
     routeTree: routes,
     history: home.onlyRun === undefined ? createBrowserHistory() : createHashHistory(),
+    parseSearch: readAddress,
+    stringifySearch: writeAddress,
     defaultErrorComponent: FailedPage,
     defaultNotFoundComponent: NotFoundPage,
   })

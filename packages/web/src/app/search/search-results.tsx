@@ -50,7 +50,8 @@ export function SearchResults({ state: { hits, query }, rows, at, onOpen }: Sear
             return (
               <div
                 key={`step ${index}`}
-                role="presentation"
+                // A list holds options only; each of them says its step aloud.
+                aria-hidden="true"
                 className="absolute left-0 flex w-full items-center gap-2 border-t border-line bg-raised px-4"
                 style={place}
               >
@@ -84,7 +85,7 @@ interface HitProps {
 }
 
 function Hit({ hit, place, count, isCurrent, style, onOpen }: HitProps) {
-  const { field, path, snippet, start, length } = hit
+  const { step, field, path, snippet, start, length } = hit
   return (
     <div
       id={`search-hit-${place}`}
@@ -102,6 +103,7 @@ function Hit({ hit, place, count, isCurrent, style, onOpen }: HitProps) {
       onClick={() => onOpen(place)}
       onKeyDown={() => {}}
     >
+      <span className="sr-only">{step === undefined ? 'Outside of steps' : `Step ${step}`}</span>
       <span className="w-16 shrink-0 text-sm text-muted">{field}</span>
       <span className="min-w-0 truncate font-mono text-sm whitespace-pre">
         {snippet.slice(0, start)}

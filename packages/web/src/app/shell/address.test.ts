@@ -1,0 +1,27 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { readAddress, writeAddress } from './address.js'
+
+test('any text and any list of texts comes back from an address', () => {
+  const value = fc.oneof(fc.string({ unit: 'binary' }), fc.array(fc.string()), fc.json())
+  // A lone surrogate is no text that an address can hold.
+  const isText = (search: unknown): boolean => JSON.stringify(search).isWellFormed()
+  const search = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), value).filter(isText)
+  fc.assert(
+    fc.property(search, (written) => {
+      expect(readAddress(writeAddress(written))).toEqual({ ...written })
+    }),
+  )
+})
+
+test('an address can be read by people', () => {
+  expect(writeAddress({ step: '3', q: 'refund window', tab: undefined })).toBe(
+    '?step=3&q=refund+window',
+  )
+  expect(writeAddress({})).toBe('')
+  expect(readAddress('?step=%223%22&kind=%5B%22tool%22%5D')).toEqual({ step: '3', kind: ['tool'] })
+})
+
+test('what looks like JSON and is none is a text', () => {
+  expect(readAddress('?q={"a')).toEqual({ q: '{"a' })
+})

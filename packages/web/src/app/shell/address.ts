@@ -1,0 +1,34 @@
+/**
+ * What stands after the `?` of an address. Texts stand as they are, so that people can
+ * read and write links: `?step=3&q=refund`. Lists are JSON, and so is a text that would
+ * be taken for one. Everything read is a text or what JSON says; pages check it.
+ */
+export function readAddress(search: string): Record<string, unknown> {
+  return Object.fromEntries(
+    [...new URLSearchParams(search)].map(([name, value]) => [name, readValue(value)]),
+  )
+}
+
+export function writeAddress(search: Record<string, unknown>): string {
+  const params = new URLSearchParams()
+  for (const [name, value] of Object.entries(search))
+    if (value !== undefined) params.set(name, writeValue(value))
+  const text = params.toString()
+  return text === '' ? '' : `?${text}`
+}
+
+const LOOKS_LIKE_JSON = /^["[{]/
+
+function readValue(text: string): unknown {
+  if (!LOOKS_LIKE_JSON.test(text)) return text
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+function writeValue(value: unknown): string {
+  if (typeof value === 'string') return LOOKS_LIKE_JSON.test(value) ? JSON.stringify(value) : value
+  return JSON.stringify(value)
+}

@@ -1,0 +1,147 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { seriousViolations } from './support/axe.js'
+import { openPage } from './support/browser.js'
+import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
+import { startUi } from './support/start-ui.js'
+
+interface View {
+  readonly name: string
+  readonly path: (demo: DemoRuns) => string
+  /** What to wait for, and to do before it is looked at. */
+  readonly prepare: (page: Page) => Promise<void>
+}
+
+const runPath = ({ run, step }: DemoRuns): string => `/runs/${run}?step=${step}`
+const steps = (page: Page) => page.getByRole('row').or(page.getByRole('listitem'))
+const dialog = (page: Page) => page.getByRole('dialog')
+
+const press =
+  (key: string, wait: (page: Page) => Promise<void>) =>
+  async (page: Page): Promise<void> => {
+    await page.getByRole('tabpanel').first().waitFor()
+    await page.keyboard.press(key)
+    await wait(page)
+  }
+
+/** Tabs of a step; those that a step does not have are not among its views. */
+const TABS = [
+  'chat',
+  'call',
+  'request',
+  'response',
+  'stream',
+  'state',
+  'console',
+  'files',
+  'source',
+  'events',
+]
+
+const VIEWS: readonly View[] = [
+  {
+    name: 'runs',
+    path: () => '/',
+    prepare: (page) => page.getByText('unreadable', { exact: true }).last().waitFor(),
+  },
+  {
+    name: 'runs, two chosen',
+    path: () => '/',
+    prepare: async (page) => {
+      await page.getByRole('checkbox').first().check()
+      await page.getByRole('checkbox').nth(1).check()
+      await page.getByRole('link', { name: 'Compare' }).waitFor()
+    },
+  },
+  {
+    name: 'runs, none matches',
+    path: () => '/?text=nothing-is-called-so',
+    prepare: (page) => page.getByText('No run matches.').waitFor(),
+  },
+  ...TABS.map((tab): View => ({
+    name: `run, tab ${tab}`,
+    path: ({ run, step }) => `/runs/${run}?step=${tab === 'call' ? step : '1'}&tab=${tab}`,
+    prepare: (page) => page.getByRole('tabpanel').first().waitFor(),
+  })),
+  {
+    name: 'run, list of events',
+    path: ({ run }) => `/runs/${run}?list=events`,
+    prepare: (page) => steps(page).first().waitFor(),
+  },
+  {
+    name: 'search',
+    path: runPath,
+    prepare: press('/', async (page) => {
+      await page.getByRole('combobox').fill('refund')
+      await page.getByRole('option').first().waitFor()
+    }),
+  },
+  { name: 'palette', path: runPath, prepare: press('Control+k', (page) => dialog(page).waitFor()) },
+  { name: 'help', path: runPath, prepare: press('?', (page) => dialog(page).waitFor()) },
+  {
+    name: 'fork',
+    path: runPath,
+    prepare: async (page) => {
+      await page.locator('button:enabled', { hasText: 'Fork' }).first().click()
+      await dialog(page).waitFor()
+    },
+  },
+  {
+    name: 'theme menu',
+    path: () => '/',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Theme' }).click()
+      await page.getByRole('menuitem').first().waitFor()
+    },
+  },
+  {
+    name: 'branches',
+    path: ({ run }) => `/runs/${run}/branches`,
+    prepare: (page) => page.getByRole('heading', { level: 1 }).waitFor(),
+  },
+  {
+    name: 'compare',
+    path: ({ run, branch }) => `/compare/${run}/${branch}`,
+    prepare: (page) => page.getByRole('heading', { level: 1 }).waitFor(),
+  },
+  {
+    name: 'components',
+    path: () => '/components',
+    prepare: (page) => page.getByRole('heading', { name: 'Dark' }).waitFor(),
+  },
+  {
+    name: 'no such page',
+    path: () => '/nothing/here',
+    prepare: (page) => page.getByText('There is no page at this address.').waitFor(),
+  },
+]
+
+test('no view has a serious violation, light on a desk or dark on a phone', async ({
+  onTestFinished,
+}) => {
+  const demo = await makeDemoRuns()
+  onTestFinished(() => demo.remove())
+  await writeFile(join(demo.folder, '.retake', 'runs', 'broken.tape'), 'this is no tape')
+  const ui = await startUi(demo.folder)
+  const page = await openPage()
+  await page.goto(ui.url)
+  const found: Record<string, readonly string[]> = {}
+  for (const { name, path, prepare } of VIEWS) {
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.goto(ui.at(path(demo)))
+    await prepare(page)
+    const look = async (how: string): Promise<void> => {
+      const violations = await seriousViolations(page)
+      if (violations.length > 0) found[`${name}, ${how}`] = violations
+    }
+    await look('light')
+    await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'))
+    await page.setViewportSize({ width: 390, height: 844 })
+    await look('dark on a phone')
+    const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
+    if (isTooWide) found[`${name}, width`] = ['the page is wider than the phone']
+  }
+  expect(found).toEqual({})
+})
