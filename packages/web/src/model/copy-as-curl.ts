@@ -5,6 +5,9 @@ import type { StepDetail } from './step-detail.js'
 /** Longer bodies are no argument: systems have a limit for those. */
 const ARGUMENT_MAX = 60_000
 
+/** For a body that may be longer than a kilobyte curl asks first whether it is wanted. */
+const EXPECT_MIN = 250
+
 /** Headers that curl makes itself, from the address and the body. */
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
@@ -32,7 +35,9 @@ export function copyAsCurl(
     ([name, value]) => /^content-type$/i.test(name) && value.startsWith('text/event-stream'),
   )
   const parts = [
-    method === 'HEAD' ? 'curl --head' : `curl -X ${shellQuote(method)}`,
+    method === 'HEAD'
+      ? 'curl --head'
+      : `curl -X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)}`,
     ...(isStream === true ? ['--no-buffer'] : []),
     ...(headers.some(([name]) => /^accept-encoding$/i.test(name)) ? ['--compressed'] : []),
     ...(/[[\]{}]/.test(url) ? ['--globoff'] : []),
@@ -60,7 +65,7 @@ function headerPart(
   const isBearer = kind === 'model' && /^authorization$/i.test(name) && line === 'retake-hidden'
   const isKey = kind === 'model' && /auth|key|token/i.test(name)
   const fallback = isKey ? key : asVariable(name)
-  return `-H ${shellQuote(`${name}: ${isBearer ? 'Bearer ' : ''}`)}${shellWord(line, fallback)}`
+  return `-H ${shellWord(`${name}: ${isBearer ? 'Bearer ' : ''}${line}`, fallback)}`
 }
 
 function bodyParts(
@@ -74,5 +79,10 @@ function bodyParts(
       : `--data-raw ${shellQuote(body.text ?? '')}`
     : `--data-binary ${shellQuote(`@${body.file}`)}`
   // What curl adds to a body of its own accord was not sent.
-  return [...(has('content-type') ? [] : ["-H 'content-type:'"]), "-H 'expect:'", data]
+  const isAsked = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
+  return [
+    ...(has('content-type') ? [] : ["-H 'content-type:'"]),
+    ...(isAsked ? ["-H 'expect:'"] : []),
+    data,
+  ]
 }

@@ -20,7 +20,12 @@ export function copyAsTest(
   { tape = `.retake/runs/${head.id}.tape` }: CopyAsTestOptions = {},
 ): string {
   const title = quote(oneLine(`step ${detail.label} of ${head.name}: ${detail.title}`))
-  const about = `// Replays run ${oneLine(head.id)}: no network, no key. Fails where step ${detail.label}, or one before it, changes.`
+  const about = [
+    `// Replays run ${oneLine(head.id)}: no network, no key. Fails where step ${detail.label}, or one before it, changes.`,
+    ...(tape.startsWith('.retake/')
+      ? ['// Git ignores .retake: to commit the test, copy the tape beside it and change the path.']
+      : []),
+  ].join('\n')
   if (head.recorded === 'function') return functionTest({ title, about, tape })
   const [entry = ''] = head.command
   // What was killed has no end to compare with; what is no program of Node is replayed by its command.

@@ -1,6 +1,7 @@
 import type { CallEvent, ResultEvent, RunView, Tape } from '@retake/tape'
 import { cutText } from './clip.js'
 import type { FileAccess, FileTouch } from './run-parts.js'
+import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000
 
@@ -34,7 +35,7 @@ function touchOf(
     at,
     call: name,
     access,
-    path: cutText(access === 'write' ? withoutOptions(title) : title, LINE),
+    path: cutText(plainPath(access === 'write' ? withoutOptions(title) : title), LINE),
     ok: error === undefined,
     ...(error && { error: cutText(String(error.code ?? error.message), LINE) }),
     ...(bytes !== undefined && { bytes }),
@@ -72,6 +73,8 @@ function accessOf(call: string): FileAccess {
   const name = call.slice(call.lastIndexOf('.') + 1).replace(/Sync$/, '')
   return NAMES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'other'
 }
+
+const plainPath = (path: string): string => (path.startsWith('file://') ? pathOf(path) : path)
 
 /** Options of a write stand behind its path, as JSON. */
 function withoutOptions(title: string): string {

@@ -7,7 +7,7 @@ describe('files', () => {
     const run = new RunScript()
     run.file('fs.readFile', '/a.txt', { bytes: Uint8Array.of(1, 2, 3) })
     run.tool('look', {}, 1)
-    run.file('fs.promises.readdir', '/folder')
+    run.file('fs.promises.readdir', 'file:///my%20folder')
     run.file('fs.statSync', '/b.txt', { code: 'ENOENT' })
     run.add(
       { type: 'call', kind: 'file', name: 'fs.writeFile', title: '/c [1].txt ["utf8"]' },
@@ -19,7 +19,7 @@ describe('files', () => {
       touches.map(({ access, path, ok, bytes, step }) => [access, path, ok, bytes, step]),
     ).toEqual([
       ['read', '/a.txt', true, 3, undefined],
-      ['list', '/folder', true, undefined, '1'],
+      ['list', '/my folder', true, undefined, '1'],
       ['look', '/b.txt', false, undefined, '1'],
       ['write', '/c [1].txt', true, 2, '1'],
       ['remove', '/d.txt', true, undefined, '1'],

@@ -34,7 +34,8 @@ function siteIn(line: string): string | undefined {
   return site.startsWith('file://') ? pathOf(site) : site
 }
 
-function pathOf(url: string): string {
+/** The path of a `file:` address, in words of the system it names. */
+export function pathOf(url: string): string {
   const path = url.slice('file://'.length).replace(/^\/([A-Za-z]:)/, '$1')
   try {
     return decodeURIComponent(path)
