@@ -18,8 +18,8 @@ export function StepPanel({ run }: { readonly run: Run }) {
   const { step } = useSelection()
   const { detail, isOld, isGone, error } = useStep(run, step)
   return (
-    <section
-      aria-label="Step"
+    <div
+      data-panel="step"
       aria-busy={isOld}
       className="flex min-h-0 min-w-0 flex-1 flex-col bg-surface"
     >
@@ -35,7 +35,7 @@ export function StepPanel({ run }: { readonly run: Run }) {
           <OneStep run={run} detail={detail} />
         </div>
       )}
-    </section>
+    </div>
   )
 }
 

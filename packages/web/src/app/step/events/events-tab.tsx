@@ -56,10 +56,10 @@ export function EventsTab({ run, detail }: TabProps) {
 function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) {
   const path = `event.${row.seq}`
   return (
-    <Field path={path}>
+    <Field path={path} className="pr-7">
       <Fold
         path={path}
-        summaryClassName="flex cursor-pointer gap-2 py-0.5 font-mono text-sm hover:bg-sunken"
+        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 font-mono text-sm hover:bg-sunken"
         title={
           <>
             <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
@@ -68,9 +68,7 @@ function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) 
             <span className="min-w-0 flex-1 truncate">
               <VisibleText text={row.text} />
             </span>
-            {row.bytes > 0 && (
-              <span className="shrink-0 pr-8 text-muted">{formatBytes(row.bytes)}</span>
-            )}
+            {row.bytes > 0 && <span className="shrink-0 text-muted">{formatBytes(row.bytes)}</span>}
           </>
         }
       >

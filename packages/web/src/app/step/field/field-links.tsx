@@ -41,7 +41,7 @@ export function Field(props: FieldProps) {
       className={`group/field relative min-w-0 ${isMarked ? `${MARKED} rounded-sm` : ''} ${className}`}
     >
       {children}
-      <CopyFieldLink path={path} className="absolute -top-px right-0" />
+      <CopyFieldLink path={path} className="absolute top-0.5 right-0.5" />
     </Box>
   )
 }

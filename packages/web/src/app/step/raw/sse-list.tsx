@@ -45,11 +45,11 @@ function SseLine(props: {
   const { item, place, path } = props
   const own = `${path}.${place}`
   return (
-    <Field path={own}>
+    <Field path={own} className="pr-7">
       <Fold
         path={own}
         className="font-mono text-sm"
-        summaryClassName="flex cursor-pointer gap-2 py-0.5 hover:bg-sunken"
+        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 hover:bg-sunken"
         title={
           <>
             <span className="w-8 shrink-0 text-right text-muted">{place + 1}</span>

@@ -26,6 +26,11 @@ export function SourceView({ run, site }: { readonly run: Run; readonly site: st
       </p>
       {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
       {excerpt.data === null && <p className="text-muted">Its source is not here.</p>}
+      {excerpt.data?.savedSince === true && (
+        <p className="mb-1 text-sm text-warning">
+          The file was saved after the run began: these lines may be other ones.
+        </p>
+      )}
       {excerpt.data && (
         <ol className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm">
           {excerpt.data.lines.map((line, place) => {

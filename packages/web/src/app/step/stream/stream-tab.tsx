@@ -70,9 +70,9 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
           value={position}
           onChange={(event) => scrub(event.target.valueAsNumber)}
         />
-        <output className="w-36 text-right font-mono text-sm tabular-nums">
+        <span className="w-36 text-right font-mono text-sm tabular-nums">
           {formatMs(position)} of {formatMs(endMs)}
-        </output>
+        </span>
       </div>
       <p className="text-sm text-muted">
         First piece after {firstMs === undefined ? 'an unknown time' : formatMs(firstMs)},{' '}

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openPage } from './support/browser.js'
+import { recordDesk, type Desk } from './support/desk.js'
+import { launchUi, type Ui } from './support/start-ui.js'
+import { describeStepPanel, writePanelRuns, type OpenedRun } from './support/step-panel-suite.js'
+
+let desk: Desk
+let ui: Ui
+
+beforeAll(async () => {
+  desk = await recordDesk()
+  await desk.workspace.retake(['snapshot', desk.run])
+  writePanelRuns(desk.workspace.folder)
+  ui = await launchUi(desk.workspace.folder)
+})
+
+afterAll(async () => {
+  await ui.stop()
+  await desk.remove()
+})
+
+async function open(run: string): Promise<OpenedRun> {
+  const page = await openPage({ permissions: ['clipboard-read', 'clipboard-write'] })
+  return {
+    page,
+    goTo: async (place) => {
+      await page.goto(ui.at(`/runs/${run}?${new URLSearchParams({ ...place }).toString()}`))
+    },
+  }
+}
+
+describeStepPanel('the local UI', open)
+
+test('captured variables are shown with what changed since the step before', async () => {
+  const { page, goTo } = await open(desk.run)
+  await goTo({ step: '2', tab: 'state' })
+  await page.getByRole('heading', { name: /changes? since step 1/ }).waitFor()
+  const panel = page.getByRole('tabpanel')
+  expect(await panel.getByText('changed', { exact: true }).count()).toBeGreaterThan(0)
+  expect(await panel.innerText()).toMatch(/handle.*\n/)
+})
+
+test('where nothing was captured, the command that captures is named', async () => {
+  const { page, goTo } = await open('loop')
+  await goTo({ step: '1', tab: 'state' })
+  await page.getByText('retake snapshot loop').waitFor()
+})
+
+test('the line that began a step is shown in its file', async () => {
+  const { page, goTo } = await open('loop')
+  await goTo({ step: '1', tab: 'source' })
+  const line = page.locator('li[aria-current="location"]')
+  await line.getByText('const answer = await ask(one)').waitFor()
+})
