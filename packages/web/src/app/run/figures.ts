@@ -30,7 +30,7 @@ export const count = (value: number): string => whole.format(value)
 export const plural = (value: number, word: string): string =>
   `${count(value)} ${word}${value === 1 ? '' : 's'}`
 
-/** A time in a run, in as many digits as the column needs: `0.245 s`, `12.3 s`, `4:05.1`, `2:04:05`. */
+/** A time in a run, in as many digits as the column needs: `0.245 s`, `12.3 s`, `4:05.1`, `2:04:05.3`. */
 export function clock(ms: number): string {
   if (ms < 9999.5) return `${(ms / 1000).toFixed(3)} s`
   if (ms < 59_950) return `${(ms / 1000).toFixed(2)} s`
@@ -39,7 +39,8 @@ export function clock(ms: number): string {
   const seconds = Math.floor(tenths / 10)
   const [minutes, rest] = [Math.floor(seconds / 60), two(seconds % 60)]
   if (minutes < 60) return `${minutes}:${rest}.${tenths % 10}`
-  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${rest}`
+  const hours = Math.floor(minutes / 60)
+  return `${hours}:${two(minutes % 60)}:${rest}${hours < 10 ? `.${tenths % 10}` : ''}`
 }
 
 /** Today as `09:30:12`, other days with the day, in the zone of the reader. */

@@ -28,7 +28,6 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
     costOfRun(rows),
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
-    plural(head.events, 'event'),
   ].filter((fact) => fact !== undefined)
   return (
     <div className="flex min-h-8 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1 text-sm">

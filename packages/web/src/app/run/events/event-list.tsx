@@ -66,17 +66,13 @@ export function EventList({ run, onMove, onOpen }: EventListProps) {
           aria-rowindex={1}
           className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
         >
-          {(['seq', 'type', 'op', 'text', 'bytes', 'at'] as const).map((name) => (
+          {(['seq', 'type', 'text', 'bytes', 'at'] as const).map((name) => (
             <span
               key={name}
               role="columnheader"
               className={`${EVENT_COLUMNS[name]} font-sans text-sm`}
             >
-              {
-                { seq: 'event', type: 'type', op: 'answer', text: '', bytes: 'body', at: 'at' }[
-                  name
-                ]
-              }
+              {{ seq: 'event', type: 'type', text: '', bytes: 'body', at: 'at' }[name]}
             </span>
           ))}
         </div>

@@ -9,7 +9,6 @@ export const EVENT_HEIGHT = 24
 export const EVENT_COLUMNS = {
   seq: 'w-14 shrink-0 text-right font-mono text-sm text-muted',
   type: 'w-20 shrink-0 truncate',
-  op: 'hidden w-20 shrink-0 font-mono text-sm text-muted @min-[520px]:block',
   text: 'min-w-0 flex-1 truncate',
   bytes: 'hidden w-18 shrink-0 text-right font-mono text-sm text-muted @min-[420px]:block',
   at: 'hidden w-17 shrink-0 text-right font-mono text-sm text-muted @min-[480px]:block',
@@ -48,9 +47,6 @@ export const EventRow = memo(function EventRow(props: EventRowProps) {
       </span>
       <span role="gridcell" className={EVENT_COLUMNS.type}>
         {event?.type ?? '…'}
-      </span>
-      <span role="gridcell" className={EVENT_COLUMNS.op}>
-        {event?.op === undefined ? '' : `of ${event.op}`}
       </span>
       <span role="gridcell" className={EVENT_COLUMNS.text} title={event?.text}>
         {event?.text}

@@ -39,6 +39,7 @@ export function drawOverlay(
   context.beginPath()
   context.moveTo(gutter, ground)
   let lastPixel = -1
+  let level = ground
   for (let place = 0; place < data.count && place < values.length; place++) {
     const x = Math.round(xOf(scene, data.from[place] ?? 0))
     if (x < gutter - 4 || x > width + 4) {
@@ -52,12 +53,15 @@ export function drawOverlay(
     }
     if (x === lastPixel && place < data.count - 1) continue
     lastPixel = x
-    context.lineTo(x, ground - (all === 0 ? 0 : ((sums[place] ?? 0) / all) * room))
+    // A sum grows at a step, not on the way to it.
+    context.lineTo(x, level)
+    level = ground - (all === 0 ? 0 : ((sums[place] ?? 0) / all) * room)
+    context.lineTo(x, level)
   }
-  context.lineTo(width, ground - (all === 0 ? 0 : room))
+  context.lineTo(width, level)
   context.fillStyle = colors.accent
   for (const [x, bar] of highest)
-    context.fillRect(x, ground - Math.max(1, bar), 3, Math.max(1, bar))
+    context.fillRect(x, ground - Math.max(2, bar), 3, Math.max(2, bar))
   if (all > 0) context.stroke()
   context.strokeStyle = colors.warning
   for (const x of rings) {

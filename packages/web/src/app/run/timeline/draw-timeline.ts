@@ -4,6 +4,7 @@ import { drawOverlay } from './draw-overlay.js'
 import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT, xOf, type Scene } from './scene.js'
 import type { TimelineColors } from './timeline-colors.js'
 import { firstReaching, type LineRows } from './timeline-data.js'
+import type { Span } from './time-scale.js'
 import { ticksOf } from './time-ticks.js'
 
 const BLOCK_HEIGHT = 14
@@ -22,12 +23,15 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): v
   context.fillRect(0, 0, width, height)
   const bottom = height - (scene.figures === undefined ? 0 : OVERLAY_HEIGHT)
   clipped(context, [0, AXIS_HEIGHT, width, bottom - AXIS_HEIGHT], () => drawLines(context, scene))
-  clipped(context, [gutter, 0, width - gutter, height], () => drawGaps(context, scene))
+  let marks: readonly Span[] = []
+  clipped(context, [gutter, 0, width - gutter, height], () => {
+    marks = drawGaps(context, scene)
+  })
   clipped(context, [gutter, AXIS_HEIGHT, width - gutter, bottom - AXIS_HEIGHT], () =>
     drawBlocks(context, scene),
   )
   if (scene.figures !== undefined) drawOverlay(context, scene, scene.figures)
-  drawAxis(context, scene)
+  drawAxis(context, scene, marks)
   clipped(context, [gutter, 0, width - gutter, height], () => {
     drawRange(context, scene)
     drawPlayhead(context, scene)
@@ -224,13 +228,14 @@ function hatchOf(context: CanvasRenderingContext2D, colors: TimelineColors): Can
   return hatchFor[1]
 }
 
-/** Time in which nothing was under way: two bars and how long it was, where that fits. */
-function drawGaps(context: CanvasRenderingContext2D, scene: Scene): void {
+/** Time in which nothing was under way: two bars and how long it was, where that fits. Says where those stand. */
+function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
   const { data, view, colors, height } = scene
   context.font = `10px ${colors.sans}`
   context.textBaseline = 'middle'
   context.textAlign = 'center'
   let last = -1
+  const marks: Span[] = []
   for (const gap of data.scale.gaps) {
     if (gap.drawnTo < view.from || gap.drawnFrom > view.from + view.span) continue
     const [left, right] = [xOf(scene, gap.drawnFrom), xOf(scene, gap.drawnTo)]
@@ -245,15 +250,17 @@ function drawGaps(context: CanvasRenderingContext2D, scene: Scene): void {
     const room = right - left - 10
     const fits = context.measureText(text).width <= room
     const apart = fits ? context.measureText(text).width / 2 + 5 : 1.5
+    marks.push([middle - apart - 2, middle + apart + 2])
     context.fillRect(middle - apart - 1, 5, 1, 11)
     context.fillRect(middle + apart, 5, 1, 11)
     context.fillStyle = colors.muted
     if (fits) context.fillText(text, middle, AXIS_HEIGHT / 2 + 1)
   }
   context.textAlign = 'left'
+  return marks
 }
 
-function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawAxis(context: CanvasRenderingContext2D, scene: Scene, marks: readonly Span[]): void {
   const { data, view, colors, width, gutter } = scene
   context.fillStyle = colors.line
   context.fillRect(0, AXIS_HEIGHT - 1, width, 1)
@@ -272,7 +279,8 @@ function drawAxis(context: CanvasRenderingContext2D, scene: Scene): void {
     context.fillStyle = colors.lineStrong
     context.fillRect(x, AXIS_HEIGHT - 6, 1, 5)
     context.fillStyle = colors.muted
-    if (x + 4 + context.measureText(text).width < width)
+    const end = x + 4 + context.measureText(text).width
+    if (end < width && !marks.some(([left, right]) => x < right && end > left))
       context.fillText(text, x + 4, AXIS_HEIGHT / 2)
   }
 }

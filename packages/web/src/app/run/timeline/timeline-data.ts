@@ -26,9 +26,15 @@ export interface TimelineData {
 export function timelineData({ columns }: RowStore, head: RunHead): TimelineData {
   const count = columns.length
   const to = new Float64Array(count)
-  for (let place = 0; place < count; place++)
-    to[place] = Math.min(endOf(columns, place), Math.max(head.durationMs, columns.at[place] ?? 0))
-  const scale = TimeScale.over(mergeSpans(columns.at, to, count), head.durationMs)
+  const busyTo = new Float64Array(count)
+  for (let place = 0; place < count; place++) {
+    const at = columns.at[place] ?? 0
+    const end = Math.min(endOf(columns, place), Math.max(head.durationMs, at))
+    to[place] = end
+    // Of an inferred step one knows between which calls it was, not that it took so long.
+    busyTo[place] = columns.inferred[place] ? at : end
+  }
+  const scale = TimeScale.over(mergeSpans(columns.at, busyTo, count), head.durationMs)
   const from = new Float64Array(count)
   for (let place = 0; place < count; place++) {
     const isPoint = to[place] === columns.at[place]
