@@ -133,21 +133,21 @@ class LaneReader implements LaneAssignment {
   }
 
   #isAnotherLaneBusy(lane: number): boolean {
-    return this.lanes.some(
-      ({ id }) =>
-        id !== lane && (this.#isOpen(this.#openSteps, id) || this.#isOpen(this.#openOthers, id)),
-    )
+    // Only lanes with something open are in the maps: of thousands, the first one tells.
+    for (const open of [this.#openSteps, this.#openOthers])
+      for (const id of open.keys()) if (id !== lane && this.#isOpen(open, id)) return true
+    return false
   }
 
   #deliver(op: number, index: number): void {
     this.#cause = op
     const lane = this.laneOf.get(op) ?? 0
     this.#causeLane = lane < this.#joinedBelow ? 0 : lane
-    for (const step of this.#unanswered) this.#openSteps.get(step.lane)?.delete(step.op)
+    for (const step of this.#unanswered) removeFrom(this.#openSteps, step.lane, step.op)
     this.#unanswered = []
     if (this.#lastDelivery.get(op) !== index) return
-    this.#openSteps.get(lane)?.delete(op)
-    this.#openOthers.get(lane)?.delete(op)
+    removeFrom(this.#openSteps, lane, op)
+    removeFrom(this.#openOthers, lane, op)
   }
 }
 
@@ -155,4 +155,10 @@ const addTo = (sets: Map<number, Set<number>>, key: number, value: number): void
   const known = sets.get(key)
   if (known === undefined) sets.set(key, new Set([value]))
   else known.add(value)
+}
+
+const removeFrom = (sets: Map<number, Set<number>>, key: number, value: number): void => {
+  const known = sets.get(key)
+  known?.delete(value)
+  if (known?.size === 0) sets.delete(key)
 }
