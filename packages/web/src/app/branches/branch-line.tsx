@@ -34,7 +34,6 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
       aria-expanded={isOpen}
       aria-selected={isMarked}
       aria-current={isThisRun ? 'true' : undefined}
-      aria-label={labelOf(row)}
       className="flex items-stretch rounded pr-2 hover:bg-raised aria-[current=true]:bg-accent-soft"
       onFocus={on.onFocus}
     >
@@ -46,7 +45,8 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
           <button
             type="button"
             tabIndex={-1}
-            aria-label={isOpen ? 'Close its branches' : 'Open its branches'}
+            // The tree itself says that it is open or closed; this one is for the mouse.
+            aria-hidden="true"
             className="w-5 text-center text-muted hover:text-text"
             onClick={on.onToggle}
           >
@@ -118,19 +118,6 @@ export function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }
       )}
     </div>
   )
-}
-
-/** What a screen reader says of a row: the tree around it is said by its level. */
-function labelOf({ node }: BranchRow): string {
-  const said = [
-    node.error === undefined ? node.name : node.id,
-    node.how,
-    node.status,
-    node.error?.what,
-    ...(node.edits ?? []),
-    node.lastLine,
-  ]
-  return said.filter((text) => text !== undefined && text !== '').join(', ')
 }
 
 /** The lines from a run to its branches, as in a graph of commits. */

@@ -10,6 +10,7 @@ test.each([
   ['[1, 2', 1, 6, 'A comma or ] is expected, but the text ends'],
   ['[1,\n\n]', 3, 1, 'A value is expected, but there is "]"'],
   ['{"a": "b}', 1, 7, 'A value is expected, but there is a string that is not closed'],
+  ['{"a": "b\n", "c": 1}', 1, 9, 'A value is expected, but there is a line break in a string'],
   ['{}\n}', 2, 1, 'Nothing more is expected, but there is "}"'],
   ['[1}', 1, 3, 'A comma or ] is expected, but there is "}"'],
   ['', 1, 1, 'A value is expected, but the text ends'],

@@ -31,12 +31,13 @@ export function readJson(text: string): ParsedJson {
 /** What is found there, short enough for a sentence. */
 function nameOf(rest: string): string {
   if (rest.startsWith('"')) return 'a string that is not closed or has a wrong escape in it'
+  if (rest.startsWith('\n')) return 'a line break in a string'
   const word = /^[\w$.-]{1,20}/.exec(rest)?.[0]
-  return word ?? JSON.stringify([...rest.slice(0, 2)][0])
+  return word ?? JSON.stringify(String.fromCodePoint(rest.codePointAt(0) ?? 0))
 }
 
 const SPACE = /[ \t\n\r]*/y
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
+const STRING = /"(?:[^"\\]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
 const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.$])/y
 
 type Expectation = keyof typeof EXPECTED
@@ -63,6 +64,17 @@ function firstProblem(text: string): { at: number; expected: string } {
     if (found) at = pattern.lastIndex
     return found
   }
+  const takeString = (): boolean => {
+    const start = at
+    if (!take(STRING)) return false
+    for (let place = start; place < at; place++) {
+      // Control characters must be escaped.
+      if (text.charCodeAt(place) >= 0x20) continue
+      at = place
+      return false
+    }
+    return true
+  }
   const afterValue = (): Expectation => {
     const around = open.at(-1)
     if (around === undefined) return 'nothing'
@@ -85,9 +97,9 @@ function firstProblem(text: string): { at: number; expected: string } {
         open.push(letter)
         return letter === '[' ? 'value or end' : 'key or end'
       }
-      return take(STRING) || take(SCALAR) ? afterValue() : undefined
+      return takeString() || take(SCALAR) ? afterValue() : undefined
     }
-    if (expected.startsWith('key')) return take(STRING) ? 'colon' : undefined
+    if (expected.startsWith('key')) return takeString() ? 'colon' : undefined
     const sign = expected === 'colon' ? ':' : ','
     if (expected === 'nothing' || letter !== sign) return undefined
     at += 1

@@ -88,11 +88,11 @@ function Title({
   return (
     <>
       Compare{' '}
-      <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent">
+      <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent underline">
         {comparison?.a.name ?? a}
       </Link>{' '}
       with{' '}
-      <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent">
+      <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent underline">
         {comparison?.b.name ?? b}
       </Link>
     </>

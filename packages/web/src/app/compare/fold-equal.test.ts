@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { foldEqual } from './fold-equal.js'
 
 const fold = (text: string, margin: number, least: number): string =>
-  foldEqual([...text], (letter) => letter === '.', { margin, least })
+  foldEqual(text.split(''), (letter) => letter === '.', { margin, least })
     .map((part) => (part.type === 'item' ? part.item : `(${part.items.length})`))
     .join('')
 

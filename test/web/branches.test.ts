@@ -1,0 +1,147 @@
+import { truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { makeWorkspace } from '../support/run-retake.mjs'
+import { seriousViolations } from './support/axe.js'
+import { openPage } from './support/browser.js'
+import { startUi, type Ui } from './support/start-ui.js'
+import { writeBranch, writeFirstRun } from './support/write-branches.js'
+
+const fork = (value: unknown) => ({
+  kind: 'fork' as const,
+  at: '1',
+  edits: [{ target: 'answer' as const, path: 'choices.0.message.content', value }],
+})
+
+/** A run, two branches of it, and one of the first of these. */
+function writeTree(folder: string): void {
+  writeFirstRun(folder, 'first')
+  writeBranch(folder, {
+    id: 'b1',
+    name: 'no',
+    parent: 'first',
+    details: fork('No.'),
+    says: 'DENIED',
+    exitCode: 3,
+  })
+  writeBranch(folder, {
+    id: 'b2',
+    name: 'maybe',
+    parent: 'b1',
+    details: fork('Maybe.'),
+    says: 'UNDECIDED',
+  })
+  writeBranch(folder, {
+    id: 'b3',
+    name: 'again',
+    parent: 'first',
+    details: { kind: 'rerun', edits: [] },
+    says: 'APPROVED again',
+  })
+}
+
+async function openTree(
+  write: (folder: string) => void | Promise<void>,
+): Promise<{ page: Page; ui: Ui }> {
+  const workspace = await makeWorkspace()
+  await write(workspace.folder)
+  const ui = await startUi(workspace.folder)
+  const page = await openPage()
+  await page.goto(ui.at('/runs/first/branches'))
+  await page.getByRole('treeitem').first().waitFor()
+  return { page, ui }
+}
+
+const items = (page: Page): Promise<string[]> =>
+  page
+    .getByRole('treeitem')
+    .evaluateAll((all) =>
+      all.map(
+        (each) =>
+          `${each.getAttribute('aria-level')} ${each.querySelector('a, span.font-medium')?.textContent}`,
+      ),
+    )
+
+const focused = (page: Page): Promise<string | null | undefined> =>
+  page.evaluate(() => document.activeElement?.textContent?.replace(/^[▾▸]/, ''))
+
+test('the tree tells of every branch where it left, what was changed, and what it came to', async () => {
+  const { page } = await openTree(writeTree)
+  expect(await items(page)).toEqual(['1 first', '2 no', '3 maybe', '2 again'])
+  const said = await page.getByRole('treeitem', { name: /^no/ }).innerText()
+  expect(said).toContain('fork at step 1')
+  expect(said).toContain('choices.0.message.content = "No."')
+  expect(said).toContain('DENIED')
+  expect(said).toContain('exit code 3')
+  expect(await page.getByRole('treeitem', { name: /^again/ }).innerText()).toContain('rerun')
+  expect(await seriousViolations(page)).toEqual([])
+})
+
+test('keys move through the tree, open and close it, and lead to a run', async () => {
+  const { page } = await openTree(writeTree)
+  await page.getByRole('treeitem').first().focus()
+  await page.keyboard.press('ArrowDown')
+  expect(await focused(page)).toMatch(/^no/)
+  await page.keyboard.press('ArrowLeft')
+  expect(await items(page)).toEqual(['1 first', '2 no', '2 again'])
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  expect(await focused(page)).toMatch(/^maybe/)
+  await page.keyboard.press('ArrowLeft')
+  expect(await focused(page)).toMatch(/^no/)
+  await page.keyboard.press('End')
+  expect(await focused(page)).toMatch(/^again/)
+  await page.keyboard.press('Home')
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('row', { name: /Yes/ }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/runs/b1')
+  await page.goBack()
+  await page.getByRole('treeitem').first().waitFor()
+})
+
+test('two runs that are marked are compared', async () => {
+  const { page } = await openTree(writeTree)
+  await page.getByRole('treeitem').first().focus()
+  await page.keyboard.press('d')
+  expect(await page.getByRole('treeitem').first().getAttribute('aria-selected')).toBe('true')
+  await page.keyboard.press('End')
+  await page.keyboard.press('d')
+  await page.getByRole('region', { name: 'Console' }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/compare/first/b3')
+})
+
+test('a branch that comes while the tree is looked at appears, and one that cannot be read says why', async () => {
+  let folder = ''
+  const { page } = await openTree(async (where) => {
+    folder = where
+    writeTree(where)
+    await truncate(join(where, '.retake', 'runs', 'b2.tape'), 20)
+  })
+  await page.getByText(/cannot be read.*b2/).waitFor()
+  writeBranch(folder, { id: 'late', parent: 'first', details: fork('Later.'), says: 'LATER' })
+  await page.getByRole('treeitem', { name: /LATER/ }).waitFor()
+  expect(await items(page)).toContain('2 late')
+})
+
+/** Ids sort as the runs came. */
+const idOf = (index: number): string => `b${String(index).padStart(3, '0')}`
+
+test('two hundred branches, some of them deep, are all there', async () => {
+  const { page } = await openTree((folder) => {
+    writeFirstRun(folder, 'first')
+    for (let index = 0; index < 200; index++)
+      writeBranch(folder, {
+        id: idOf(index),
+        parent: index % 10 === 0 ? 'first' : idOf(index - 1),
+        details: fork(`answer ${index}`),
+        says: `outcome ${index}`,
+      })
+  })
+  expect(await page.getByRole('treeitem').count()).toBe(201)
+  await page.getByText('200 branches').waitFor()
+  await page.getByRole('treeitem').first().focus()
+  await page.keyboard.press('End')
+  expect(await focused(page)).toContain('outcome 199')
+})

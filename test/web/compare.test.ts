@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seriousViolations } from './support/axe.js'
+import { failedRequests, openPage } from './support/browser.js'
+import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
+import { startUi } from './support/start-ui.js'
+
+let demo: DemoRuns
+beforeAll(async () => {
+  demo = await makeDemoRuns()
+})
+afterAll(() => demo.remove())
+
+test('two runs stand side by side: equal steps folded, words that differ marked, console and links', async () => {
+  const ui = await startUi(demo.folder)
+  const page = await openPage()
+  await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
+  const changed = page.getByRole('article', { name: /search_policy.*changed/ })
+  await changed.waitFor()
+  expect(await changed.locator('del').allInnerTexts()).toEqual(['6'])
+  expect(await changed.locator('ins').allInnerTexts()).toEqual(['3'])
+  const [a, b] = [changed.locator('del'), changed.locator('ins')]
+  expect((await a.boundingBox())?.y).toBe((await b.boundingBox())?.y)
+  const console = page.getByRole('region', { name: 'Console' })
+  expect(await console.innerText()).toMatch(/APPROVED[^]*DENIED/)
+  expect(await seriousViolations(page)).toEqual([])
+
+  const folded = page.getByRole('button', { name: /equal steps?$/ }).first()
+  const before = await page.getByRole('article').count()
+  await folded.click()
+  expect(await page.getByRole('article').count()).toBeGreaterThan(before)
+
+  await changed.getByRole('link', { name: /of run b/ }).click()
+  await page.getByRole('heading', { name: /search_policy/ }).waitFor()
+  expect(new URL(page.url()).pathname).toBe(`/runs/${demo.branch}`)
+})
+
+test('keys go from difference to difference, swap the two, and choose another run', async () => {
+  const ui = await startUi(demo.folder)
+  const page = await openPage()
+  await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
+  await page.getByRole('article').first().waitFor()
+  const focused = () =>
+    page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
+  await page.keyboard.press('n')
+  const first = await focused()
+  expect(first).toMatch(/changed$/)
+  await page.keyboard.press(']')
+  expect(await focused()).not.toBe(first)
+  await page.keyboard.press('N')
+  expect(await focused()).toBe(first)
+
+  await page.keyboard.press('x')
+  await page.waitForURL(`**/compare/${demo.branch}/${demo.run}`)
+  await page.getByRole('article').first().waitFor()
+  await page.keyboard.press('d')
+  await page.getByRole('dialog', { name: 'Another run b' }).waitFor()
+  await page.getByText('No other run fits.').waitFor()
+})
+
+test('on a phone the two sides stand one below the other', async () => {
+  const ui = await startUi(demo.folder)
+  const page = await openPage({ viewport: { width: 390, height: 844 } })
+  await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
+  const changed = page.getByRole('article', { name: /search_policy.*changed/ })
+  await changed.waitFor()
+  const [a, b] = [changed.locator('del'), changed.locator('ins')]
+  expect((await b.boundingBox())?.y).toBeGreaterThan((await a.boundingBox())?.y ?? 0)
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  expect(width).toBeLessThanOrEqual(390)
+})
+
+test('a run that is not there is said, with what to do', async () => {
+  const ui = await startUi(demo.folder)
+  const page = await openPage({}, { expected: failedRequests })
+  await page.goto(ui.at(`/compare/${demo.run}/nowhere`))
+  expect(await page.getByRole('alert').innerText()).toContain('nowhere')
+})
