@@ -1,5 +1,6 @@
 import type { Message, RunView, Step } from '@retake/tape'
 import { messageDigest } from './message-digest.js'
+import type { Conversation } from './step-detail.js'
 
 /** Earlier model steps that are read to find the one a conversation goes on from, in a lane and beside it. */
 const LOOK_BACK = 6
@@ -16,6 +17,9 @@ interface Said {
   readonly isInstruction: readonly boolean[]
 }
 
+/** What of a conversation an earlier step had. */
+export type News = Pick<Conversation, 'newFrom' | 'seenIn'>
+
 /**
  * Tells which messages of a request are new. Compared with the request of an earlier
  * step that this one goes on from, its answer included; the step is looked for in the
@@ -29,20 +33,25 @@ export class ConversationNews {
     this.#steps = recordedSteps
   }
 
-  /** Place of the first message that no earlier step of this conversation had; 0 when there is none. */
-  newFrom(step: Step): number {
+  /**
+   * Place of the first message that no earlier step of this conversation had, and the
+   * step that had those before it; 0 and no step when there is none.
+   */
+  of(step: Step): News {
     const { digests, sent, isInstruction } = this.#said(step)
     const own = digests.slice(0, sent)
-    let best = 0
+    let best: News = { newFrom: 0 }
     for (const earlier of this.#before(step)) {
       const before = this.#said(earlier)
       const shared = commonLength(own, before.digests)
-      if (shared >= before.sent && before.isInstruction.includes(false)) return shared
+      if (shared >= before.sent && before.isInstruction.includes(false))
+        return { newFrom: shared, seenIn: earlier.label }
       const had = new Set(before.digests)
       const isSame = own.some((digest, place) => isInstruction[place] === false && had.has(digest))
       if (!isSame) continue
       const first = own.findIndex((digest, place) => place >= shared && !had.has(digest))
-      best = Math.max(best, first < 0 ? sent : first)
+      const newFrom = first < 0 ? sent : first
+      if (newFrom > best.newFrom) best = { newFrom, seenIn: earlier.label }
     }
     return best
   }

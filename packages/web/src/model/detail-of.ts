@@ -1,6 +1,7 @@
 import type { Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
 import { ClipBudget, clip, cutAt, cutText, viewBody } from './clip.js'
 import { clipError, clipMcp, clipMessages } from './clip-message.js'
+import type { News } from './conversation-news.js'
 import { outputOf } from './output-of.js'
 import { siteInStack } from './site-in-stack.js'
 import type {
@@ -25,7 +26,7 @@ const LINE = 8192
 
 export interface DetailOptions {
   readonly row: Row
-  readonly newFrom: (step: Step) => number
+  readonly news: (step: Step) => News
   readonly messagesFrom?: number | undefined
   readonly eventsFrom?: number | undefined
 }
@@ -70,7 +71,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
 function conversationOf(
   step: Step,
   { messages, answer }: Exchange,
-  { newFrom, messagesFrom = messages.length - MESSAGES }: DetailOptions,
+  { news, messagesFrom = messages.length - MESSAGES }: DetailOptions,
 ): Conversation {
   const from = placeIn(messagesFrom, messages.length)
   const budget = new ClipBudget()
@@ -80,7 +81,7 @@ function conversationOf(
     // What the model said comes first: it must not be cut for what it was told.
     answer: clipMessages(answer, budget),
     messages: clipMessages(messages.slice(from, from + MESSAGES_MAX), budget),
-    newFrom: newFrom(step),
+    ...news(step),
   }
 }
 

@@ -1,11 +1,12 @@
-import type { RunView, Tape } from '@retake/tape'
-import { cutText } from './clip.js'
+import type { BranchDetails, RunView, Tape } from '@retake/tape'
+import { clip, cutText } from './clip.js'
 import { clipError } from './clip-message.js'
 import type { LaneHead, RunHead, RunStatus } from './run-head.js'
 import { siteInStack } from './site-in-stack.js'
 
-/** Characters of a name or of one argument. */
+/** Characters of a name or of one argument; kinds of notes, each of which is told once. */
 const LINE = 2000
+const NOTES_MAX = 1000
 
 export interface HeadOptions {
   readonly status: RunStatus
@@ -32,7 +33,7 @@ export function headOf(
     ...(exitSite !== undefined && { exitSite }),
     node: view.node,
     ...(parent && { parent }),
-    ...(details.branch && { branch: details.branch }),
+    ...(details.branch && { branch: clipBranch(details.branch) }),
     recorded: recordedOf(tape),
     command: commandOf(tape).map((part) => cutText(part, LINE)),
     ...(details.cwd !== undefined && { cwd: details.cwd }),
@@ -41,11 +42,17 @@ export function headOf(
     counts: view.counts,
     recordedSteps: view.recordedSteps.length,
     lanes,
-    boundaryNotes: view.boundaryNotes,
+    boundaryNotes: view.boundaryNotes.slice(0, NOTES_MAX),
     tornBytes: tape.tornBytes,
     ...(redacted && { redacted }),
   }
 }
+
+/** A fork may have put a whole answer there. */
+const clipBranch = (branch: BranchDetails): BranchDetails => ({
+  ...branch,
+  edits: branch.edits.map((edit) => ({ ...edit, value: clip(edit.value) })),
+})
 
 function recordedOf({ run, details }: Tape): NonNullable<RunHead['recorded']> {
   if (details.command !== undefined) return 'command'

@@ -94,8 +94,11 @@ export class RunModel {
     return this.#read(() => {
       const step = this.view.step(label)
       if (step === undefined) return undefined
-      const newFrom = (each: Step): number => this.#news.newFrom(each)
-      return detailOf(step, { row: this.#row(step), newFrom, ...options })
+      return detailOf(step, {
+        row: this.#row(step),
+        news: (each) => this.#news.of(each),
+        ...options,
+      })
     })
   }
 

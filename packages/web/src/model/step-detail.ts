@@ -36,6 +36,8 @@ export interface Conversation {
    * answered; 0 when no earlier step belongs to it, `total` when nothing is new.
    */
   readonly newFrom: number
+  /** Label of the step that had the messages before it. */
+  readonly seenIn?: string
   readonly answer: readonly Message[]
 }
 
