@@ -8,7 +8,7 @@ export interface BadgeProps {
 }
 
 const TONES = {
-  neutral: 'bg-sunken text-muted ring-1 ring-line ring-inset',
+  neutral: 'bg-sunken text-muted ring-line ring-inset dark:ring-1',
   accent: 'bg-accent-soft text-accent',
   good: 'bg-good-soft text-good',
   warning: 'bg-warning-soft text-warning',

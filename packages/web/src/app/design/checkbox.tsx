@@ -17,7 +17,7 @@ export function Checkbox({ label, isChecked, onChange, disabled = false, hint }:
         checked={isChecked}
         disabled={disabled}
         onChange={(event) => onChange(event.target.checked)}
-        className="mt-0.5 size-4 shrink-0 accent-accent"
+        className="mt-px size-4 shrink-0 accent-accent"
       />
       <span className={disabled ? 'text-muted' : undefined}>
         {label}
