@@ -17,7 +17,7 @@ export interface PanelPlace {
 export interface OpenedRun {
   readonly page: Page
   /** Follows a link to a place in the run. */
-  goTo(place: PanelPlace): Promise<void>
+  readonly goTo: (place: PanelPlace) => Promise<void>
 }
 
 /** Opens a run of the folder that `writePanelRuns` wrote to. Its page is fresh, its clipboard open. */
@@ -65,6 +65,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByRole('list', { name: 'Answer' }).getByRole('link', { name: 'step 2' }).click()
       const heading = page.getByRole('heading', { level: 2 })
       await heading.filter({ hasText: 'find_order' }).waitFor()
+      expect(await heading.innerText()).toContain('2 tool call')
       await page.getByRole('link', { name: 'step 1', exact: true }).click()
       await heading.filter({ hasText: '1 tool call: find_order' }).waitFor()
     })
@@ -150,13 +151,14 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await tree.getByRole('treeitem').first().focus()
       await page.keyboard.press('End')
       await tree.getByText('"bottom"').waitFor()
+      expect(await tree.getByRole('treeitem').last().getAttribute('aria-level')).toBe('10001')
     })
 
     test('a tree is walked, opened and closed with the arrow keys', async () => {
       const { page, goTo } = await open('loop')
       await goTo({ step: '2' })
       const tree = page.getByRole('tree').first()
-      const focused = () => page.evaluate(() => document.activeElement?.textContent ?? '')
+      const focused = () => page.evaluate<string>('document.activeElement.textContent')
       await tree.getByRole('treeitem').first().focus()
       await page.keyboard.press('ArrowDown')
       expect(await focused()).toContain('order')
@@ -245,6 +247,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByText('8 events of this step').waitFor()
       await tabPanel(page).locator('summary').first().click()
       await page.getByRole('tree').getByText('seam').waitFor()
+      expect(await tabPanel(page).locator('summary').count()).toBe(8)
     })
 
     test('keys copy the link and the request as curl; numbers choose the tab', async () => {
@@ -274,6 +277,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await page.getByText('There is no step 99 in this run.').waitFor()
       await goTo({ step: '1', tab: 'nonsense', field: 'a..b"' })
       await stepOf(page).getByRole('tab', { name: 'Chat', selected: true }).waitFor()
+      expect(await page.locator('[aria-current="location"]').count()).toBe(0)
     })
 
     test('nothing in a hostile run is taken for more than text, in any tab of any step', async () => {
@@ -348,7 +352,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
 }
 
 const clipboard = (page: Page): Promise<string> =>
-  page.evaluate(() => navigator.clipboard.readText())
+  page.evaluate<string>('navigator.clipboard.readText()')
 
 const withoutToken = (address: string): string => {
   const url = new URL(address)
@@ -356,8 +360,8 @@ const withoutToken = (address: string): string => {
   return url.href
 }
 
-const isOnScreen = (page: Page): Promise<boolean> =>
-  page.evaluate(() => {
-    const box = document.querySelector('[aria-current="location"]')?.getBoundingClientRect()
-    return box !== undefined && box.top >= 0 && box.bottom <= innerHeight
-  })
+const isOnScreen = async (page: Page): Promise<boolean> => {
+  const box = await page.locator('[aria-current="location"]').boundingBox()
+  const height = page.viewportSize()?.height ?? 0
+  return box !== null && box.y >= 0 && box.y + box.height <= height
+}

@@ -63,7 +63,6 @@ export function ChatTab({ run, detail }: TabProps) {
   )
   if (given === undefined || conversation === undefined)
     return <p className="p-3 text-muted">There is no conversation in this step.</p>
-  const seenIn = (given as { seenIn?: string }).seenIn
   return (
     <ChatLookProvider value={look}>
       <div className="flex items-center gap-3 px-3 py-1.5 text-sm text-muted">
@@ -76,9 +75,9 @@ export function ChatTab({ run, detail }: TabProps) {
         <div className="flex flex-wrap items-center gap-x-3 border-y border-line bg-sunken px-3 py-1.5 text-sm text-muted">
           <span>
             {plural(from, 'earlier message')}
-            {from <= given.newFrom && given.newFrom > 0 && seenIn !== undefined && (
+            {from <= given.newFrom && given.seenIn !== undefined && (
               <>
-                , seen in <StepLink label={seenIn}>step {seenIn}</StepLink>
+                , seen in <StepLink label={given.seenIn}>step {given.seenIn}</StepLink>
               </>
             )}
           </span>

@@ -14,7 +14,7 @@ import type { TabProps } from './tab-props.js'
 
 /** A tool or a child process: what it was given, what came of it, what it wrote. */
 export function CallTab({ run, detail }: TabProps) {
-  const { call, kind, label, state } = detail
+  const { call, kind, label } = detail
   if (call === undefined) return <p className="p-3 text-muted">No call is on the tape.</p>
   const look: ChatLook = {
     run,
@@ -23,7 +23,6 @@ export function CallTab({ run, detail }: TabProps) {
     stepOfCall: () => undefined,
     sideOf: (path) => (path.startsWith('args') ? 'args' : 'result'),
   }
-  const isAnswered = call.result !== undefined || call.error !== undefined
   return (
     <ChatLookProvider value={look}>
       <div className="flex flex-col gap-3 p-3">
@@ -35,12 +34,12 @@ export function CallTab({ run, detail }: TabProps) {
         </Section>
         {call.error === undefined ? (
           <Section title={kind === 'process' ? 'How it ended' : 'Result'}>
-            {isAnswered ? (
-              <ToolContent value={call.result} path="result" />
-            ) : (
+            {call.result === undefined ? (
               <p className="text-muted">
-                {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
+                <VisibleText text={withoutResult(detail)} />
               </p>
+            ) : (
+              <ToolContent value={call.result} path="result" />
             )}
           </Section>
         ) : (
@@ -52,6 +51,14 @@ export function CallTab({ run, detail }: TabProps) {
       </div>
     </ChatLookProvider>
   )
+}
+
+/** What is known of a call that no value came of. */
+function withoutResult({ kind, state, error }: TabProps['detail']): string {
+  if (state === 'running') return 'No answer yet.'
+  if (state === 'failed') return error ?? 'It failed; why is not on the tape.'
+  if (state !== 'done') return 'No answer is on the tape.'
+  return kind === 'process' ? 'It ended without an error.' : 'It returned nothing.'
 }
 
 const PIPES = ['stdin', 'stdout', 'stderr']
