@@ -39,12 +39,18 @@ const selected = (page: Page) => page.locator('[role=row][aria-selected=true]')
 const steps = (page: Page) =>
   page.locator('[data-step]').evaluateAll((rows) => rows.map((row) => row.dataset['step']))
 
-/** Waits until a step is the selected one, in the list, on the timeline and in the address. */
-async function expectStep(page: Page, step: string): Promise<void> {
+/** Waits until a step is selected in the list and in the address; the step that the playhead names. */
+async function whenAt(page: Page, step: string): Promise<string | undefined> {
   await page.locator(`[data-step="${step}"][aria-selected=true]`).waitFor()
   await page.waitForURL((url) => url.searchParams.get('step')?.replaceAll('"', '') === step)
   const text = await page.getByRole('slider', { name: 'Playhead' }).getAttribute('aria-valuetext')
-  expect(text).toContain(`step ${step},`)
+  return /^step (\S+),/.exec(text ?? '')?.[1]
+}
+
+/** Waits until a text is on the page. */
+async function isThere(page: Page, text: string | RegExp): Promise<boolean> {
+  await page.getByText(text).first().waitFor()
+  return true
 }
 
 describe('the page of a run', () => {
@@ -58,14 +64,14 @@ describe('the page of a run', () => {
       'cost unknown: $0.00397 and 1 call without a price',
       '3 lanes',
     ])
-      await page.getByText(fact, { exact: true }).first().waitFor()
+      expect(await isThere(page, fact)).toBe(true)
     await page.getByRole('button', { name: '1 thing not captured' }).click()
     await page.getByRole('dialog').getByText('Datagrams are not captured.').waitFor()
   })
 
   test('opens on the first step that failed, and lists all in order', async () => {
     const page = await openRun()
-    await expectStep(page, '5')
+    expect(await whenAt(page, '5')).toBe('5')
     expect(await steps(page)).toEqual([
       '1',
       '1.1',
@@ -91,7 +97,7 @@ describe('the page of a run', () => {
 
   test('every key moves where the list of keys says', async () => {
     const page = await openRun('?step=1')
-    await expectStep(page, '1')
+    expect(await whenAt(page, '1')).toBe('1')
     for (const [key, step] of [
       ['j', '1.1'],
       ['h', '1'],
@@ -110,7 +116,7 @@ describe('the page of a run', () => {
       ['g', '1'],
     ] as const) {
       await page.keyboard.press(key)
-      await expectStep(page, step)
+      expect(await whenAt(page, step)).toBe(step)
     }
     await page.keyboard.press('o')
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
@@ -128,27 +134,27 @@ describe('the page of a run', () => {
       ['Home', '1'],
     ] as const) {
       await page.keyboard.press(key)
-      await expectStep(page, step)
+      expect(await whenAt(page, step)).toBe(step)
     }
     await page.getByRole('slider', { name: 'Playhead' }).focus()
     await page.keyboard.press('ArrowRight')
-    await expectStep(page, '1.1')
+    expect(await whenAt(page, '1.1')).toBe('1.1')
     await page.keyboard.press('End')
-    await expectStep(page, '11')
+    expect(await whenAt(page, '11')).toBe('11')
   })
 
   test('going back undoes a step at a time, but a held key at once', async () => {
     const page = await openRun('?step=1')
-    await expectStep(page, '1')
+    expect(await whenAt(page, '1')).toBe('1')
     await page.keyboard.press('j')
-    await expectStep(page, '1.1')
+    expect(await whenAt(page, '1.1')).toBe('1.1')
     for (let time = 0; time < 4; time++) await page.keyboard.down('j')
     await page.keyboard.up('j')
-    await expectStep(page, '5')
+    expect(await whenAt(page, '5')).toBe('5')
     await page.goBack()
-    await expectStep(page, '1.1')
+    expect(await whenAt(page, '1.1')).toBe('1.1')
     await page.goBack()
-    await expectStep(page, '1')
+    expect(await whenAt(page, '1')).toBe('1')
   })
 })
 
@@ -166,7 +172,7 @@ describe('filters', () => {
 
     // Moving keeps to what is shown; the step that was looked at is hidden and stays selected.
     await page.keyboard.press('k')
-    await expectStep(page, '8')
+    expect(await whenAt(page, '8')).toBe('8')
     await page.goBack()
     await page.goBack()
     await page.getByText('12 steps', { exact: true }).last().waitFor()
@@ -204,8 +210,8 @@ describe('filters', () => {
   test('that nothing fits say so', async () => {
     const page = await openPage()
     await page.goto(ui.at('/runs/team?tool=nothing'))
-    await page.getByText('No step fits the filters.').waitFor()
-    await page.getByText('0 of 12 steps').waitFor()
+    expect(await isThere(page, 'No step fits the filters.')).toBe(true)
+    expect(await isThere(page, '0 of 12 steps')).toBe(true)
   })
 })
 
@@ -214,11 +220,8 @@ describe('the timeline', () => {
 
   test('is told in words to those who do not see it', async () => {
     const page = await openRun()
-    await page
-      .getByText('12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses', {
-        exact: false,
-      })
-      .waitFor()
+    const text = '12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
+    expect(await isThere(page, text)).toBe(true)
   })
 
   test('selects by click, scrubs on the axis and marks a range that filters', async () => {
@@ -226,14 +229,14 @@ describe('the timeline', () => {
     const { x, y, width } = (await canvas(page).boundingBox())!
     // Under the names of lanes on the left, `trains` is the third line.
     await page.mouse.click(x + 420, y + 20 + 2 * 20 + 10)
-    await expectStep(page, '3')
+    expect(await whenAt(page, '3')).toBe('3')
 
     await page.mouse.move(x + 130, y + 8)
     await page.mouse.down()
-    await expectStep(page, '1')
+    expect(await whenAt(page, '1')).toBe('1')
     await page.mouse.move(x + width - 5, y + 8, { steps: 5 })
     await page.mouse.up()
-    await expectStep(page, '11')
+    expect(await whenAt(page, '11')).toBe('11')
 
     await page.mouse.move(x + 125, y + 30)
     await page.mouse.down()
@@ -249,7 +252,7 @@ describe('the timeline', () => {
     const page = await openRun()
     const { x, y } = (await canvas(page).boundingBox())!
     await page.mouse.move(x + 200, y + 30)
-    await page.getByText('took 1.3 s · 1,200 → 80 tokens · $0.00380').waitFor()
+    expect(await isThere(page, 'took 1.3 s · 1,200 → 80 tokens · $0.00380')).toBe(true)
   })
 
   test('zooms by keys and wheel, folds, and shows figures that add up', async () => {
@@ -377,9 +380,10 @@ describe('other screens and bad runs', () => {
   test('a run that is not there, or cannot be read, says what, why and what to do', async () => {
     const page = await openPage({}, { expected: failedRequests })
     await page.goto(ui.at('/runs/never-was'))
-    await page.getByRole('alert').getByText('UNKNOWN_RUN').waitFor()
+    expect(await isThere(page, 'UNKNOWN_RUN')).toBe(true)
+    expect(await isThere(page, /`retake list` shows the runs/)).toBe(true)
     await page.goto(ui.at('/runs/broken'))
-    await page.getByRole('alert').getByText('TAPE_NOT_A_TAPE').waitFor()
+    expect(await isThere(page, 'TAPE_NOT_A_TAPE')).toBe(true)
   })
 
   test('axe finds nothing serious on steps, events and filters', async () => {

@@ -39,9 +39,13 @@ function find(
   return -1
 }
 
-/** Where to look first: at what failed first, else at the beginning. Undefined while that is not known. */
-export function firstLook(rows: RowStore): number | undefined {
+/**
+ * Where to look first: at what failed first, else at the beginning, or at the end of a
+ * run that was seen growing. Undefined while that is not known.
+ */
+export function firstLook(rows: RowStore, wasGrowing = false): number | undefined {
   const { state } = rows.columns
   for (let place = 0; place < rows.length; place++) if (state[place] === FAILED) return place
-  return rows.isComplete && rows.length > 0 ? 0 : undefined
+  if (!rows.isComplete || rows.length === 0) return undefined
+  return wasGrowing ? rows.length - 1 : 0
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Button } from '../design/button.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
@@ -97,7 +97,8 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
 /** Where the address names no step, the first look goes to what failed, else to the beginning. */
 function useFirstLook({ head, rows }: Run, isOff: boolean): void {
   const { step, select } = useSelection()
-  const first = firstLook(rows)
+  const [wasGrowing] = useState(head.status === 'recording')
+  const first = firstLook(rows, wasGrowing)
   const label = first === undefined ? undefined : rows.at(first).label
   const isWanted = step === undefined && !isOff && head.status !== 'recording'
   useEffect(() => {

@@ -135,7 +135,9 @@ function drawLine(
     }
     context.globalAlpha = isOut ? 0.2 : 1
     const left = Math.max(x, scene.gutter - 4)
-    const right = Math.min(x + Math.max(2, length - 1), width + 4)
+    // One that was never answered has no end: it is as wide as its form needs to be seen.
+    const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
+    const right = Math.min(x + Math.max(least, length - 1), width + 4)
     drawBlock(context, scene, { place, state, left, top, width: right - left, hatch })
   }
   context.globalAlpha = 1

@@ -1,0 +1,155 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { RunHead } from '../../model/run-head.js'
+import type { RunSource } from '../../model/run-source.js'
+import { toColumns, type Row, type RowMessage, type RowState } from '../../model/step-rows.js'
+import type { ViewerHome } from '../sources/viewer-home.js'
+import { RunReader } from './run-reader.js'
+
+type Change = Parameters<Parameters<ViewerHome['watch']>[0]>[0]
+
+/** A home with one run whose steps are given by their states; a test changes it as it likes. */
+class OneRun {
+  states: RowState[] = []
+  error: Error | undefined
+  readonly asked: number[] = []
+  #tell: ((change: Change) => void) | undefined
+
+  readonly home = {
+    watch: (tell: (change: Change) => void) => {
+      this.#tell = tell
+      return () => {}
+    },
+    run: () => ({ head: () => this.#head(), rows: this.#rows }) as unknown as RunSource,
+  } as unknown as ViewerHome
+
+  tell(change: Change): void {
+    this.#tell?.(change)
+  }
+
+  grow(...states: RowState[]): void {
+    this.states = states
+    this.tell({ type: 'grew', run: 'x', events: 0, status: 'recording' })
+  }
+
+  #head(): Promise<RunHead> {
+    if (this.error !== undefined) return Promise.reject(this.error)
+    return Promise.resolve({ id: 'x', recordedSteps: this.states.length } as unknown as RunHead)
+  }
+
+  readonly #rows = async function* (
+    this: OneRun,
+    { from = 0 }: { from?: number } = {},
+  ): AsyncGenerator<RowMessage> {
+    this.asked.push(from)
+    await Promise.resolve()
+    if (this.error !== undefined) throw this.error
+    const rows = this.states.map((state, index) => ({ label: `${index + 1}`, state, within: [] }))
+    const columns = toColumns(rows.slice(from) as unknown as Row[])
+    if (from < rows.length) yield { type: 'rows', from, rows: columns }
+    yield { type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never }
+  }.bind(this)
+}
+
+const explained = (code: string): Error =>
+  Object.assign(new Error('said'), { code, what: 'said', why: 'because', fix: 'do this' })
+
+describe('reading a run', () => {
+  const statesOf = ({ rows }: RunReader): RowState[] =>
+    Array.from({ length: rows.length }, (_, place) => rows.at(place).state)
+
+  test('goes on where it may have changed when the run grows', async () => {
+    const run = new OneRun()
+    run.states = ['done', 'running']
+    const grew = vi.fn<() => void>()
+    const reader = new RunReader(run.home, 'x', grew)
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    expect(grew).not.toHaveBeenCalled()
+    run.grow('done', 'done', 'running')
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['done', 'done', 'running']))
+    expect(run.asked).toEqual([0, 1])
+    await vi.waitFor(() => expect(grew).toHaveBeenCalledOnce())
+  })
+
+  test('misses nothing that grows while it reads', async () => {
+    const run = new OneRun()
+    run.states = ['running']
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    for (let steps = 2; steps < 6; steps++) run.grow(...Array<RowState>(steps).fill('done'))
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(Array(5).fill('done')))
+  })
+
+  test('keeps what it has when the run is deleted', async () => {
+    const run = new OneRun()
+    run.states = ['done']
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    run.tell({ type: 'gone', run: 'another' })
+    expect(reader.getReading().isGone).toBe(false)
+    run.tell({ type: 'gone', run: 'x' })
+    expect(reader.getReading().isGone).toBe(true)
+    expect(reader.getReading().head).toBeDefined()
+    expect(reader.rows.length).toBe(1)
+  })
+
+  test('catches up when a lost connection is back', async () => {
+    const run = new OneRun()
+    run.states = ['done']
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    run.tell({ type: 'connection', state: 'lost' })
+    expect(reader.getReading().isLost).toBe(true)
+    run.states = ['done', 'done']
+    run.tell({ type: 'connection', state: 'open' })
+    await vi.waitFor(() => expect(reader.rows.length).toBe(2))
+    expect(reader.getReading().isLost).toBe(false)
+  })
+
+  test('tells an error in full, and does not ask again what was answered', async () => {
+    const run = new OneRun()
+    run.error = explained('TAPE_CORRUPT')
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.getReading().error).toBeDefined())
+    expect(reader.getReading().error).toMatchObject({
+      code: 'TAPE_CORRUPT',
+      what: 'said',
+      why: 'because',
+      fix: 'do this',
+    })
+    expect(reader.getReading().isLost).toBe(false)
+    expect(run.asked).toEqual([0])
+  })
+
+  test('asks again by itself where nobody answered', async () => {
+    vi.useFakeTimers()
+    try {
+      const run = new OneRun()
+      run.error = explained('VIEWER_NO_ANSWER')
+      const reader = new RunReader(run.home, 'x', () => {})
+      reader.start()
+      await vi.advanceTimersByTimeAsync(100)
+      expect(reader.getReading().isLost).toBe(true)
+      run.error = undefined
+      run.states = ['done']
+      await vi.advanceTimersByTimeAsync(3000)
+      expect(reader.rows.length).toBe(1)
+      expect(reader.getReading()).toMatchObject({ isLost: false, error: undefined })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  test('ends when it is told to, and can begin again', async () => {
+    const run = new OneRun()
+    run.states = ['done', 'done']
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()()
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    expect(reader.rows.length).toBe(2)
+  })
+})

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { KINDS, STATES } from '../../../model/step-rows.js'
+import { ListColumns } from '../list-columns.js'
+import { overlayValues, sumText } from './overlay.js'
+
+/** Model calls by their state and cost. */
+function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number | undefined])[]) {
+  const columns = new ListColumns()
+  for (const [place, [state, costUsd]] of calls.entries()) {
+    columns.kind[place] = KINDS.indexOf('model')
+    columns.state[place] = STATES.indexOf(state)
+    columns.costUsd[place] = costUsd ?? Number.NaN
+    columns.latencyMs[place] = 1000
+  }
+  columns.length = calls.length
+  return columns
+}
+
+test('a sum says how many calls it does not cover; one that was refused cost nothing', () => {
+  const columns = columnsOf(['done', 1], ['failed', undefined], ['done', undefined], ['done', 2])
+  const values = overlayValues(columns, 'cost')!
+  expect(sumText('cost', values, 1)).toBe('$1.00 of $3.00')
+  expect(sumText('cost', values, 3)).toBe('$3.00 of $3.00, without 1 call of unknown cost')
+  expect(values.max).toBe(2)
+})
+
+test('latency adds up to time spent in steps', () => {
+  const columns = columnsOf(['done', 1], ['done', 1])
+  expect(sumText('latency', overlayValues(columns, 'latency')!, 0)).toBe('1.0 s of 2.0 s in steps')
+})
+
+test('without a figure nothing is added up', () => {
+  expect(overlayValues(columnsOf(['done', 1]), 'none')).toBeUndefined()
+})
