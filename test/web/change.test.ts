@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
+import { makeWorkspace } from '../support/run-retake.mjs'
 import { startUi, type Ui } from './support/start-ui.js'
+import { writeFirstRun } from './support/write-branches.js'
 
 let demo: DemoRuns
 beforeAll(async () => {
@@ -164,4 +166,23 @@ describe('running again', () => {
     await page.getByRole('button', { name: 'Where it went live' }).click()
     expect(await dialogOf(page).innerText()).toMatch(/careful.*generous/s)
   })
+})
+
+test('what cannot be done with a run says why, at its button and in the palette', async ({
+  onTestFinished,
+}) => {
+  const workspace = await makeWorkspace()
+  onTestFinished(() => workspace.remove())
+  writeFirstRun(workspace.folder, 'first')
+  const ui = await startUi(workspace.folder)
+  const page = await openPage()
+  await page.goto(ui.at('/runs/first?step=1'))
+  const fork = page.getByRole('button', { name: 'Fork', exact: true })
+  await fork.and(page.locator('[title*="program"]')).waitFor()
+  expect(await fork.isDisabled()).toBe(true)
+  const why = (await fork.getAttribute('title')) ?? ''
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('fork at step')
+  const offered = page.getByRole('option', { name: /Fork at step 1/ })
+  expect(await offered.innerText()).toContain(why)
 })

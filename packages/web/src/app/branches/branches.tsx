@@ -49,7 +49,7 @@ export function Branches({ run, live }: BranchesProps) {
       crumbs={[{ title: name, link: { to: '/runs/$run', params: { run }, search: {} } }]}
       status={data && (count === 1 ? '1 branch' : `${count} branches`)}
     >
-      <div className="h-full overflow-auto">
+      <div className="relative h-full overflow-auto">
         <div className="flex flex-col gap-3 p-3">
           {isPending && <Spinner label="Reading the branches…" />}
           {error !== null && <ErrorNote error={error} />}

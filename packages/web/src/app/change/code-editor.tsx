@@ -41,7 +41,7 @@ export function CodeEditor({ label, form, value, onChange, original, problemAt }
   useEffect(() => editor.current?.compare(original), [original, label, form])
   useEffect(() => editor.current?.mark(problemAt), [problemAt, value, label, form])
 
-  return <div ref={place} className="h-full min-h-0 overflow-hidden rounded border border-line" />
+  return <div ref={place} className="overflow-hidden rounded border border-line" />
 }
 
 class Editor {

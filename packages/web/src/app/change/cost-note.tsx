@@ -14,7 +14,9 @@ export function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
   return (
     <p className="text-sm text-muted">
       {served > 0 && `${others} before it: served from the tape, at no cost. `}
-      {givesAnswer && 'This step: answered with what you write, at no cost. '}
+      {givesAnswer
+        ? 'This step: answered with what you write, at no cost. '
+        : 'This step: asked, live. '}
       {tail === 'offline'
         ? 'What follows: served too where the request is identical; where it is not, the branch stops. '
         : 'What follows: live, with your real keys; model calls are paid for, and tools do what they do. '}

@@ -2,9 +2,15 @@ import { EditorView } from '@codemirror/view'
 
 /** The editor in the colours of the viewer; they follow the theme by themselves. */
 export const editorLook = EditorView.theme({
-  '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', height: '100%' },
+  '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', maxHeight: '45vh' },
   '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
-  '.cm-scroller': { fontFamily: 'var(--font-mono)', fontSize: 'var(--text-sm)', lineHeight: '1.5' },
+  '.cm-scroller': {
+    minHeight: '6rem',
+    overflow: 'auto',
+    fontFamily: 'var(--font-mono)',
+    fontSize: 'var(--text-sm)',
+    lineHeight: '1.5',
+  },
   '.cm-content': { caretColor: 'var(--text)', padding: '4px 0' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':

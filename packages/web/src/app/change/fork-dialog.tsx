@@ -5,6 +5,7 @@ import type { Editable } from '../../api/home.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'
+import { Checkbox } from '../design/checkbox.js'
 import { Dialog } from '../design/dialog.js'
 import { ErrorNote } from '../design/error-note.js'
 import { explainError } from '../design/explain-error.js'
@@ -65,7 +66,7 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
       initialFocus={firstField}
       footer={
         <>
-          <output className="mr-auto text-sm text-muted">
+          <output className="mr-auto self-center text-sm text-muted">
             {ready?.ok === false ? ready.why : ''}
           </output>
           {isEdited(draft) && (
@@ -111,12 +112,11 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
                 onChange={change}
               />
             )}
-            {error !== undefined && <ErrorNote error={error} />}
+            <Refusal error={error} draft={draft} onChange={change} />
             <ForkOptions
               draft={draft}
               onChange={change}
               recordedStatus={choice === 'answer' ? editable.data.answer?.status : undefined}
-              canForce={error?.code === REFUSED || draft.force}
             />
             <CostNote
               served={answeredBefore(run, step, choice)}
@@ -127,6 +127,29 @@ export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
         )}
       </form>
     </Dialog>
+  )
+}
+
+interface RefusalProps {
+  readonly error: ReturnType<typeof explainError> | undefined
+  readonly draft: ForkDraft
+  readonly onChange: (change: Partial<ForkDraft>) => void
+}
+
+/** What the server said. Only an answer that it refused can be insisted on, and only then. */
+function Refusal({ error, draft, onChange }: RefusalProps) {
+  const force = (
+    <Checkbox
+      label="Give it this answer anyway, to see how the agent takes it"
+      isChecked={draft.force}
+      onChange={(isChecked) => onChange({ force: isChecked })}
+    />
+  )
+  if (error === undefined) return draft.force ? force : null
+  return error.code === REFUSED ? (
+    <ErrorNote error={{ ...error, fix: 'Correct the edit.' }} actions={force} />
+  ) : (
+    <ErrorNote error={error} />
   )
 }
 

@@ -43,16 +43,14 @@ export function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditor
           ))}
         </div>
       ) : (
-        <div className="h-72 min-h-0">
-          <CodeEditor
-            label={what === 'answer' ? 'The answer' : 'The question'}
-            form={recorded.form}
-            value={text}
-            onChange={write}
-            original={draft.showsChanges ? recorded.text : undefined}
-            problemAt={problem?.line}
-          />
-        </div>
+        <CodeEditor
+          label={what === 'answer' ? 'The answer' : 'The question'}
+          form={recorded.form}
+          value={text}
+          onChange={write}
+          original={draft.showsChanges ? recorded.text : undefined}
+          problemAt={problem?.line}
+        />
       )}
       {problem !== undefined && (
         <p role="alert" className="text-danger">

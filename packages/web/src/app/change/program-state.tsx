@@ -94,7 +94,7 @@ function Moves({ store, isBusy, text }: MovesProps) {
       <Button disabled={isBusy} look="quiet" onClick={move('next in lane')} title="F11">
         Forward in lane
       </Button>
-      <Button look="quiet" onClick={() => void store.close()}>
+      <Button look="quiet" onClick={() => store.close()}>
         Let go
       </Button>
       {isBusy ? <Spinner label={text} /> : <output className="text-sm text-muted">{text}</output>}

@@ -36,7 +36,7 @@ export function StandingNote({
       <IconButton
         label="Let go of the program"
         icon={<CloseIcon />}
-        onClick={() => void store.close()}
+        onClick={() => store.close()}
       />
     </span>
   )

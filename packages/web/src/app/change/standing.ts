@@ -27,6 +27,9 @@ export interface Standing {
   readonly watched: readonly Evaluated[]
 }
 
+/** What the server says of a session that it has closed. */
+const GONE = 'NO_SUCH_SESSION'
+
 const CLOSED: Standing = {
   phase: 'closed',
   goal: undefined,
@@ -46,6 +49,8 @@ export class StandingStore {
   #session: Promise<string> | undefined
   #waiting: Move | undefined
   #isMoving = false
+  /** Another one after every move and every closing: what comes late from before counts for nothing. */
+  #life = 0
   #lastId = 0
   readonly #listeners = new Set<() => void>()
   readonly #run: string
@@ -84,12 +89,12 @@ export class StandingStore {
 
   async evaluate(expression: string): Promise<void> {
     const done = await this.#ask(expression)
-    if (done !== undefined) this.#set({ evaluated: [...this.#now.evaluated, done] })
+    if (this.isOpen) this.#set({ evaluated: [...this.#now.evaluated, done] })
   }
 
   async watch(expression: string): Promise<void> {
     const done = await this.#ask(expression)
-    if (done !== undefined) this.#set({ watched: [...this.#now.watched, done] })
+    if (this.isOpen) this.#set({ watched: [...this.#now.watched, done] })
   }
 
   unwatch(id: number): void {
@@ -97,13 +102,10 @@ export class StandingStore {
   }
 
   /** Lets go of the program. What was watched is remembered for the next time. */
-  async close(): Promise<void> {
-    const session = this.#session
-    this.#session = undefined
+  close(): void {
     this.#waiting = undefined
+    this.#end()
     this.#set({ ...CLOSED, watched: this.#now.watched })
-    if (session !== undefined)
-      await session.then((id) => this.#live.closeSession(id)).catch(() => {})
   }
 
   #takeWaiting(): Move | undefined {
@@ -114,24 +116,22 @@ export class StandingStore {
 
   async #moveOnce(to: Move): Promise<void> {
     const isFirst = this.#session === undefined
-    const session = (this.#session ??= this.#open())
     this.#set({
       phase: isFirst ? 'opening' : 'moving',
       goal: to.to === 'step' ? to.step : undefined,
       error: undefined,
     })
+    this.#session ??= this.#open()
+    const life = ++this.#life
     try {
-      const position = await this.#live.move(await session, to)
-      if (this.#session !== session) return
+      const position = await this.#use((session) => this.#live.move(session, to))
+      if (this.#life !== life) return
       this.#set({ phase: 'standing', goal: undefined, position })
-      await this.#watchAgain(session)
+      await this.#watchAgain(life)
     } catch (thrown) {
-      if (this.#session !== session) return
+      if (this.#life !== life) return
       const hasPlace = this.#now.position !== undefined
-      if (!hasPlace) {
-        this.#session = undefined
-        void session.then((id) => this.#live.closeSession(id)).catch(() => {})
-      }
+      if (!hasPlace) this.#end()
       this.#set({
         phase: hasPlace ? 'standing' : 'closed',
         goal: undefined,
@@ -140,28 +140,52 @@ export class StandingStore {
     }
   }
 
+  /** Asks the session. One that was closed meanwhile, because nobody used it, is opened where it stood. */
+  async #use<T>(ask: (session: string) => Promise<T>): Promise<T> {
+    const session = this.#session
+    if (session === undefined) throw new Error('no program is held')
+    try {
+      return await ask(await session)
+    } catch (thrown) {
+      if (explainError(thrown).code !== GONE || this.#session !== session) throw thrown
+      const { position } = this.#now
+      this.#session = this.#open()
+      const reopened = await this.#session
+      if (position !== undefined && position.kind !== 'start' && position.step !== undefined)
+        await this.#live.move(reopened, { to: 'step', step: position.step })
+      return ask(reopened)
+    }
+  }
+
+  /** Says to the server that the session is not needed any more. */
+  #end(): void {
+    const session = this.#session
+    this.#session = undefined
+    this.#life++
+    void session?.then((id) => this.#live.closeSession(id)).catch(() => {})
+  }
+
   async #open(): Promise<string> {
     const { session, changedSources } = await this.#live.openSession(this.#run)
     this.#set({ changedSources })
     return session
   }
 
-  async #watchAgain(session: Promise<string>): Promise<void> {
+  async #watchAgain(life: number): Promise<void> {
     const again: Evaluated[] = []
     for (const { id, expression } of this.#now.watched) {
       const done = await this.#ask(expression, id)
-      if (done !== undefined) again.push(done)
+      if (this.#life !== life) return
+      again.push(done)
     }
-    if (this.#session === session && again.length > 0) this.#set({ watched: again })
+    if (again.length > 0) this.#set({ watched: again })
   }
 
-  async #ask(expression: string, id = ++this.#lastId): Promise<Evaluated | undefined> {
-    const session = await this.#session
-    if (session === undefined) return undefined
+  async #ask(expression: string, id = ++this.#lastId): Promise<Evaluated> {
     const { position } = this.#now
     const step = position?.kind === 'stop' ? position.step : undefined
     try {
-      const value = await this.#live.evaluate(session, expression)
+      const value = await this.#use((session) => this.#live.evaluate(session, expression))
       return { id, expression, step, value, error: undefined }
     } catch (thrown) {
       return { id, expression, step, value: undefined, error: explainError(thrown) }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Abilities } from '../../api/home.js'
+import { explainError } from '../design/explain-error.js'
 import { useHome } from '../sources/viewer-home.js'
 
 const UNKNOWN: Abilities = {
@@ -11,12 +12,15 @@ const UNKNOWN: Abilities = {
 /** What can be done with a run here, and why not. Asked again when the run's status changes. */
 export function useAbilities(run: string, status: string): Abilities {
   const home = useHome()
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     queryKey: ['abilities', run, status],
     queryFn: () => home.abilities(run),
     enabled: home.live !== undefined,
   })
-  return data ?? UNKNOWN
+  if (data !== undefined) return data
+  if (error === null) return UNKNOWN
+  const { what } = explainError(error)
+  return { fork: what, rerun: what, step: what }
 }
 
 /** A reason for a command that cannot be used now. */

@@ -30,7 +30,7 @@ export function useStandingMoves(run: Run, live: LiveActions): Standing {
     void store.move({ to: 'step', step })
   }, [step, store])
   useEffect(() => {
-    const close = (): void => void store.close()
+    const close = (): void => store.close()
     addEventListener('pagehide', close)
     return () => {
       removeEventListener('pagehide', close)
@@ -73,7 +73,7 @@ export function useStandingMoves(run: Run, live: LiveActions): Standing {
       group: 'Change',
       keys: [],
       disabled: isOpen ? undefined : 'no program is held',
-      run: () => void store.close(),
+      run: () => store.close(),
     },
   ])
   return standing

@@ -52,7 +52,7 @@ export function ComparedRuns({ a, b, live }: ComparedRunsProps) {
       }
       status={data && statusOf(data)}
     >
-      <div ref={differences} className="h-full overflow-auto">
+      <div ref={differences} className="relative h-full overflow-auto">
         <div className="mx-auto flex max-w-400 flex-col gap-4 p-4">
           {isPending && <Spinner label="Comparing…" />}
           {error !== null && <ErrorNote error={error} />}
