@@ -23,23 +23,26 @@ async function openGrowing(expected?: RegExp) {
   const page = await openPage({}, { ...(expected && { expected }) })
   await page.goto(ui.at(`/runs/${run}`))
   const step = (number: number) => page.getByText(`/page/${number}`, { exact: false }).first()
+  const status = (name: string) => page.getByText(new RegExp(`^${name}\\b`)).first()
   await step(1).waitFor()
-  return { folder, agent, run, ui, page, step }
+  // Parts of the page that come after the run itself.
+  await page.getByText('Branches').first().waitFor()
+  return { folder, agent, ui, page, step, status }
 }
 
 describe('a run that is being recorded', () => {
   test('grows on the page, and ends there when it ends', async () => {
-    const { agent, page, step } = await openGrowing()
+    const { agent, status, step } = await openGrowing()
     expect(await step(2).isVisible()).toBe(false)
     await agent.answer('one')
     await step(2).waitFor()
     await agent.answer('two')
     await step(3).waitFor()
-    await page.getByText('recording').first().waitFor()
+    await status('recording').waitFor()
     await agent.answer('last')
     await agent.ended
-    await page.getByText('recording').first().waitFor({ state: 'detached' })
-    await page.getByText('done').first().waitFor()
+    await status('done').waitFor()
+    expect(await status('recording').count()).toBe(0)
   })
 
   test('appears in the list of runs when it begins', async () => {
@@ -48,23 +51,26 @@ describe('a run that is being recorded', () => {
     const ui = await startUi(workspace.folder)
     const page = await openPage()
     await page.goto(ui.url)
-    await page
-      .getByText(/no runs?|record/i)
-      .first()
-      .waitFor()
+    await page.getByText('0 runs').waitFor()
     const agent = await recordSlowly(workspace.folder)
     await agent.asked(1)
     const [run = ''] = runsOf(workspace.folder)
-    await page.getByText(run).first().waitFor()
+    const line = page.getByRole('listitem').filter({ hasText: run })
+    await line.waitFor()
+    expect(await line.textContent()).toContain('recording')
+    await agent.answer('last')
+    await agent.ended
+    await line.filter({ hasText: 'done' }).waitFor()
   })
 
   test('is shown as killed when it was killed', async () => {
-    const { agent, page, step } = await openGrowing()
+    const { agent, status, step } = await openGrowing()
     await agent.answer('one')
     await step(2).waitFor()
+    expect(await status('killed').count()).toBe(0)
     agent.kill()
     await agent.ended
-    await page.getByText('killed').first().waitFor()
+    await status('killed').waitFor()
   })
 
   test('says so when it is deleted, and keeps what was read', async () => {
@@ -97,6 +103,7 @@ describe('a connection', () => {
     await agent.answer('one')
     await agent.asked(2)
     const other = await page.context().newPage()
+    expect(await step(2).isVisible()).toBe(false)
     await other.goto(again.url)
     await step(2).waitFor()
   })

@@ -170,7 +170,7 @@ describe('a page of another origin', () => {
     expect((await ask(await assetPath(), link)).status).toBe(403)
     expect((await ask(`/runs/${run}`, { ...link, 'sec-fetch-dest': 'iframe' })).status).toBe(403)
     expect((await ask(`/runs/${run}`, { ...link, 'sec-fetch-mode': 'no-cors' })).status).toBe(403)
-    expect((await ask('/', link, { method: 'POST' })).status).toBe(403)
+    expect((await ask('/', link, { method: 'POST' })).text).toContain('from another page')
   })
 
   test('is never told that it may ask', async () => {
@@ -263,7 +263,7 @@ describe('an address', () => {
       // What a browser would resolve before it asks is an address of the viewer's page.
       const isPage = status === 200 && text.includes('<div id="root">')
       expect(isPage || status === 404, `${path}: ${status}`).toBe(true)
-      if (path.includes('%') && !path.includes('%2e%2e/')) expect(status, path).toBe(404)
+      expect(path.includes('%2f') && status !== 404, path).toBe(false)
     }
     expect((await ask(await assetPath())).headers['content-type']).toMatch(
       /^text\/(javascript|css)/,

@@ -59,7 +59,10 @@ function portOf(given: string): number {
 
 /** Never an option: other users of a machine see the arguments of a process. */
 function readPassword(file: string | undefined): string | undefined {
-  const password = file === undefined ? process.env['RETAKE_PASSWORD'] : firstLine(file)
+  const given = process.env['RETAKE_PASSWORD']
+  // Agents that are run from the viewer inherit the environment.
+  delete process.env['RETAKE_PASSWORD']
+  const password = file === undefined ? given : firstLine(file)
   if (file === undefined && (password === undefined || password === '')) return undefined
   if (password === undefined || password.length < PASSWORD_MIN)
     throw uiPasswordTooShort(file ?? 'RETAKE_PASSWORD', PASSWORD_MIN)

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors.js'
 import { findStep } from '../find-step.js'
+import { fromHere } from '../from-here.js'
 import { nextSignal } from '../proxy-lines.js'
 import { RunStore } from '../run-store.js'
 import { localHome } from '../ui/local-home.js'
@@ -56,8 +57,10 @@ Examples:
     })
     const url = server.link(page)
     console.log(flag(values, 'json') ? JSON.stringify({ url, port: server.port }) : url)
-    if (!flag(values, 'json')) process.stderr.write('serving the viewer · Ctrl-C ends it\n')
-    if (!flag(values, 'no-open') && !flag(values, 'json')) await openBrowser(url)
+    if (!flag(values, 'json')) {
+      process.stderr.write(`serving the viewer of ${fromHere(store.folder)} · Ctrl-C ends it\n`)
+      if (!flag(values, 'no-open')) await openBrowser(url)
+    }
     await signal
     await Promise.all([server.close(), home.close?.()])
     return 0

@@ -114,7 +114,7 @@ function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boole
   return bearer !== undefined && token !== undefined && isSecret(bearer, token)
 }
 
-function refuseEntry(c: Context<GuardEnv>, access: Access): Response | Promise<Response> {
+function refuseEntry(c: Context<GuardEnv>, access: Access): Response {
   if (access.password === undefined) throw notSignedIn()
   if (c.req.method !== 'GET' || c.req.path.startsWith('/api/')) throw signInNeeded()
   return showSignIn(c)

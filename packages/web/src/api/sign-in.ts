@@ -22,34 +22,40 @@ const FORM_MAX_BYTES = 4096
 export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
   const guesses = new GuessLimit()
   return async (c) => {
-    if (c.req.method === 'GET') return showSignIn(c)
+    if (c.req.method === 'GET') return signInPage(c, '/')
     if (c.req.method !== 'POST') throw methodNotAllowed(c.req.method)
     checkLength(c, FORM_MAX_BYTES)
-    const wait = guesses.take(addressOf(c))
-    if (wait > 0) return showSignIn(c, tooManyPasswords(wait))
     const form = new URLSearchParams(await c.req.text())
+    const page = pageOf(form.get('page'))
+    const waitSeconds = guesses.take(addressOf(c))
+    if (waitSeconds > 0) {
+      c.header('retry-after', String(waitSeconds))
+      return signInPage(c, page, tooManyPasswords(waitSeconds))
+    }
     const { password } = access
     if (password === undefined || !isSecret(form.get('password') ?? '', password)) {
       await pause(SLOW_MS)
-      return showSignIn(c, wrongPassword())
+      return signInPage(c, page, wrongPassword())
     }
     guesses.forgive(addressOf(c))
     giveCookie(c, access)
-    return c.redirect(pageOf(form.get('page')), 303)
+    return c.redirect(page, 303)
   }
 }
 
+/** In place of the page that was asked for, and leading there. */
+export const showSignIn = (c: Context<GuardEnv>): Response =>
+  signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
+
 /** A form without script, so that nothing is served to who is not signed in. */
-export function showSignIn(c: Context<GuardEnv>, error?: RefusedError): Promise<Response> {
-  const page = c.req.path === SIGN_IN_PATH ? '/' : c.req.path + new URL(c.req.url).search
+function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Response {
   const parts: PlainPart[] = [
     ...(error ? [{ alert: `${error.what} ${error.fix}` }] : []),
     { form: SIGN_IN_PATH, password: 'Password', button: 'Sign in', hidden: { page } },
   ]
   // Without a referrer, a browser would call the origin of the form `null`.
   c.header('referrer-policy', 'same-origin')
-  if (error?.status === 429) c.header('retry-after', '60')
-  return Promise.resolve(plainPage(c, error?.status ?? 401, 'Sign in to Retake', parts))
+  return plainPage(c, error?.status ?? 401, 'Sign in to Retake', parts)
 }
 
 /** A path of ours; anything that could lead elsewhere leads to the first page. */

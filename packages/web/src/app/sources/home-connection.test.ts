@@ -1,0 +1,167 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { ChangeLine } from '../../api/answer-changes.js'
+import type { HomeChange } from '../../api/home.js'
+import { HomeConnection, type Missed } from './home-connection.js'
+import { HomeError } from './home-error.js'
+import type { ConnectionChange } from './viewer-home.js'
+
+/** A server that is told line by line what to say, and the page that listens to it. */
+class Wire {
+  readonly told: (HomeChange | ConnectionChange)[] = []
+  readonly missed: Missed[] = []
+  connects = 0
+  /** What the next attempts end with. */
+  refusal: Error | undefined
+  #say: ((line: ChangeLine | Error) => void) | undefined
+  readonly connection = new HomeConnection({
+    connect: (signal) => this.#connect(signal),
+    catchUp: (_tell, missed) => {
+      this.missed.push(missed)
+      return Promise.resolve()
+    },
+  })
+  readonly stop = this.connection.watch((change) => this.told.push(change))
+
+  say(line: ChangeLine): Promise<void> {
+    this.#say?.(line)
+    return settle()
+  }
+
+  cut(): Promise<void> {
+    this.#say?.(new Error('cut'))
+    return settle()
+  }
+
+  async *#connect(signal: AbortSignal): AsyncGenerator<ChangeLine> {
+    this.connects += 1
+    if (this.refusal !== undefined) throw this.refusal
+    yield { type: 'alive' }
+    for (;;) {
+      const line = await new Promise<ChangeLine | Error>((resolve) => {
+        this.#say = resolve
+        signal.addEventListener('abort', () => resolve(new Error('aborted')))
+      })
+      if (line instanceof Error) throw line
+      yield line
+    }
+  }
+}
+
+async function later(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms)
+}
+const settle = (): Promise<void> => later(0)
+
+let wire: Wire
+
+beforeEach(async () => {
+  vi.useFakeTimers()
+  vi.stubGlobal('window', new EventTarget())
+  vi.stubGlobal('document', Object.assign(new EventTarget(), { visibilityState: 'visible' }))
+  wire = new Wire()
+  await settle()
+})
+
+afterEach(async () => {
+  wire.stop()
+  await later(2000)
+  vi.useRealTimers()
+  vi.unstubAllGlobals()
+})
+
+function show(state: 'visible' | 'hidden'): Promise<void> {
+  Object.assign(document, { visibilityState: state })
+  document.dispatchEvent(new Event('visibilitychange'))
+  return settle()
+}
+
+describe('a connection', () => {
+  test('passes changes on and says nothing of itself while it is open', async () => {
+    await wire.say({ type: 'runs' })
+    await wire.say({ type: 'alive' })
+    await wire.say({ type: 'gone', run: 'x' })
+    expect(wire.told).toEqual([{ type: 'runs' }, { type: 'gone', run: 'x' }])
+    expect(wire.missed).toEqual([{ isFirst: true, wasBroken: false }])
+  })
+
+  test('that comes back at once is not called lost, but what was missed is asked for', async () => {
+    await later(3000)
+    await wire.cut()
+    await settle()
+    expect(wire.told).toEqual([])
+    expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: true })
+  })
+
+  test('that does not come back is lost, is tried again ever more slowly, and is open when it is back', async () => {
+    await later(3000)
+    wire.refusal = new Error('refused')
+    await wire.cut()
+    await later(300)
+    expect(wire.told).toEqual([{ type: 'connection', state: 'lost' }])
+    await later(60_000)
+    expect(wire.connects).toBeGreaterThan(10)
+    expect(wire.connects).toBeLessThan(20)
+    wire.refusal = undefined
+    await later(5000)
+    expect(wire.told).toEqual([
+      { type: 'connection', state: 'lost' },
+      { type: 'connection', state: 'open' },
+    ])
+    expect(wire.missed).toHaveLength(2)
+  })
+
+  test('says to what became of it when another server does not know the page', async () => {
+    await later(3000)
+    wire.refusal = new Error('refused')
+    await wire.cut()
+    await later(300)
+    wire.refusal = new HomeError({ code: 'VIEWER_NOT_SIGNED_IN', what: '' }, 401)
+    await later(10_000)
+    expect(wire.told.at(-1)).toMatchObject({
+      state: 'lost',
+      error: { code: 'VIEWER_NOT_SIGNED_IN', fix: expect.stringContaining('Open the address') },
+    })
+    expect(wire.told).toHaveLength(2)
+  })
+
+  test('that is silent for too long is dead', async () => {
+    await later(24_000)
+    expect(wire.connects).toBe(1)
+    await later(2000)
+    expect(wire.connects).toBe(2)
+    expect(wire.told).toEqual([])
+  })
+
+  test('is given back while nobody sees the page, and what was missed is asked for after', async () => {
+    await show('hidden')
+    await later(20_000)
+    await wire.say({ type: 'alive' })
+    await later(11_000)
+    await later(100_000)
+    expect(wire.connects).toBe(1)
+    await show('visible')
+    expect(wire.connects).toBe(2)
+    expect(wire.told).toEqual([])
+    expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: false })
+  })
+
+  test('tells who comes later that it is lost', async () => {
+    await later(3000)
+    wire.refusal = new Error('refused')
+    await wire.cut()
+    await later(300)
+    const told: unknown[] = []
+    wire.connection.watch((change) => told.push(change))()
+    expect(told).toEqual([{ type: 'connection', state: 'lost' }])
+  })
+
+  test('ends when nobody listens any more, and begins again', async () => {
+    wire.stop()
+    await later(1500)
+    await later(100_000)
+    expect(wire.connects).toBe(1)
+    wire.connection.watch(() => {})
+    await settle()
+    expect(wire.connects).toBe(2)
+  })
+})
