@@ -1,4 +1,5 @@
-import { onRemembered, readRemembered, remember, useRemembered } from '../design/remembered.js'
+import { useMemo } from 'react'
+import { readRemembered, useRemembered } from '../design/remembered.js'
 import type { Command } from './command.js'
 import { isSingleKey } from './key-of.js'
 
@@ -16,11 +17,8 @@ export const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(K
 
 export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
   const [stored, store] = useRemembered<unknown>(KEY, USUAL)
-  return [sane(stored), store]
+  return [useMemo(() => sane(stored), [stored]), store]
 }
-
-export const writeKeySettings = (settings: KeySettings): void => remember(KEY, settings)
-export const onKeySettings = (listener: () => void): (() => void) => onRemembered(KEY, listener)
 
 /** The keys of a command as they are now. */
 export const keysOf = (

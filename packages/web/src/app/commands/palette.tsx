@@ -1,7 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useDeferredValue, useRef, useState, type KeyboardEvent } from 'react'
+import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import { useOpenRun } from '../shell/open-run.js'
 import { useHome } from '../sources/viewer-home.js'
 import { keysOf, useKeySettings } from './key-settings.js'
@@ -116,25 +116,29 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
     queryFn: () => home.runs(),
     enabled: home.onlyRun === undefined,
   })
-  const commands = commandItems(query, useAllCommands(), (command) => keysOf(command, settings))
-  const toRun = (id: string): void =>
-    void navigate({ to: '/runs/$run', params: { run: id }, search: {} })
-  const toStep = (step: string): void => {
-    if (run === undefined) return
-    void navigate({
-      to: '/runs/$run',
-      params: { run: run.id },
-      search: ({ field: _field, ...rest }: Record<string, unknown>) => ({ ...rest, step }),
-    })
-  }
-  const steps =
-    run === undefined ? { items: [], isPartial: false } : stepItems(query, run.rows, toStep)
-  const isNumber = /^\d/.test(query.trim())
-  const others = runItems(query, runs.data ?? [], toRun)
-  return {
-    items: isNumber
-      ? [...steps.items, ...commands, ...others]
-      : [...commands, ...steps.items, ...others],
-    isPartial: steps.isPartial,
-  }
+  const commands = useAllCommands()
+  const known = runs.data
+  // Not again for every arrow key: there may be 100,000 steps to look at.
+  return useMemo(() => {
+    const toRun = (id: string): void =>
+      void navigate({ to: '/runs/$run', params: { run: id }, search: {} })
+    const toStep = (step: string): void => {
+      if (run === undefined) return
+      void navigate({
+        to: '/runs/$run',
+        params: { run: run.id },
+        search: ({ field: _field, ...rest }: Record<string, unknown>) => ({ ...rest, step }),
+      })
+    }
+    const done = commandItems(query, commands, (command) => keysOf(command, settings))
+    const steps =
+      run === undefined ? { items: [], isPartial: false } : stepItems(query, run.rows, toStep)
+    const others = runItems(query, known ?? [], toRun)
+    return {
+      items: /^\d/.test(query.trim())
+        ? [...steps.items, ...done, ...others]
+        : [...done, ...steps.items, ...others],
+      isPartial: steps.isPartial,
+    }
+  }, [query, commands, settings, run, known, navigate])
 }

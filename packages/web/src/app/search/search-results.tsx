@@ -106,11 +106,26 @@ function Hit({ hit, place, count, isCurrent, style, onOpen }: HitProps) {
       <span className="sr-only">{step === undefined ? 'Outside of steps' : `Step ${step}`}</span>
       <span className="w-16 shrink-0 text-sm text-muted">{field}</span>
       <span className="min-w-0 truncate font-mono text-sm whitespace-pre">
-        {snippet.slice(0, start)}
+        <Before text={snippet.slice(0, start)} />
         <mark>{snippet.slice(start, start + length)}</mark>
         {snippet.slice(start + length)}
       </span>
     </div>
+  )
+}
+
+/** Characters before a hit that a phone has room for. */
+const NEAR = 16
+
+/** The text before a hit; on a phone only its end, so that the hit is seen. */
+function Before({ text }: { readonly text: string }) {
+  if (text.length <= NEAR) return text
+  return (
+    <>
+      <span className="sm:hidden">…</span>
+      <span className="max-sm:hidden">{text.slice(0, -NEAR)}</span>
+      {text.slice(-NEAR)}
+    </>
   )
 }
 
