@@ -1,5 +1,4 @@
 import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router'
-import { GalleryPage } from './design/gallery-page.js'
 import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
@@ -60,7 +59,10 @@ const compare = createRoute({
 const gallery = createRoute({
   getParentRoute: () => root,
   path: '/components',
-  component: __HOME__ === 'live' ? GalleryPage : NotFoundPage,
+  component:
+    __HOME__ === 'live'
+      ? lazyRouteComponent(() => import('./design/gallery-page.js'), 'GalleryPage')
+      : NotFoundPage,
 })
 
 export const routes = root.addChildren([runs, run, branches, compare, gallery])
