@@ -57,7 +57,7 @@ describe('the page of a run', () => {
   test('says what is known about it, and of what is not that it is not', async () => {
     const page = await openRun()
     for (const fact of [
-      'failed with exit code 3',
+      'exit code 3',
       '12 steps',
       '6 model calls',
       '4,150 tokens in, 174 out',

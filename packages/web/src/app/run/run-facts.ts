@@ -5,13 +5,12 @@ import type { RowStore } from './row-store.js'
 
 const [MODEL, FAILED] = [KINDS.indexOf('model'), STATES.indexOf('failed')]
 
-/** How a run ended, in words. */
-export function endOfRun({ status, exit }: RunHead): string {
-  if (exit?.error !== undefined)
-    return `${status}: ${exit.error.name}: ${exit.error.message.split('\n')[0]}`
-  if (exit?.signal !== undefined) return `${status} by ${exit.signal}`
-  if (exit === undefined && status === 'killed') return 'killed, the recording was cut off'
-  return exit?.code ? `${status} with exit code ${exit.code}` : status
+/** How a run ended, besides its status; undefined when there is nothing more to say. */
+export function endOfRun({ status, exit }: RunHead): string | undefined {
+  if (exit?.error !== undefined) return `${exit.error.name}: ${exit.error.message.split('\n')[0]}`
+  if (exit?.signal !== undefined) return `by ${exit.signal}`
+  if (exit === undefined && status === 'killed') return 'the recording was cut off'
+  return exit?.code ? `exit code ${exit.code}` : undefined
 }
 
 /** A branch, and of what. */

@@ -1,25 +1,21 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { RunHead } from '../../model/run-head.js'
-import { Badge, type BadgeProps } from '../design/badge.js'
+import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { RunStatusBadge } from '../design/run-status-badge.js'
 import { ReportNote } from '../report/report-note.js'
+import { useHome } from '../sources/viewer-home.js'
 import { count, duration, localTime, plural } from './figures.js'
 import { costOfRun, endOfRun, originOfRun, tokensOfRun } from './run-facts.js'
 import { useRows, type Run } from './use-run.js'
-
-const TONES: Record<RunHead['status'], NonNullable<BadgeProps['tone']>> = {
-  done: 'good',
-  failed: 'danger',
-  killed: 'warning',
-  recording: 'accent',
-}
 
 /** What there is to know about a run in one line. */
 export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   useRows(rows)
   const { totals } = rows
+  const end = endOfRun(head)
   const facts = [
     plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
@@ -31,15 +27,25 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   ].filter((fact) => fact !== undefined)
   return (
     <div className="flex min-h-8 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1 text-sm">
-      <Badge tone={TONES[head.status]}>{endOfRun(head)}</Badge>
+      <RunStatusBadge status={head.status} />
+      {end !== undefined && (
+        <span className="-ml-1 max-w-[80ch] min-w-0 truncate" title={end}>
+          {end}
+        </span>
+      )}
       <Origin head={head} />
       {facts.map((fact) => (
         <span key={fact} className="whitespace-nowrap">
           {fact}
         </span>
       ))}
-      <span className="whitespace-nowrap text-muted max-sm:hidden">
-        {localTime(head.startedAt)} · Node {head.node.replace(/^v/, '')}
+      <span
+        className="whitespace-nowrap text-muted max-sm:hidden"
+        title={[`Node ${head.node.replace(/^v/, '')}`, head.platform, ...head.command]
+          .filter(Boolean)
+          .join(' ')}
+      >
+        {localTime(head.startedAt)}
       </span>
       {head.tornBytes > 0 && (
         <Badge tone="warning" title="the recording was cut off while it was written">
@@ -54,21 +60,28 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
 }
 
 function Origin({ head }: { readonly head: RunHead }) {
+  const home = useHome()
   const words = originOfRun(head)
   if (words === undefined || head.parent === undefined) return null
   const { at } = head.branch ?? {}
+  const isEvent = at?.startsWith('e') === true
+  const place = at === undefined ? '' : isEvent ? ` at event ${at.slice(1)}` : ` at step ${at}`
   return (
     <span className="whitespace-nowrap">
       {words}{' '}
-      <Link
-        to="/runs/$run"
-        params={{ run: head.parent.run }}
-        search={at === undefined || at.startsWith('e') ? {} : { step: at }}
-        className="text-accent underline"
-      >
-        {head.parent.run}
-      </Link>
-      {at !== undefined && ` at step ${at}`}
+      {home.onlyRun === undefined ? (
+        <Link
+          to="/runs/$run"
+          params={{ run: head.parent.run }}
+          search={at === undefined || isEvent ? {} : { step: at }}
+          className="text-accent underline"
+        >
+          {head.parent.run}
+        </Link>
+      ) : (
+        head.parent.run
+      )}
+      {place}
     </span>
   )
 }

@@ -6,7 +6,9 @@ import { RunHeadLine } from './run-head-line.js'
 import { RunStatusLine } from './run-status-line.js'
 import { RunTrouble } from './run-trouble.js'
 import { RunWorkspace } from './run-workspace.js'
+import { useNarrow } from './use-narrow.js'
 import { useRun } from './use-run.js'
+import { useSelection } from './use-selection.js'
 
 const route = getRouteApi('/runs/$run')
 
@@ -18,6 +20,8 @@ export function RunPage() {
 
 function OpenRun({ id }: { readonly id: string }) {
   const { run, reading } = useRun(id)
+  const isNarrow = useNarrow()
+  const { step } = useSelection()
   if (run === undefined)
     return (
       <PageFrame title={id}>
@@ -39,7 +43,7 @@ function OpenRun({ id }: { readonly id: string }) {
       status={<RunStatusLine run={run} />}
     >
       <div className="flex h-full min-h-0 flex-col">
-        <RunHeadLine run={run} />
+        {!(isNarrow && step !== undefined) && <RunHeadLine run={run} />}
         <RunTrouble reading={reading} />
         <RunWorkspace run={run} />
       </div>

@@ -193,8 +193,9 @@ function nameBlock(
   context.fillStyle = color
   context.font = `10px ${scene.colors.sans}`
   context.textBaseline = 'middle'
-  const text = fitText(context, scene.shown.rows.at(place).title, width - 8)
-  context.fillText(text, left + 4, top + BLOCK_HEIGHT / 2 + 0.5)
+  const start = Math.max(left, scene.gutter) + 4
+  const text = fitText(context, scene.shown.rows.at(place).title, left + width - start - 4)
+  context.fillText(text, start, top + BLOCK_HEIGHT / 2 + 0.5)
 }
 
 function outline(context: CanvasRenderingContext2D, scene: Scene, place: number): void {
