@@ -45,7 +45,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await goTo({ step: '3' })
       const messages = page.getByRole('list', { name: 'Messages' })
       await messages.getByText('Let me look.').waitFor()
-      expect(await page.getByText('2 earlier messages').isVisible()).toBe(true)
+      expect(await page.getByText('2 earlier messages, seen in step 1').isVisible()).toBe(true)
       const call = messages.locator('[data-field="messages.2.parts.1.args"]')
       const result = messages.locator('[data-field="messages.3.parts.0.content"]')
       const [left, right] = [await call.boundingBox(), await result.boundingBox()]
@@ -174,7 +174,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       const { page, goTo } = await open('long')
       await goTo({ step: String(TURNS) })
       await page.getByText(`question ${TURNS} `).waitFor()
-      expect(await page.getByText('559 earlier messages').isVisible()).toBe(true)
+      expect(await page.getByText('559 earlier messages, seen in step 279').isVisible()).toBe(true)
       const messages = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
       expect(await messages.count()).toBe(1)
       await page.getByRole('button', { name: 'Show the 60 before' }).click()

@@ -15,7 +15,7 @@ export function StepLink({
   return (
     <a
       href={linkTo({ step: label })}
-      className="text-accent hover:underline"
+      className="text-accent underline underline-offset-2"
       onClick={(event) => {
         if (event.metaKey || event.ctrlKey || event.shiftKey) return
         event.preventDefault()

@@ -35,7 +35,7 @@ export function useStep(run: Run, label: string | undefined): LoadedStep {
   }, [client, run, place, isSettled])
   return {
     detail: query.data ?? undefined,
-    isOld: query.isPlaceholderData,
+    isOld: query.isPlaceholderData && query.data?.label !== label,
     isGone: query.data === null && !query.isPlaceholderData,
     error: query.error,
   }

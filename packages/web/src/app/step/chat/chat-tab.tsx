@@ -1,21 +1,18 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useCommands } from '../../commands/use-commands.js'
 import { useRemembered } from '../../design/remembered.js'
 import { Checkbox } from '../../design/checkbox.js'
 import { readFieldPath } from '../field/field-path.js'
 import { useFieldLinks } from '../field/field-links.js'
-import { formatCount, plural } from '../format.js'
+import { plural } from '../format.js'
 import { placed } from '../placed.js'
-import { StepLink } from '../step-link.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { ChatLookProvider } from './chat-look.js'
+import { EarlierMessages } from './earlier-messages.js'
 import { MessageView } from './message-view.js'
 import { callFinder } from './steps-of-calls.js'
 import { firstShown, pairTools } from './tool-pairs.js'
-
-/** Messages that are loaded at once when earlier ones are asked for. */
-const PAGE = 60
+import { useMessages } from './use-messages.js'
 
 /** The conversation: what is new in this step, what came before when it is asked for, and the answer. */
 export function ChatTab({ run, detail }: TabProps) {
@@ -35,33 +32,23 @@ export function ChatTab({ run, detail }: TabProps) {
   ])
   const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
   const wanted = Math.min(asked?.step === detail.label ? asked.from : first, linked ?? Infinity)
-  const isMore = given !== undefined && wanted < given.from
-  const more = useQuery({
-    queryKey: ['step', run.id, detail.label, 'from', wanted],
-    queryFn: () => run.source.step(detail.label, { messagesFrom: wanted }),
-    enabled: isMore,
-    placeholderData: keepPreviousData,
-  })
-  const loaded = isMore ? more.data?.conversation : undefined
-  const conversation = loaded ?? given
-  const from = Math.max(conversation?.from ?? 0, wanted)
-  const shown = useMemo(
-    () => conversation?.messages.slice(from - conversation.from) ?? [],
-    [conversation, from],
-  )
-  const pairs = useMemo(() => pairTools(shown, from), [shown, from])
+  const shown = useMessages(run, detail, wanted)
+  const { from, messages } = shown
+  const pairs = useMemo(() => pairTools(messages, from), [messages, from])
+  // Which step ran a call is known when all rows are there.
+  const { isComplete } = run.rows
   const look = useMemo(
     () => ({
       mono,
       run,
       label: detail.label,
-      stepOfCall: callFinder(run.rows, detail),
+      stepOfCall: isComplete ? callFinder(run.rows, detail) : () => undefined,
       sideOf: (path: string) =>
         path.startsWith('answer') ? ('response' as const) : ('request' as const),
     }),
-    [mono, run, detail],
+    [mono, run, detail, isComplete],
   )
-  if (given === undefined || conversation === undefined)
+  if (given === undefined)
     return <p className="p-3 text-muted">There is no conversation in this step.</p>
   return (
     <ChatLookProvider value={look}>
@@ -71,38 +58,13 @@ export function ChatTab({ run, detail }: TabProps) {
           <Checkbox label="Monospace" isChecked={mono} onChange={setMono} />
         </span>
       </div>
-      {from > 0 && (
-        <div className="flex flex-wrap items-center gap-x-3 border-y border-line bg-sunken px-3 py-1.5 text-sm text-muted">
-          <span>
-            {plural(from, 'earlier message')}
-            {from <= given.newFrom && given.seenIn !== undefined && (
-              <>
-                , seen in <StepLink label={given.seenIn}>step {given.seenIn}</StepLink>
-              </>
-            )}
-          </span>
-          <button
-            type="button"
-            className="text-accent hover:underline"
-            onClick={() => setAsked({ step: detail.label, from: Math.max(0, from - PAGE) })}
-          >
-            Show {from > PAGE ? `the ${PAGE} before` : 'them'}
-          </button>
-          {from > PAGE && (
-            <button
-              type="button"
-              className="text-accent hover:underline"
-              onClick={() => setAsked({ step: detail.label, from: 0 })}
-            >
-              Show all {formatCount(from)}
-            </button>
-          )}
-          {more.isFetching && <span>Loading…</span>}
-          {more.error && <span role="alert">{more.error.message}</span>}
-        </div>
-      )}
+      <EarlierMessages
+        conversation={given}
+        shown={shown}
+        onShow={(next) => setAsked({ step: detail.label, from: next })}
+      />
       <ol className="divide-y divide-line" aria-label="Messages">
-        {placed(shown, from).map(({ place, it: message }) => (
+        {placed(messages, from).map(({ place, it: message }) => (
           <MessageView
             key={place}
             message={message}
@@ -111,7 +73,7 @@ export function ChatTab({ run, detail }: TabProps) {
             isNew={given.newFrom > 0 && place >= given.newFrom}
           />
         ))}
-        {shown.length === 0 && given.total > 0 && (
+        {messages.length === 0 && given.total > 0 && (
           <li className="px-3 py-2 text-muted">Nothing new was said before this answer.</li>
         )}
       </ol>

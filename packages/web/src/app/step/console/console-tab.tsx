@@ -1,5 +1,5 @@
 import { QueryNote } from '../query-note.js'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ConsolePart } from '../../../model/run-parts.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
@@ -21,6 +21,7 @@ export function ConsoleTab({ run, detail }: TabProps) {
   const parts = useQuery({
     queryKey: ['console', run.id, run.head.events],
     queryFn: () => run.source.console(),
+    placeholderData: keepPreviousData,
   })
   if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
   if (parts.data.length === 0) return <Note>The agent has written nothing to its terminal.</Note>

@@ -1,5 +1,5 @@
 import { QueryNote } from '../query-note.js'
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Badge } from '../../design/badge.js'
 import type { FileTouch } from '../../../model/run-parts.js'
@@ -18,6 +18,7 @@ export function FilesTab({ run, detail }: TabProps) {
   const files = useQuery({
     queryKey: ['files', run.id, run.head.events],
     queryFn: () => run.source.files(),
+    placeholderData: keepPreviousData,
   })
   if (files.data === undefined) return <QueryNote what="the files" error={files.error} />
   const { before } = splitAtMoment(files.data, detail)
