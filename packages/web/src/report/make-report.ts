@@ -70,6 +70,6 @@ const dataBlock = (id: string, type: string, content: string): string =>
 const packed = (data: Uint8Array | string): string =>
   deflateRawSync(data, { level: 9, memLevel: constants.Z_MAX_MEMLEVEL }).toString('base64')
 
-/** A file of the build for reports. */
+/** A file of the build for reports; found from the sources, too. */
 const built = (name: string): string =>
-  readFileSync(new URL(`../report-page/${name}`, import.meta.url), 'utf8')
+  readFileSync(new URL(`../../dist/report-page/${name}`, import.meta.url), 'utf8')

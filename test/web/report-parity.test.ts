@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { readRun } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import type { SearchProgress } from '@retake/web'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { reportRun } from '../../packages/cli/src/report/report-run.js'
+import { writeReport } from '../../packages/cli/src/report/write-report.js'
+import { startProvider } from '../support/loopback-provider.mjs'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { runsOf } from './support/desk.js'
+import { writeHostileRun } from './support/hostile-run.js'
+import { writeToolLoop } from './support/odd-runs.js'
+import { askReport, openOfflinePage, reportUrl, type Asked } from './support/report-file.js'
+import { startUi, type Ui } from './support/start-ui.js'
+
+/** Agents of many kinds: streams, sockets, processes, files, errors. */
+const AGENTS = ['anthropic.mjs', 'got.mjs', 'http2.mjs', 'processes.mjs', 'files.mjs', 'errors.mjs']
+
+let workspace: Workspace
+const before = process.cwd()
+beforeAll(async () => {
+  workspace = await makeWorkspace()
+  await workspace.retake(['demo'])
+  await workspace.retake(['snapshot', 'last'])
+  const provider = await startProvider({ maxLatencyMs: 0 })
+  await Promise.all(AGENTS.map((agent) => workspace.record(agent, { provider })))
+  await provider.close()
+  // Source files are shown of the project that one is in.
+  process.chdir(workspace.folder)
+  writeHostileRun(workspace.folder, 'hostile')
+  writeToolLoop(workspace.folder, 'loop', join(workspace.folder, '.retake/demo/agent.ts:12:3'))
+}, 120_000)
+afterAll(async () => {
+  process.chdir(before)
+  await workspace.remove()
+})
+
+test('a report answers every question as the local viewer does, for runs of all kinds', async () => {
+  const ui = await startUi(workspace.folder)
+  const page = await openOfflinePage()
+  const runs = runsOf(workspace)
+  expect(runs.length).toBe(AGENTS.length + 4)
+  let compared = 0
+  for (const run of runs) {
+    const tape = join(workspace.folder, '.retake/runs', `${run}.tape`)
+    const file = join(workspace.folder, `${run}.html`)
+    writeReport(file, reportRun(tape, { withSource: true, redact: [] }).html)
+    await page.goto('about:blank')
+    await page.goto(reportUrl(file, run))
+    const pairs = questionsOf(tape)
+    const told = await askReport(
+      page,
+      pairs.map(([question]) => question),
+    )
+    const answers = await Promise.all(pairs.map(([, path]) => askServer(ui, run, path)))
+    for (const [index, [question]] of pairs.entries()) {
+      const server = answers[index] ?? []
+      expect({ run, question, told: shown(question, told[index] ?? []) }).toEqual({
+        run,
+        question,
+        told: shown(question, server),
+      })
+      compared += 1
+    }
+  }
+  console.log(`${compared} answers about ${runs.length} runs are the same`)
+  expect(compared).toBeGreaterThan(300)
+}, 120_000)
+
+/** Every question of the interface, with the address it has at the server. */
+function questionsOf(file: string): (readonly [Asked, string])[] {
+  const tape = openTape(file)
+  const labels = [
+    ...readRun(tape, {})
+      .steps.map(({ label }) => label)
+      .slice(0, 12),
+    '999',
+  ]
+  const sites = [...tape.events()].flatMap((event) =>
+    'site' in event && event.site !== undefined && !/\p{Surrogate}/u.test(event.site)
+      ? [event.site]
+      : [],
+  )
+  return [
+    [{ ask: 'head' }, ''],
+    [{ ask: 'rows', from: 0 }, '/rows?from=0'],
+    [{ ask: 'rows', from: 2 }, '/rows?from=2'],
+    [{ ask: 'console' }, '/console'],
+    [{ ask: 'files' }, '/files'],
+    [{ ask: 'events', from: 0, to: 500 }, '/events?from=0&to=500'],
+    [{ ask: 'exportJsonl' }, '/export'],
+    ...['a', 'refund', 'script', '"'].map(
+      (text) => [{ ask: 'search', text }, `/search?text=${encodeURIComponent(text)}`] as const,
+    ),
+    ...[0, 1, 5, tape.count - 1].map((seq) => [{ ask: 'event', seq }, `/events/${seq}`] as const),
+    ...[...new Set(sites)].map(
+      (site) => [{ ask: 'source', site }, `/source?site=${encodeURIComponent(site)}`] as const,
+    ),
+    ...labels.flatMap((label) => [
+      [{ ask: 'step', label, messagesFrom: undefined }, `/steps/${label}`] as const,
+      [{ ask: 'step', label, messagesFrom: 0 }, `/steps/${label}?messagesFrom=0`] as const,
+      [{ ask: 'stream', label }, `/steps/${label}/stream`] as const,
+      [{ ask: 'state', label }, `/steps/${label}/state`] as const,
+      ...['request', 'response', 'args', 'result'].map(
+        (side) => [{ ask: 'body', label, side }, `/steps/${label}/body/${side}`] as const,
+      ),
+    ]),
+  ]
+}
+
+/** What the server answers, as pieces. */
+async function askServer(ui: Ui, run: string, path: string): Promise<unknown[]> {
+  const response = await fetch(`${new URL(ui.url).origin}/api/runs/${run}${path}`, {
+    headers: { authorization: `Bearer ${ui.token}`, 'x-retake': '1' },
+  })
+  if (path.includes('/body/')) {
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    return response.ok ? [{ bytes: Array.from(bytes) }] : []
+  }
+  const text = await response.text()
+  if (!response.ok) return [{ failed: JSON.parse(text) as unknown }]
+  if (path === '/export') return [text]
+  if (/^\/(?:rows|search)\?/.test(path))
+    return text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown)
+  return [JSON.parse(text) as unknown]
+}
+
+/** The same form for both: the server puts some answers into an object, the worker sends `undefined` as nothing. */
+function shown({ ask }: Asked, pieces: unknown[]): unknown {
+  const [first] = pieces as [Record<string, unknown> | null | undefined]
+  const unwrap = (name: string): unknown => (first && name in first ? first[name] : first)
+  switch (ask) {
+    case 'head':
+      return unwrap('head')
+    case 'step':
+    case 'stream':
+    case 'state':
+      return orNothing(isWrapped(first, ask) ? unwrap(ask) : first)
+    case 'event':
+      return isWrapped(first, 'event') ? unwrap('event') : first
+    case 'source':
+      return sourceLine(isWrapped(first, 'excerpt') ? unwrap('excerpt') : first)
+    case 'body':
+      return first ?? null
+    case 'exportJsonl':
+      return createHash('sha256').update(pieces.join('')).digest('hex')
+    case 'search':
+      return foundBy(pieces as SearchProgress[])
+    default:
+      return pieces
+  }
+}
+
+/** How many hits come at once depends on time. The server does not look into captured states. */
+const foundBy = (pieces: readonly SearchProgress[]): unknown => ({
+  hits: pieces.flatMap(({ hits }) => hits).filter(({ field }) => field !== 'state'),
+  searched: pieces.at(-1)?.searched,
+  done: pieces.at(-1)?.done,
+})
+
+const isWrapped = (value: unknown, name: string): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).every((key) => key === name)
+
+const orNothing = (value: unknown): unknown =>
+  value === null || (typeof value === 'object' && Object.keys(value as object).length === 0)
+    ? undefined
+    : value
+
+/** A report holds fewer lines around a place. */
+function sourceLine(value: unknown): unknown {
+  const excerpt = orNothing(value) as
+    | { file: string; line: number; firstLine: number; lines: string[] }
+    | undefined
+  return excerpt && [excerpt.file, excerpt.line, excerpt.lines[excerpt.line - excerpt.firstLine]]
+}
