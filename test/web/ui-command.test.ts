@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -38,19 +38,19 @@ async function refusal(
   return { code, error: (JSON.parse(stdout) as { error: { code: string } }).error.code }
 }
 
-/** Holds a port of the loopback; undefined when somebody else has it. */
-async function hold(port: number): Promise<Server | undefined> {
+/** Holds a port of the loopback, unless somebody else does; answers which. */
+async function hold(port: number): Promise<number> {
   const server = createServer()
   server.listen(port, '127.0.0.1')
   try {
     await once(server, 'listening')
   } catch {
-    return undefined
+    return port
   }
   onTestFinished(() => {
     server.close()
   })
-  return server
+  return (server.address() as AddressInfo).port
 }
 
 /** The port of a viewer that was told none. */
@@ -67,7 +67,7 @@ async function defaultPort(): Promise<number> {
 
 describe('where it listens', () => {
   test('a port that was asked for and is taken is an error; otherwise the next free one is taken', async () => {
-    const { port: taken } = (await hold(0))?.address() as AddressInfo
+    const taken = await hold(0)
     expect(await refusal(['--port', String(taken)])).toEqual({ code: 1, error: 'UI_PORT_TAKEN' })
     expect(await refusal(['--port', 'many'])).toEqual({ code: 2, error: 'WRONG_USAGE' })
     expect(await refusal(['--port', '65536'])).toEqual({ code: 2, error: 'WRONG_USAGE' })

@@ -1,8 +1,7 @@
 import type { Context } from 'hono'
 import { RefusedError } from '../errors.js'
 import type { Explained } from '../model/run-head.js'
-import type { GuardEnv } from './answer-headers.js'
-import { plainPage } from './plain-page.js'
+import type { plainPage } from './plain-page.js'
 
 type ErrorStatus = Parameters<typeof plainPage>[1]
 
@@ -37,24 +36,14 @@ export function statusOfError(error: unknown): ErrorStatus {
   return GONE.has(error.code) ? 404 : 422
 }
 
-/** The one place where errors become answers: JSON for the API, a plain page elsewhere. */
+/** How the API answers an error: as JSON that the client throws again. */
 export function answerError(error: unknown, c: Context): Response {
   const status = statusOfError(error)
-  // Not one of ours: whoever started the server sees where it happened.
-  if (status === 500)
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
-  const words = explained(error)
-  if (c.req.path.startsWith('/api/') || c.req.path === '/api')
-    return c.json({ error: words }, status)
-  return plainPage(c as Context<GuardEnv>, status, words.what, [
-    ...(words.why === undefined ? [] : [{ text: words.why }]),
-    ...(words.fix === undefined ? [] : [{ text: words.fix }]),
-    ...(status === 401 ? [goOn(c)] : []),
-  ])
+  if (status === 500) printStack(error)
+  return c.json({ error: explained(error) }, status)
 }
 
-/** A browser sends our cookie only with links of our own pages: one followed from elsewhere is followed again. */
-const goOn = (c: Context) => ({
-  link: 'The viewer is open in this browser already: go on',
-  href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
-})
+/** Not one of ours: whoever started the server sees where it happened. */
+export function printStack(error: unknown): void {
+  process.stderr.write(`${(error instanceof Error ? error.stack : undefined) ?? String(error)}\n`)
+}

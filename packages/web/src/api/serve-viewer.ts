@@ -5,9 +5,9 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { methodNotAllowed, noSuchAddress } from '../errors.js'
 import { createAccess } from './access.js'
-import { answerError } from './answer-error.js'
 import { answerHeaders, type GuardEnv } from './answer-headers.js'
 import { createApi } from './api.js'
+import { errorPage } from './error-page.js'
 import { guardRequests } from './guard-requests.js'
 import type { Home } from './home.js'
 import { servePages } from './serve-pages.js'
@@ -66,7 +66,7 @@ export async function serveViewer(home: Home, options: ServeOptions): Promise<Vi
     .all('*', (c) => {
       throw methodNotAllowed(c.req.method)
     })
-    .onError((error, c) => answerError(error, c))
+    .onError((error, c) => errorPage(error, c))
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
   const link = (page: string): string => {
     const url = new URL(page, origin)

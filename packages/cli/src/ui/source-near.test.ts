@@ -1,0 +1,84 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { sourceNear } from './source-near.js'
+
+let outer: string
+let project: string
+const code = Array.from({ length: 40 }, (_, line) => `line ${line + 1}`).join('\n')
+
+beforeEach(() => {
+  outer = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-source-')))
+  project = path.join(outer, 'project')
+  mkdirSync(path.join(project, 'src'), { recursive: true })
+  mkdirSync(path.join(project, 'node_modules/x'), { recursive: true })
+  writeFileSync(path.join(project, 'package.json'), '{}')
+  for (const file of ['src/agent.ts', 'node_modules/x/index.js', '.env', '../outside.ts'])
+    writeFileSync(path.join(project, file), code)
+})
+
+afterEach(() => rmSync(outer, { recursive: true }))
+
+/** What is asked of a tape here: where and when it was recorded. */
+const tapeOf = (cwd: string, startedAt = Date.now() + 60_000): Tape =>
+  ({ details: { cwd }, run: { startedAt } }) as Tape
+
+describe('the source around a place', () => {
+  test('is shown with some lines before and after', () => {
+    const file = path.join(project, 'src/agent.ts')
+    expect(sourceNear(tapeOf(project), `${file}:20:7`)).toEqual({
+      file,
+      line: 20,
+      column: 7,
+      firstLine: 12,
+      lines: code.split('\n').slice(11, 28),
+    })
+    expect(sourceNear(tapeOf(project), 'src/agent.ts:1')).toMatchObject({ line: 1, firstLine: 1 })
+    // From anywhere in the project, not only below the folder it was started in.
+    expect(sourceNear(tapeOf(path.join(project, 'src')), `${file}:40:1`)?.lines.at(-1)).toBe(
+      'line 40',
+    )
+  })
+
+  test('says when the file was saved after the run began', () => {
+    const file = path.join(project, 'src/agent.ts')
+    utimesSync(file, 2000, 2000)
+    expect(sourceNear(tapeOf(project, 1_000_000), `${file}:1:1`)?.savedSince).toBe(true)
+    expect(sourceNear(tapeOf(project, 3_000_000), `${file}:1:1`)?.savedSince).toBeUndefined()
+  })
+
+  test('is nothing outside of the project, and nothing that is no source of it', () => {
+    symlinkSync(path.join(outer, 'outside.ts'), path.join(project, 'src/link.ts'))
+    for (const site of [
+      path.join(outer, 'outside.ts:1:1'),
+      `${project}/../outside.ts:1:1`,
+      `${project}/src/link.ts:1:1`,
+      `${project}/node_modules/x/index.js:1:1`,
+      `${project}/.env:1:1`,
+      `${project}/src/none.ts:1:1`,
+      `${project}/src/agent.ts:41:1`,
+      `${project}/src/agent.ts:0:1`,
+      `${project}/src:1:1`,
+      '/etc/passwd:1:1',
+      'node:internal/fs:1:1',
+      'nonsense',
+      '',
+    ])
+      expect(sourceNear(tapeOf(project), site), site).toBeUndefined()
+  })
+
+  test('is nothing when the tape calls the whole disk, or a whole home, its project', () => {
+    for (const cwd of ['/', homedir(), path.dirname(homedir())])
+      expect(sourceNear(tapeOf(cwd), `${project}/src/agent.ts:1:1`), cwd).toBeUndefined()
+  })
+})
