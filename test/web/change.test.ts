@@ -6,23 +6,27 @@ import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { makeWorkspace } from '../support/run-retake.mjs'
-import { startUi, type Ui } from './support/start-ui.js'
+import { launchUi, startUi, type Ui } from './support/start-ui.js'
 import { writeFirstRun } from './support/write-branches.js'
 
 let demo: DemoRuns
+let ui: Ui
 beforeAll(async () => {
   demo = await makeDemoRuns()
+  ui = await launchUi(demo.folder)
 })
-afterAll(() => demo.remove())
+afterAll(async () => {
+  await ui.stop()
+  await demo.remove()
+})
 
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 
 /** The page of the recorded run, at one of its steps. */
-async function openStep(step = demo.step): Promise<{ page: Page; ui: Ui }> {
-  const ui = await startUi(demo.folder)
+async function openStep(step = demo.step): Promise<Page> {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at(`/runs/${demo.run}?step=${step}`))
-  return { page, ui }
+  return page
 }
 
 const dialogOf = (page: Page) => page.getByRole('dialog')
@@ -46,7 +50,7 @@ async function write(page: Page, text: string): Promise<void> {
 describe('a fork', () => {
   test('with an edited tool result runs as a branch, is watched to its end, and comes to another outcome', async () => {
     await demo.startModel()
-    const { page } = await openStep()
+    const page = await openStep()
     await pressFork(page)
     expect(await seriousViolations(page)).toEqual([])
     expect(await textOf(page).inputValue()).toContain('60 days')
@@ -77,7 +81,7 @@ describe('a fork', () => {
   test('that runs can be stopped, and what it recorded stays', async ({ onTestFinished }) => {
     const silent = createServer(() => {}).listen(demo.port, '127.0.0.1')
     onTestFinished(() => void silent.close())
-    const { page } = await openStep()
+    const page = await openStep()
     await pressFork(page)
     await dialogOf(page).getByRole('radio', { name: 'Ask again' }).check()
     await forkOf(page).click()
@@ -87,7 +91,7 @@ describe('a fork', () => {
   })
 
   test('that the server refuses keeps what was written, says why in full, and can then be insisted on', async () => {
-    const { page } = await openStep('1')
+    const page = await openStep('1')
     await pressFork(page)
     expect(await dialogOf(page).getByRole('checkbox').count()).toBe(0)
     await dialogOf(page).getByRole('button', { name: 'Edit as JSON' }).click()
@@ -105,7 +109,7 @@ describe('a fork', () => {
 
 describe('a draft', () => {
   test('that is no JSON says where, and cannot be sent', async () => {
-    const { page } = await openStep()
+    const page = await openStep()
     await pressFork(page)
     await dialogOf(page).getByRole('button', { name: 'Edit as JSON' }).click()
     await write(page, '{\n  "text": 30 days\n}')
@@ -118,7 +122,7 @@ describe('a draft', () => {
   })
 
   test('outlives its dialog and other steps, is asked for before the page goes, and is not seen by another tab', async () => {
-    const { page, ui } = await openStep()
+    const page = await openStep()
     await pressFork(page)
     await textOf(page).fill('mine')
     await page.keyboard.press('Escape')
@@ -145,7 +149,7 @@ describe('a draft', () => {
 
 describe('running again', () => {
   test('says that nothing differs as long as the program is the same', async () => {
-    const { page } = await openStep()
+    const page = await openStep()
     await page.getByRole('button', { name: 'Run again' }).click()
     await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
     const said = dialogOf(page).getByText('Identical from beginning to end')
@@ -159,7 +163,7 @@ describe('running again', () => {
     const recorded = await readFile(demo.agent, 'utf8')
     onTestFinished(() => writeFile(demo.agent, recorded))
     await writeFile(demo.agent, recorded.replace('careful', 'generous'))
-    const { page } = await openStep()
+    const page = await openStep()
     await page.getByRole('button', { name: 'Run again' }).click()
     await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
     await page.getByText('rerun done').waitFor()
@@ -174,9 +178,9 @@ test('what cannot be done with a run says why, at its button and in the palette'
   const workspace = await makeWorkspace()
   onTestFinished(() => workspace.remove())
   writeFirstRun(workspace.folder, 'first')
-  const ui = await startUi(workspace.folder)
+  const other = await startUi(workspace.folder)
   const page = await openPage()
-  await page.goto(ui.at('/runs/first?step=1'))
+  await page.goto(other.at('/runs/first?step=1'))
   const fork = page.getByRole('button', { name: 'Fork', exact: true })
   await fork.and(page.locator('[title*="program"]')).waitFor()
   expect(await fork.isDisabled()).toBe(true)

@@ -2,16 +2,20 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
-import { startUi } from './support/start-ui.js'
+import { launchUi, type Ui } from './support/start-ui.js'
 
 let demo: DemoRuns
+let ui: Ui
 beforeAll(async () => {
   demo = await makeDemoRuns()
+  ui = await launchUi(demo.folder)
 })
-afterAll(() => demo.remove())
+afterAll(async () => {
+  await ui.stop()
+  await demo.remove()
+})
 
 test('two runs stand side by side: equal steps folded, words that differ marked, console and links', async () => {
-  const ui = await startUi(demo.folder)
   const page = await openPage()
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
@@ -35,7 +39,6 @@ test('two runs stand side by side: equal steps folded, words that differ marked,
 })
 
 test('keys go from difference to difference, swap the two, and choose another run', async () => {
-  const ui = await startUi(demo.folder)
   const page = await openPage()
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   await page.getByRole('article').first().waitFor()
@@ -58,7 +61,6 @@ test('keys go from difference to difference, swap the two, and choose another ru
 })
 
 test('on a phone the two sides stand one below the other', async () => {
-  const ui = await startUi(demo.folder)
   const page = await openPage({ viewport: { width: 390, height: 844 } })
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
@@ -70,7 +72,6 @@ test('on a phone the two sides stand one below the other', async () => {
 })
 
 test('a run that is not there is said, with what to do', async () => {
-  const ui = await startUi(demo.folder)
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at(`/compare/${demo.run}/nowhere`))
   expect(await page.getByRole('alert').innerText()).toContain('nowhere')
