@@ -137,9 +137,9 @@ export class RowStore {
 
   #addRest({ inferred, totals, ...rest }: RowMessage & { type: 'rest' }): number {
     const parents = new Map(rest.parents)
+    const parent = this.#firstOtherParent(parents)
     const from = Math.min(
       this.#firstOtherInferred(inferred),
-      this.#firstOtherParent(parents),
       // Those without a row to stand behind are placed anew each time.
       this.#placeOfRecorded(this.#recorded),
     )
@@ -164,7 +164,9 @@ export class RowStore {
     }
     this.#inferredPlaces = this.#placesOfInferred()
     this.#pushOrphans()
-    return place
+    // Who asked for a row is no column: rows that were made are made again, and no more.
+    this.#forget(parent)
+    return Math.min(parent, place)
   }
 
   /** Where rows of the list begin that do not stand behind the recorded rows before this one. */
@@ -188,8 +190,11 @@ export class RowStore {
   #cut(length: number): void {
     if (length >= this.length) return
     this.columns.length = length
-    if (this.#made.size > 0)
-      for (const place of this.#made.keys()) if (place >= length) this.#made.delete(place)
+    this.#forget(length)
+  }
+
+  #forget(from: number): void {
+    for (const place of this.#made.keys()) if (place >= from) this.#made.delete(place)
   }
 
   #pushRecorded(rows: RowColumns, index: number, names: readonly number[]): void {
@@ -224,6 +229,7 @@ export class RowStore {
 
   #placesOfInferred(): Map<string, number> {
     const places = new Map<string, number>()
+    if (this.#inferred?.label.length === 0) return places
     for (let place = 0; place < this.length; place++) {
       const id = this.#order[place] ?? 0
       if (id < 0) places.set(this.#inferred?.label[-1 - id] ?? '', place)

@@ -1,15 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { mergeSpans, TimeScale, type Span } from './time-scale.js'
+import { mergeSpans, TimeScale, type Span, type Spans } from './time-scale.js'
+
+const flat = (...list: readonly Span[]): Spans => Float64Array.from(list.flat())
+const pairs = (spans: Spans): Span[] =>
+  Array.from({ length: spans.length / 2 }, (_, index) => [spans[2 * index]!, spans[2 * index + 1]!])
 
 const spans = fc
   .array(fc.tuple(fc.integer({ min: 0, max: 50_000 }), fc.integer({ min: 0, max: 3000 })), {
     maxLength: 30,
   })
-  .map((pairs) => {
-    const starts = Float64Array.from(pairs, ([pause]) => pause).toSorted()
-    const ends = Float64Array.from(pairs, ([, length], index) => (starts[index] ?? 0) + length)
-    return mergeSpans(starts, ends, pairs.length)
+  .map((given) => {
+    const starts = Float64Array.from(given, ([pause]) => pause).toSorted()
+    const ends = Float64Array.from(given, ([, length], index) => (starts[index] ?? 0) + length)
+    return mergeSpans(starts, ends, given.length)
   })
 const scales = fc
   .tuple(spans, fc.integer({ min: 0, max: 100_000 }))
@@ -37,6 +41,16 @@ describe('the scale of time', () => {
     )
   })
 
+  test('many times at once are drawn where each would be', () => {
+    fc.assert(
+      fc.property(scales, fc.array(fc.nat(100_000)), (scale, times) => {
+        const drawn = new Float64Array(times.length)
+        scale.drawAll(Float64Array.from(times), drawn, times.length)
+        expect([...drawn]).toEqual(times.map((time) => scale.toDrawn(time)))
+      }),
+    )
+  })
+
   test('a gap is drawn shorter, never longer, and work keeps its length', () => {
     fc.assert(
       fc.property(spans, (busy) => {
@@ -44,7 +58,7 @@ describe('the scale of time', () => {
         expect(scale.length).toBeLessThanOrEqual(scale.end + 0.001)
         for (const { from, to, drawnFrom, drawnTo } of scale.gaps)
           expect(drawnTo - drawnFrom).toBeLessThan(to - from)
-        for (const [from, to] of busy)
+        for (const [from, to] of pairs(busy))
           expect(scale.toDrawn(to) - scale.toDrawn(from)).toBeCloseTo(to - from, 4)
       }),
     )
@@ -52,13 +66,7 @@ describe('the scale of time', () => {
 
   test('two hours of waiting between two calls become a small mark', () => {
     const hours = 2 * 3_600_000
-    const scale = TimeScale.over(
-      [
-        [0, 1000],
-        [hours, hours + 1000],
-      ],
-      hours + 1000,
-    )
+    const scale = TimeScale.over(flat([0, 1000], [hours, hours + 1000]), hours + 1000)
     expect(scale.gaps.map(({ from, to }): Span => [from, to])).toEqual([[1000, hours]])
     expect(scale.length).toBeLessThan(2200)
   })
@@ -68,20 +76,22 @@ describe('the scale of time', () => {
       index * 60_000,
       index * 60_000 + 1000,
     ])
-    expect(TimeScale.over(busy, 0).length).toBeLessThanOrEqual(1_500_001)
+    expect(TimeScale.over(flat(...busy), 0).length).toBeLessThanOrEqual(1_500_001)
   })
 
   test('work without a pause is drawn as it was', () => {
-    expect(TimeScale.over([[0, 900]], 910).gaps).toEqual([])
+    expect(TimeScale.over(flat([0, 900]), 910).gaps).toEqual([])
   })
 })
 
 test('spans that touch or lie in each other are one, whatever order they come in', () => {
   const merge = (...list: Span[]) =>
-    mergeSpans(
-      Float64Array.from(list, ([from]) => from),
-      Float64Array.from(list, ([, to]) => to),
-      list.length,
+    pairs(
+      mergeSpans(
+        Float64Array.from(list, ([from]) => from),
+        Float64Array.from(list, ([, to]) => to),
+        list.length,
+      ),
     )
   expect(merge([5, 9], [0, 3], [1, 2], [3, 4], [20, 20])).toEqual([
     [0, 4],

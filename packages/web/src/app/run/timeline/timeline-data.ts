@@ -1,4 +1,5 @@
 import type { RunHead } from '../../../model/run-head.js'
+import { longer } from '../list-columns.js'
 import { endOf } from '../row-filter.js'
 import type { RowStore } from '../row-store.js'
 import { laneLines, type LaneLine } from './lane-lines.js'
@@ -36,28 +37,49 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   }
   const scale = TimeScale.over(mergeSpans(columns.at, busyTo, count), head.durationMs)
   const from = new Float64Array(count)
-  for (let place = 0; place < count; place++) {
-    const isPoint = to[place] === columns.at[place]
-    from[place] = scale.toDrawn(columns.at[place] ?? 0)
-    to[place] = isPoint ? (from[place] ?? 0) : scale.toDrawn(to[place] ?? 0)
-  }
-  const sizes = new Map<number, number>()
-  for (let place = 0; place < count; place++) {
-    const lane = columns.lane[place] ?? 0
-    sizes.set(lane, (sizes.get(lane) ?? 0) + 1)
-  }
+  scale.drawAll(columns.at, from, count)
+  scale.drawAll(to, to, count)
+  const sizes = new LaneNumbers()
+  for (let place = 0; place < count; place++) sizes.add(columns.lane[place] ?? 0, 1)
   const lines = laneLines(head.lanes, sizes.keys())
   const lineOf = new Map(lines.map(({ lane }, index) => [lane, index]))
-  const rows = emptyLines(lines.map(({ lane }) => sizes.get(lane) ?? 0))
+  const rows = emptyLines(lines.map(({ lane }) => sizes.get(lane)))
+  const lineAt = new LaneNumbers()
+  for (const [index, { lane }] of lines.entries()) lineAt.add(lane, index)
   const filled = new Int32Array(lines.length)
   for (let place = 0; place < count; place++) {
-    const line = lineOf.get(columns.lane[place] ?? 0) ?? 0
+    const line = lineAt.get(columns.lane[place] ?? 0)
     const index = filled[line] ?? 0
     ;(rows[line] as LineRows).places[index] = place
     filled[line] = index + 1
   }
   for (const line of rows) reachOut(line, from, to)
   return { scale, lines, lineOf, rows, from, to, count }
+}
+
+/** Numbers by lane. Lanes are small numbers, nearly always: those that are not go another way. */
+class LaneNumbers {
+  #small = new Int32Array(64)
+  readonly #seen = new Set<number>()
+  readonly #large = new Map<number, number>()
+
+  add(lane: number, value: number): void {
+    if (lane < 0 || lane > 1_000_000) {
+      this.#large.set(lane, this.get(lane) + value)
+      return
+    }
+    while (lane >= this.#small.length) this.#small = longer(this.#small)
+    this.#small[lane] = (this.#small[lane] ?? 0) + value
+    if (this.#small[lane] === value) this.#seen.add(lane)
+  }
+
+  get(lane: number): number {
+    return this.#large.get(lane) ?? this.#small[lane] ?? 0
+  }
+
+  keys(): Iterable<number> {
+    return [...this.#seen, ...this.#large.keys()]
+  }
 }
 
 /** Room for the rows of all lines: two arrays that they share, however many lines there are. */
