@@ -64,7 +64,6 @@ test('a report answers every question as the local viewer does, for runs of all 
       compared += 1
     }
   }
-  console.log(`${compared} answers about ${runs.length} runs are the same`)
   expect(compared).toBeGreaterThan(300)
 }, 120_000)
 

@@ -190,7 +190,6 @@ test('what is redacted is nowhere in the file, and the page says that it was', a
 test('280 turns of a chat, 134 MB as they were sent and received, are a file under 2 MB', async () => {
   const { rawBytes } = writeLongChat(tapeOf('chat'), { turns: 280, chunks: 20 })
   const html = readFileSync(await makeReportFile(demo, 'chat'))
-  console.log(`${(html.length / 1e6).toFixed(2)} MB of ${(rawBytes / 1e6).toFixed(0)} MB`)
   expect(rawBytes).toBeGreaterThan(120e6)
   expect(html.length).toBeLessThan(2e6)
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inflateRawSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { openPage } from './browser.js'
 
 type Retake = (
@@ -30,12 +30,12 @@ export const reportUrl = (file: string, run: string, search = ''): string =>
 /** A page without a network, which fails the test when it asks for anything but the file itself. */
 export async function openOfflinePage(): Promise<Page> {
   const page = await openPage({ offline: true })
+  const asked: string[] = []
   page.on('request', (request) => {
     const url = request.url()
-    if (/^(?:file:.*\.html(?:[#?].*)?|blob:(?:file:|null).*|data:,)$/.test(url)) return
-    // An error in the page fails the test.
-    void page.evaluate((asked) => console.error(`the report asked for ${asked}`), url)
+    if (!/^(?:file:.*\.html(?:[#?].*)?|blob:(?:file:|null).*|data:,)$/.test(url)) asked.push(url)
   })
+  onTestFinished(() => expect(asked).toEqual([]))
   return page
 }
 
@@ -58,7 +58,7 @@ interface PageScope {
   readonly document: { getElementById(id: string): { readonly textContent: string } | null }
   readonly Worker: new (url: string) => {
     addEventListener(type: 'message', listener: (event: { data: Told }) => void): void
-    postMessage(message: unknown): void
+    postMessage(message: unknown, transfer: []): void
     terminate(): void
   }
 }
@@ -91,10 +91,11 @@ export async function askReport(page: Page, questions: readonly Asked[]): Promis
         }
       })
     })
-    for (const [id, question] of asked.entries()) worker.postMessage({ type: 'ask', id, question })
+    for (const [id, question] of asked.entries())
+      worker.postMessage({ type: 'ask', id, question }, [])
     const tapes = Array.from({ length: about.tapes }, (_, place) => block(`retake-tape-${place}`))
     const data = { run: about.run, parts: block('retake-parts'), tapes }
-    worker.postMessage({ type: 'open', data })
+    worker.postMessage({ type: 'open', data }, [])
     await all
     worker.terminate()
     const plain = (value: unknown): unknown => {

@@ -75,7 +75,7 @@ const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
 /** The check digit of payment cards. */
 function hasLuhnDigit(digits: string): boolean {
   let sum = 0
-  for (const [index, digit] of [...digits].toReversed().entries()) {
+  for (const [index, digit] of Array.from(digits).toReversed().entries()) {
     const value = Number(digit) * (index % 2 === 0 ? 1 : 2)
     sum += value > 9 ? value - 9 : value
   }

@@ -22,7 +22,7 @@ export interface RedactedRun {
   readonly mask: Mask
   /** Labels of the steps of which the whole answer was taken. */
   readonly blanked: readonly string[]
-  dispose(): void
+  readonly dispose: () => void
 }
 
 /**

@@ -3,9 +3,9 @@ import type { FromWorker, Question, ReportData, ToWorker } from './worker-protoc
 
 /** The part of a Worker that is used, so that a test can stand in for one. */
 export interface WorkerLike {
-  postMessage(message: ToWorker): void
-  onmessage: ((event: MessageEvent<FromWorker>) => void) | null
-  onerror: ((event: ErrorEvent) => void) | null
+  postMessage(message: ToWorker, transfer: []): void
+  addEventListener(type: 'message', listener: (event: MessageEvent<FromWorker>) => void): void
+  addEventListener(type: 'error', listener: (event: ErrorEvent) => void): void
 }
 
 interface Open {
@@ -18,7 +18,7 @@ interface Open {
 /** Who answers the questions of a report. */
 export interface Answerer {
   /** Pieces as they come. */
-  pieces(question: Question, signal?: AbortSignal): AsyncGenerator<unknown>
+  pieces(question: Question, signal?: AbortSignal): AsyncGenerator
   /** The answer to a question that has one piece. */
   one<T>(question: Question): Promise<T>
 }
@@ -32,16 +32,16 @@ export class AskWorker implements Answerer {
 
   constructor(worker: WorkerLike) {
     this.#worker = worker
-    worker.onmessage = ({ data }) => this.#take(data)
-    worker.onerror = (event) => this.#break(event.message)
+    worker.addEventListener('message', ({ data }) => this.#take(data))
+    worker.addEventListener('error', (event) => this.#break(event.message))
   }
 
   open(data: ReportData): void {
-    this.#worker.postMessage({ type: 'open', data })
+    this.#worker.postMessage({ type: 'open', data }, [])
   }
 
   /** Whoever stops reading, or aborts, tells the worker so. */
-  async *pieces(question: Question, signal?: AbortSignal): AsyncGenerator<unknown> {
+  async *pieces(question: Question, signal?: AbortSignal): AsyncGenerator {
     signal?.throwIfAborted()
     if (this.#broken) throw this.#broken
     const id = ++this.#last
@@ -49,7 +49,7 @@ export class AskWorker implements Answerer {
     this.#open.set(id, open)
     const abort = (): void => open.wake()
     signal?.addEventListener('abort', abort)
-    this.#worker.postMessage({ type: 'ask', id, question })
+    this.#worker.postMessage({ type: 'ask', id, question }, [])
     try {
       for (;;) {
         signal?.throwIfAborted()
@@ -61,7 +61,7 @@ export class AskWorker implements Answerer {
     } finally {
       signal?.removeEventListener('abort', abort)
       this.#open.delete(id)
-      if (!open.ended) this.#worker.postMessage({ type: 'cancel', id })
+      if (!open.ended) this.#worker.postMessage({ type: 'cancel', id }, [])
     }
   }
 

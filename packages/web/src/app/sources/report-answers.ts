@@ -17,7 +17,7 @@ export class ReportAnswers {
     this.#parts = parts
   }
 
-  *answer(question: Question): Generator<unknown> {
+  *answer(question: Question): Generator {
     const model = this.#model
     switch (question.ask) {
       case 'rows':

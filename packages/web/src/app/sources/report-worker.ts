@@ -8,8 +8,8 @@ import type { FromWorker, ToWorker } from './worker-protocol.js'
  * answer goes out piece by piece, and between two pieces others are answered.
  */
 const scope = globalThis as unknown as {
-  onmessage: (event: MessageEvent<ToWorker>) => void
-  postMessage: (message: FromWorker) => void
+  addEventListener: (type: 'message', listener: (event: MessageEvent<ToWorker>) => void) => void
+  postMessage: (message: FromWorker, transfer: []) => void
 }
 
 let open: (report: Promise<ReportAnswers>) => void = () => {}
@@ -22,12 +22,12 @@ opened.catch(() => {})
 const cancelled = new Set<number>()
 const asked = new Set<number>()
 
-scope.onmessage = ({ data: message }) => {
+scope.addEventListener('message', ({ data: message }) => {
   if (message.type === 'open') open(openReport(message.data))
   else if (message.type === 'cancel') {
     if (asked.has(message.id)) cancelled.add(message.id)
   } else void answer(message)
-}
+})
 
 async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
   asked.add(id)
@@ -35,12 +35,12 @@ async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Pro
     const answers = await opened
     for (const value of answers.answer(question)) {
       if (cancelled.has(id)) break
-      scope.postMessage({ type: 'piece', id, value })
+      scope.postMessage({ type: 'piece', id, value }, [])
       await turn()
     }
-    scope.postMessage({ type: 'end', id })
+    scope.postMessage({ type: 'end', id }, [])
   } catch (error) {
-    scope.postMessage({ type: 'failed', id, error: explain(error) })
+    scope.postMessage({ type: 'failed', id, error: explain(error) }, [])
   } finally {
     asked.delete(id)
     cancelled.delete(id)
@@ -49,11 +49,12 @@ async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Pro
 
 const channel = new MessageChannel()
 const waiting: (() => void)[] = []
-channel.port1.onmessage = () => waiting.shift()?.()
+channel.port1.addEventListener('message', () => waiting.shift()?.())
+channel.port1.start()
 
 /** Lets messages that have come meanwhile be heard. */
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
     waiting.push(resolve)
-    channel.port2.postMessage(undefined)
+    channel.port2.postMessage(undefined, [])
   })
