@@ -1,10 +1,9 @@
 import path from 'node:path'
-import { stateView } from '@retake/web'
 import type { Home } from '@retake/web'
 import type { RunStore } from '../run-store.js'
-import { readStates } from '../state-file.js'
 import { abilitiesOf } from './abilities.js'
 import { Branches } from './branches.js'
+import { CapturedStates } from './captured-states.js'
 import { Comparisons } from './comparisons.js'
 import { localChanges } from './local-changes.js'
 import { RunCards } from './run-cards.js'
@@ -16,6 +15,7 @@ import { sourceNear } from './source-near.js'
 export function localHome(store: RunStore): Home {
   const cards = new RunCards(store)
   const models = new RunModels(store)
+  const states = new CapturedStates()
   const changes = new RunWatch(store, models)
   const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
   const branches = new Branches(store)
@@ -29,7 +29,8 @@ export function localHome(store: RunStore): Home {
       return {
         model,
         abilities: abilitiesOf(tape, status),
-        state: (label) => stateView(readStates(tape) ?? [], label),
+        states: () => states.readable(tape),
+        state: (label) => states.view(tape, label),
         source: (site) => sourceNear(tape, site),
       }
     },

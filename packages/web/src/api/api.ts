@@ -8,7 +8,7 @@ import { answerLines } from './answer-lines.js'
 import { answerChanges } from './answer-changes.js'
 import { changeRoutes } from './change-routes.js'
 import type { Home } from './home.js'
-import { asksFrom, asksMessages, asksRange, asksSite, asksText } from './questions.js'
+import { asksFrom, asksParts, asksRange, asksSite, asksText } from './questions.js'
 
 /** The routes of the viewer under `/api`. What they ask is the home's to answer; who may ask is decided before. */
 export const createApi = (home: Home) =>
@@ -26,8 +26,8 @@ export const createApi = (home: Home) =>
       return answerLines(c, model.rows(c.req.valid('query').from))
     })
     .get('/runs/:run/search', asksText, async (c) => {
-      const { model } = await home.open(c.req.param('run'))
-      return answerLines(c, model.search(c.req.valid('query').text))
+      const run = await home.open(c.req.param('run'))
+      return answerLines(c, run.model.search(c.req.valid('query').text, { states: run.states() }))
     })
     .get('/runs/:run/export', async (c) => {
       const run = c.req.param('run')
@@ -56,11 +56,9 @@ export const createApi = (home: Home) =>
       const run = await home.open(c.req.param('run'))
       return c.json({ excerpt: run.source(c.req.valid('query').site) })
     })
-    .get('/runs/:run/steps/:step', asksMessages, async (c) => {
+    .get('/runs/:run/steps/:step', asksParts, async (c) => {
       const { model } = await home.open(c.req.param('run'))
-      const { messagesFrom } = c.req.valid('query')
-      const options = messagesFrom === undefined ? {} : { messagesFrom }
-      return c.json({ step: model.step(c.req.param('step'), options) })
+      return c.json({ step: model.step(c.req.param('step'), c.req.valid('query')) })
     })
     .get('/runs/:run/steps/:step/stream', async (c) => {
       const { model } = await home.open(c.req.param('run'))

@@ -1,4 +1,4 @@
-import type { BranchDetails, ParentLink } from '@retake/tape'
+import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
 import type { Explained, RunCard, RunStatus, UnreadableRun } from '../model/run-head.js'
 import type { RunModel } from '../model/run-model.js'
 import type { SourceExcerpt } from '../model/run-parts.js'
@@ -29,6 +29,9 @@ export interface OpenRun {
   readonly model: RunModel
   /** What can be done with it here, and why not. */
   readonly abilities: Abilities
+  /** Variables that were captured, in order; none when they were not, or cannot be read. */
+  states(): readonly CapturedState[]
+  /** One of them beside the one before it. Throws when they cannot be read. */
   state(label: string): StateView | undefined
   source(site: string): SourceExcerpt | undefined
 }

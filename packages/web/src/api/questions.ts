@@ -21,9 +21,10 @@ export const asksText = validator('query', (query: Query) => ({ text: oneText(qu
 /** `?site=src/agent.ts:12:3`, a place in a source. */
 export const asksSite = validator('query', (query: Query) => ({ site: oneText(query, 'site') }))
 
-/** `?messagesFrom=12`; when it is not said, the end of a conversation is enough. */
-export const asksMessages = validator('query', (query: Query) => ({
+/** `?messagesFrom=12&eventsFrom=40`; what is not said is shown as far as it is shown unasked. */
+export const asksParts = validator('query', (query: Query) => ({
   messagesFrom: wholeNumber(query, 'messagesFrom'),
+  eventsFrom: wholeNumber(query, 'eventsFrom'),
 }))
 
 function oneText(query: Query, name: string): string {

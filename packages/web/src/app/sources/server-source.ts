@@ -42,8 +42,11 @@ export class ServerSource implements RunSource {
     yield* readLines<RowMessage>(response)
   }
 
-  async step(label: string, { messagesFrom }: { messagesFrom?: number } = {}) {
-    const query = { messagesFrom }
+  async step(
+    label: string,
+    { messagesFrom, eventsFrom }: { messagesFrom?: number; eventsFrom?: number } = {},
+  ) {
+    const query = { messagesFrom, eventsFrom }
     const response = await api.steps[':step'].$get({ param: this.#stepParam(label), query })
     return (await readAnswer<{ step: StepDetail | undefined }>(response)).step
   }
