@@ -2,6 +2,7 @@ import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 'react'
+import { useEarlyFocus, type EarlyFocus } from '../design/use-early-focus.js'
 import { useOpenRun } from '../shell/open-run.js'
 import { useHome } from '../sources/viewer-home.js'
 import { keysOf, useKeySettings } from './key-settings.js'
@@ -17,6 +18,7 @@ export interface PaletteProps {
 /** Finds everything that can be done, every run and every step, by a few letters. */
 export function Palette({ isOpen, onClose }: PaletteProps) {
   const chosen = useRef<PaletteItem>(undefined)
+  const { take, back } = useEarlyFocus()
   return (
     <Dialog.Root
       open={isOpen}
@@ -32,9 +34,11 @@ export function Palette({ isOpen, onClose }: PaletteProps) {
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Dialog.Popup
           aria-label="Commands"
+          finalFocus={back}
           className="fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[10vh] sm:left-1/2 sm:max-h-[70vh] sm:w-[calc(100vw-2rem)] sm:max-w-150 sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg"
         >
           <Finder
+            takeFocus={take}
             onChoose={(item) => {
               chosen.current = item
               onClose()
@@ -46,7 +50,12 @@ export function Palette({ isOpen, onClose }: PaletteProps) {
   )
 }
 
-function Finder({ onChoose }: { readonly onChoose: (item: PaletteItem) => void }) {
+interface FinderProps {
+  readonly takeFocus: EarlyFocus['take']
+  readonly onChoose: (item: PaletteItem) => void
+}
+
+function Finder({ takeFocus, onChoose }: FinderProps) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
   const { items, isPartial } = useItems(useDeferredValue(query))
@@ -75,6 +84,7 @@ function Finder({ onChoose }: { readonly onChoose: (item: PaletteItem) => void }
     <>
       <div className="flex shrink-0 items-center border-b border-line">
         <input
+          ref={takeFocus}
           role="combobox"
           aria-label="Find a command, a run or a step"
           aria-expanded="true"

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from 'react'
 import { ErrorNote } from '../design/error-note.js'
 import { IconButton } from '../design/icon-button.js'
 import { CloseIcon } from '../design/icons.js'
+import { useEarlyFocus, type EarlyFocus } from '../design/use-early-focus.js'
 import { SearchProgressLine } from './search-progress-line.js'
 import { SearchResults } from './search-results.js'
 import { useSearchState, type useSearch } from './use-search.js'
@@ -15,25 +16,31 @@ export interface SearchDialogProps {
 
 /** Where one types what to search for, and sees what is found while it is found. */
 export function SearchDialog({ isOpen, onClose, search }: SearchDialogProps) {
+  const { take, back } = useEarlyFocus()
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
         <Dialog.Popup
           aria-label="Search this run"
+          finalFocus={back}
           className="fixed inset-0 z-40 flex flex-col bg-surface text-text outline-none sm:inset-auto sm:top-[8vh] sm:left-1/2 sm:h-[80vh] sm:w-[calc(100vw-2rem)] sm:max-w-240 sm:-translate-x-1/2 sm:rounded-md sm:border sm:border-line-strong sm:shadow-lg"
         >
-          <Searching search={search} onClose={onClose} />
+          <Searching search={search} onClose={onClose} takeFocus={take} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   )
 }
 
+interface SearchingProps extends Omit<SearchDialogProps, 'isOpen'> {
+  readonly takeFocus: EarlyFocus['take']
+}
+
 /** Rest between two letters before the search begins. */
 const REST_MS = 150
 
-function Searching({ search, onClose }: Omit<SearchDialogProps, 'isOpen'>) {
+function Searching({ search, onClose, takeFocus }: SearchingProps) {
   const [text, setText] = useState(search.q)
   const state = useSearchState()
   const [at, setAt] = useState(Math.max(0, state.at))
@@ -77,6 +84,7 @@ function Searching({ search, onClose }: Omit<SearchDialogProps, 'isOpen'>) {
     <>
       <div className="flex shrink-0 items-center gap-1 border-b border-line pr-2">
         <input
+          ref={takeFocus}
           role="combobox"
           aria-label="Search messages, arguments, results, headers, errors, output and files"
           aria-expanded="true"
