@@ -16,6 +16,7 @@ export const editorLook = EditorView.theme({
   '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
     { backgroundColor: 'var(--accent-soft)' },
   '.cm-gutters': {
+    minHeight: '6rem',
     backgroundColor: 'var(--raised)',
     color: 'var(--muted)',
     borderRight: '1px solid var(--line)',

@@ -10,7 +10,12 @@ export interface ComparedPrintsProps {
 /** Lines that differ in what the two runs printed. */
 export function ComparedPrints({ lines, names }: ComparedPrintsProps) {
   return (
-    <section aria-label="Console" data-difference tabIndex={-1} className="scroll-mt-2">
+    <section
+      aria-label="Console"
+      data-difference
+      tabIndex={-1}
+      className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
+    >
       <h2 className="mb-1 text-lg">Console</h2>
       <div className="flex flex-col gap-2">
         {(['stdout', 'stderr'] as const).map((stream) => {

@@ -44,7 +44,12 @@ export function ComparedRows({ comparison }: { readonly comparison: RunCompariso
       </section>
       {printed.length > 0 && <ComparedPrints lines={printed} names={NAMES} />}
       {outcome.length > 0 && (
-        <section aria-label="Outcome" data-difference tabIndex={-1} className="scroll-mt-2">
+        <section
+          aria-label="Outcome"
+          data-difference
+          tabIndex={-1}
+          className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
+        >
           <h2 className="mb-1 text-lg">Outcome</h2>
           <div className="flex flex-col gap-2">
             {outcome.map((text) => (

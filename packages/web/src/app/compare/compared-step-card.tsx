@@ -31,9 +31,9 @@ export function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
     <article
       {...(differs && { 'data-difference': true, tabIndex: -1 })}
       aria-label={`${step.title}: ${text}`}
-      className="scroll-mt-2 rounded border border-line"
+      className="scroll-mt-2 rounded border border-line focus:border-accent focus:ring-1 focus:ring-accent"
     >
-      <header className="relative grid gap-x-2 bg-raised py-1 pr-24 md:grid-cols-2">
+      <header className="relative grid bg-raised py-1 max-md:pr-24 md:grid-cols-2">
         <StepTitle
           kind={step.kind}
           run={runs[0]}
@@ -92,7 +92,7 @@ function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
   if (step === undefined)
     return <span className="hidden px-2 text-sm text-muted md:block">not in {name}</span>
   return (
-    <span className="flex min-w-0 items-center gap-2 px-2">
+    <span className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
       <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
       {isKind(kind) && <KindMark kind={kind} />}
       <Link

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import type { Job } from '../../api/home.js'
+import { jobs } from './jobs.js'
+
+const job = (id: string, change: Partial<Job>): Job => ({
+  id,
+  kind: 'fork',
+  parent: 'first',
+  run: `${id}-branch`,
+  state: 'running',
+  written: false,
+  startedAt: 0,
+  ...change,
+})
+
+test('the answer to a start that arrives after the news does not undo them', async () => {
+  jobs.hear(job('a', { written: true }))
+  jobs.hear(job('a', {}))
+  expect(await jobs.when('a', ({ written }) => written)).toMatchObject({ written: true })
+  jobs.hear(job('a', { state: 'done', written: true }))
+  jobs.hear(job('a', { written: true }))
+  expect(jobs.all().find(({ id }) => id === 'a')?.state).toBe('done')
+})
+
+test('who waits for a job is told as soon as it is so', async () => {
+  const ended = jobs.when('b', ({ state }) => state === 'failed')
+  jobs.hear(job('b', {}))
+  jobs.hear(job('b', { state: 'failed' }))
+  expect((await ended).run).toBe('b-branch')
+})
