@@ -7,7 +7,6 @@ import { unknownRun } from '../errors.js'
 import { isRecording } from '../recording-mark.js'
 import type { RunStore } from '../run-store.js'
 import { statusOf } from '../run-summary.js'
-import { viewRun } from '../view-run.js'
 import { stampOf } from './tape-stamps.js'
 
 /** A run as it was read last. */
@@ -99,7 +98,7 @@ export class RunModels {
     const file = this.#store.pathOf(id)
     const tape = openTape(file)
     const model = new RunModel(tape, {
-      status: statusOf(viewRun(tape), tape),
+      status: (view) => statusOf(view, tape),
       prices: project().prices,
       gunzip: zlib.gunzipSync,
       inflate: zlib.inflateSync,

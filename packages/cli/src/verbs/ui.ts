@@ -55,6 +55,8 @@ Examples:
       passwordFile: text(values, 'password-file'),
       allowHosts: texts(values, 'allow-host'),
     })
+    // While the browser starts, which takes as long.
+    if (page === '/') home.runs().catch(() => {})
     const url = server.link(page)
     console.log(flag(values, 'json') ? JSON.stringify({ url, port: server.port }) : url)
     if (!flag(values, 'json')) {

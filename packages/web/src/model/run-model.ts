@@ -20,7 +20,7 @@ import type { StreamFrames } from './step-detail.js'
 
 export interface ModelOptions extends ReadOptions {
   /** How the run stands; only its home knows whether an unfinished one goes on. */
-  readonly status: RunStatus
+  readonly status: RunStatus | ((view: RunView) => RunStatus)
   readonly redacted?: boolean
 }
 
@@ -51,7 +51,7 @@ export class RunModel {
   constructor(tape: Tape, { status, redacted = false, ...options }: ModelOptions) {
     this.tape = tape
     this.view = readRun(tape, options)
-    this.status = status
+    this.status = typeof status === 'function' ? status(this.view) : status
     this.#redacted = redacted
     this.#news = new ConversationNews(this.view)
   }
