@@ -73,6 +73,17 @@ describe('the rows of a run', () => {
     expect(store.firstOpen()).toBe(1)
   })
 
+  test.for([
+    ['in doubt', undefined, 1],
+    ['aborted', undefined, 1],
+    ['aborted', 'AbortError', 3],
+    ['failed', undefined, 3],
+  ] as const)('a row that is %s with error %s is read again from %d on', ([state, error, from]) => {
+    const store = new RowStore()
+    store.add(rows(0, [rowOf('1'), rowOf('2', { state, error }), rowOf('3')]))
+    expect(store.firstOpen()).toBe(from)
+  })
+
   test('whatever comes, list, labels, columns and changes agree with a plain list', () => {
     fc.assert(
       fc.property(fc.array(readingArbitrary, { minLength: 1, maxLength: 6 }), (readings) => {

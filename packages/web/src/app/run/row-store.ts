@@ -9,6 +9,8 @@ interface Piece {
 }
 
 const RUNNING = STATES.indexOf('running')
+const IN_DOUBT = STATES.indexOf('in doubt')
+const ABORTED = STATES.indexOf('aborted')
 
 /** Changes that are remembered, for those who keep something made of rows up to date. */
 const REMEMBERED = 1000
@@ -95,10 +97,16 @@ export class RowStore {
     return first
   }
 
-  /** The first recorded row that may still change, as a number to ask for rows from. */
+  /**
+   * The first recorded row that may still change, as a number to ask for rows from. One
+   * without an answer may get it yet, even if the run was taken for killed meanwhile.
+   */
   firstOpen(): number {
-    for (let row = 0; row < this.#recorded; row++)
-      if (this.columns.state[this.#positions[row] ?? 0] === RUNNING) return row
+    for (let row = 0; row < this.#recorded; row++) {
+      const state = this.columns.state[this.#positions[row] ?? 0]
+      if (state === RUNNING || state === IN_DOUBT) return row
+      if (state === ABORTED && this.#read(row).error === undefined) return row
+    }
     return this.#recorded
   }
 

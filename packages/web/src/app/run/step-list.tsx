@@ -54,13 +54,20 @@ export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
 
   const [isAtEnd, setAtEnd] = useState(head.status === 'recording' && step === undefined)
   useEffect(() => {
-    if (isAtEnd && head.status === 'recording' && count > 0)
-      list.scrollToIndex(count - 1, { align: 'end' })
-  }, [isAtEnd, head.status, count, list])
+    const { current } = scroller
+    if (isAtEnd && head.status === 'recording' && current !== null)
+      current.scrollTop = count * ROW_HEIGHT
+  }, [isAtEnd, head.status, count])
+  const lastTop = useRef(0)
   const scrolled = (): void => {
     const { current } = scroller
     if (current === null || head.status !== 'recording') return
-    setAtEnd(current.scrollHeight - current.scrollTop - current.clientHeight < 2 * ROW_HEIGHT)
+    const { scrollTop, scrollHeight, clientHeight } = current
+    const isUp = scrollTop < lastTop.current
+    lastTop.current = scrollTop
+    // Rows that come below are no reason to stop following; somebody who scrolls up is.
+    if (scrollHeight - scrollTop - clientHeight < 2 * ROW_HEIGHT) setAtEnd(true)
+    else if (isUp) setAtEnd(false)
   }
 
   const choose = useCallback((label: string) => select(label), [select])
