@@ -41,6 +41,12 @@ export interface StepOp {
   last?: EventMark
 }
 
+/** A call of the file system, with its answer. */
+export interface FileCall {
+  readonly call: CallEvent
+  result?: ResultEvent
+}
+
 /** What one pass over the events finds out, without reading a single body. */
 export interface RunIndex {
   readonly counts: Readonly<Partial<Record<TapeEvent['type'], number>>>
@@ -52,6 +58,7 @@ export interface RunIndex {
   readonly bySocket: ReadonlyMap<number, readonly StepOp[]>
   readonly notes: readonly NoteEvent[]
   readonly outputs: readonly OutputEvent[]
+  readonly fileCalls: readonly FileCall[]
   readonly end: EndEvent | undefined
   readonly lastAt: number
 }
@@ -73,11 +80,13 @@ class RunIndexBuilder implements RunIndex {
   readonly bySocket = new Map<number, StepOp[]>()
   readonly notes: NoteEvent[] = []
   readonly outputs: OutputEvent[] = []
+  readonly fileCalls: FileCall[] = []
   end: EndEvent | undefined
   lastAt = 0
   readonly #ops = new Map<number, StepOp>()
   readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
   readonly #syncCalls = new Set<number>()
+  readonly #files = new Map<number, FileCall>()
 
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
@@ -125,12 +134,19 @@ class RunIndexBuilder implements RunIndex {
     this.trace.push(entry)
     if (event.type === 'socket') this.#sockets.set(event.seq, { event, entry })
     if (event.type === 'call' && event.sync === true) this.#syncCalls.add(event.seq)
+    if (event.type === 'call' && event.kind === 'file') this.#addFile(event)
     if (!isStep(event)) return
     const op = this.#addStep(event)
     if (event.type !== 'request' || event.socket === undefined) return
     const earlier = this.bySocket.get(event.socket)
     if (earlier === undefined) this.bySocket.set(event.socket, [op])
     else earlier.push(op)
+  }
+
+  #addFile(call: CallEvent): void {
+    const file: FileCall = { call }
+    this.fileCalls.push(file)
+    this.#files.set(call.seq, file)
   }
 
   #addStep(event: StepOp['event']): StepOp {
@@ -150,6 +166,8 @@ class RunIndexBuilder implements RunIndex {
       const about = isNews ? (op?.event.seq ?? event.op) : event.op
       this.trace.push({ type: 'delivery', op: about, seq: event.seq })
     }
+    const file = event.type === 'result' ? this.#files.get(event.op) : undefined
+    if (file !== undefined && event.type === 'result') file.result ??= event
     if (op === undefined) return
     const mark = { seq: event.seq, at: event.at }
     if (isNews) op.last = mark

@@ -20,7 +20,7 @@ import { McpStep } from './mcp/mcp-step.js'
 import { readBody } from './readable-value.js'
 import { RequestCache } from './request-cache.js'
 import { RequestStep } from './request-step.js'
-import { indexRun, type RunIndex, type StepOp } from './run-index.js'
+import { indexRun, type FileCall, type RunIndex, type StepOp } from './run-index.js'
 import type { StepBase, StepContext } from './step-base.js'
 import type { Step } from './step.js'
 import type { TapeLike } from './tape-like.js'
@@ -126,6 +126,11 @@ export class RunView {
   /** What was not captured, each kind once. */
   get boundaryNotes(): readonly BoundaryNote[] {
     return groupNotes(this.#index.notes)
+  }
+
+  /** Calls of the file system, in order. */
+  get fileCalls(): readonly FileCall[] {
+    return this.#index.fileCalls
   }
 
   get outputs(): readonly OutputEvent[] {

@@ -5,20 +5,13 @@ import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000
 
-/** Files the agent touched, in order. Reads every event once, and no body. */
-export function filesOf(tape: Tape, { recordedSteps, counts }: RunView): FileTouch[] {
-  if (counts.call === undefined) return []
-  const calls: [CallEvent, step: string | undefined][] = []
-  const results = new Map<number, ResultEvent | undefined>()
+/** Files the agent touched, in order. Reads no body. */
+export function filesOf(tape: Tape, { recordedSteps, fileCalls }: RunView): FileTouch[] {
   let begun = 0
-  for (const event of tape.events()) {
-    while ((recordedSteps[begun]?.seq ?? Infinity) <= event.seq) begun++
-    if (event.type === 'call' && event.kind === 'file') {
-      calls.push([event, recordedSteps[begun - 1]?.label])
-      results.set(event.seq, undefined)
-    } else if (event.type === 'result' && results.has(event.op)) results.set(event.op, event)
-  }
-  return calls.map(([call, step]) => touchOf(tape, call, results.get(call.seq), step))
+  return fileCalls.map(({ call, result }) => {
+    while ((recordedSteps[begun]?.seq ?? Infinity) <= call.seq) begun++
+    return touchOf(tape, call, result, recordedSteps[begun - 1]?.label)
+  })
 }
 
 function touchOf(
