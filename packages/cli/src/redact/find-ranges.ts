@@ -23,7 +23,7 @@ export function findRanges(text: string, patterns: readonly Pattern[], depth = 0
         ranges.push([offsets[start] ?? 0, endOf(offsets, end)])
     }
   }
-  return joined(ranges)
+  return joinRanges(ranges)
 }
 
 /** Where the escape ends that holds the last character before `end`. */
@@ -33,7 +33,8 @@ function endOf(offsets: Uint32Array, end: number): number {
   return offsets[next] ?? 0
 }
 
-function joined(ranges: Range[]): Range[] {
+/** In order, and without overlaps. */
+export function joinRanges(ranges: Range[]): Range[] {
   if (ranges.length < 2) return ranges
   const result: [number, number][] = []
   for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0])) {

@@ -1,25 +1,25 @@
-import { findRanges } from './find-ranges.js'
 import type { Pattern } from './patterns.js'
+import { RangeFinder } from './range-finder.js'
 
 const STAR = 0x2a
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Hides what matches behind as many `*` as it has bytes, and counts what it hid. */
 export class Mask {
-  readonly #patterns: readonly Pattern[]
+  readonly #finder: RangeFinder
   /** Values hidden so far. */
   hidden = 0
 
   constructor(patterns: readonly Pattern[]) {
-    this.#patterns = patterns
+    this.#finder = new RangeFinder(patterns)
   }
 
   matches(text: string): boolean {
-    return findRanges(text, this.#patterns).length > 0
+    return this.#finder.find(text).length > 0
   }
 
   text(text: string): string {
-    const ranges = findRanges(text, this.#patterns)
+    const ranges = this.#finder.find(text)
     if (ranges.length === 0) return text
     let masked = ''
     let from = 0
@@ -63,7 +63,7 @@ export class Mask {
   /** Bytes that are no UTF-8 are looked at one by one. */
   byteRanges(bytes: Buffer): [start: number, end: number][] {
     const { text, isUtf8 } = readBytes(bytes)
-    const ranges = findRanges(text, this.#patterns)
+    const ranges = this.#finder.find(text)
     if (!isUtf8 || text.length === bytes.length) return ranges.map(([start, end]) => [start, end])
     let [characters, at] = [0, 0]
     const byteAt = (character: number): number => {
