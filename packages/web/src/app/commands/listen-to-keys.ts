@@ -11,7 +11,8 @@ export function listenToKeys(): () => void {
   const listen = (event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.isComposing) return
     const pressed = keyOf(event)
-    if (isWriting(event.target) && !pressed.startsWith('Mod+')) return
+    const isForWriters = pressed.startsWith('Mod+') || pressed === 'Escape'
+    if (isWriting(event.target) && !isForWriters) return
     if (isOwnKey(event.target, pressed)) return
     const settings = readKeySettings()
     const isInDialog = document.querySelector(DIALOGS) !== null
