@@ -67,11 +67,17 @@ describe('moving through the steps', () => {
     expect([moveToFailed(shown, 3, -1), moveToFailed(shown, 3, 1)]).toEqual([1, -1])
   })
 
+  test('finds what failed on both sides of a step that the filter hides', () => {
+    const shown = shownOf(rowsOf('0:failed', '1', '0:failed'), { lanes: [0] })
+    expect([moveToFailed(shown, 1, -1), moveToFailed(shown, 1, 1)]).toEqual([0, 2])
+  })
+
   test('looks first at what failed, else at the beginning when all is read', () => {
     expect(firstLook(rowsOf('0', '0:failed'))).toBe(1)
     const store = rowsOf('0', '0')
     expect(firstLook(store)).toBeUndefined()
     store.add({ type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never })
     expect(firstLook(store)).toBe(0)
+    expect(firstLook(store, true)).toBe(1)
   })
 })
