@@ -25,6 +25,8 @@ const CORRECT = 'Customers may return an item within 30 days of delivery.'
 /** The page of the recorded run, at one of its steps. */
 async function openStep(step = demo.step): Promise<Page> {
   const page = await openPage({}, { expected: failedRequests })
+  // What is waited for here are programs that run; on a busy machine they take their time.
+  page.setDefaultTimeout(90_000)
   await page.goto(ui.at(`/runs/${demo.run}?step=${step}`))
   return page
 }
@@ -168,7 +170,8 @@ describe('running again', () => {
     await dialogOf(page).getByRole('button', { name: 'Run again' }).click()
     await page.getByText('rerun done').waitFor()
     await page.getByRole('button', { name: 'Where it went live' }).click()
-    expect(await dialogOf(page).innerText()).toMatch(/careful.*generous/s)
+    const divergence = dialogOf(page).getByRole('region', { name: 'Divergence' })
+    expect(await divergence.innerText()).toMatch(/careful.*generous/s)
   })
 })
 
