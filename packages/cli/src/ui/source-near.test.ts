@@ -7,10 +7,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sourceNear } from './source-near.js'
 
 let outer: string
@@ -78,7 +78,12 @@ describe('the source around a place', () => {
   })
 
   test('is nothing when the tape calls the whole disk, or a whole home, its project', () => {
-    for (const cwd of ['/', homedir(), path.dirname(homedir())])
-      expect(sourceNear(tapeOf(cwd), `${project}/src/agent.ts:1:1`), cwd).toBeUndefined()
+    const site = `${outer}/outside.ts:1:1`
+    expect(sourceNear(tapeOf(outer), site)).toBeDefined()
+    vi.stubEnv('HOME', outer)
+    vi.stubEnv('USERPROFILE', outer)
+    for (const cwd of ['/', outer, path.dirname(outer)])
+      expect(sourceNear(tapeOf(cwd), site), cwd).toBeUndefined()
+    vi.unstubAllEnvs()
   })
 })

@@ -18,6 +18,6 @@ export function errorPage(error: unknown, c: Context<GuardEnv>): Response {
 
 /** A browser sends our cookie only with links of our own pages: one followed from elsewhere is followed again. */
 const goOn = (c: Context) => ({
-  link: 'The viewer is open in this browser already: go on',
+  link: 'If the viewer is open in this browser already, go on',
   href: `/${c.req.path.replace(/^\/+/, '')}${new URL(c.req.url).search}`,
 })

@@ -12,6 +12,8 @@ class Wire {
   connects = 0
   /** What the next attempts end with. */
   refusal: Error | undefined
+  /** The next attempts are not answered at all. */
+  hangs = false
   #say: ((line: ChangeLine | Error) => void) | undefined
   readonly connection = new HomeConnection({
     connect: (signal) => this.#connect(signal),
@@ -35,7 +37,7 @@ class Wire {
   async *#connect(signal: AbortSignal): AsyncGenerator<ChangeLine> {
     this.connects += 1
     if (this.refusal !== undefined) throw this.refusal
-    yield { type: 'alive' }
+    if (!this.hangs) yield { type: 'alive' }
     for (;;) {
       const line = await new Promise<ChangeLine | Error>((resolve) => {
         this.#say = resolve
@@ -130,6 +132,16 @@ describe('a connection', () => {
     await later(2000)
     expect(wire.connects).toBe(2)
     expect(wire.told).toEqual([])
+  })
+
+  test('that is never answered is tried again, and lost', async () => {
+    await later(3000)
+    wire.hangs = true
+    await wire.cut()
+    expect(wire.connects).toBe(2)
+    await later(26_000)
+    expect(wire.connects).toBe(3)
+    expect(wire.told).toEqual([{ type: 'connection', state: 'lost' }])
   })
 
   test('is given back while nobody sees the page, and what was missed is asked for after', async () => {
