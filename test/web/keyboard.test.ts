@@ -67,6 +67,9 @@ test('the list of runs is walked, opened, filtered and compared by keys alone', 
 test('everything on the page of a run is reachable', async () => {
   const page = await open(`/runs/${demo.run}?step=${demo.step}`)
   await page.getByRole('tabpanel').waitFor()
+  // What can be done with a run is asked for, and comes a little later.
+  for (const hasText of ['Fork', 'Run again', 'Branches', 'Compare'])
+    await page.locator('button:enabled, a', { hasText }).first().waitFor()
   expect(await problemsByTab(page)).toEqual(NONE)
 })
 
