@@ -50,7 +50,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       const result = messages.locator('[data-field="messages.3.parts.0.content"]')
       const [left, right] = [await call.boundingBox(), await result.boundingBox()]
       expect(left && right && left.x + left.width <= right.x).toBe(true)
-      expect(await result.innerText()).toContain('"Lisbon"')
+      expect(await result.textContent()).toContain('"Lisbon"')
       expect(await messages.getByText('new', { exact: true }).count()).toBe(1)
       expect(await page.getByRole('list', { name: 'Answer' }).innerText()).toContain(
         'It is in Lisbon.',
@@ -301,7 +301,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
             .getByRole('button', { name: /^(Show|Open all)/ })
             .all())
             await button.click({ timeout: 500 }).catch(() => {})
-          seen.push(await stepOf(page).innerText())
+          seen.push((await stepOf(page).textContent()) ?? '')
         }
       }
       expect(await page.evaluate(() => Object.hasOwn(globalThis, '__hacked'))).toBe(false)
