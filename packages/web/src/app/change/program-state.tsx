@@ -113,7 +113,7 @@ function Place({ position: { state, stack } }: { readonly position: StopPosition
           <p className="border-b border-line bg-raised px-2 py-0.5 font-mono text-sm wrap-anywhere">
             {state.location.file}:{state.location.line}
           </p>
-          <pre className="overflow-x-auto px-2 py-1 font-mono text-sm">
+          <pre className="px-2 py-1 font-mono text-sm wrap-anywhere whitespace-pre-wrap">
             {state.source ?? 'The line cannot be read.'}
           </pre>
         </div>
