@@ -30,6 +30,7 @@ const checks = [
   { title: 'the packages compile', command: [bin('tsc'), '-b'] },
   { title: 'the viewer builds', command: [process.execPath, 'packages/web/build.mjs'] },
   { title: 'the tests compile', command: [bin('tsc'), '-p', 'tsconfig.tests.json'] },
+  { title: 'the tests of the viewer compile', command: [bin('tsc'), '-p', 'test/web'] },
   {
     title: 'the TypeScript agent compiles',
     command: [bin('tsc'), '-p', 'test/agents/typescript'],
