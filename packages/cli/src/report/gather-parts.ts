@@ -12,7 +12,8 @@ export function gatherParts(
   { withSource }: { readonly withSource: boolean },
 ): Pick<ReportContent, 'states' | 'sources'> {
   const states = readStates(tape) ?? []
-  if (!withSource) return { states: states.map(({ source: _source, ...state }) => state), sources: {} }
+  if (!withSource)
+    return { states: states.map(({ source: _source, ...state }) => state), sources: {} }
   const sources: Record<string, SourceExcerpt> = {}
   for (const site of sitesOf(tape, states)) {
     const excerpt = sourceNear(tape, site)
