@@ -10,6 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
+import type { ParentLink } from '@retake/tape'
 import { createApi } from '@retake/web'
 import type { Home, HomeChange } from '@retake/web'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -33,7 +34,7 @@ afterEach(async () => {
 })
 
 /** A run that is being recorded: by this process, as its mark says. */
-function begin(id: string, parent?: { run: string; seq: number }): TapeWriter {
+function begin(id: string, parent?: ParentLink): TapeWriter {
   const file = store.pathOf(id)
   writeFileSync(`${file}.pid`, String(process.pid))
   const startedAt = 1_790_000_000_000
@@ -151,7 +152,7 @@ describe('a run that cannot be read', () => {
     writeFileSync(store.pathOf('text'), 'a letter\n')
     expect(await ask('text')).toEqual({ status: 422, code: 'TAPE_NOT_A_TAPE' })
     record('whole')
-    const cut = begin('branch', { run: 'lost', seq: 1 })
+    const cut = begin('branch', { run: 'lost', seq: 1, chain: '' })
     finish(cut)
     expect(await ask('branch')).toEqual({ status: 422, code: 'BRANCH_PARENT_MISSING' })
   })
