@@ -31,5 +31,9 @@ test('every line of a text is shown, but for the fences', () => {
     const shown = blocks.map((block) => block.text).join('\n')
     return lines.filter((each) => !/^ {0,3}(```|~~~)/.test(each) && !shown.includes(each))
   }
-  fc.assert(fc.property(fc.array(line), (lines) => expect(missing(lines)).toEqual([])))
+  fc.assert(
+    fc.property(fc.array(line), (lines) => {
+      expect(missing(lines)).toEqual([])
+    }),
+  )
 })
