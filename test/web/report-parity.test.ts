@@ -98,10 +98,13 @@ function questionsOf(file: string): (readonly [Asked, string])[] {
     ),
     ...labels.flatMap((label) => [
       [{ ask: 'step', label, messagesFrom: undefined }, `/steps/${label}`] as const,
-      [{ ask: 'step', label, messagesFrom: 0 }, `/steps/${label}?messagesFrom=0`] as const,
+      [
+        { ask: 'step', label, messagesFrom: 0, eventsFrom: 2 },
+        `/steps/${label}?messagesFrom=0&eventsFrom=2`,
+      ] as const,
       [{ ask: 'stream', label }, `/steps/${label}/stream`] as const,
       [{ ask: 'state', label }, `/steps/${label}/state`] as const,
-      ...['request', 'response', 'args', 'result'].map(
+      ...['request', 'response', 'args', 'result', 'output'].map(
         (side) => [{ ask: 'body', label, side }, `/steps/${label}/body/${side}`] as const,
       ),
     ]),

@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { eventLines } from '@retake/tape'
 import { badQuestion, noSuchAddress } from '../errors.js'
-import type { BodySide } from '../model/step-detail.js'
+import { BODY_SIDES, type BodySide } from '../model/step-detail.js'
 import { answerDownload } from './answer-download.js'
 import { answerError } from './answer-error.js'
 import { answerLines } from './answer-lines.js'
@@ -78,8 +78,7 @@ export const createApi = (home: Home) =>
     })
     .route('/', changeRoutes(home))
 
-const SIDES: readonly string[] = ['request', 'response', 'args', 'result'] satisfies BodySide[]
-const isSide = (side: string): side is BodySide => SIDES.includes(side)
+const isSide = (side: string): side is BodySide => (BODY_SIDES as readonly string[]).includes(side)
 
 /** The type of the API; the client is made from it. */
 export type Api = ReturnType<typeof createApi>

@@ -106,7 +106,8 @@ export interface BodyView {
 }
 
 /** Which bytes of a step. */
-export type BodySide = 'request' | 'response' | 'args' | 'result' | 'output'
+export const BODY_SIDES = ['request', 'response', 'args', 'result', 'output'] as const
+export type BodySide = (typeof BODY_SIDES)[number]
 
 /**
  * Stands in plain JSON for a string that is too long to be shown at once. Of arrays and

@@ -30,9 +30,7 @@ export class ReportAnswers {
         yield { ...model.head(), tornBytes: this.#parts.tornBytes }
         break
       case 'step':
-        yield model.step(question.label, {
-          ...(question.messagesFrom !== undefined && { messagesFrom: question.messagesFrom }),
-        })
+        yield model.step(question.label, question)
         break
       case 'stream':
         yield model.stream(question.label)

@@ -1,3 +1,4 @@
+import type { StepOptions } from '../../model/run-model.js'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type {
@@ -29,8 +30,8 @@ export class ReportSource implements RunSource {
     return this.#worker.pieces({ ask: 'rows', from }, signal) as AsyncGenerator<RowMessage>
   }
 
-  step(label: string, { messagesFrom }: { messagesFrom?: number } = {}) {
-    return this.#worker.one<StepDetail | undefined>({ ask: 'step', label, messagesFrom })
+  step(label: string, options: StepOptions = {}) {
+    return this.#worker.one<StepDetail | undefined>({ ask: 'step', label, ...options })
   }
 
   stream(label: string) {

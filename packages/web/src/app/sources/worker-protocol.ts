@@ -1,4 +1,5 @@
 import type { Explained } from '../../model/run-head.js'
+import type { StepOptions } from '../../model/run-model.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { BodySide } from '../../model/step-detail.js'
 
@@ -15,7 +16,7 @@ export type Question =
   | { readonly ask: 'head' | 'console' | 'files' | 'exportJsonl' }
   | { readonly ask: 'rows'; readonly from: number }
   | { readonly ask: 'search'; readonly text: string }
-  | { readonly ask: 'step'; readonly label: string; readonly messagesFrom: number | undefined }
+  | ({ readonly ask: 'step'; readonly label: string } & StepOptions)
   | { readonly ask: 'stream' | 'state'; readonly label: string }
   | { readonly ask: 'body'; readonly label: string; readonly side: BodySide }
   | { readonly ask: 'events'; readonly from: number; readonly to: number }
