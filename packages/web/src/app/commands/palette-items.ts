@@ -23,13 +23,26 @@ const MOST = 50
 /** Time to look at titles of steps before the next key must be answered. */
 const BUDGET_MS = 40
 
+/** In this order, as long as nothing is asked for. */
+const GROUPS: readonly string[] = [
+  'Move',
+  'Look',
+  'Change',
+  'Share',
+  'View',
+] satisfies readonly Command['group'][]
+
 export function commandItems(
   query: string,
   commands: readonly Command[],
   keysOf: (command: Command) => readonly string[],
 ): PaletteItem[] {
+  const ordered =
+    query.trim() === ''
+      ? commands.toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
+      : commands
   return best(
-    commands.flatMap((command) => {
+    ordered.flatMap((command) => {
       const match = fuzzyMatch(query, command.title)
       const other =
         match ?? fuzzyMatch(query, `${command.title} ${command.group} ${command.words ?? ''}`)
@@ -37,7 +50,16 @@ export function commandItems(
       const { id, title, group, disabled, run } = command
       const places = match?.places ?? []
       return [
-        { id, title, group, disabled, run, places, keys: keysOf(command), score: other.score },
+        {
+          id,
+          title,
+          group,
+          disabled,
+          run,
+          places,
+          keys: keysOf(command),
+          score: query.trim() === '' ? 0 : other.score,
+        },
       ]
     }),
     commands.length,

@@ -99,7 +99,7 @@ function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
         to="/runs/$run"
         params={{ run }}
         search={{ step }}
-        className="shrink-0 text-accent tabular-nums hover:underline"
+        className="inline-flex min-h-6 min-w-6 shrink-0 items-center justify-center text-accent tabular-nums hover:underline"
         aria-label={`step ${step} of run ${name}`}
       >
         {step}

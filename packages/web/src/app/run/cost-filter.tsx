@@ -30,7 +30,7 @@ export function CostFilter({ filtering: { filter, change } }: { readonly filteri
         id={id}
         inputMode="decimal"
         size={6}
-        className="h-5 w-14 rounded-xs border border-line bg-surface px-1 font-mono text-sm text-text"
+        className="h-5 w-14 rounded-xs border border-line-strong bg-surface px-1 font-mono text-sm text-text"
         placeholder="0"
         value={text ?? (costMin === undefined ? '' : String(costMin))}
         onChange={(event) => setText(event.target.value)}

@@ -32,7 +32,12 @@ export function SourceView({ run, site }: { readonly run: Run; readonly site: st
         </p>
       )}
       {excerpt.data && (
-        <ol className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm">
+        <ol
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keys
+          tabIndex={0}
+          aria-label="Lines of the source"
+          className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm"
+        >
           {excerpt.data.lines.map((line, place) => {
             const number = (excerpt.data?.firstLine ?? 1) + place
             const isHere = number === excerpt.data?.line
