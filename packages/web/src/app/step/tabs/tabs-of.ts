@@ -4,7 +4,7 @@ import { ChatTab } from '../chat/chat-tab.js'
 import { ConsoleTab } from '../console/console-tab.js'
 import { ErrorTab } from '../error/error-tab.js'
 import { EventsTab } from '../events/events-tab.js'
-import { readFieldPath } from '../field/field-path.js'
+import { tabOfField } from '../field/tab-of-field.js'
 import { FilesTab } from '../files/files-tab.js'
 import { RequestTab } from '../raw/request-tab.js'
 import { ResponseTab } from '../raw/response-tab.js'
@@ -48,24 +48,6 @@ export function tabsOf(detail: StepDetail): StepTab[] {
 const callTitle = (kind: StepDetail['kind']): string =>
   kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call'
 
-const TABS: Readonly<Record<string, string>> = {
-  messages: 'chat',
-  answer: 'chat',
-  args: 'call',
-  result: 'call',
-  output: 'call',
-  mcp: 'mcp',
-  request: 'request',
-  response: 'response',
-  failure: 'error',
-  frames: 'state',
-  changes: 'state',
-  console: 'console',
-  file: 'files',
-  site: 'source',
-  event: 'events',
-}
-
 /** The tab to show: the one that is asked for, else the one a field is in, else the first. */
 export function chooseTab(
   tabs: readonly StepTab[],
@@ -73,6 +55,5 @@ export function chooseTab(
 ): StepTab | undefined {
   const named = (value: string | undefined): StepTab | undefined =>
     tabs.find((each) => each.value === value)
-  const [root = ''] = readFieldPath(field ?? '')
-  return named(tab) ?? named(Object.hasOwn(TABS, root) ? TABS[root] : undefined) ?? tabs[0]
+  return named(tab) ?? named(tabOfField(field ?? '')) ?? tabs[0]
 }
