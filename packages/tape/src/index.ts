@@ -35,4 +35,9 @@ export type { McpExchange, McpNotification } from './read-model/mcp/mcp-exchange
 export type { TapeLike } from './read-model/tape-like.js'
 export type { RunTotals } from './read-model/totals.js'
 export type { CapturedState, CapturedVariable, CodeLocation } from './state/captured-state.js'
-export { stateDifference, type StateChange, type StateChanges } from './state/state-difference.js'
+export {
+  stateDifference,
+  statePath,
+  type StateChange,
+  type StateChanges,
+} from './state/state-difference.js'

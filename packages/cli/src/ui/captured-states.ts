@@ -1,6 +1,4 @@
 import type { CapturedState, Tape } from '@retake/tape'
-import { stateView } from '@retake/web'
-import type { StateView } from '@retake/web'
 import { readStates, stateFileOf } from '../state-file.js'
 import { stampOf } from './tape-stamps.js'
 
@@ -25,9 +23,5 @@ export class CapturedStates {
     } catch {
       return []
     }
-  }
-
-  view(tape: Tape, label: string): StateView | undefined {
-    return stateView(this.of(tape), label)
   }
 }

@@ -30,7 +30,7 @@ export function localHome(store: RunStore): Home {
         model,
         abilities: abilitiesOf(tape, status),
         states: () => states.readable(tape),
-        state: (label) => states.view(tape, label),
+        state: (label) => model.state(label, states.of(tape)),
         source: (site) => sourceNear(tape, site),
       }
     },

@@ -1,4 +1,4 @@
-import type { CapturedState } from './captured-state.js'
+import type { CapturedState, CapturedVariable } from './captured-state.js'
 
 /** One place in the variables that is not what it was. */
 export interface StateChange {
@@ -29,13 +29,21 @@ export function stateDifference(before: CapturedState, after: CapturedState): St
 function variablesOf(state: CapturedState): Map<string, unknown> {
   const found = new Map<string, unknown>()
   for (const { name: functionName, variables } of state.frames) {
-    for (const { name, scope, json } of variables) {
-      const owner =
-        scope === 'module' ? '' : `${functionName === '' ? '(top level)' : functionName}.`
-      if (!found.has(owner + name)) found.set(owner + name, json)
+    for (const variable of variables) {
+      const path = statePath(functionName, variable)
+      if (!found.has(path)) found.set(path, variable.json)
     }
   }
   return found
+}
+
+/** How a change names a variable: by its function, unless it is one of the module. */
+export function statePath(
+  functionName: string,
+  { name, scope }: Pick<CapturedVariable, 'name' | 'scope'>,
+): string {
+  if (scope === 'module') return name
+  return `${functionName === '' ? '(top level)' : functionName}.${name}`
 }
 
 function compare(path: string, before: unknown, after: unknown, changes: StateChange[]): void {

@@ -14,6 +14,7 @@ import type { ConsolePart, EventRow, FileTouch, SearchProgress } from './run-par
 import { ConversationNews } from './conversation-news.js'
 import { LanesOf } from './lanes-of.js'
 import { searchRun } from './search-run.js'
+import { stateView, type StateView } from './state-view.js'
 import { streamOf } from './stream-of.js'
 import { unreadableRow } from './unreadable-row.js'
 import type { StreamFrames } from './step-detail.js'
@@ -115,6 +116,11 @@ export class RunModel {
       const step = this.view.step(label)
       return step && streamOf(step)
     })
+  }
+
+  /** Variables after a step, of those that were captured; undefined when there are none of it. */
+  state(label: string, states: readonly CapturedState[]): StateView | undefined {
+    return this.#read(() => stateView(states, label, this.view))
   }
 
   console(): readonly ConsolePart[] {

@@ -1,4 +1,4 @@
-import type { CapturedState } from '@retake/tape'
+import type { CapturedState, Step } from '@retake/tape'
 import { expect, test } from 'vitest'
 import { stateView } from './state-view.js'
 
@@ -40,4 +40,27 @@ test('the first state is compared with nothing, and a step that was not captured
   const states = [state('1', 5)]
   expect(stateView(states, '1')).toMatchObject({ comparedWith: undefined, changes: [] })
   expect(stateView(states, '2')).toBeUndefined()
+})
+
+test('a state is compared with the one before in its lane, not with what ran beside it', () => {
+  const states = [state('1', 1), state('2', 20), state('3', 30), state('4', 21)]
+  const lanes = [
+    { id: 0, steps: [] },
+    { id: 1, parent: 0, steps: [] },
+    { id: 2, parent: 0, steps: [] },
+  ]
+  const laneOf: Record<string, number> = { 1: 0, 2: 1, 3: 2, 4: 1 }
+  const view = {
+    lanes,
+    step: (label: string | number) => ({ lane: laneOf[label] }) as unknown as Step,
+  }
+  expect(stateView(states, '4', view)).toMatchObject({
+    comparedWith: '2',
+    sameLane: true,
+    changes: [{ before: 20, after: 21 }],
+  })
+  // The first of a lane follows what its lane branched off.
+  expect(stateView(states, '3', view)).toMatchObject({ comparedWith: '1', sameLane: true })
+  expect(stateView(states, '2', view)).toMatchObject({ comparedWith: '1' })
+  expect(stateView(states, '2', view)).not.toHaveProperty('sameLane')
 })

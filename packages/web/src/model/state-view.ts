@@ -1,5 +1,5 @@
 import { stateDifference } from '@retake/tape'
-import type { CapturedState } from '@retake/tape'
+import type { CapturedState, RunView } from '@retake/tape'
 
 /** Variables of the agent after a step, and what has changed since the step before. */
 export interface StateView {
@@ -15,8 +15,10 @@ export interface StateView {
     readonly location: { readonly file: string; readonly line: number; readonly column: number }
     readonly variables: readonly StateVariable[]
   }[]
-  /** Compared with the state of this step. */
+  /** Compared with the state of this step; undefined when none was captured before. */
   readonly comparedWith: string | undefined
+  /** Other steps were captured in between, in lanes beside this one. */
+  readonly sameLane?: boolean
   readonly changes: readonly {
     /** For example `main.cart.items[2].price`. */
     readonly path: string
@@ -37,17 +39,45 @@ export interface StateVariable {
 }
 
 /**
- * The state captured at a step, compared with the one captured before it; undefined
- * when there is none. States are in the order they were captured.
+ * The state captured at a step, compared with the one captured before it in its lane, or
+ * in the lane that one branched off: what runs beside it has variables of its own, also
+ * where it is the same function. Where that is not known, with the one captured before
+ * it. Undefined when there is none. States are in the order they were captured.
  */
-export function stateView(states: readonly CapturedState[], label: string): StateView | undefined {
+export function stateView(
+  states: readonly CapturedState[],
+  label: string,
+  view?: Pick<RunView, 'step' | 'lanes'>,
+): StateView | undefined {
   const place = states.findIndex(({ step }) => step === label)
   const state = states[place]
-  return state && compareStates(states[place - 1], state)
+  if (state === undefined) return undefined
+  const earlier = states.slice(0, place)
+  const inLane = view && lastInLane(earlier, label, view)
+  return compareStates(inLane ?? earlier.at(-1), state, {
+    sameLane: inLane !== undefined && inLane !== earlier.at(-1),
+  })
+}
+
+function lastInLane(
+  earlier: readonly CapturedState[],
+  label: string,
+  view: Pick<RunView, 'step' | 'lanes'>,
+): CapturedState | undefined {
+  const laneOf = (step: string): number | undefined => view.step(step)?.lane
+  for (let lane = laneOf(label); lane !== undefined; lane = view.lanes[lane]?.parent) {
+    const found = earlier.findLast(({ step }) => laneOf(step) === lane)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** One state, with what is different in it from an earlier one. */
-export function compareStates(before: CapturedState | undefined, state: CapturedState): StateView {
+export function compareStates(
+  before: CapturedState | undefined,
+  state: CapturedState,
+  { sameLane = false }: { readonly sameLane?: boolean } = {},
+): StateView {
   const { step, isDirect, location, source, frames } = state
   return {
     step,
@@ -56,6 +86,7 @@ export function compareStates(before: CapturedState | undefined, state: Captured
     source,
     frames,
     comparedWith: before?.step,
+    ...(sameLane && { sameLane }),
     changes: before === undefined ? [] : stateDifference(before, state),
   }
 }

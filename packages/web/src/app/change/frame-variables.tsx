@@ -5,8 +5,8 @@ import { JsonTree } from '../step/json/json-tree.js'
 export interface FrameVariablesProps {
   readonly frame: StateView['frames'][number]
   readonly isOpen: boolean
-  /** Those in which something changed, as `frame.name`. */
-  readonly changed: ReadonlySet<string>
+  /** Those in which something changed. */
+  readonly changed: ReadonlySet<StateVariable>
 }
 
 /** The variables of one function, each as a tree where it has parts. */
@@ -24,15 +24,10 @@ export function FrameVariables({ frame, isOpen, changed }: FrameVariablesProps) 
           <li
             key={`${variable.scope} ${variable.name}`}
             className={`border-l-2 px-2 py-0.5 ${
-              changed.has(`${frame.name}.${variable.name}`)
-                ? 'border-l-accent bg-accent-soft'
-                : 'border-l-transparent'
+              changed.has(variable) ? 'border-l-accent bg-accent-soft' : 'border-l-transparent'
             }`}
           >
-            <Variable
-              variable={variable}
-              isChanged={changed.has(`${frame.name}.${variable.name}`)}
-            />
+            <Variable variable={variable} isChanged={changed.has(variable)} />
           </li>
         ))}
         {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}

@@ -1,6 +1,5 @@
 import { eventLines } from '@retake/tape'
 import type { RunModel } from '../../model/run-model.js'
-import { stateView } from '../../model/state-view.js'
 import type { ReportParts } from '../../report/report-parts.js'
 import type { Question } from './worker-protocol.js'
 
@@ -39,7 +38,7 @@ export class ReportAnswers {
         yield model.body(question.label, question.side)
         break
       case 'state':
-        yield stateView(this.#parts.states, question.label)
+        yield model.state(question.label, this.#parts.states)
         break
       case 'source':
         yield own(this.#parts.sources, question.site)

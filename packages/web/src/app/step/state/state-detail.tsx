@@ -22,17 +22,23 @@ export function StateDetail({ state }: { readonly state: StateView }) {
       <Section
         title={
           <>
-            {plural(state.changes.length, 'change')}
-            {state.comparedWith !== undefined && (
+            {state.comparedWith === undefined ? (
+              'Changes'
+            ) : (
               <>
-                {' '}
-                since <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
+                {plural(state.changes.length, 'change')} since{' '}
+                <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
+                {state.sameLane === true && ', the one before in its lane'}
               </>
             )}
           </>
         }
       >
-        <Changes changes={state.changes} />
+        {state.comparedWith === undefined ? (
+          <p className="text-muted">No state was captured before this one to compare with.</p>
+        ) : (
+          <Changes changes={state.changes} />
+        )}
       </Section>
       {placed(state.frames).map(({ place, it: frame }) => (
         <Section
@@ -52,7 +58,7 @@ export function StateDetail({ state }: { readonly state: StateView }) {
               key={index}
               variable={variable}
               path={`frames.${place}.variables.${index}`}
-              isChanged={changed.has(`${frame.name}.${variable.name}`)}
+              isChanged={changed.has(variable)}
             />
           ))}
         </Section>
