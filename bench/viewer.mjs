@@ -82,7 +82,7 @@ async function measureSize(folder, runs, { quick }) {
   return {
     name: `report of ${turns} turns / all that was sent and received`,
     ratio: size / rawBytes,
-    gate: { max: quick ? 1 : REPORT_BYTES / rawBytes },
+    gate: { max: quick ? 1 : Number((REPORT_BYTES / rawBytes).toFixed(4)) },
     method: `bytes of the file with the viewer in it: ${(size / 1e6).toFixed(2)} MB against ${raw} MB raw; the gate is 2 MB`,
   }
 }
@@ -96,9 +96,9 @@ const rowsOf = (what, times, frames) => [
   },
   {
     name: `longest frame while scrolling / 50 ms (${what})`,
-    ratio: median(frames) / FRAME_MS,
+    ratio: Math.max(...frames) / FRAME_MS,
     gate: { max: 1 },
-    method: `from the top to the end of the list with the wheel, p50 of ${frames.length}: ${median(frames).toFixed(0)} ms (${frames.map((ms) => ms.toFixed(0)).join(', ')})`,
+    method: `from the top to the end of the list with the wheel, the longest of ${frames.length} times: ${frames.map((ms) => ms.toFixed(0)).join(', ')} ms`,
   },
 ]
 
