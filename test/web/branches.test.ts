@@ -1,11 +1,11 @@
 import { truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { makeWorkspace } from '../support/run-retake.mjs'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { seriousViolations } from './support/axe.js'
-import { openPage } from './support/browser.js'
-import { startUi, type Ui } from './support/start-ui.js'
+import { failedRequests, openPage } from './support/browser.js'
+import { launchUi, startUi, type Ui } from './support/start-ui.js'
 import { writeBranch, writeFirstRun } from './support/write-branches.js'
 
 const fork = (value: unknown) => ({
@@ -41,16 +41,35 @@ function writeTree(folder: string): void {
   })
 }
 
-async function openTree(
-  write: (folder: string) => void | Promise<void>,
-): Promise<{ page: Page; ui: Ui }> {
-  const workspace = await makeWorkspace()
-  await write(workspace.folder)
-  const ui = await startUi(workspace.folder)
+/** The tree of tests that leave it as it is. */
+let shared: Workspace
+let sharedUi: Ui
+
+beforeAll(async () => {
+  shared = await makeWorkspace()
+  writeTree(shared.folder)
+  sharedUi = await launchUi(shared.folder)
+}, 60_000)
+
+afterAll(async () => {
+  await sharedUi?.stop()
+  await shared?.remove()
+})
+
+async function openTree(write?: (folder: string) => void | Promise<void>): Promise<Page> {
+  const ui = write === undefined ? sharedUi : await startWith(write)
   const page = await openPage()
   await page.goto(ui.at('/runs/first/branches'))
   await page.getByRole('treeitem').first().waitFor()
-  return { page, ui }
+  return page
+}
+
+/** The viewer on a tree of its own. */
+async function startWith(write: (folder: string) => void | Promise<void>): Promise<Ui> {
+  const workspace = await makeWorkspace()
+  onTestFinished(() => workspace.remove())
+  await write(workspace.folder)
+  return startUi(workspace.folder)
 }
 
 const items = (page: Page): Promise<string[]> =>
@@ -67,7 +86,7 @@ const focused = (page: Page): Promise<string | null | undefined> =>
   page.evaluate(() => document.activeElement?.textContent?.replace(/^[▾▸]/, ''))
 
 test('the tree tells of every branch where it left, what was changed, and what it came to', async () => {
-  const { page } = await openTree(writeTree)
+  const page = await openTree()
   expect(await items(page)).toEqual(['1 first', '2 no', '3 maybe', '2 again'])
   const said = await page.getByRole('treeitem', { name: /^no/ }).innerText()
   expect(said).toContain('fork at step 1')
@@ -79,7 +98,7 @@ test('the tree tells of every branch where it left, what was changed, and what i
 })
 
 test('keys move through the tree, open and close it, and lead to a run', async () => {
-  const { page } = await openTree(writeTree)
+  const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('ArrowDown')
   expect(await focused(page)).toMatch(/^no/)
@@ -102,7 +121,7 @@ test('keys move through the tree, open and close it, and lead to a run', async (
 })
 
 test('two runs that are marked are compared', async () => {
-  const { page } = await openTree(writeTree)
+  const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('d')
   expect(await page.getByRole('treeitem').first().getAttribute('aria-selected')).toBe('true')
@@ -114,7 +133,7 @@ test('two runs that are marked are compared', async () => {
 
 test('a branch that comes while the tree is looked at appears, and one that cannot be read says why', async () => {
   let folder = ''
-  const { page } = await openTree(async (where) => {
+  const page = await openTree(async (where) => {
     folder = where
     writeTree(where)
     await truncate(join(where, '.retake', 'runs', 'b2.tape'), 20)
@@ -125,11 +144,25 @@ test('a branch that comes while the tree is looked at appears, and one that cann
   expect(await items(page)).toContain('2 late')
 })
 
+test('a page whose code cannot be loaded says so, and is there when it is asked for again', async () => {
+  const page = await openPage({}, { expected: failedRequests })
+  const part = /assets\/branches-page/
+  await page.route(part, (route) => route.abort())
+  await page.goto(sharedUi.at('/runs/first/branches'))
+  await page.getByText('server does not answer').waitFor()
+  await page.route('**/runs/**', (route) => route.abort())
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('server still does not answer').waitFor()
+  await page.unrouteAll()
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('treeitem').first().waitFor()
+})
+
 /** Ids sort as the runs came. */
 const idOf = (index: number): string => `b${String(index).padStart(3, '0')}`
 
 test('two hundred branches, some of them deep, are all there', async () => {
-  const { page } = await openTree((folder) => {
+  const page = await openTree((folder) => {
     writeFirstRun(folder, 'first')
     for (let index = 0; index < 200; index++)
       writeBranch(folder, {

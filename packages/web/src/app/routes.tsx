@@ -1,4 +1,5 @@
-import { createRootRoute, createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRoute, createRoute } from '@tanstack/react-router'
+import { latePart } from './design/late-part.js'
 import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
@@ -43,7 +44,7 @@ const branches = createRoute({
   path: '/runs/$run/branches',
   component:
     __HOME__ === 'live'
-      ? lazyRouteComponent(() => import('./branches/branches-page.js'), 'BranchesPage')
+      ? latePart(async () => (await import('./branches/branches-page.js')).BranchesPage)
       : NotFoundPage,
 })
 
@@ -52,7 +53,7 @@ const compare = createRoute({
   path: '/compare/$a/$b',
   component:
     __HOME__ === 'live'
-      ? lazyRouteComponent(() => import('./compare/compare-page.js'), 'ComparePage')
+      ? latePart(async () => (await import('./compare/compare-page.js')).ComparePage)
       : NotFoundPage,
 })
 
@@ -61,7 +62,7 @@ const gallery = createRoute({
   path: '/components',
   component:
     __HOME__ === 'live'
-      ? lazyRouteComponent(() => import('./design/gallery-page.js'), 'GalleryPage')
+      ? latePart(async () => (await import('./design/gallery-page.js')).GalleryPage)
       : NotFoundPage,
 })
 

@@ -1,18 +1,17 @@
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import type { Job } from '../../api/home.js'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { ErrorNote } from '../design/error-note.js'
-import { showToast } from '../design/toast.js'
 import { explainError } from '../design/explain-error.js'
+import { latePart } from '../design/late-part.js'
+import { showToast } from '../design/toast.js'
 import { isOver, useJobs } from './jobs.js'
 import type { LiveRunActionsProps } from './live-run-actions.js'
 
 /** Comparing texts is worth a quarter of a megabyte; few jobs need it. */
-const DivergenceNote = lazy(async () => ({
-  default: (await import('./divergence-note.js')).DivergenceNote,
-}))
+const DivergenceNote = latePart(async () => (await import('./divergence-note.js')).DivergenceNote)
 
 /** How the job stands that writes this branch; nothing for other runs. */
 export function JobNote({ run, live }: LiveRunActionsProps) {
@@ -54,11 +53,7 @@ export function JobNote({ run, live }: LiveRunActionsProps) {
       >
         <div className="flex flex-col gap-3">
           {job.error !== undefined && <ErrorNote error={job.error} />}
-          {job.divergence !== undefined && (
-            <Suspense>
-              <DivergenceNote divergence={job.divergence} />
-            </Suspense>
-          )}
+          {job.divergence !== undefined && <DivergenceNote divergence={job.divergence} />}
         </div>
       </Dialog>
     </>

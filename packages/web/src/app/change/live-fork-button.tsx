@@ -1,13 +1,14 @@
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'
+import { latePart } from '../design/late-part.js'
 import type { ForkButtonProps } from './fork-button.js'
 import { isEdited } from './fork-draft.js'
 import { useForkDraft } from './fork-drafts.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
 
 /** The editor is large, and only wanted once it is opened. */
-const ForkDialog = lazy(async () => ({ default: (await import('./fork-dialog.js')).ForkDialog }))
+const ForkDialog = latePart(async () => (await import('./fork-dialog.js')).ForkDialog)
 
 /** The button of a home that can run programs; it says when a draft waits behind it. */
 export function LiveForkButton({ run, step }: ForkButtonProps) {
@@ -38,9 +39,7 @@ export function LiveForkButton({ run, step }: ForkButtonProps) {
         {isEdited(draft) ? 'Fork · draft' : 'Fork'}
       </Button>
       {openAt === step.label && (
-        <Suspense>
-          <ForkDialog run={run} step={step} onClose={() => setOpenAt(undefined)} />
-        </Suspense>
+        <ForkDialog run={run} step={step} onClose={() => setOpenAt(undefined)} />
       )}
     </>
   )

@@ -1,11 +1,11 @@
-import { lazy, Suspense } from 'react'
+import { latePart } from '../design/late-part.js'
 import type { Run } from '../run/use-run.js'
 import { useHome } from '../sources/viewer-home.js'
 
 /** A report has no program to run, and does not carry this. */
 const ProgramState =
   __HOME__ === 'live'
-    ? lazy(async () => ({ default: (await import('./program-state.js')).ProgramState }))
+    ? latePart(async () => (await import('./program-state.js')).ProgramState)
     : () => null
 
 export interface LiveStateProps {
@@ -17,9 +17,5 @@ export interface LiveStateProps {
 export function LiveState({ run, step }: LiveStateProps) {
   const { live } = useHome()
   if (live === undefined) return null
-  return (
-    <Suspense>
-      <ProgramState run={run} step={step} live={live} />
-    </Suspense>
-  )
+  return <ProgramState run={run} step={step} live={live} />
 }

@@ -1,0 +1,52 @@
+import { useEffect, useState, type ComponentType, type FunctionComponent } from 'react'
+import { Button } from './button.js'
+
+/**
+ * A part of the page that is loaded when it is first drawn, such as a large editor. When
+ * the server does not answer, its place says so; the rest of the page stays as it is.
+ */
+export function latePart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): FunctionComponent<Props> {
+  let loaded: ComponentType<Props> | undefined
+  return function LatePart(props: Props) {
+    const [Part, setPart] = useState(() => loaded)
+    const [isFailed, setIsFailed] = useState(false)
+    useEffect(() => {
+      let isWanted = true
+      load().then(
+        (part) => {
+          loaded = part
+          if (isWanted) setPart(() => part)
+        },
+        () => isWanted && setIsFailed(true),
+      )
+      return () => {
+        isWanted = false
+      }
+    }, [])
+    if (Part !== undefined) return <Part {...props} />
+    return isFailed ? <NotLoaded /> : null
+  }
+}
+
+/** Browsers remember that a module did not come: only a new page asks for it again. */
+function NotLoaded() {
+  const [isStillGone, setIsStillGone] = useState(false)
+  const again = async (): Promise<void> => {
+    const isThere = await fetch(location.href, { cache: 'no-store' }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    setIsStillGone(!isThere)
+    if (isThere) location.reload()
+  }
+  return (
+    <span role="alert" className="flex flex-wrap items-center gap-2 p-1 text-sm">
+      <span className="text-danger">
+        {`This part of the page could not be loaded: the viewer’s server ${isStillGone ? 'still ' : ''}does not answer.`}
+      </span>
+      <Button onClick={() => void again()}>Try again</Button>
+    </span>
+  )
+}
