@@ -156,6 +156,7 @@ test('a page whose code cannot be loaded says so, and is there when it is asked 
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('treeitem').first().waitFor()
+  expect(await items(page)).toHaveLength(4)
 })
 
 /** Ids sort as the runs came. */

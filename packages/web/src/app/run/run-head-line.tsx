@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
@@ -13,14 +13,16 @@ import { useRows, type Run } from './use-run.js'
 
 /** What there is to know about a run in one line. */
 export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
-  useRows(rows)
+  const version = useRows(rows)
   const { totals } = rows
+  // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
+  const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
   const end = endOfRun(head)
   const facts = [
     plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
-    tokensOfRun(rows),
+    tokens,
     costOfRun(rows),
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,

@@ -98,10 +98,10 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
 function useFirstLook({ head, rows }: Run, isOff: boolean): void {
   const { step, select } = useSelection()
   const [wasGrowing] = useState(head.status === 'recording')
-  const first = firstLook(rows, wasGrowing)
-  const label = first === undefined ? undefined : rows.at(first).label
   const isWanted = step === undefined && !isOff && head.status !== 'recording'
+  const first = isWanted ? firstLook(rows, wasGrowing) : undefined
+  const label = first === undefined ? undefined : rows.at(first).label
   useEffect(() => {
-    if (isWanted && label !== undefined) select(label, { replace: true })
-  }, [isWanted, label, select])
+    if (label !== undefined) select(label, { replace: true })
+  }, [label, select])
 }

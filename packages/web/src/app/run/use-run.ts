@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import { useHome } from '../sources/viewer-home.js'
@@ -34,7 +34,8 @@ export function useRun(id: string): { run: Run | undefined; reading: Reading } {
   const reading = useSyncExternalStore(reader.subscribe, reader.getReading)
   const { head } = reading
   const { source, rows } = reader
-  return { run: head && { id, source, head, rows }, reading }
+  const run = useMemo(() => head && { id, source, head, rows }, [id, source, head, rows])
+  return { run, reading }
 }
 
 /** Draws a component again when rows have come, once a frame at most. */

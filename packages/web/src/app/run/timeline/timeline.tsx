@@ -53,7 +53,7 @@ export function Timeline(props: TimelineProps) {
   const { step } = useSelection()
   const selected = step === undefined ? -1 : run.rows.placeOf(step)
   // oxlint-disable-next-line react/exhaustive-deps -- data changes with the rows
-  const figures = useMemo(() => overlayValues(run.rows.columns, overlay), [run, overlay, data])
+  const figures = useMemo(() => overlayValues(run.rows.columns, overlay), [run.rows, overlay, data])
 
   const look = (next: TimelineView): void =>
     setView(next.span >= whole.span * 0.999 ? undefined : next)
@@ -267,6 +267,7 @@ function useScrub(selected: number, choose: (place: number, replace: boolean) =>
       waiting.current = { place, timer: setTimeout(flush, SCRUB_MS) }
     else waiting.current.place = place
   }
+  useEffect(() => () => clearTimeout(waiting.current?.timer), [])
   return { scrubbed, scrub }
 }
 
@@ -314,7 +315,7 @@ function summaryOf({ head, rows }: Run, { lines, scale }: TimelineData): string 
         ]
       : []),
     ...(scale.gaps.length > 0
-      ? [`${plural(scale.gaps.length, 'pause')} without a step, drawn shorter than they were`]
+      ? [`${plural(scale.gaps.length, 'pause')} without a step, drawn short`]
       : []),
   ].join('; ')
 }

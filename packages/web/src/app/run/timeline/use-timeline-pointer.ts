@@ -29,6 +29,7 @@ export interface TimelinePointer {
     readonly onPointerDown: (event: React.PointerEvent) => void
     readonly onPointerMove: (event: React.PointerEvent) => void
     readonly onPointerUp: (event: React.PointerEvent) => void
+    readonly onPointerCancel: () => void
     readonly onPointerLeave: () => void
     readonly onDoubleClick: () => void
   }
@@ -130,6 +131,12 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
           const under = rowUnder({ x, y })
           if (under >= 0) options.onSelect(under)
         } else if (current.kind === 'mark') options.onRange(...rangeOf(current.x, x))
+      },
+      // The browser took the drag over, to scroll: nothing was marked.
+      onPointerCancel: () => {
+        if (drag.current?.kind === 'scrub') options.onScrubbed()
+        drag.current = undefined
+        setMarked(undefined)
       },
       onPointerLeave: () => setHover(undefined),
       onDoubleClick: () => options.onView({ from: 0, span: Number.POSITIVE_INFINITY }),
