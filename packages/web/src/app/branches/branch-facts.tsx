@@ -1,5 +1,6 @@
 import type { BranchNodeView } from '../../api/home.js'
 import { Facts } from '../design/facts.js'
+import { localTime } from '../run/figures.js'
 import { formatCount, formatMs, formatUsd, plural } from '../step/format.js'
 
 /** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
@@ -31,9 +32,7 @@ export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
           label: 'when',
           value:
             startedAt === undefined ? undefined : (
-              <time dateTime={new Date(startedAt).toISOString()}>
-                {new Date(startedAt).toLocaleString()}
-              </time>
+              <time dateTime={new Date(startedAt).toISOString()}>{localTime(startedAt)}</time>
             ),
         },
       ]}

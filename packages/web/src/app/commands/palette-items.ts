@@ -1,4 +1,5 @@
 import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import { localTime } from '../run/figures.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Command } from './command.js'
 import { fuzzyMatch } from './fuzzy-match.js'
@@ -77,7 +78,7 @@ export function runItems(
       const title = run.name === run.id ? run.id : `${run.name} ${run.id}`
       const match = fuzzyMatch(query, title)
       if (match === undefined) return []
-      const note = `${run.status}, ${new Date(run.startedAt).toLocaleString()}`
+      const note = `${run.status}, ${localTime(run.startedAt)}`
       return [
         { id: `run ${run.id}`, group: 'Runs', title, note, ...match, run: () => open(run.id) },
       ]

@@ -6,6 +6,7 @@ import { EmptyNote } from '../design/empty-note.js'
 import { ErrorNote } from '../design/error-note.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
 import { TextField } from '../design/text-field.js'
+import { localTime } from '../run/figures.js'
 import { useHome } from '../sources/viewer-home.js'
 
 export interface ChooseRunProps {
@@ -54,7 +55,7 @@ export function ChooseRun({ title, not, onChoose, onClose }: ChooseRunProps) {
                 <span className="text-sm text-muted">{run.branch.kind}</span>
               )}
               <time className="text-sm text-muted" dateTime={new Date(run.startedAt).toISOString()}>
-                {new Date(run.startedAt).toLocaleString()}
+                {localTime(run.startedAt)}
               </time>
             </button>
           </li>

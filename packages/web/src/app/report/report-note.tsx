@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
+import { localDateTime } from '../run/figures.js'
 import { useHome } from '../sources/viewer-home.js'
 
 /** In a report: when it was made, and what its reader has to know. Elsewhere nothing. */
@@ -28,7 +29,7 @@ export function ReportNote() {
             and does not change when the run or its source files do.
           </p>
           <p className="text-muted">
-            Made on {new Date(madeAt).toLocaleString()} with Retake {version}.
+            Made on {localDateTime(madeAt)} with Retake {version}.
           </p>
         </div>
       </Dialog>

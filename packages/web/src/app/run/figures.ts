@@ -45,9 +45,16 @@ export function clock(ms: number): string {
 
 /** Today as `09:30:12`, other days with the day, in the zone of the reader. */
 export function localTime(epochMs: number, now = new Date()): string {
-  const then = new Date(epochMs)
-  const time = then.toLocaleTimeString('en-GB')
-  if (then.toDateString() === now.toDateString()) return time
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${time}`
+  const isToday = new Date(epochMs).toDateString() === now.toDateString()
+  return isToday ? clockTime(epochMs) : localDateTime(epochMs)
 }
+
+/** `2026-11-15 09:30:12`, in the zone of the reader. */
+export function localDateTime(epochMs: number): string {
+  const then = new Date(epochMs)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const day = `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`
+  return `${day} ${clockTime(epochMs)}`
+}
+
+const clockTime = (epochMs: number): string => new Date(epochMs).toLocaleTimeString('en-GB')

@@ -7,7 +7,7 @@ export function NoRuns() {
     <EmptyNote title="There are no runs here yet.">
       <p>Record an agent as it is:</p>
       <CommandLine line="retake record agent.ts" />
-      <p>Or let Retake record one that fails, to look around:</p>
+      <p>Or let Retake record one with a bug, to look around:</p>
       <CommandLine line="retake demo" />
       <p>The list grows by itself.</p>
     </EmptyNote>

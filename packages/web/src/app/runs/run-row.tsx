@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { RunCard } from '../../model/run-head.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
-import { cost, count, duration } from '../run/figures.js'
+import { cost, count, duration, localDateTime } from '../run/figures.js'
 import { relativeTime } from './relative-time.js'
 
 export interface RunRowProps {
@@ -52,7 +52,7 @@ export function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         </span>
         <span className="md:text-right">{duration(run.durationMs)}</span>
         <span
-          className="md:text-right"
+          className={`md:text-right ${run.costUsd === undefined ? 'max-md:hidden' : ''}`}
           title={
             run.costUsd === undefined ? 'No model was asked, or a price is not known' : undefined
           }
@@ -61,7 +61,7 @@ export function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
         </span>
         <time
           dateTime={exact.toISOString()}
-          title={exact.toLocaleString()}
+          title={localDateTime(run.startedAt)}
           className="md:text-right"
         >
           {relativeTime(run.startedAt, now)}
