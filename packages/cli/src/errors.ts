@@ -59,7 +59,7 @@ export const noRuns = (folder: string): RetakeError =>
     'NO_RUNS',
     'There is no run yet.',
     `${folder} holds no tape.`,
-    'Record one with `retake record <file>`, or name a tape by its path.',
+    'Record one with `retake record <file>`, let `retake demo` make some, or name a tape by its path.',
   )
 
 export const unknownRun = (name: string, folder: string): RetakeError =>
