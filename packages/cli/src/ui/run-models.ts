@@ -41,7 +41,7 @@ export class RunModels {
   readonly #kept = new Map<string, ReadRun>()
   readonly #parents = new Map<string, string | undefined>()
   /** How runs were when they were read last, also those that are not kept. */
-  readonly #versions = new Map<string, RunVersion>()
+  readonly #versions = new Map<string, RunVersion & { readonly startedAt: number }>()
   /** Told when a run is another one than the last time it was read. */
   onChange: (id: string, version: RunVersion) => void = () => {}
 
@@ -106,7 +106,7 @@ export class RunModels {
     })
     const readAt = performance.now()
     this.#learnParents(id, tape.run.parent?.run)
-    this.#noteVersion(id, { events: tape.count, status: model.status })
+    this.#noteVersion(id, { events: tape.count, status: model.status }, tape.run.startedAt)
     const isFirst = tape.run.parent !== undefined && !stamp.includes(',')
     return {
       model,
@@ -127,12 +127,21 @@ export class RunModels {
     }
   }
 
-  #noteVersion(id: string, version: RunVersion): void {
+  /** Another run can be recorded under the same name: then it began at another time. */
+  #noteVersion(id: string, version: RunVersion, startedAt: number): void {
     const before = this.#versions.get(id)
-    this.#versions.set(id, version)
+    this.#versions.set(id, { ...version, startedAt })
     if (before === undefined) return
-    if (before.events !== version.events || before.status !== version.status)
-      this.onChange(id, version)
+    const isSame =
+      before.events === version.events &&
+      before.status === version.status &&
+      before.startedAt === startedAt
+    if (!isSame) this.onChange(id, version)
+  }
+
+  /** Whether a run was looked at, also when it was gone meanwhile. */
+  wasRead(id: string): boolean {
+    return this.#versions.has(id)
   }
 
   #keep(id: string, run: ReadRun): void {

@@ -91,9 +91,10 @@ export class RunWatch {
     const before = this.#known
     const now = (this.#known = stampsOf(this.#store))
     const gone = [...before.keys()].filter((id) => !now.has(id))
-    const hasNew = [...now.keys()].some((id) => !before.has(id))
+    const come = [...now.keys()].filter((id) => !before.has(id))
     for (const run of gone) this.tell({ type: 'gone', run })
-    if (gone.length > 0 || hasNew) this.tell({ type: 'runs' })
+    for (const run of come) this.#tellBack(run)
+    if (gone.length > 0 || come.length > 0) this.tell({ type: 'runs' })
     else if ([...now].some(([id, { text }]) => before.get(id)?.text !== text))
       this.#soon('list', LIST_MS, () => this.tell({ type: 'runs' }))
     this.#readOutdated()
@@ -101,6 +102,17 @@ export class RunWatch {
       this.#askSystem()
       this.#look()
     })
+  }
+
+  /** Who was told that a run is gone is told when it is there again, even if it is as it was. */
+  #tellBack(run: string): void {
+    if (!this.#models.wasRead(run)) return
+    try {
+      const { tape, status } = this.#models.open(run).model
+      this.tell({ type: 'grew', run, events: tape.count, status })
+    } catch {
+      // Not readable, or not yet: whoever asks for it is told why.
+    }
   }
 
   /** One at a time; the models tell what they find. */

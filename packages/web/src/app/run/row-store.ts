@@ -58,11 +58,31 @@ export class RowStore {
   }
 
   add(message: RowMessage): void {
-    const from = message.type === 'rows' ? this.#addRows(message) : this.#addRest(message)
+    this.#changed(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
+  }
+
+  #changed(from: number): void {
     this.version += 1
     this.#changes.push({ version: this.version, from })
     if (this.#changes.length > 2 * REMEMBERED) this.#changes = this.#changes.slice(-REMEMBERED)
     for (const listener of this.#listeners) listener()
+  }
+
+  /** Another run stands where this one stood: nothing of what was read is true any more. */
+  clear(): void {
+    this.columns.length = 0
+    this.#pieces = []
+    this.#recorded = 0
+    this.#inferred = undefined
+    this.#inferredNames = []
+    this.#behind = new Map()
+    this.#inferredPlaces = new Map()
+    this.#parents = new Map()
+    this.#labels.clear()
+    this.#made.clear()
+    this.totals = undefined
+    this.isComplete = false
+    this.#changed(0)
   }
 
   at(place: number): Row {

@@ -40,7 +40,7 @@ function OpenRun({ id }: { readonly id: string }) {
       documentTitle={run.head.name}
       run={run}
       actions={<RunActions run={run} />}
-      status={<RunStatusLine run={run} />}
+      status={<RunStatusLine run={run} hasFailed={reading.error !== undefined} />}
     >
       <div className="flex h-full min-h-0 flex-col">
         {!(isNarrow && step !== undefined) && <RunHeadLine run={run} />}

@@ -10,7 +10,11 @@ type Change = Parameters<Parameters<ViewerHome['watch']>[0]>[0]
 /** A home with one run whose steps are given by their states; a test changes it as it likes. */
 class OneRun {
   states: RowState[] = []
+  startedAt = 1
   error: Error | undefined
+  /** Why what needs all answers cannot be said. */
+  restError: Error | undefined
+  headComes = Promise.resolve()
   readonly asked: number[] = []
   #tell: ((change: Change) => void) | undefined
 
@@ -31,9 +35,11 @@ class OneRun {
     this.tell({ type: 'grew', run: 'x', events: 0, status: 'recording' })
   }
 
-  #head(): Promise<RunHead> {
-    if (this.error !== undefined) return Promise.reject(this.error)
-    return Promise.resolve({ id: 'x', recordedSteps: this.states.length } as unknown as RunHead)
+  async #head(): Promise<RunHead> {
+    if (this.error !== undefined) throw this.error
+    await this.headComes
+    const { startedAt } = this
+    return { id: 'x', startedAt, recordedSteps: this.states.length } as unknown as RunHead
   }
 
   readonly #rows = async function* (
@@ -46,6 +52,7 @@ class OneRun {
     const rows = this.states.map((state, index) => ({ label: `${index + 1}`, state, within: [] }))
     const columns = toColumns(rows.slice(from) as unknown as Row[])
     if (from < rows.length) yield { type: 'rows', from, rows: columns }
+    if (this.restError !== undefined) throw this.restError
     yield { type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never }
   }.bind(this)
 }
@@ -59,16 +66,61 @@ describe('reading a run', () => {
 
   test('goes on where it may have changed when the run grows', async () => {
     const run = new OneRun()
-    run.states = ['done', 'running']
+    const done = Array<RowState>(50).fill('done')
+    run.states = [...done, 'running']
     const grew = vi.fn<() => void>()
     const reader = new RunReader(run.home, 'x', grew)
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
     expect(grew).not.toHaveBeenCalled()
-    run.grow('done', 'done', 'running')
-    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['done', 'done', 'running']))
-    expect(run.asked).toEqual([0, 1])
+    run.grow(...done, 'done', 'running')
+    await vi.waitFor(() => expect(statesOf(reader).slice(50)).toEqual(['done', 'running']))
+    // Not from the beginning, and somewhat before what was open: counts of tokens come late.
+    expect(run.asked).toEqual([0, 31])
     await vi.waitFor(() => expect(grew).toHaveBeenCalledOnce())
+  })
+
+  test('reads a row again that learns something after it has its answer', async () => {
+    const run = new OneRun()
+    run.states = ['running', ...Array<RowState>(50).fill('done')]
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    run.grow(...Array<RowState>(51).fill('done'))
+    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('done'))
+    run.grow('failed', ...Array<RowState>(51).fill('done'))
+    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('failed'))
+  })
+
+  test('takes nothing over from a run that was there before under the same name', async () => {
+    const run = new OneRun()
+    run.states = ['done', 'failed', 'done']
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    run.startedAt = 2
+    run.grow()
+    await vi.waitFor(() => expect(reader.getReading().head?.startedAt).toBe(2))
+    await vi.waitFor(() => expect(reader.rows.length).toBe(0))
+    run.grow('aborted', 'aborted')
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['aborted', 'aborted']))
+  })
+
+  test('says what cannot be known when an answer is damaged, however late the head comes', async () => {
+    const run = new OneRun()
+    run.states = ['done', 'done']
+    run.restError = explained('TAPE_DAMAGED')
+    let comes = (): void => {}
+    run.headComes = new Promise((resolve) => {
+      comes = resolve
+    })
+    const reader = new RunReader(run.home, 'x', () => {})
+    reader.start()
+    await vi.waitFor(() => expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED'))
+    comes()
+    await vi.waitFor(() => expect(reader.getReading().head).toBeDefined())
+    expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED')
+    expect(statesOf(reader)).toEqual(['done', 'done'])
   })
 
   test('misses nothing that grows while it reads', async () => {

@@ -17,6 +17,10 @@ export interface Reading {
 
 const RETRY_MS = 2000
 
+/** A row that was open is read again for so long after it was not, and so many at the end always. */
+const SETTLE_MS = 5000
+const SETTLE_ROWS = 20
+
 /** Errors that say nothing about the run. */
 const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 
@@ -35,6 +39,8 @@ export class RunReader {
   readonly #listeners = new Set<() => void>()
   #isRunning = false
   #isStale = false
+  /** Where rows were read from lately. */
+  #settling: readonly { readonly from: number; readonly at: number }[] = []
 
   /** `grew` is told when answers that others keep about this run may be old. */
   constructor(home: ViewerHome, id: string, grew: () => void) {
@@ -92,13 +98,35 @@ export class RunReader {
   }
 
   async #readOnce(signal: AbortSignal): Promise<void> {
-    const head = this.source.head().then((read) => this.#set({ head: read, error: undefined }))
+    const before = this.#reading.head
+    const head = this.source.head().then((read) => {
+      this.#set({ head: read })
+      return read
+    })
     head.catch(() => {})
-    for await (const message of this.source.rows({ from: this.rows.firstOpen(), signal })) {
+    if (before !== undefined && isAnother(before, await head)) {
+      this.rows.clear()
+      this.#settling = []
+    }
+    for await (const message of this.source.rows({ from: this.#firstUnsure(), signal })) {
       if (signal.aborted) return
       this.rows.add(message)
     }
     await head
+    if (!signal.aborted) this.#set({ error: undefined })
+  }
+
+  /**
+   * Where to read rows from. One that has its answer may still learn something: counts
+   * of tokens come after the reason to finish, and what an error says after its status.
+   */
+  #firstUnsure(): number {
+    const { recorded } = this.rows
+    if (recorded === 0) return 0
+    const now = performance.now()
+    const from = Math.max(0, Math.min(this.rows.firstOpen(), recorded - SETTLE_ROWS))
+    this.#settling = [...this.#settling.filter(({ at }) => now - at < SETTLE_MS), { from, at: now }]
+    return Math.min(...this.#settling.map((read) => read.from))
   }
 
   /** An error that explains itself is an answer; anything else may pass. */
@@ -125,3 +153,9 @@ export class RunReader {
     for (const listener of this.#listeners) listener()
   }
 }
+
+/** Another run stands under the same name, or one that lost some of what it had. */
+const isAnother = (before: RunHead, now: RunHead): boolean =>
+  before.startedAt !== now.startedAt ||
+  now.events < before.events ||
+  now.recordedSteps < before.recordedSteps

@@ -1,11 +1,8 @@
 import type { HomeChange } from '../../api/home.js'
-import type { RunHead, RunStatus } from '../../model/run-head.js'
+import type { RunHead } from '../../model/run-head.js'
 import { HomeError } from './home-error.js'
 
-interface Seen {
-  readonly events: number
-  readonly status: RunStatus
-}
+type Seen = Pick<RunHead, 'events' | 'status' | 'startedAt'>
 
 /** Runs that a page remembers: the others are not on it any more. */
 const SEEN_MAX = 8
@@ -15,9 +12,9 @@ export class SeenRuns {
   /** Least recently asked for first. */
   readonly #seen = new Map<string, Seen>()
 
-  note(run: string, { events, status }: RunHead): void {
+  note(run: string, { events, status, startedAt }: RunHead): void {
     this.#seen.delete(run)
-    this.#seen.set(run, { events, status })
+    this.#seen.set(run, { events, status, startedAt })
     if (this.#seen.size > SEEN_MAX) this.#seen.delete([...this.#seen.keys()][0] ?? '')
   }
 
@@ -35,9 +32,13 @@ export class SeenRuns {
     const seen = Array.from(this.#seen)
     for (const [run, before] of seen) {
       try {
-        const { events, status } = await ask(run)
-        if (all || events !== before.events || status !== before.status)
-          tell({ type: 'grew', run, events, status })
+        const { events, status, startedAt } = await ask(run)
+        const isSame =
+          events === before.events &&
+          status === before.status &&
+          // Another run can be recorded under the same name.
+          startedAt === before.startedAt
+        if (all || !isSame) tell({ type: 'grew', run, events, status })
       } catch (error) {
         if (!(error instanceof HomeError) || error.status !== 404) throw error
         this.forget(run)

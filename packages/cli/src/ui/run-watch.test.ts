@@ -1,0 +1,60 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { TapeWriter } from '@retake/tape/node'
+import type { HomeChange } from '@retake/web'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { RunStore } from '../run-store.js'
+import { RunModels } from './run-models.js'
+import { RunWatch } from './run-watch.js'
+
+let folder: string
+let unwatch = (): void => {}
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'retake-test-'))
+})
+afterEach(() => {
+  unwatch()
+  rmSync(folder, { recursive: true })
+})
+
+function writeRun(id: string, startedAt: number, file = id): void {
+  const run = { id, name: id, startedAt, scope: 'process', node: 'v20', flags: [] } as const
+  const path = join(folder, `${file}.tape`)
+  const writer = TapeWriter.create(path, { type: 'run', ...run }, {}, { isDurable: false })
+  writer.append({ type: 'end', exitCode: 0 })
+  writer.seal()
+}
+
+/** What is told about the runs of the folder, one of which was looked at. */
+function watchRun(id: string): HomeChange[] {
+  const store = new RunStore(folder)
+  const models = new RunModels(store)
+  models.open(id)
+  const told: HomeChange[] = []
+  unwatch = new RunWatch(store, models).watch((change) => told.push(change))
+  return told
+}
+
+test('a run that is there again after it was gone is told, even if it is as it was', async () => {
+  writeRun('a', 1)
+  const told = watchRun('a')
+  renameSync(join(folder, 'a.tape'), join(folder, 'away'))
+  await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 5000)
+  renameSync(join(folder, 'away'), join(folder, 'a.tape'))
+  await vi.waitFor(
+    () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
+    5000,
+  )
+})
+
+test('another run under the same name is told, even if it has as many events', async () => {
+  writeRun('a', 1)
+  const told = watchRun('a')
+  writeRun('a', 2, 'other')
+  renameSync(join(folder, 'other.tape'), join(folder, 'a.tape'))
+  await vi.waitFor(
+    () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
+    5000,
+  )
+})
