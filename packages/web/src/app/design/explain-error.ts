@@ -1,5 +1,13 @@
 import type { Explained } from '../../model/run-head.js'
 
+/** What to do on a page, where a command line names its options. */
+const FIXES: Readonly<Record<string, string>> = {
+  EDIT_NO_ANSWER: 'Choose another step.',
+  EDIT_INVALID_ANSWER:
+    'Correct the edit, or give this answer anyway to see how the agent takes it.',
+  EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
+}
+
 /** Whatever was thrown, as something to tell a person. Errors with a code say more than those without. */
 export function explainError(error: unknown): Explained {
   if (typeof error !== 'object' || error === null)
@@ -8,9 +16,10 @@ export function explainError(error: unknown): Explained {
     const value = (error as Record<string, unknown>)[name]
     return typeof value === 'string' && value !== '' ? value : undefined
   }
-  const [why, fix] = [text('why'), text('fix')]
+  const code = text('code') ?? 'UNEXPECTED'
+  const [why, fix] = [text('why'), Object.hasOwn(FIXES, code) ? FIXES[code] : text('fix')]
   return {
-    code: text('code') ?? 'UNEXPECTED',
+    code,
     what: text('what') ?? text('message') ?? 'Something failed without saying what.',
     ...(why !== undefined && { why }),
     ...(fix !== undefined && { fix }),

@@ -1,4 +1,4 @@
-import { explainedError } from './explain.js'
+import { HomeError } from './home-error.js'
 import type { FromWorker, Question, ReportData, ToWorker } from './worker-protocol.js'
 
 /** The part of a Worker that is used, so that a test can stand in for one. */
@@ -76,13 +76,13 @@ export class AskWorker implements Answerer {
     if (open === undefined) return
     if (message.type === 'piece') open.pieces.push(message.value)
     else open.ended = true
-    if (message.type === 'failed') open.error = explainedError(message.error)
+    if (message.type === 'failed') open.error = new HomeError(message.error)
     open.wake()
   }
 
   /** The worker itself could not be run. */
   #break(why: string): void {
-    this.#broken = explainedError({
+    this.#broken = new HomeError({
       code: 'REPORT_FAILED',
       what: 'This browser could not start the part of the report that reads the tape.',
       why,

@@ -1,7 +1,7 @@
 import type { RunCard, RunHead } from '../../model/run-head.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
 import { AskWorker, type Answerer } from './ask-worker.js'
-import { explainedError } from './explain.js'
+import { HomeError } from './home-error.js'
 import { ReportSource } from './report-source.js'
 import type { ViewerHome } from './viewer-home.js'
 
@@ -35,7 +35,7 @@ export function openReportHome(): ViewerHome {
 function refusing(run: string): Answerer {
   const refuse = (): Promise<never> =>
     Promise.reject(
-      explainedError({
+      new HomeError({
         code: 'REPORT_OTHER_RUN',
         what: 'This run is not in the report.',
         why: `The report holds one run, ${run}.`,

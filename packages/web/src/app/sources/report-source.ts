@@ -12,7 +12,7 @@ import type { StateView } from '../../model/state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from '../../model/step-detail.js'
 import type { RowMessage } from '../../model/step-rows.js'
 import type { Answerer } from './ask-worker.js'
-import { explainedError } from './explain.js'
+import { HomeError } from './home-error.js'
 
 /** The run that stands in a report; a worker answers for it. */
 export class ReportSource implements RunSource {
@@ -41,7 +41,7 @@ export class ReportSource implements RunSource {
   async body(label: string, side: BodySide) {
     const body = await this.#worker.one<Uint8Array | undefined>({ ask: 'body', label, side })
     if (body !== undefined) return body
-    throw explainedError({ code: 'REPORT_NO_BODY', what: `Step ${label} has no ${side}.` })
+    throw new HomeError({ code: 'REPORT_NO_BODY', what: `Step ${label} has no ${side}.` })
   }
 
   state(label: string) {

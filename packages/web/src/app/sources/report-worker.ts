@@ -1,4 +1,4 @@
-import { explain } from './explain.js'
+import { explainError } from '../design/explain-error.js'
 import { openReport } from './open-report.js'
 import type { ReportAnswers } from './report-answers.js'
 import type { FromWorker, ToWorker } from './worker-protocol.js'
@@ -40,7 +40,7 @@ async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Pro
     }
     scope.postMessage({ type: 'end', id }, [])
   } catch (error) {
-    scope.postMessage({ type: 'failed', id, error: explain(error) }, [])
+    scope.postMessage({ type: 'failed', id, error: explainError(error) }, [])
   } finally {
     asked.delete(id)
     cancelled.delete(id)

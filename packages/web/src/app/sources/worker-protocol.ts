@@ -1,6 +1,5 @@
 import type { Explained } from '../../model/run-head.js'
 import type { StepOptions } from '../../model/run-model.js'
-import type { RunSource } from '../../model/run-source.js'
 import type { BodySide } from '../../model/step-detail.js'
 
 /** What the worker of a report is handed first: everything still as it stands in the page. */
@@ -22,9 +21,6 @@ export type Question =
   | { readonly ask: 'events'; readonly from: number; readonly to: number }
   | { readonly ask: 'event'; readonly seq: number }
   | { readonly ask: 'source'; readonly site: string }
-
-/** Every question of the interface has to be answered here, too. */
-export type Asked = Question['ask'] & keyof RunSource
 
 export type ToWorker =
   | { readonly type: 'open'; readonly data: ReportData }
