@@ -2,6 +2,13 @@ import type { Pattern } from './patterns.js'
 import { RangeFinder } from './range-finder.js'
 
 const STAR = 0x2a
+/** How `toWire` of the tape writes a Buffer or another array of bytes. */
+const WIRE_BYTES = /("\$":"(?:ArrayBuffer|Buffer|DataView|\w+Array)","v":")([A-Za-z0-9+/]+=*)"/g
+const isWireBytes = (value: object): value is { $: string; v: string } =>
+  '$' in value &&
+  'v' in value &&
+  typeof value.v === 'string' &&
+  /^(?:ArrayBuffer|Buffer|DataView|\w+Array)$/.test(String(value.$))
 const strictText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Hides what matches behind as many `*` as it has bytes, and counts what it hid. */
@@ -37,9 +44,24 @@ export class Mask {
     if (typeof value === 'number') return this.#number(value)
     if (Array.isArray(value)) return value.map((each) => this.deep(each))
     if (typeof value !== 'object' || value === null) return value
+    if (isWireBytes(value)) return { ...value, v: this.#base64(value.v) }
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => [this.text(key), this.deep(member)]),
     )
+  }
+
+  /** Bytes that stand in a value are base64 on the tape; that is our writing, not the agent's. */
+  wireBytes(json: string): string {
+    return json.replaceAll(
+      WIRE_BYTES,
+      (all, before: string, base64: string) => `${before}${this.#base64(base64)}"`,
+    )
+  }
+
+  #base64(base64: string): string {
+    const bytes = Buffer.from(base64, 'base64')
+    const [masked] = this.pieces([bytes])
+    return masked === undefined ? base64 : Buffer.from(masked).toString('base64')
   }
 
   /**

@@ -19,9 +19,17 @@ export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
 
 /** A body on its own. One that could not be read any more becomes a text of `*`. */
 export function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array {
-  const [masked = body] = mask.pieces([body])
   const as = 'as' in event ? event.as : undefined
+  const readable = as === 'json' ? withoutHiddenBytes(body, mask) : body
+  const [masked = readable] = mask.pieces([readable])
   return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
+}
+
+/** The same body when there is nothing to hide in bytes that stand in it. */
+function withoutHiddenBytes(body: Uint8Array, mask: Mask): Uint8Array {
+  const json = Buffer.from(body).toString()
+  const masked = mask.wireBytes(json)
+  return masked === json ? body : Buffer.from(masked)
 }
 
 /** Nothing of a body, but its length. */

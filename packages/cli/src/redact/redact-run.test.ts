@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { eventLines } from '@retake/tape'
+import { eventLines, toWire } from '@retake/tape'
 import type { NewEvent } from '@retake/tape'
 import { looseTape, openTape, TapeWriter } from '@retake/tape/node'
 import fc from 'fast-check'
@@ -168,6 +168,29 @@ test('a value in any field of any event is nowhere on the redacted tape', () => 
     }),
     { numRuns: 30 },
   )
+})
+
+test('bytes inside a value, as of a process that was waited for, are read and masked', () => {
+  const secret = ['ann', 'example.org'].join('@')
+  const value = { status: 0, stdout: Buffer.from(`to ${secret}\n`), parts: [Buffer.from('x')] }
+  const { files, dispose } = redacted(
+    [
+      [{ type: 'draw', kind: 'x', value: toWire(Buffer.from(secret)) }],
+      [{ type: 'call', kind: 'process', name: 'spawnSync', as: 'json', sync: true }, '[]'],
+      [{ type: 'result', op: 2, as: 'json' }, JSON.stringify(toWire(value))],
+    ],
+    'email',
+  )
+  const result = viewRun(openTape(files[0] ?? ''))
+    .step(1)
+    ?.call()?.result as { stdout: Uint8Array; parts: Uint8Array[] }
+  expect(Buffer.from(result.stdout).toString()).toBe(`to ${'*'.repeat(secret.length)}\n`)
+  expect(Buffer.from(result.parts[0] ?? []).toString()).toBe('x')
+  for (const bytes of [`to ${secret}\n`, secret])
+    expect(everythingOf(files[0] ?? '')).not.toContain(
+      Buffer.from(bytes).toString('base64').replaceAll('=', ''),
+    )
+  dispose()
 })
 
 test('lengths stay: what HTTP counts still comes out right', () => {
