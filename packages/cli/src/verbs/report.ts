@@ -23,9 +23,9 @@ It holds the tape itself: everything the agent sent and was told.
 
 Options:
   -o, --output <file>  where to write it (default: <run id>.html)
-  --redact <pattern>   hide what matches: a regular expression, or one of the names
-                       email, phone, card, iban, ip, key; may be repeated. Those of
-                       retake.config come on top
+  --redact <pattern>   hide what matches: a regular expression, or one of the
+                       names email, phone, card, iban, ip, key; may be repeated.
+                       Those of retake.config come on top
   --no-source          leave out the lines of your source files around each step
   --open               open it in the browser
   --force              replace the file even if it is not a report

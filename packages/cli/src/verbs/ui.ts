@@ -29,7 +29,8 @@ Options:
   --host <address>        listen on another address than the loopback; needs a
                           password, in RETAKE_PASSWORD or a file
   --password-file <file>  a file whose first line is the password
-  --allow-host <name>     a name that leads here through a proxy; may be repeated
+  --allow-host <name>     a name that leads here through a proxy; may be
+                          repeated
   --json                  the address as one line of JSON
 
 Examples:
