@@ -193,6 +193,24 @@ test('bytes inside a value, as of a process that was waited for, are read and ma
   dispose()
 })
 
+test('a value that was read from a file, or written to one, in two pieces is found', () => {
+  const [head, tail] = ['to ann@exam', 'ple.org, bye']
+  const call = { type: 'call', kind: 'file', title: 'a.txt' } as const
+  const { files, dispose } = redacted(
+    [
+      [{ ...call, name: 'fs.write', as: 'bytes' }, head],
+      [{ ...call, name: 'fs.write', as: 'bytes' }, tail],
+      [{ ...call, name: 'fs.read', as: 'json' }, '[11]'],
+      [{ type: 'result', op: 3, as: 'bytes' }, head],
+      [{ ...call, name: 'fs.read', as: 'json' }, '[11]'],
+      [{ type: 'result', op: 5, as: 'bytes' }, tail],
+    ],
+    'email',
+  )
+  expect(everythingOf(files[0] ?? '')).not.toMatch(/ann|exam|ple\.org/)
+  dispose()
+})
+
 test('lengths stay: what HTTP counts still comes out right', () => {
   const body = JSON.stringify({ to: 'jörg@example.org', card: 4111111111111111, n: 5 })
   const { source, files, dispose } = redacted(
