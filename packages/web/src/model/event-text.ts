@@ -1,4 +1,5 @@
 import type { DeliverEvent, RecordedError, SocketEvent, Tape, TapeEvent } from '@retake/tape'
+import { bytesText } from './bytes-text.js'
 import { cutAt, cutText } from './clip.js'
 
 /** Characters of a line, and of a value in it. */
@@ -100,10 +101,4 @@ function outputText(tape: Tape, seq: number): string {
   if (size > OUTPUT_MAX) return bytesText(size)
   const text = new TextDecoder().decode(tape.body(seq))
   return JSON.stringify(cutAt(text, VALUE * 2))
-}
-
-/** `312 B`, `4.1 KB`, `2.0 MB`. */
-export function bytesText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`
 }

@@ -1,7 +1,6 @@
 import type { BranchNodeView } from '../../api/home.js'
 import { Facts } from '../design/facts.js'
-import { localTime } from '../run/figures.js'
-import { formatCount, formatMs, formatUsd, plural } from '../step/format.js'
+import { cost, count, duration, localTime, plural } from '../design/figures.js'
 
 /** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
 export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
@@ -10,7 +9,7 @@ export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
     <Facts
       className="text-sm"
       facts={[
-        { label: 'steps', value: steps === undefined ? undefined : formatCount(steps) },
+        { label: 'steps', value: steps === undefined ? undefined : count(steps) },
         {
           label: 'saved',
           value: facts && amount(facts.savedRequests, facts.savedUsd),
@@ -22,12 +21,12 @@ export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
             facts === undefined
               ? costUsd === undefined
                 ? undefined
-                : formatUsd(costUsd)
+                : cost(costUsd)
               : amount(facts.paidRequests, facts.paidUsd),
           title: facts && `${plural(facts.live, 'step')} live`,
         },
-        { label: 'lost', value: facts && facts.lost > 0 ? formatCount(facts.lost) : undefined },
-        { label: 'took', value: durationMs === undefined ? undefined : formatMs(durationMs) },
+        { label: 'lost', value: facts && facts.lost > 0 ? count(facts.lost) : undefined },
+        { label: 'took', value: durationMs === undefined ? undefined : duration(durationMs) },
         {
           label: 'when',
           value:
@@ -44,4 +43,4 @@ export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
 const amount = (requests: number, usd: number | undefined): string =>
   usd === undefined || requests === 0
     ? plural(requests, 'request')
-    : `${plural(requests, 'request')} · ${formatUsd(usd)}`
+    : `${plural(requests, 'request')} · ${cost(usd)}`

@@ -6,7 +6,7 @@ import { EmptyNote } from '../design/empty-note.js'
 import { ErrorNote } from '../design/error-note.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
 import { TextField } from '../design/text-field.js'
-import { localTime } from '../run/figures.js'
+import { localTime } from '../design/figures.js'
 import { useHome } from '../sources/viewer-home.js'
 
 export interface ChooseRunProps {

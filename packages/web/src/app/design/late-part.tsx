@@ -14,13 +14,15 @@ export function latePart<Props extends object>(
     const [isFailed, setIsFailed] = useState(false)
     useEffect(() => {
       let isWanted = true
-      load().then(
-        (part) => {
-          loaded = part
-          if (isWanted) setPart(() => part)
-        },
-        () => isWanted && setIsFailed(true),
-      )
+      const draw = async (): Promise<void> => {
+        try {
+          loaded = await load()
+          if (isWanted) setPart(() => loaded)
+        } catch {
+          if (isWanted) setIsFailed(true)
+        }
+      }
+      void draw()
       return () => {
         isWanted = false
       }

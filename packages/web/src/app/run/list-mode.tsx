@@ -1,5 +1,5 @@
 import { classes } from '../design/classes.js'
-import { count } from './figures.js'
+import { count } from '../design/figures.js'
 
 export interface ListModeProps {
   readonly isEvents: boolean

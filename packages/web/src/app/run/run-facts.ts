@@ -1,6 +1,6 @@
 import type { RunHead } from '../../model/run-head.js'
 import { KINDS, STATES } from '../../model/step-rows.js'
-import { cost, count, plural } from './figures.js'
+import { cost, count, plural } from '../design/figures.js'
 import type { RowStore } from './row-store.js'
 
 const [MODEL, FAILED] = [KINDS.indexOf('model'), STATES.indexOf('failed')]

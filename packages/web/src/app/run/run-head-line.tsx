@@ -7,7 +7,7 @@ import { Dialog } from '../design/dialog.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
 import { ReportNote } from '../report/report-note.js'
 import { useHome } from '../sources/viewer-home.js'
-import { count, duration, localTime, plural } from './figures.js'
+import { count, duration, localTime, plural } from '../design/figures.js'
 import { costOfRun, endOfRun, originOfRun, tokensOfRun } from './run-facts.js'
 import { useRows, type Run } from './use-run.js'
 

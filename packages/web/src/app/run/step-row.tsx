@@ -4,7 +4,7 @@ import type { LaneHead } from '../../model/run-head.js'
 import type { Row } from '../../model/step-rows.js'
 import { classes } from '../design/classes.js'
 import { KindMark } from '../design/kind-mark.js'
-import { clock, cost, count, duration } from './figures.js'
+import { clock, cost, count, duration } from '../design/figures.js'
 import { RowBadges } from './row-badges.js'
 
 export const ROW_HEIGHT = 28

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { RunCard } from '../../model/run-head.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'
-import { cost, count, duration, localDateTime } from '../run/figures.js'
+import { cost, count, duration, localDateTime } from '../design/figures.js'
 import { relativeTime } from './relative-time.js'
 
 export interface RunRowProps {

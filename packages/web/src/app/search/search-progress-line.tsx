@@ -1,6 +1,6 @@
 import { Kbd } from '../design/kbd.js'
 import { Progress } from '../design/progress.js'
-import { count, plural } from '../run/figures.js'
+import { count, plural } from '../design/figures.js'
 import type { SearchState } from './search-store.js'
 
 /** How far the search is, and whether there is more than is shown. */

@@ -1,6 +1,6 @@
 import type { RunHead } from '../../model/run-head.js'
 import type { StepDetail } from '../../model/step-detail.js'
-import { formatCount, formatMs, formatTime, formatUsd, plural } from './format.js'
+import { clock, cost, count, duration, plural } from '../design/figures.js'
 
 /** One fact about a step, in a few words. */
 export interface Fact {
@@ -20,18 +20,14 @@ export function factsOf(detail: StepDetail, head: RunHead): Fact[] {
   const fact = (path: string, name: string, value: string | undefined): Fact =>
     value === undefined ? { path, name, value: UNKNOWN, isUnknown: true } : { path, name, value }
   const ms = (value: number | undefined): string | undefined =>
-    value === undefined ? undefined : formatMs(value)
+    value === undefined ? undefined : duration(value)
   return [
     ...(isModel
       ? [
           fact('model', 'model', detail.model),
           fact('provider', 'provider', detail.provider),
           ...tokenFacts(detail),
-          fact(
-            'costUsd',
-            'cost',
-            detail.costUsd === undefined ? undefined : formatUsd(detail.costUsd),
-          ),
+          fact('costUsd', 'cost', detail.costUsd === undefined ? undefined : cost(detail.costUsd)),
         ]
       : []),
     ...(detail.kind === 'mark' || detail.inferred
@@ -41,7 +37,7 @@ export function factsOf(detail: StepDetail, head: RunHead): Fact[] {
       ? []
       : [fact('timeToFirstChunkMs', 'first piece after', ms(detail.timeToFirstChunkMs))]),
     ...(isModel ? [fact('finishReason', 'finish', detail.finishReason)] : []),
-    { path: 'at', name: 'began after', value: formatTime(detail.at) },
+    { path: 'at', name: 'began after', value: clock(detail.at) },
     ...(detail.lane === 0
       ? []
       : [{ path: 'lane', name: 'lane', value: laneName(head, detail.lane) }]),
@@ -52,8 +48,8 @@ function tokenFacts({ usage }: StepDetail): Fact[] {
   if (usage === undefined)
     return [{ path: 'usage', name: 'tokens', value: UNKNOWN, isUnknown: true }]
   const { input, cachedInput, cacheWrite, output, reasoning, unpriced, mismatch } = usage
-  const part = (path: string, name: string, count: number): Fact[] =>
-    count === 0 ? [] : [{ path: `usage.${path}`, name, value: formatCount(count) }]
+  const part = (path: string, name: string, tokens: number): Fact[] =>
+    tokens === 0 ? [] : [{ path: `usage.${path}`, name, value: count(tokens) }]
   return [
     { path: 'usage.input', name: 'input', value: plural(input, 'token') },
     ...part('cachedInput', 'from cache', cachedInput),

@@ -2,7 +2,7 @@
 import { memo } from 'react'
 import type { EventRow as Event } from '../../../model/run-parts.js'
 import { classes } from '../../design/classes.js'
-import { clock, count } from '../figures.js'
+import { clock, count } from '../../design/figures.js'
 
 export const EVENT_HEIGHT = 24
 

@@ -1,5 +1,5 @@
 import { STATES } from '../../../model/step-rows.js'
-import { duration } from '../figures.js'
+import { duration } from '../../design/figures.js'
 import { drawOverlay } from './draw-overlay.js'
 import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT, xOf, type Scene } from './scene.js'
 import type { TimelineColors } from './timeline-colors.js'

@@ -1,5 +1,5 @@
 import { KINDS, STATES } from '../../../model/step-rows.js'
-import { cost, count, duration, plural } from '../figures.js'
+import { cost, count, duration, plural } from '../../design/figures.js'
 import type { ListColumns } from '../list-columns.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const

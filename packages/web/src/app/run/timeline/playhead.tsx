@@ -1,6 +1,6 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- it stands where its step is drawn, which no input can */
 import type { Row } from '../../../model/step-rows.js'
-import { clock } from '../figures.js'
+import { clock } from '../../design/figures.js'
 
 export interface PlayheadProps {
   readonly row: Row

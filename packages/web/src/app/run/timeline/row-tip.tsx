@@ -1,5 +1,5 @@
 import type { Row } from '../../../model/step-rows.js'
-import { clock, cost, count, duration } from '../figures.js'
+import { clock, cost, count, duration } from '../../design/figures.js'
 
 export interface RowTipProps {
   readonly row: Row

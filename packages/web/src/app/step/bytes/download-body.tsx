@@ -5,7 +5,7 @@ import type { Run } from '../../run/use-run.js'
 import { DownloadIcon } from '../../design/icons.js'
 import { showToast } from '../../design/toast.js'
 import { saveBytes } from '../copy/save-bytes.js'
-import { formatBytes } from '../format.js'
+import { bytesText } from '../../../model/bytes-text.js'
 
 export interface DownloadBodyProps {
   readonly run: Run
@@ -33,7 +33,7 @@ export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: Downlo
   return (
     <Button className="h-6" disabled={isBusy} onClick={() => void save()}>
       <DownloadIcon />
-      {bytes === undefined ? `Download the whole ${side}` : `Download, ${formatBytes(bytes)}`}
+      {bytes === undefined ? `Download the whole ${side}` : `Download, ${bytesText(bytes)}`}
     </Button>
   )
 }

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef } from 'react'
 import type { BodySide } from '../../../model/step-detail.js'
 import type { Run } from '../../run/use-run.js'
-import { formatBytes } from '../format.js'
+import { bytesText } from '../../../model/bytes-text.js'
 import { hexLine, hexLineCount } from './hex-lines.js'
 
 /** Bytes that are shown; a file is better for more. */
@@ -40,7 +40,7 @@ function HexLines({ bytes }: { readonly bytes: Uint8Array }) {
     <>
       {bytes.length > SHOWN && (
         <p className="mb-1 text-sm text-muted">
-          The first {formatBytes(SHOWN)} of {formatBytes(bytes.length)}.
+          The first {bytesText(SHOWN)} of {bytesText(bytes.length)}.
         </p>
       )}
       <section

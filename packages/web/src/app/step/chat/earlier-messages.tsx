@@ -1,5 +1,5 @@
 import type { Conversation } from '../../../model/step-detail.js'
-import { formatCount, plural } from '../format.js'
+import { count, plural } from '../../design/figures.js'
 import { StepLink } from '../step-link.js'
 import type { ShownMessages } from './use-messages.js'
 
@@ -36,7 +36,7 @@ export function EarlierMessages({ conversation, shown, onShow }: EarlierMessages
       </button>
       {from > MORE && (
         <button type="button" className="text-accent hover:underline" onClick={() => onShow(0)}>
-          Show all {formatCount(from)}
+          Show all {count(from)}
         </button>
       )}
       {isLoading && <span>Loading…</span>}

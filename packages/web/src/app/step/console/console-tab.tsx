@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ConsolePart } from '../../../model/run-parts.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
-import { formatTime, plural } from '../format.js'
+import { clock, plural } from '../../design/figures.js'
 import { Lossy } from '../text/lossy.js'
 import { LongText } from '../text/long-text.js'
 import { readFieldPath } from '../field/field-path.js'
@@ -87,7 +87,7 @@ function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLate
           key={part.seq}
           className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
         >
-          <span className="w-18 shrink-0 text-right text-muted">{formatTime(part.at)}</span>
+          <span className="w-18 shrink-0 text-right text-muted">{clock(part.at)}</span>
           <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
           <Field
             path={`console.${part.seq}`}

@@ -6,7 +6,8 @@ import type { Run } from '../../run/use-run.js'
 import { momentOf } from '../console/split-at-moment.js'
 import { Field } from '../field/field-links.js'
 import { Fold } from '../field/fold.js'
-import { formatBytes, formatTime, plural } from '../format.js'
+import { bytesText } from '../../../model/bytes-text.js'
+import { clock, plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from '../tabs/tab-props.js'
@@ -63,12 +64,12 @@ function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) 
         title={
           <>
             <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
-            <span className="w-18 shrink-0 text-right text-muted">{formatTime(row.at)}</span>
+            <span className="w-18 shrink-0 text-right text-muted">{clock(row.at)}</span>
             <span className="w-16 shrink-0">{row.type}</span>
             <span className="min-w-0 flex-1 truncate">
               <VisibleText text={row.text} />
             </span>
-            {row.bytes > 0 && <span className="shrink-0 text-muted">{formatBytes(row.bytes)}</span>}
+            {row.bytes > 0 && <span className="shrink-0 text-muted">{bytesText(row.bytes)}</span>}
           </>
         }
       >

@@ -5,7 +5,8 @@ import { Badge } from '../../design/badge.js'
 import type { FileTouch } from '../../../model/run-parts.js'
 import { splitAtMoment } from '../console/split-at-moment.js'
 import { Field, useFieldLinks } from '../field/field-links.js'
-import { formatBytes, formatTime, plural } from '../format.js'
+import { bytesText } from '../../../model/bytes-text.js'
+import { clock, plural } from '../../design/figures.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -53,13 +54,13 @@ function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWit
             key={seq}
             className="flex gap-2 py-0.5 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
           >
-            <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
+            <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
             <span className="w-14 shrink-0" title={call}>
               {access === 'other' ? <VisibleText text={call.replace(/^fs\./, '')} /> : access}
             </span>
             <Field path={`file.${seq}`} className="flex-1 [overflow-wrap:anywhere]">
               <VisibleText text={path} />{' '}
-              {bytes !== undefined && <span className="text-muted">{formatBytes(bytes)} </span>}
+              {bytes !== undefined && <span className="text-muted">{bytesText(bytes)} </span>}
               {!ok && (
                 <Badge tone="danger">
                   <VisibleText text={error ?? 'failed'} />

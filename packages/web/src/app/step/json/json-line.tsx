@@ -1,7 +1,7 @@
 import { memo, type KeyboardEvent, type ReactNode } from 'react'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { CopyFieldLink, MARKED, scrollHere } from '../field/field-links.js'
-import { formatCount, plural } from '../format.js'
+import { count, plural } from '../../design/figures.js'
 import { LongText } from '../text/long-text.js'
 import { VisibleText } from '../text/visible-text.js'
 import { asClipped } from './clipped.js'
@@ -105,7 +105,7 @@ function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
   if (leftOut !== undefined)
     return (
       <span className="font-sans text-muted">
-        {formatCount(leftOut)} more are not shown here. {whole}
+        {count(leftOut)} more are not shown here. {whole}
       </span>
     )
   if (size !== undefined) {

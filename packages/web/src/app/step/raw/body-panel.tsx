@@ -6,7 +6,8 @@ import { DownloadBody } from '../bytes/download-body.js'
 import { HexView } from '../bytes/hex-view.js'
 import { Choice } from '../choice.js'
 import { Field } from '../field/field-links.js'
-import { formatBytes, formatCount } from '../format.js'
+import { bytesText } from '../../../model/bytes-text.js'
+import { count } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'
 import { SseList } from './sse-list.js'
@@ -35,7 +36,7 @@ export function BodyPanel({ run, label, side, body, events }: BodyPanelProps) {
     <div>
       <div className="mb-1.5 flex flex-wrap items-center gap-2">
         <span className="text-muted">
-          {formatBytes(body.bytes)}
+          {bytesText(body.bytes)}
           {body.form === 'binary' && ', not text in UTF-8'}
         </span>
         <Choice
@@ -100,7 +101,7 @@ function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
             disabled={whole.isFetching}
             onClick={() => setAsked(true)}
           >
-            {whole.isFetching ? 'Reading…' : `Read all ${formatBytes(body.bytes)} as a tree`}
+            {whole.isFetching ? 'Reading…' : `Read all ${bytesText(body.bytes)} as a tree`}
           </button>
           {whole.error && <span role="alert"> {whole.error.message}</span>}
         </p>
@@ -128,7 +129,7 @@ function BodyText({ body, path }: { readonly body: BodyView; readonly path: stri
       </div>
       {body.clipped && (
         <p className="mt-1 text-sm text-muted">
-          Only its first {formatCount(body.text.length)} characters are here.
+          Only its first {count(body.text.length)} characters are here.
         </p>
       )}
     </Field>

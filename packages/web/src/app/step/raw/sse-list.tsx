@@ -1,7 +1,7 @@
 import type { StreamEvents } from '../../../model/step-detail.js'
 import { Field } from '../field/field-links.js'
 import { Fold } from '../field/fold.js'
-import { formatCount, formatMs, plural } from '../format.js'
+import { count, duration, plural } from '../../design/figures.js'
 import { jsonIn } from '../json/json-in.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'
@@ -21,7 +21,7 @@ export function SseList({
       <p className="mb-1 text-sm text-muted">
         {plural(total, 'event')}
         {events.length < total &&
-          `; ${formatCount(from + 1)} to ${formatCount(from + events.length)} are here, the text has all`}
+          `; ${count(from + 1)} to ${count(from + events.length)} are here, the text has all`}
       </p>
       <ol className="divide-y divide-line border-y border-line">
         {placed(events, from).map(({ place, it: item }) => (
@@ -53,7 +53,7 @@ function SseLine(props: {
         title={
           <>
             <span className="w-8 shrink-0 text-right text-muted">{place + 1}</span>
-            <span className="w-16 shrink-0 text-right text-muted">{formatMs(item.at)}</span>
+            <span className="w-16 shrink-0 text-right text-muted">{duration(item.at)}</span>
             {item.event !== '' && (
               <span className="shrink-0 text-kind-model">
                 <VisibleText text={item.event.slice(0, 100)} />

@@ -1,7 +1,7 @@
 import type { StateVariable, StateView } from '../../../model/state-view.js'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { plural } from '../format.js'
+import { plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'

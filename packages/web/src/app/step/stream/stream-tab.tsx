@@ -6,7 +6,7 @@ import { Button } from '../../design/button.js'
 import type { StreamFrames } from '../../../model/step-detail.js'
 import { MessageView } from '../chat/message-view.js'
 import { Choice } from '../choice.js'
-import { formatMs, plural } from '../format.js'
+import { duration, plural } from '../../design/figures.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import type { TabProps } from '../tabs/tab-props.js'
@@ -62,7 +62,7 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
         <input
           type="range"
           aria-label="Moment of the stream"
-          aria-valuetext={formatMs(position)}
+          aria-valuetext={duration(position)}
           className="h-4 min-w-40 flex-1 accent-(--accent)"
           min={0}
           max={endMs}
@@ -71,11 +71,11 @@ function Player(props: { readonly stream: StreamFrames; readonly firstMs: number
           onChange={(event) => scrub(event.target.valueAsNumber)}
         />
         <span className="w-36 text-right font-mono text-sm tabular-nums">
-          {formatMs(position)} of {formatMs(endMs)}
+          {duration(position)} of {duration(endMs)}
         </span>
       </div>
       <p className="text-sm text-muted">
-        First piece after {firstMs === undefined ? 'an unknown time' : formatMs(firstMs)},{' '}
+        First piece after {firstMs === undefined ? 'an unknown time' : duration(firstMs)},{' '}
         {plural(chunks, 'piece')}
         {frames.length < chunks && `, ${plural(frames.length, 'moment')} shown`}
       </p>
@@ -114,11 +114,11 @@ function ChunkTimes(props: {
           <button
             type="button"
             aria-current={place === current ? 'step' : undefined}
-            title={`${formatMs(at - (times[place - 1] ?? 0))} after the one before`}
+            title={`${duration(at - (times[place - 1] ?? 0))} after the one before`}
             className="rounded-sm px-1 text-muted hover:bg-sunken aria-[current]:bg-accent-soft aria-[current]:text-accent"
             onClick={() => onChoose(at)}
           >
-            {formatMs(at)}
+            {duration(at)}
           </button>
         </li>
       ))}

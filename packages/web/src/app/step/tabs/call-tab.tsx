@@ -4,7 +4,7 @@ import { ChatLookProvider, type ChatLook } from '../chat/chat-look.js'
 import { DownloadBody } from '../bytes/download-body.js'
 import { ErrorView } from '../error/error-view.js'
 import { Field } from '../field/field-links.js'
-import { formatTime, plural } from '../format.js'
+import { clock, plural } from '../../design/figures.js'
 import { Section } from '../section.js'
 import { LongText } from '../text/long-text.js'
 import { placed } from '../placed.js'
@@ -74,7 +74,7 @@ function ChildOutput(props: {
     <Section title={`What it wrote, ${plural(output.length, 'piece')}`}>
       {placed(output.slice(0, PAGE)).map(({ place, it: { at, pipe, text, isLossy } }) => (
         <div key={place} className="flex gap-2 font-mono text-sm">
-          <span className="w-16 shrink-0 text-right text-muted">{formatTime(at)}</span>
+          <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
           <span className={`w-12 shrink-0 ${pipe === 2 ? 'text-danger' : 'text-muted'}`}>
             {PIPES[pipe] ?? `pipe ${pipe}`}
           </span>

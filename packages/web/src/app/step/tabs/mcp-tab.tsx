@@ -1,6 +1,6 @@
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { formatTime, plural } from '../format.js'
+import { clock, plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'
@@ -51,7 +51,7 @@ export function McpTab({ detail }: TabProps) {
           {placed(mcp.notifications).map(({ place, it: { at, method, params } }) => (
             <div key={place} className="mb-1.5">
               <p className="font-mono text-sm">
-                <span className="text-muted">{formatTime(at)}</span> <VisibleText text={method} />
+                <span className="text-muted">{clock(at)}</span> <VisibleText text={method} />
               </p>
               <JsonTree label={method} value={params ?? null} path={`mcp.notifications.${place}`} />
             </div>

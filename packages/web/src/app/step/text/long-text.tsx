@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react'
-import { formatCount } from '../format.js'
+import { count } from '../../design/figures.js'
 import { AnsiSpans } from './ansi-spans.js'
 import { foldAt } from './fold-at.js'
 import { Prose } from './prose.js'
@@ -28,12 +28,12 @@ export function LongText({ text, length = text.length, whole, look = 'plain' }: 
           className="mt-1 block font-sans text-sm text-accent hover:underline"
           onClick={() => setOpen(true)}
         >
-          Show {length > text.length ? 'more' : 'all'} of {formatCount(length)} characters
+          Show {length > text.length ? 'more' : 'all'} of {count(length)} characters
         </button>
       )}
       {end === text.length && length > text.length && (
         <span className="mt-1 flex flex-wrap items-center gap-2 font-sans text-sm text-muted">
-          The first {formatCount(text.length)} of {formatCount(length)} characters. {whole}
+          The first {count(text.length)} of {count(length)} characters. {whole}
         </span>
       )}
     </>
