@@ -3,8 +3,7 @@ import type { Explained } from '../../model/run-head.js'
 /** What to do on a page, where a command line names its options. */
 const FIXES: Readonly<Record<string, string>> = {
   EDIT_NO_ANSWER: 'Choose another step.',
-  EDIT_INVALID_ANSWER:
-    'Correct the edit, or give this answer anyway to see how the agent takes it.',
+  EDIT_INVALID_ANSWER: 'Correct the edit, or insist on it.',
   EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
 }
 
