@@ -4,6 +4,7 @@ import { makeReport } from '@retake/web'
 import { project } from '../config/project.js'
 import { plural } from '../facts.js'
 import type { Pattern } from '../redact/patterns.js'
+import { maskStates } from '../redact/mask-states.js'
 import { redactRun, type RedactedRun } from '../redact/redact-run.js'
 import { version } from '../version.js'
 import { statusOf } from '../run-summary.js'
@@ -51,7 +52,7 @@ export function reportRun(file: string, options: ReportOptions): MadeReport {
       redacted: redacted !== undefined,
       tornBytes: tape.tornBytes,
       prices: project().prices,
-      states: hide(states),
+      states: redacted ? maskStates(states, redacted.mask) : states,
       sources: hide(sources),
     }
     const notes = [...notesOf(tape, status), ...(redacted ? redactionNotes(redacted, redact) : [])]

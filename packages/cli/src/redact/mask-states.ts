@@ -1,0 +1,70 @@
+import { printDescribed } from '@retake/engine'
+import type { CapturedState } from '@retake/tape'
+import type { Mask } from './mask.js'
+
+/** How a text that was too long is told to be cut (`describeValue` of the engine). */
+const CUT = /… \(\d+ characters\)$/
+/** Characters before a cut that may be the beginning of something to hide, besides the last word. */
+const TAIL = 40
+
+/**
+ * Captured states with everything hidden that matches. Bytes stand in them in hex, and
+ * long texts are cut: where one ends may be half a value, so that its last words go too.
+ */
+export const maskStates = (states: readonly CapturedState[], mask: Mask): CapturedState[] =>
+  states.map((state) => {
+    const { frames, ...rest } = state
+    return {
+      ...(mask.deep(rest) as typeof rest),
+      frames: frames.map(({ variables, ...frame }) => ({
+        ...(mask.deep(frame) as typeof frame),
+        variables: variables.map(({ name, json, text, ...about }) => {
+          const masked = mask.deep(withoutHalves(json, mask))
+          const isSame = JSON.stringify(masked) === JSON.stringify(json)
+          return {
+            ...about,
+            name: mask.text(name),
+            json: masked,
+            text: isSame ? mask.text(text) : printDescribed(masked),
+          }
+        }),
+      })),
+    }
+  })
+
+function withoutHalves(value: unknown, mask: Mask): unknown {
+  if (typeof value === 'string') return withoutEnd(value)
+  if (Array.isArray(value)) return value.map((each) => withoutHalves(each, mask))
+  if (typeof value !== 'object' || value === null) return value
+  if (isBytes(value)) return { ...value, hex: maskedHex(value, mask) }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, withoutHalves(member, mask)]),
+  )
+}
+
+const withoutEnd = (text: string): string => {
+  const cut = CUT.exec(text)
+  return cut === null ? text : starEnd(text.slice(0, cut.index)) + cut[0]
+}
+
+function starEnd(text: string): string {
+  let start = Math.max(0, text.length - TAIL)
+  while (start > 0 && /\S/.test(text[start - 1] ?? '')) start--
+  return text.slice(0, start) + '*'.repeat(text.length - start)
+}
+
+interface Bytes {
+  readonly $type: string
+  readonly bytes: number
+  readonly hex: string
+}
+
+const isBytes = (value: object): value is Bytes =>
+  'hex' in value && typeof value.hex === 'string' && 'bytes' in value && '$type' in value
+
+function maskedHex({ bytes, hex }: Bytes, mask: Mask): string {
+  const shown = Buffer.from(hex, 'hex')
+  const [masked = shown] = mask.pieces([shown])
+  if (bytes <= shown.length) return Buffer.from(masked).toString('hex')
+  return Buffer.from(starEnd(Buffer.from(masked).toString('latin1')), 'latin1').toString('hex')
+}
