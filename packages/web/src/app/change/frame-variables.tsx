@@ -1,6 +1,8 @@
+import { useMemo } from 'react'
 import type { StateVariable, StateView } from '../../model/state-view.js'
 import { Badge } from '../design/badge.js'
 import { JsonTree } from '../step/json/json-tree.js'
+import { spokenTree } from '../step/json/spoken-value.js'
 
 export interface FrameVariablesProps {
   readonly frame: StateView['frames'][number]
@@ -75,10 +77,11 @@ export interface ValueTreeProps {
 
 /** A value of the program: a tree where it has parts, one line otherwise. */
 export function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
+  const tree = useMemo(() => spokenTree(json), [json])
   return (
     <>
       {hasParts(json) ? (
-        <JsonTree label={label} value={json} path={`state.${label}`} />
+        <JsonTree label={label} value={tree} path={`state.${label}`} />
       ) : (
         <span className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">{text}</span>
       )}

@@ -1,6 +1,7 @@
 import { joinPath } from '../field/field-path.js'
 import { asClipped } from './clipped.js'
 import { leftOutOf } from './left-out.js'
+import { SpokenValue } from './spoken-value.js'
 
 /** One line of a tree of JSON. */
 export interface JsonRow {
@@ -23,6 +24,7 @@ export type OpenNodes = ReadonlySet<object>
 const isNode = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
+  !(value instanceof SpokenValue) &&
   asClipped(value) === undefined &&
   leftOutOf(undefined, value) === undefined
 

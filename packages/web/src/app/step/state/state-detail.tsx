@@ -1,8 +1,10 @@
+import { useMemo } from 'react'
 import type { StateVariable, StateView } from '../../../model/state-view.js'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
 import { plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
+import { SpokenValue, spokenTree } from '../json/spoken-value.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
@@ -111,7 +113,8 @@ function Variable(props: {
 }) {
   const { variable, path, isChanged } = props
   const { name, scope, type, text, json, cut } = variable
-  const isTree = typeof json === 'object' && json !== null
+  const tree = useMemo(() => spokenTree(json), [json])
+  const isTree = typeof tree === 'object' && tree !== null && !(tree instanceof SpokenValue)
   return (
     <div
       className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
@@ -127,7 +130,7 @@ function Variable(props: {
         {isChanged && <Badge tone="accent">changed</Badge>}
         {cut && <Badge title="A limit left something out">cut</Badge>}
       </Field>
-      {isTree && <JsonTree label={name} value={json} path={`${path}.json`} />}
+      {isTree && <JsonTree label={name} value={tree} path={`${path}.json`} />}
     </div>
   )
 }

@@ -1,0 +1,60 @@
+/**
+ * A value of a program that JSON has no form for, such as a function, or that a limit
+ * cut: one line of a tree, in words. Copied, it is what was captured.
+ */
+export class SpokenValue {
+  readonly #text: string
+  readonly #captured: unknown
+
+  constructor(text: string, captured: unknown) {
+    this.#text = text
+    this.#captured = captured
+  }
+
+  toString(): string {
+    return this.#text
+  }
+
+  toJSON(): unknown {
+    return this.#captured
+  }
+}
+
+/**
+ * A captured value as a tree shows it: what stands for something else, an object with
+ * `$type`, is put into words; what has members stays as it is. Captured values have a
+ * limited depth. Not for JSON of others, where `$type` is a name like any other.
+ */
+export function spokenTree(json: unknown): unknown {
+  if (typeof json !== 'object' || json === null) return json
+  if (Array.isArray(json)) return json.map(spokenTree)
+  const text = wordsFor(json as Readonly<Record<string, unknown>>)
+  if (text !== undefined) return new SpokenValue(text, json)
+  return Object.fromEntries(
+    Object.entries(json).map(([name, member]) => [name, spokenTree(member)]),
+  )
+}
+
+function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
+  const { $type: type, ...rest } = json
+  if (typeof type !== 'string') return undefined
+  if (Object.hasOwn(WORDS, type)) return WORDS[type]?.(rest)
+  return Object.keys(rest).length === 0 ? `${type} {}` : undefined
+}
+
+/** The words of the command line. */
+const WORDS: Readonly<Record<string, (rest: Readonly<Record<string, unknown>>) => string>> = {
+  undefined: () => 'undefined',
+  unavailable: () => '(not available)',
+  getter: () => '(getter)',
+  circular: () => '(circular)',
+  Proxy: () => '(proxy)',
+  Promise: () => 'Promise',
+  cut: ({ of }) => (of === 'object' ? '{…}' : of === 'array' ? '[…]' : `(${String(of)})`),
+  function: ({ name }) => `function ${String(name)}`.trimEnd(),
+  bigint: ({ value }) => `${String(value)}n`,
+  number: ({ value }) => String(value),
+  symbol: ({ value }) => String(value),
+  Date: ({ value }) => String(value),
+  RegExp: ({ value }) => String(value),
+}
