@@ -4,7 +4,9 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -49,8 +51,13 @@ function fill(folder: string, store: RunStore): DemoFolder {
     agent,
     edit(word, replacement) {
       const original = readFileSync(agent, 'utf8')
+      const { atime, mtime } = statSync(agent)
       writeFileSync(agent, original.replace(word, replacement))
-      return () => writeFileSync(agent, original)
+      return () => {
+        writeFileSync(agent, original)
+        // Also its time: a file saved after the recording would be warned of.
+        utimesSync(agent, atime, mtime)
+      }
     },
   }
 }
