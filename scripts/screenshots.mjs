@@ -26,6 +26,21 @@ const sizes = {
 const views = [
   { name: 'runs', sizes: ['1280', 'phone'], open: (page, { ui }) => page.goto(ui) },
   { name: 'run', sizes: ['1280', '1920', 'phone'], open: openStep('') },
+  {
+    name: 'chat',
+    sizes: ['1280', 'phone'],
+    open: (page, { ui, run }) => page.goto(new URL(`/runs/${run}?step=7&tab=chat`, ui).href),
+  },
+  {
+    name: 'search',
+    sizes: ['1280'],
+    open: async (page, demo) => {
+      await openStep('')(page, demo)
+      await page.waitForTimeout(1000)
+      await page.keyboard.press('/')
+      await page.keyboard.type('60 days')
+    },
+  },
   { name: 'state', sizes: ['1280'], open: openStep('&tab=state') },
   { name: 'branches', sizes: ['1280', 'phone'], open: openRun('/branches') },
   {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inflateRawSync } from 'node:zlib'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { openPage } from './browser.js'
 
@@ -28,8 +28,8 @@ export const reportUrl = (file: string, run: string, search = ''): string =>
   `${pathToFileURL(file).href}#/runs/${run}${search}`
 
 /** A page without a network, which fails the test when it asks for anything but the file itself. */
-export async function openOfflinePage(): Promise<Page> {
-  const page = await openPage({ offline: true })
+export async function openOfflinePage(options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await openPage({ ...options, offline: true })
   const asked: string[] = []
   page.on('request', (request) => {
     const url = request.url()
