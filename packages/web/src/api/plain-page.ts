@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { escapeHtml } from '../report/escape-html.js'
 import type { GuardEnv } from './answer-headers.js'
 
 /** What stands on a page that the server writes itself. */
@@ -26,13 +27,13 @@ export function plainPage(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escape(title)}</title>
+<title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
 <style nonce="${c.get('nonce')}">${STYLE}</style>
 </head>
 <body>
 <main>
-<h1>${escape(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${parts.map(partHtml).join('\n')}
 </main>
 </body>
@@ -56,26 +57,20 @@ code { font-family: ui-monospace, monospace }
 function partHtml(part: PlainPart): string {
   if ('text' in part) return `<p>${withCode(part.text)}</p>`
   if ('alert' in part) return `<p role="alert">${withCode(part.alert)}</p>`
-  if ('link' in part) return `<p><a href="${escape(part.href)}">${escape(part.link)}</a></p>`
+  if ('link' in part)
+    return `<p><a href="${escapeHtml(part.href)}">${escapeHtml(part.link)}</a></p>`
   const hidden = Object.entries(part.hidden).map(
-    ([name, value]) => `<input type="hidden" name="${escape(name)}" value="${escape(value)}">`,
+    ([name, value]) =>
+      `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   )
-  return `<form method="post" action="${escape(part.form)}">
+  return `<form method="post" action="${escapeHtml(part.form)}">
 ${hidden.join('\n')}
-<label for="password">${escape(part.password)}</label>
+<label for="password">${escapeHtml(part.password)}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required autofocus>
-<button>${escape(part.button)}</button>
+<button>${escapeHtml(part.button)}</button>
 </form>`
 }
 
 /** Text in back quotes is something to type. */
-const withCode = (text: string): string => escape(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (each) => ENTITIES[each] ?? '')
+const withCode = (text: string): string =>
+  escapeHtml(text).replaceAll(/`([^`]*)`/g, '<code>$1</code>')

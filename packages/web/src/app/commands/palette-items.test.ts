@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { blankRow } from '../../model/blank-row.js'
 import { rowAt, toColumns } from '../../model/step-rows.js'
 import type { RowStore } from '../run/row-store.js'
 import { GROUPS, type Command } from './command.js'
@@ -47,25 +48,9 @@ test('keys are those that the person chose', () => {
 
 const columns = toColumns(
   ['lookup_order', 'search_policy', 'answer 1'].map((title, place) => ({
-    label: String(place + 1),
+    ...blankRow(String(place + 1)),
     seq: place,
-    kind: 'tool',
-    state: 'done',
-    badge: 'live',
     title,
-    at: 0,
-    latencyMs: 1,
-    lane: 0,
-    provider: undefined,
-    model: undefined,
-    tool: undefined,
-    tokensIn: undefined,
-    tokensOut: undefined,
-    costUsd: undefined,
-    error: undefined,
-    parent: undefined,
-    within: [],
-    inferred: false,
   })),
 )
 const rows = {

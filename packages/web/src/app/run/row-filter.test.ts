@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { blankRow } from '../../model/blank-row.js'
 import {
   BADGES,
   KINDS,
@@ -26,25 +27,8 @@ const rowArbitrary = fc.record({
 })
 
 const makeRow = (fields: Partial<Row>, label: string): Row => ({
-  label,
-  seq: 0,
-  kind: 'tool',
-  state: 'done',
-  badge: 'live',
+  ...blankRow(label),
   title: label,
-  at: 0,
-  latencyMs: undefined,
-  lane: 0,
-  provider: undefined,
-  model: undefined,
-  tool: undefined,
-  tokensIn: undefined,
-  tokensOut: undefined,
-  costUsd: undefined,
-  error: undefined,
-  parent: undefined,
-  within: [],
-  inferred: false,
   ...fields,
 })
 

@@ -1,28 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { blankRow } from '../../model/blank-row.js'
 import { toColumns, type Row, type RowMessage, type RowState } from '../../model/step-rows.js'
 import { RowStore } from './row-store.js'
 
 const rowOf = (label: string, changes: Partial<Row> = {}): Row => ({
-  label,
-  seq: 0,
+  ...blankRow(label),
   kind: 'model',
-  state: 'done',
-  badge: 'live',
   title: `step ${label}`,
-  at: 0,
-  latencyMs: undefined,
-  lane: 0,
-  provider: undefined,
-  model: undefined,
-  tool: undefined,
-  tokensIn: undefined,
-  tokensOut: undefined,
-  costUsd: undefined,
-  error: undefined,
-  parent: undefined,
-  within: [],
-  inferred: false,
   ...changes,
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { blankRow } from '../../model/blank-row.js'
 import { toColumns, type Row, type RowState } from '../../model/step-rows.js'
 import { FilteredRows } from './filtered-rows.js'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
@@ -11,25 +12,12 @@ function rowsOf(...texts: readonly string[]): RowStore {
   const rows = texts.map((text, index): Row => {
     const [lane, state = 'done'] = text.split(':')
     return {
-      label: String(index + 1),
+      ...blankRow(String(index + 1)),
       seq: index,
-      kind: 'tool',
       state: state as RowState,
-      badge: 'live',
-      title: '',
       at: index,
       latencyMs: 1,
       lane: Number(lane),
-      provider: undefined,
-      model: undefined,
-      tool: undefined,
-      tokensIn: undefined,
-      tokensOut: undefined,
-      costUsd: undefined,
-      error: undefined,
-      parent: undefined,
-      within: [],
-      inferred: false,
     }
   })
   store.add({ type: 'rows', from: 0, rows: toColumns(rows) })
