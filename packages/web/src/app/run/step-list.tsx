@@ -3,18 +3,16 @@ import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { classes } from '../design/classes.js'
 import type { FilteredRows } from './filtered-rows.js'
+import { pageOf, pressInList, type ListMoves } from './list-keys.js'
 import { COLUMNS, ROW_HEIGHT, StepRow } from './step-row.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
 
 const HEADER_HEIGHT = 28
 
-export interface StepListProps {
+export interface StepListProps extends ListMoves {
   readonly run: Run
   readonly shown: FilteredRows
-  /** Goes to another row of the list, by how many and whether to the very end. */
-  readonly onMove: (by: number | 'first' | 'last') => void
-  readonly onOpen: () => void
 }
 
 /**
@@ -22,7 +20,7 @@ export interface StepListProps {
  * the focus and names the row that is selected. While the run goes on it stays at its
  * end, unless somebody scrolls away from there.
  */
-export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
+export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
   const scroller = useRef<HTMLDivElement>(null)
@@ -71,22 +69,8 @@ export function StepList({ run, shown, onMove, onOpen }: StepListProps) {
   }
 
   const choose = useCallback((label: string) => select(label), [select])
-  const press = (event: React.KeyboardEvent): void => {
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2)
-    const moves: Record<string, () => void> = {
-      ArrowDown: () => onMove(1),
-      ArrowUp: () => onMove(-1),
-      PageDown: () => onMove(page),
-      PageUp: () => onMove(-page),
-      Home: () => onMove('first'),
-      End: () => onMove('last'),
-      Enter: onOpen,
-    }
-    const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
-    if (move === undefined) return
-    event.preventDefault()
-    move()
-  }
+  const press = (event: React.KeyboardEvent): void =>
+    pressInList(event, moves, pageOf(scroller.current, ROW_HEIGHT))
 
   const items = list.getVirtualItems()
   const isSelectedDrawn = items.some((item) => item.index === index)

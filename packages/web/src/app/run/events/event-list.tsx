@@ -2,19 +2,18 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useId, useRef } from 'react'
 import { ErrorNote } from '../../design/error-note.js'
+import { pageOf, pressInList, type ListMoves } from '../list-keys.js'
 import type { Run } from '../use-run.js'
 import { EVENT_COLUMNS, EVENT_HEIGHT, EventRow } from './event-row.js'
 import { useEventSelection } from './use-event-selection.js'
 import { useEvents } from './use-events.js'
 
-export interface EventListProps {
+export interface EventListProps extends ListMoves {
   readonly run: Run
-  readonly onMove: (by: number | 'first' | 'last') => void
-  readonly onOpen: () => void
 }
 
 /** Every event of the tape. They are read as one scrolls: only those on the screen are asked for. */
-export function EventList({ run, onMove, onOpen }: EventListProps) {
+export function EventList({ run, ...moves }: EventListProps) {
   const { event: selected, select } = useEventSelection()
   const scroller = useRef<HTMLDivElement>(null)
   const id = useId()
@@ -32,21 +31,8 @@ export function EventList({ run, onMove, onOpen }: EventListProps) {
     if (selected !== undefined && selected < count) list.scrollToIndex(selected, { align: 'auto' })
   }, [selected, count, list])
   const choose = useCallback((seq: number) => select(seq), [select])
-  const press = (event: React.KeyboardEvent): void => {
-    const moves: Record<string, () => void> = {
-      ArrowDown: () => onMove(1),
-      ArrowUp: () => onMove(-1),
-      PageDown: () => onMove(20),
-      PageUp: () => onMove(-20),
-      Home: () => onMove('first'),
-      End: () => onMove('last'),
-      Enter: onOpen,
-    }
-    const move = event.ctrlKey || event.metaKey || event.altKey ? undefined : moves[event.key]
-    if (move === undefined) return
-    event.preventDefault()
-    move()
-  }
+  const press = (event: React.KeyboardEvent): void =>
+    pressInList(event, moves, pageOf(scroller.current, EVENT_HEIGHT))
   return (
     <div
       ref={scroller}

@@ -11,6 +11,7 @@ function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number
     columns.state[place] = STATES.indexOf(state)
     columns.costUsd[place] = costUsd ?? Number.NaN
     columns.latencyMs[place] = 1000
+    columns.tokensIn[place] = Number.NaN
   }
   columns.length = calls.length
   return columns
@@ -19,9 +20,17 @@ function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number
 test('a sum says how many calls it does not cover; one that was refused cost nothing', () => {
   const columns = columnsOf(['done', 1], ['failed', undefined], ['done', undefined], ['done', 2])
   const values = overlayValues(columns, 'cost')!
-  expect(sumText('cost', values, 1)).toBe('$1.00 of $3.00')
+  expect(sumText('cost', values, 1)).toBe('$1.00 of $3.00, without 1 call of unknown cost')
   expect(sumText('cost', values, 3)).toBe('$3.00 of $3.00, without 1 call of unknown cost')
   expect(values.max).toBe(2)
+})
+
+test('a call that broke off after it had used something is not free', () => {
+  const columns = columnsOf(['done', 1], ['failed', undefined])
+  const sum = (): string => sumText('cost', overlayValues(columns, 'cost')!, 1)
+  expect(sum()).toBe('$1.00 of $1.00')
+  columns.tokensIn[1] = 12
+  expect(sum()).toBe('$1.00 of $1.00, without 1 call of unknown cost')
 })
 
 test('latency adds up to time spent in steps', () => {

@@ -53,8 +53,9 @@ function valueAt(columns: ListColumns, overlay: Overlay, place: number): number 
 export const isMissing = (columns: ListColumns, overlay: Overlay, place: number): boolean =>
   overlay !== 'latency' &&
   columns.kind[place] === MODEL &&
-  columns.state[place] !== FAILED &&
-  columns.state[place] !== RUNNING
+  columns.state[place] !== RUNNING &&
+  // What was refused costs nothing; what broke off after it had used something does.
+  !(columns.state[place] === FAILED && Number.isNaN(columns.tokensIn[place] ?? Number.NaN))
 
 const FORMATS = {
   latency: (value: number) => duration(value),
@@ -65,14 +66,14 @@ const FORMATS = {
 export const overlayText = (overlay: Exclude<Overlay, 'none'>, value: number): string =>
   FORMATS[overlay](value)
 
-/** What it came to at a row, of the whole. Says how many calls it does not cover. */
+/** What it came to at a row, of the whole. Says how many calls of the run the sums do not cover. */
 export function sumText(
   overlay: Exclude<Overlay, 'none'>,
   { sums, unknown }: OverlayValues,
   place: number,
 ): string {
   const all = sums.at(-1) ?? 0
-  const missing = unknown[place] ?? 0
+  const missing = unknown.at(-1) ?? 0
   const format = FORMATS[overlay]
   const text = `${format(sums[place] ?? 0)} of ${format(all)}`
   const what = overlay === 'latency' ? ' in steps' : ''
