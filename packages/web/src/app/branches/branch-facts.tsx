@@ -39,8 +39,8 @@ export function BranchFacts({ node }: { readonly node: BranchNodeView }) {
   )
 }
 
-/** Requests, and what they cost where the price is known. */
+/** Requests, and what they cost; it is said where a price is not known. */
 const amount = (requests: number, usd: number | undefined): string =>
-  usd === undefined || requests === 0
+  requests === 0
     ? plural(requests, 'request')
-    : `${plural(requests, 'request')} · ${cost(usd)}`
+    : `${plural(requests, 'request')} · ${usd === undefined ? 'cost unknown' : cost(usd)}`
