@@ -2,7 +2,12 @@ import { closestName } from '../closest-name.js'
 import { configInvalid } from '../errors.js'
 import type { ModelPrice, RetakeConfig } from './define-config.js'
 
-const KEYS: readonly string[] = ['runs', 'prices', 'matchers', 'redact'] satisfies (keyof RetakeConfig)[]
+const KEYS: readonly string[] = [
+  'runs',
+  'prices',
+  'matchers',
+  'redact',
+] satisfies (keyof RetakeConfig)[]
 const PRICE_KEYS: readonly string[] = [
   'input',
   'output',

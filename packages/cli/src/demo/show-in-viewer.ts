@@ -1,7 +1,7 @@
 import { nextSignal } from '../proxy-lines.js'
 import type { RunStore } from '../run-store.js'
 import { localHome } from '../ui/local-home.js'
-import { openBrowser } from '../ui/open-browser.js'
+import { openBrowser } from '../open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
 
 export interface ShownRun {

@@ -1,7 +1,7 @@
 import type { CapturedState, Tape } from '@retake/tape'
 import type { ReportContent, SourceExcerpt } from '@retake/web'
 import { readStates } from '../state-file.js'
-import { sourceNear } from '../ui/source-near.js'
+import { sourceNear } from '../ui/runs/source-near.js'
 
 /** Lines before and after each place: enough to know it again, little to give away. */
 const AROUND = 3

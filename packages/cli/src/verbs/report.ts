@@ -7,7 +7,7 @@ import { askedPatterns } from '../redact/asked-patterns.js'
 import { reportRun } from '../report/report-run.js'
 import { checkReportFile, writeReport } from '../report/write-report.js'
 import { RunStore } from '../run-store.js'
-import { openBrowser } from '../ui/open-browser.js'
+import { openBrowser } from '../open-browser.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 

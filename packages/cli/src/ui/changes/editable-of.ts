@@ -1,10 +1,10 @@
 import { answerPayload, drawPayload, requestPayload } from '@retake/tape'
 import type { Payload, Step, Tape } from '@retake/tape'
 import type { Editable, EditableText } from '@retake/web'
-import { noSuchStep } from '../errors.js'
-import { plural } from '../facts.js'
-import { explain } from '../print-error.js'
-import { viewRun } from '../view-run.js'
+import { noSuchStep } from '../../errors.js'
+import { plural } from '../../facts.js'
+import { explain } from '../../print-error.js'
+import { viewRun } from '../../view-run.js'
 import { isPlainText, payloadText } from './edited-text.js'
 
 /** Longer texts make an editor in a page crawl. */

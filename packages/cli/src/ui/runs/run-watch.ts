@@ -1,6 +1,6 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { HomeChange } from '@retake/web'
-import type { RunStore } from '../run-store.js'
+import type { RunStore } from '../../run-store.js'
 import type { RunModels } from './run-models.js'
 import { stampsOf, type TapeStamp } from './tape-stamps.js'
 

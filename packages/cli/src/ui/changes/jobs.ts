@@ -4,7 +4,7 @@ import { discardOverlay, isOverlay } from '@retake/engine'
 import type { ContinuePlan } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { Explained, Job } from '@retake/web'
-import { checkContinuable, continueAgent } from '../continue-agent.js'
+import { checkContinuable, continueAgent } from '../../continue-agent.js'
 import {
   CredentialsError,
   credentialsMissingHere,
@@ -12,8 +12,8 @@ import {
   noSuchJob,
   serverClosing,
   tooManyJobs,
-} from '../errors.js'
-import { explain } from '../print-error.js'
+} from '../../errors.js'
+import { explain } from '../../print-error.js'
 import { jobOutcome } from './job-outcome.js'
 import type { JobOutcome } from './job-outcome.js'
 

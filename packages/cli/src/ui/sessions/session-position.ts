@@ -2,8 +2,8 @@ import type { Position, StackLine, StoppedPosition, Timeline, Variable } from '@
 import type { CapturedState } from '@retake/tape'
 import { compareStates } from '@retake/web'
 import type { SessionPosition, StackLineView } from '@retake/web'
-import { fromHere } from '../from-here.js'
-import { sourceLine } from '../source-excerpt.js'
+import { fromHere } from '../../from-here.js'
+import { sourceLine } from '../../source-excerpt.js'
 
 /** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
 export async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {

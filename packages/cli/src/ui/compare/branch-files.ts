@@ -4,7 +4,7 @@ import { isOverlay, overlayChanges, overlayOf } from '@retake/engine'
 import type { FileChange } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { BranchFile } from '@retake/web'
-import { fromHere } from '../from-here.js'
+import { fromHere } from '../../from-here.js'
 
 /** Larger files are told of, and not shown. */
 const BYTES_MAX = 200_000

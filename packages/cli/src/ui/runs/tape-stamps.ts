@@ -1,5 +1,5 @@
 import { readdirSync, statSync } from 'node:fs'
-import type { RunStore } from '../run-store.js'
+import type { RunStore } from '../../run-store.js'
 
 /** What a file looks like from outside: as long as it stays, so does what was read from it. */
 export interface TapeStamp {

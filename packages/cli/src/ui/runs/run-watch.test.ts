@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
 import type { HomeChange } from '@retake/web'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { RunStore } from '../run-store.js'
+import { RunStore } from '../../run-store.js'
 import { RunModels } from './run-models.js'
 import { RunWatch } from './run-watch.js'
 

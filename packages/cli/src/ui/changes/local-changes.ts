@@ -1,12 +1,12 @@
 import { planRerun } from '@retake/engine'
 import type { HomeChanges, Job } from '@retake/web'
-import type { RunStore } from '../run-store.js'
-import { branchFilesOf } from './branch-files.js'
+import type { RunStore } from '../../run-store.js'
+import { branchFilesOf } from '../compare/branch-files.js'
 import { editableOf } from './editable-of.js'
 import { Jobs } from './jobs.js'
-import { openFinished, openStored } from './open-stored.js'
+import { openFinished, openStored } from '../runs/open-stored.js'
 import { planOf } from './plan-of.js'
-import { Sessions } from './sessions.js'
+import { Sessions } from '../sessions/sessions.js'
 
 export interface LocalChanges extends HomeChanges {
   /** Ends every process that was started. */

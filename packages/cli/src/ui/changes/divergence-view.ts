@@ -1,8 +1,8 @@
 import type { Divergence } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { DivergenceView } from '@retake/web'
-import { fromHere } from '../from-here.js'
-import { stepAt, viewRun } from '../view-run.js'
+import { fromHere } from '../../from-here.js'
+import { stepAt, viewRun } from '../../view-run.js'
 
 /** Longer texts of a mismatch are cut: a page shows where they begin to differ, not a whole conversation. */
 const TEXT_MAX = 20_000

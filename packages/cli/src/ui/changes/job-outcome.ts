@@ -1,9 +1,9 @@
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { Explained, Job } from '@retake/web'
-import type { Continued } from '../continue-agent.js'
-import { continuedFacts } from '../continued-lines.js'
-import { cost, plural } from '../facts.js'
+import type { Continued } from '../../continue-agent.js'
+import { continuedFacts } from '../../continued-lines.js'
+import { cost, plural } from '../../facts.js'
 import { divergenceView } from './divergence-view.js'
 import { factsView } from './facts-view.js'
 

@@ -3,8 +3,8 @@ import os from 'node:os'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
-import { movedHere } from '../moved-here.js'
-import { projectRoot } from '../project-root.js'
+import { movedHere } from '../../moved-here.js'
+import { projectRoot } from '../../project-root.js'
 
 /** Lines before and after the one that is asked for. */
 const AROUND = 8

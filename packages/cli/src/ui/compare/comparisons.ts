@@ -1,12 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { RetakeError } from '@retake/engine'
 import type { RunComparison } from '@retake/web'
-import { project } from '../config/project.js'
-import { serverClosing } from '../errors.js'
-import type { RunStore } from '../run-store.js'
+import { project } from '../../config/project.js'
+import { serverClosing } from '../../errors.js'
+import type { RunStore } from '../../run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
-import { FileStamps } from './file-stamps.js'
-import { openStored } from './open-stored.js'
+import { FileStamps } from '../runs/file-stamps.js'
+import { openStored } from '../runs/open-stored.js'
 
 /** Results that are kept; each holds the texts of all differences. */
 const KEPT_MAX = 6

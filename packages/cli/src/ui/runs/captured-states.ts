@@ -1,5 +1,5 @@
 import type { CapturedState, Tape } from '@retake/tape'
-import { readStates, stateFileOf } from '../state-file.js'
+import { readStates, stateFileOf } from '../../state-file.js'
 import { stampOf } from './tape-stamps.js'
 
 /** The states that `retake snapshot` left beside tapes. Those of the run that was asked about last are kept. */

@@ -1,7 +1,7 @@
 import type { Tape } from '@retake/tape'
 import type { Abilities, RunStatus } from '@retake/web'
-import { explain } from '../print-error.js'
-import { startOf } from '../replay-command.js'
+import { explain } from '../../print-error.js'
+import { startOf } from '../../replay-command.js'
 
 /** What can be done with a run here, and why not. Credentials are asked for when something goes live. */
 export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {

@@ -1,11 +1,11 @@
 import type { BranchNodeView } from '@retake/web'
-import { editText, howText } from '../branch-lines.js'
-import { branchTree, readNode, readRun } from '../branch-tree.js'
-import type { BranchNode, OwnNode, TreeReader } from '../branch-tree.js'
-import { unknownRun } from '../errors.js'
-import type { RunStore } from '../run-store.js'
-import { factsView } from './facts-view.js'
-import { FileStamps } from './file-stamps.js'
+import { editText, howText } from '../../branch-lines.js'
+import { branchTree, readNode, readRun } from '../../branch-tree.js'
+import type { BranchNode, OwnNode, TreeReader } from '../../branch-tree.js'
+import { unknownRun } from '../../errors.js'
+import type { RunStore } from '../../run-store.js'
+import { factsView } from '../changes/facts-view.js'
+import { FileStamps } from '../runs/file-stamps.js'
 
 /** How much of an edit is shown in a line; the whole stands in `branch.edits`. */
 const EDIT_MAX = 400
