@@ -1,4 +1,4 @@
-import { originOf } from '@retake/tape'
+import { isCostUnknown, originOf } from '@retake/tape'
 import type { RunView, Step, StepOrigin, Tape } from '@retake/tape'
 
 /** What a branch got from its parent instead of asking again. */
@@ -67,12 +67,13 @@ function sum(steps: readonly Step[]): {
 } {
   let [requests, tokens] = [0, 0]
   let usd: number | undefined = 0
-  for (const { kind, provider, usage, costUsd } of steps) {
+  for (const step of steps) {
+    const { kind, provider, usage, costUsd = 0 } = step
     if (kind !== 'model' && kind !== 'http' && provider !== 'mcp') continue
     requests += 1
     if (kind !== 'model') continue
     if (usage) tokens += usage.input + usage.cachedInput + usage.cacheWrite + usage.output
-    usd = usd === undefined || costUsd === undefined ? undefined : usd + costUsd
+    usd = usd === undefined || isCostUnknown(step) ? undefined : usd + costUsd
   }
   return { requests, tokens, usd }
 }

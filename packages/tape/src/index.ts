@@ -33,7 +33,7 @@ export { StdioSession, type StdioRequest } from './read-model/mcp/stdio-session.
 export type { RpcId } from './read-model/mcp/json-rpc.js'
 export type { McpExchange, McpNotification } from './read-model/mcp/mcp-exchange.js'
 export type { TapeLike } from './read-model/tape-like.js'
-export type { RunTotals } from './read-model/totals.js'
+export { isCostUnknown, type RunTotals } from './read-model/totals.js'
 export type { CapturedState, CapturedVariable, CodeLocation } from './state/captured-state.js'
 export {
   stateDifference,

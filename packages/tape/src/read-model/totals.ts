@@ -35,5 +35,5 @@ export const sumSteps = (steps: readonly Step[]): RunTotals => {
 }
 
 /** An answer that the provider refused costs nothing; one that broke off costs something unknown. */
-const isCostUnknown = (step: Step): boolean =>
+export const isCostUnknown = (step: Step): boolean =>
   step.costUsd === undefined && !(step.usage === undefined && step.state === 'failed')

@@ -126,6 +126,13 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
     expect(copyAsCurl(step(`${origin}/x`, 'a\0b'))).toContain('# First download')
   })
 
+  test('says that an address or a header is not whole', () => {
+    const note = '# An address or a header is too long'
+    expect(copyAsCurl(step(`${origin}/${'x'.repeat(40_000)}`, 'a'))).toContain(note)
+    expect(copyAsCurl(step(origin, 'a', [['x-long', 'y'.repeat(40_000)]]))).toContain(note)
+    expect(copyAsCurl(step(origin, 'a', [['x-short', 'y']]))).not.toContain(note)
+  })
+
   test('has variables where secrets were', async () => {
     const body = JSON.stringify({ model: 'gpt-4o', messages: [] })
     const chat = step(`${origin}/v1/chat/completions`, body, [['authorization', 'retake-hidden']])

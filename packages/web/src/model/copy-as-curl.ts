@@ -8,6 +8,9 @@ const ARGUMENT_MAX = 60_000
 /** For a body that may be longer than a kilobyte curl asks first whether it is wanted. */
 const EXPECT_MIN = 250
 
+/** How a detail says that it holds only the beginning (`cutText`). */
+const CUT = /… \(\d+ more characters\)$/
+
 /** Headers that curl makes itself, from the address and the body. */
 const OWN =
   /^(:.*|host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|upgrade)$/i
@@ -46,11 +49,15 @@ export function copyAsCurl(
     ...(body.bytes === 0 ? [] : bodyParts(headers, { isLong, isWhole, text, file })),
     `--url ${shellWord(url, key)}`,
   ]
+  const isCut = [url, ...headers.flat()].some((each) => CUT.test(each))
+  const note = isCut
+    ? '# An address or a header is too long to be copied: it ends early here.\n'
+    : ''
   const command = parts.join(' \\\n  ')
-  if (isLong) return `printf '%s' ${shellQuote(text ?? '')} |\n  ${command}`
+  if (isLong) return `${note}printf '%s' ${shellQuote(text ?? '')} |\n  ${command}`
   return isWhole
-    ? command
-    : `# First download the request body of step ${label} as ${file}.\n${command}`
+    ? note + command
+    : `${note}# First download the request body of step ${label} as ${file}.\n${command}`
 }
 
 function headerPart(

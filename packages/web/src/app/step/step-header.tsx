@@ -30,7 +30,7 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
         <span className="flex gap-1">
           <StateBadge state={detail.state} />
-          <OriginBadge origin={detail.badge} />
+          {!detail.inferred && <OriginBadge origin={detail.badge} />}
           {detail.inferred && (
             <Badge title="Not recorded itself: it is seen in the conversation">inferred</Badge>
           )}

@@ -53,7 +53,9 @@ export function useCopies(run: Run, detail: StepDetail): readonly Command[] {
 async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
   const isCut = detail.request?.body.clipped === true
   const text = isCut
-    ? new TextDecoder().decode(await source.body(detail.label, 'request'))
+    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+        await source.body(detail.label, 'request'),
+      )
     : undefined
   return copyAsCurl(detail, text) ?? ''
 }
