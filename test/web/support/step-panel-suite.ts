@@ -126,7 +126,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(statSync(await download.path()).size).toBeGreaterThan(20_000_000)
       const before = Date.now()
       await stepOf(page).getByRole('tab', { name: 'Request' }).click()
-      await page.getByText('Read all 19.1 MB as a tree').waitFor()
+      await page.getByText('Read all 20.0 MB as a tree').waitFor()
       expect(Date.now() - before).toBeLessThan(3000)
     })
 
