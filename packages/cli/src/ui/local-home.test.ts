@@ -15,6 +15,7 @@ import { createApi } from '@retake/web'
 import type { Home, HomeChange } from '@retake/web'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { RunStore } from '../run-store.js'
+import { compareRuns } from './compare/compare.js'
 import { localHome } from './local-home.js'
 
 let folder: string
@@ -181,6 +182,8 @@ describe('the list of runs', () => {
     cpSync(store.pathOf('a'), store.pathOf('copy-of-a'))
     const ids = (await home.runs()).map(({ id }) => id)
     expect(ids.toSorted()).toEqual(['a', 'copy-of-a'])
+    const { a, b } = compareRuns(store, 'a', 'copy-of-a')
+    expect([a.id, b.id]).toEqual(['a', 'copy-of-a'])
   })
 
   test('follows what changes', async () => {

@@ -27,8 +27,9 @@ export function compareRuns(store: RunStore, idA: string, idB: string): RunCompa
   const sameUntil = rows[(firstDifferent < 0 ? rows.length : firstDifferent) - 1]?.a
   const descent = descentText(diff)
   return {
-    a: cardOf(tapeA, a),
-    b: cardOf(tapeB, b),
+    // The file's name is its address; a copy of a tape still says the name it had.
+    a: { ...cardOf(tapeA, a), id: idA },
+    b: { ...cardOf(tapeB, b), id: idB },
     equal: diff.equal,
     ...(descent !== undefined && { descent }),
     ...(sameUntil !== undefined && { sameUntil }),

@@ -34,7 +34,7 @@ export function useCopies(run: Run, detail: StepDetail): readonly Command[] {
     share({
       id: 'step.copy-test',
       title: 'Copy as test',
-      run: () => void copyAndSay('a test', copyAsTest(run.head, detail)),
+      run: () => void copyAndSay('a test', copyAsTest({ ...run.head, id: run.id }, detail)),
     }),
     share({
       id: 'step.copy-json',

@@ -30,7 +30,10 @@ export function EventsTab({ run, detail }: TabProps) {
   const { rows, next } = events.data
   return (
     <div className="p-3">
-      <p className="mb-1 text-sm text-muted">{plural(rows.length, 'event')} of this step</p>
+      <p className="mb-1 text-sm text-muted">
+        {plural(rows.length, 'event')} of this step
+        {next !== undefined && ` before event ${next}; there may be more`}
+      </p>
       <ol className="divide-y divide-line border-y border-line">
         {rows.map((row) => (
           <li
