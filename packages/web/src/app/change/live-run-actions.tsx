@@ -6,6 +6,7 @@ import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'
 import type { Run } from '../run/use-run.js'
 import type { LiveActions } from '../sources/live-actions.js'
+import { copyAndSay } from '../step/copy/copy-and-say.js'
 import { JobNote } from './job-note.js'
 import { RerunDialog } from './rerun-dialog.js'
 import { StandingNote } from './standing-note.js'
@@ -64,6 +65,15 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
           },
         ]
       : []),
+    {
+      id: 'copy-report',
+      short: 'Copy the command for a report',
+      title: 'Copy the command that writes this run as a report file',
+      group: 'Share',
+      keys: [],
+      words: 'html export send keep',
+      run: () => void copyAndSay('the command', `npx retake report ${run.id}`),
+    },
   ]
   useCommands(commands.map(({ short: _short, ...command }) => command))
   return (
