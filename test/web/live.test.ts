@@ -1,15 +1,11 @@
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { failedRequests, openPage } from './support/browser.js'
+import { runsOf } from './support/desk.js'
 import { recordSlowly } from './support/slow-agent.js'
 import { startUi } from './support/start-ui.js'
-
-const runsOf = (folder: string): string[] =>
-  readdirSync(join(folder, '.retake/runs'))
-    .filter((name) => name.endsWith('.tape'))
-    .map((name) => name.slice(0, -'.tape'.length))
 
 /** A run that is being recorded, and the viewer, open at it. */
 async function openGrowing(expected?: RegExp) {
@@ -18,7 +14,7 @@ async function openGrowing(expected?: RegExp) {
   const { folder } = workspace
   const agent = await recordSlowly(folder)
   await agent.asked(1)
-  const [run = ''] = runsOf(folder)
+  const [run = ''] = runsOf(workspace)
   const ui = await startUi(folder)
   const page = await openPage({}, { ...(expected && { expected }) })
   await page.goto(ui.at(`/runs/${run}`))
@@ -54,7 +50,7 @@ describe('a run that is being recorded', () => {
     await page.getByText('0 runs').waitFor()
     const agent = await recordSlowly(workspace.folder)
     await agent.asked(1)
-    const [run = ''] = runsOf(workspace.folder)
+    const [run = ''] = runsOf(workspace)
     const line = page.getByRole('listitem').filter({ hasText: run })
     await line.waitFor()
     expect(await line.textContent()).toContain('recording')

@@ -1,22 +1,26 @@
 import type { Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { makeWorkspace } from '../support/run-retake.mjs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { failedRequests, openPage } from './support/browser.js'
-import { startUi, type Ui } from './support/start-ui.js'
+import { launchUi, startUi, type Ui } from './support/start-ui.js'
 
-/** The viewer on a home without runs. */
-async function startEmpty(onTestFinished: (end: () => Promise<void>) => void): Promise<Ui> {
-  const workspace = await makeWorkspace()
-  onTestFinished(() => workspace.remove())
-  return startUi(workspace.folder)
-}
+/** A home without runs. */
+let home: Workspace
+let ui: Ui
+
+beforeAll(async () => {
+  home = await makeWorkspace()
+  ui = await launchUi(home.folder)
+}, 60_000)
+
+afterAll(async () => {
+  await ui?.stop()
+  await home?.remove()
+})
 
 const themeOf = (page: Page) => page.evaluate(() => document.documentElement.dataset['theme'])
 
-test('the theme is that of the system until one is chosen, which stays', async ({
-  onTestFinished,
-}) => {
-  const ui = await startEmpty(onTestFinished)
+test('the theme is that of the system until one is chosen, which stays', async () => {
   const page = await openPage({ colorScheme: 'dark' })
   await page.goto(ui.url)
   await page.getByRole('button', { name: 'Theme' }).waitFor()
@@ -32,19 +36,18 @@ test('the theme is that of the system until one is chosen, which stays', async (
   expect(await themeOf(page)).toBe('dark')
 })
 
-test('a lost connection is said, in words and to screen readers', async ({ onTestFinished }) => {
-  const ui = await startEmpty(onTestFinished)
+test('a lost connection is said, in words and to screen readers', async () => {
+  const own = await startUi(home.folder)
   const page = await openPage({}, { expected: failedRequests })
-  await page.goto(ui.url)
+  await page.goto(own.url)
   await page.getByText('There are no runs here yet.').waitFor()
-  await ui.stop()
+  await own.stop()
   const note = page.getByRole('status').filter({ hasText: 'Connection lost, trying again…' })
   await note.waitFor()
   expect(await note.count()).toBe(1)
 })
 
-test('a page that fails says what happened and offers the details', async ({ onTestFinished }) => {
-  const ui = await startEmpty(onTestFinished)
+test('a page that fails says what happened and offers the details', async () => {
   const page = await openPage({}, { expected: /./ })
   await page.route('**/api/runs', (route) => route.fulfill({ json: [null] }))
   await page.goto(ui.url)
@@ -56,8 +59,7 @@ test('a page that fails says what happened and offers the details', async ({ onT
   expect(await page.title()).toMatch(/· Retake$/)
 })
 
-test('an address without a page leads back', async ({ onTestFinished }) => {
-  const ui = await startEmpty(onTestFinished)
+test('an address without a page leads back', async () => {
   const page = await openPage()
   await page.goto(ui.at('/nothing/here'))
   await page.getByRole('link', { name: 'All runs' }).click()

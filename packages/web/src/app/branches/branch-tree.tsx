@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import type { BranchNodeView } from '../../api/home.js'
 import { useCommands } from '../commands/use-commands.js'
+import { moveInTree } from '../design/tree-keys.js'
 import { branchRows, type BranchRow } from './branch-rows.js'
 import { BranchLine } from './branch-line.js'
 
@@ -136,15 +137,9 @@ interface KeyContext {
 
 function actionOf(key: string, context: KeyContext): (() => void) | undefined {
   const { row, rows, current, go, toggle, open } = context
+  const to = moveInTree(key, current, rows.length)
+  if (to !== undefined) return () => go(to)
   switch (key) {
-    case 'ArrowDown':
-      return () => go(current + 1)
-    case 'ArrowUp':
-      return () => go(current - 1)
-    case 'Home':
-      return () => go(0)
-    case 'End':
-      return () => go(rows.length - 1)
     case 'ArrowRight':
       if (row.isOpen === false) return () => toggle(row)
       return () => row.isOpen === true && go(current + 1)

@@ -1,13 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Job } from '../../api/home.js'
+import { isOver, useJobs } from '../change/jobs.js'
 import { SearchNote } from '../search/search-note.js'
 import { useHomeStatus } from './home-status.js'
 
 /** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
 export function StatusLine({ children }: { readonly children?: ReactNode }) {
-  const { isConnected, lost, jobs } = useHomeStatus()
-  const busy = jobs.filter(({ state }) => state === 'running' || state === 'waiting')
+  const { isConnected, lost } = useHomeStatus()
+  const busy = useJobs().filter((job) => !isOver(job))
   return (
     <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
       <div className="min-w-0 flex-1 truncate">{children}</div>

@@ -1,17 +1,10 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import {
-  useImperativeHandle,
-  useMemo,
-  useRef,
-  useState,
-  type KeyboardEvent,
-  type ReactNode,
-  type Ref,
-} from 'react'
+import { useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react'
+import { moveInTree } from '../../design/tree-keys.js'
 import { keysWithin } from '../field/field-path.js'
 import { useFieldLinks } from '../field/field-links.js'
 import { JsonLine } from './json-line.js'
 import { allNodes, jsonRows, nodesTo, openAtFirst, pathOf, type JsonRow } from './json-rows.js'
+import { PlainRows, VirtualRows, type RowsHandle } from './tree-rows.js'
 
 /** Up to so many lines are all in the page, so that the browser's own search finds them. */
 const PLAIN_LINES = 400
@@ -113,73 +106,6 @@ export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
   )
 }
 
-interface RowsHandle {
-  focus(index: number): void
-}
-
-interface RowsProps {
-  readonly count: number
-  readonly line: (index: number) => ReactNode
-  readonly handle: Ref<RowsHandle>
-}
-
-const focusItem = (within: HTMLElement | null, index: number): void =>
-  within?.querySelector<HTMLElement>(`[data-line="${index}"] > [role=treeitem]`)?.focus()
-
-function PlainRows({ count, line, handle }: RowsProps) {
-  const box = useRef<HTMLDivElement>(null)
-  useImperativeHandle(handle, () => ({ focus: (index) => focusItem(box.current, index) }), [])
-  return (
-    <div ref={box} role="none">
-      {Array.from({ length: count }, (_, index) => (
-        <div key={index} data-line={index} role="none">
-          {line(index)}
-        </div>
-      ))}
-    </div>
-  )
-}
-
-function VirtualRows({ count, line, handle, start }: RowsProps & { readonly start: number }) {
-  const box = useRef<HTMLDivElement>(null)
-  const list = useVirtualizer({
-    count,
-    getScrollElement: () => box.current,
-    estimateSize: () => 20,
-    overscan: 20,
-    initialOffset: Math.max(0, start - 10) * 20,
-  })
-  useImperativeHandle(
-    handle,
-    () => ({
-      focus: (index) => {
-        list.scrollToIndex(index)
-        requestAnimationFrame(() => focusItem(box.current, index))
-      },
-    }),
-    [list],
-  )
-  return (
-    <div ref={box} role="none" className="h-[70vh] overflow-auto border-y border-line">
-      <div role="none" className="relative" style={{ height: list.getTotalSize() }}>
-        {list.getVirtualItems().map(({ index, start: top }) => (
-          <div
-            key={index}
-            ref={list.measureElement}
-            data-index={index}
-            data-line={index}
-            role="none"
-            className="absolute left-0 w-full"
-            style={{ transform: `translateY(${top}px)` }}
-          >
-            {line(index)}
-          </div>
-        ))}
-      </div>
-    </div>
-  )
-}
-
 /** The row a link points to, or the nearest one around it that is there; -1 for none. */
 function markedRow(
   rows: readonly JsonRow[],
@@ -210,16 +136,10 @@ interface KeyContext {
 
 function keyAction(key: string, context: KeyContext): (() => void) | undefined {
   const { row, rows, current, go, toggle } = context
+  const to = moveInTree(key, current, rows.length)
+  if (to !== undefined) return () => go(to)
   const canOpen = row.size !== undefined && row.size > 0
   switch (key) {
-    case 'ArrowDown':
-      return () => go(current + 1)
-    case 'ArrowUp':
-      return () => go(current - 1)
-    case 'Home':
-      return () => go(0)
-    case 'End':
-      return () => go(rows.length - 1)
     case 'ArrowRight':
       return canOpen && !row.isOpen ? () => toggle(row) : () => go(current + 1)
     case 'ArrowLeft':
