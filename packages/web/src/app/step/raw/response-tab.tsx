@@ -5,6 +5,7 @@ import { Section } from '../section.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from '../tabs/tab-props.js'
 import { BodyPanel } from './body-panel.js'
+import { encodingUndone } from './encoding-undone.js'
 import { HeadersTable } from './headers-table.js'
 
 /** The answer as it came: status, headers, bytes, and what is wrong with it. */
@@ -17,6 +18,7 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
     )
   const { status, statusText, headers, body, chunks, complete, problem, undecoded, events } =
     response
+  const encoding = encodingUndone(response)
   return (
     <div className="flex flex-col gap-3 p-3">
       <Field path="response.status" className="flex flex-wrap items-center gap-2">
@@ -34,6 +36,11 @@ export function ResponseTab({ run, detail: { label, response, state } }: TabProp
       {undecoded !== undefined && (
         <p className="text-warning">
           Shown as it came: its encoding <VisibleText text={undecoded} /> could not be undone here.
+        </p>
+      )}
+      {encoding !== undefined && (
+        <p className="text-muted">
+          Its encoding <VisibleText text={encoding} /> is undone in what is shown and downloaded.
         </p>
       )}
       <Section title={`Headers, ${headers.length}`}>
