@@ -106,6 +106,9 @@ describe('where it listens', () => {
     const port = Number(new URL(ui.url).port)
     const status = async (host: string, more: Record<string, string> = {}) =>
       (await askRaw(port, '/sign-in', { headers: { host, ...more } })).status
+    // The printed address is one that is answered; "every address" is none.
+    expect(await status(new URL(ui.url).host)).toBe(401)
+    expect(await status(`0.0.0.0:${port}`)).toBe(421)
     expect(await status('viewer.test')).toBe(401)
     expect(await status('viewer.test:8443')).toBe(401)
     expect(await status('viewer.test', { origin: 'https://viewer.test' })).toBe(401)

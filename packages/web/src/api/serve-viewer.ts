@@ -67,7 +67,8 @@ export async function serveViewer(home: Home, options: ServeOptions): Promise<Vi
       throw methodNotAllowed(c.req.method)
     })
     .onError((error, c) => errorPage(error, c))
-  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const name = reachableName(host)
+  const origin = `http://${name.includes(':') ? `[${name}]` : name}:${port}`
   const link = (page: string): string => {
     const url = new URL(page, origin)
     if (access.token !== undefined) url.searchParams.set('token', access.token)
@@ -88,7 +89,18 @@ export async function serveViewer(home: Home, options: ServeOptions): Promise<Vi
 /** By which names a server that listens there can be asked. */
 function namesOf(host: string): string[] {
   if (isLoopback(host)) return [...LOOPBACK, host]
-  if (host !== '0.0.0.0' && host !== '::') return [host]
-  const addresses = Object.values(os.networkInterfaces()).flatMap((each) => each ?? [])
-  return [...LOOPBACK, os.hostname(), ...addresses.map(({ address }) => address)]
+  if (!isEveryAddress(host)) return [host]
+  return [...LOOPBACK, os.hostname(), ...ownAddresses().map(({ address }) => address)]
 }
+
+/** A name to open: "every address" is none, and is refused as one. */
+function reachableName(host: string): string {
+  if (!isEveryAddress(host)) return host
+  const outer = ownAddresses().find(({ family, internal }) => family === 'IPv4' && !internal)
+  return outer?.address ?? '127.0.0.1'
+}
+
+const isEveryAddress = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+const ownAddresses = (): os.NetworkInterfaceInfo[] =>
+  Object.values(os.networkInterfaces()).flatMap((each) => each ?? [])
