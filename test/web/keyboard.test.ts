@@ -158,6 +158,8 @@ test('search leads to a hit by keys, and n to the next without it', async () => 
   await page.keyboard.press('/')
   // At once, as somebody types who knows the key: no letter is lost.
   await page.keyboard.type('refund window')
+  // Not those of its beginning, which somebody who types slowly sees first.
+  await page.getByRole('listbox', { name: 'Hits for refund window', exact: true }).waitFor()
   await page.getByRole('option').nth(1).waitFor()
   await page.getByText(/of \d+ hits in \d+ steps?/).waitFor()
   await page.keyboard.press('Enter')
