@@ -17,7 +17,7 @@ test('the demo opens the viewer on the step that went wrong', async ({ onTestFin
   let said = ''
   for await (const chunk of demo.stdout.setEncoding('utf8') as AsyncIterable<string>) {
     said += chunk
-    if (said.includes('Ctrl-C ends it')) break
+    if (said.includes('until Ctrl-C')) break
   }
   const [url = ''] = /http:\/\/\S+/.exec(said.slice(said.indexOf('See it'))) ?? []
   const page = await openPage()

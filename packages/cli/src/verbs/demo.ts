@@ -72,11 +72,13 @@ Examples:
           flipped,
         }),
       )
-    say(ending(proven))
-    if (!proven) return 1
+    if (!proven) {
+      say(`\n${paint('red', 'The replay was not what it should be.')} Please report it.`)
+      return 1
+    }
     const shown = { store: folder.store, run: first.tape.run.id, step: wrong.label }
     if (wantsViewer(values)) await openIt(shown, first.tape, say)
-    else say(whereToLook(shown))
+    else say(`${ending()}\n${whereToLook(shown)}`)
     return 0
   },
 }
@@ -210,11 +212,9 @@ async function forkAt(step: Step, tape: Tape, say: Say): Promise<{ id: string; o
   return { id: plan.branch?.id ?? '', output }
 }
 
-function ending(proven: boolean): string {
-  const { paint } = look()
-  if (!proven) return `\n${paint('red', 'The replay was not what it should be.')} Please report it.`
+function ending(): string {
   return `
-${paint('bold', 'Your own agent, JavaScript or TypeScript:')}
+${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
 
    retake record agent.ts    run it as it is, and record everything it touches
    retake show last          its steps, messages, tools and costs
@@ -240,7 +240,9 @@ async function openIt(shown: ShownRun, tape: Tape, say: Say): Promise<void> {
     () =>
       showInViewer(shown, (url) => {
         say(title(6, 'See it: the viewer is open on the step that went wrong'))
-        say(indented([url, '', 'Press f to fork there, ? for all keys. Ctrl-C ends it.']))
+        say(indented([url, '', 'Press f to fork there, ? for all keys.']))
+        say(ending())
+        say('\nThe viewer is served until Ctrl-C.')
       }),
     modelPort(tape),
   )
