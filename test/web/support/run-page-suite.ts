@@ -146,6 +146,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect(await steps(page)).toEqual(['5', '8'])
         expect(addressOf(new URL(page.url())).get('state')).toBe('failed')
         await page.keyboard.press('Escape')
+        await page.getByRole('menu').waitFor({ state: 'detached' })
 
         // Moving keeps to what is shown; the step that was looked at is hidden and stays selected.
         await page.keyboard.press('k')

@@ -46,3 +46,15 @@ test('a value that becomes another kind is one change', () => {
   const after = state('2', { main: { a: { 0: 1 } } })
   expect(stateDifference(before, after)).toEqual([{ path: 'main.a', before: [1], after: { 0: 1 } }])
 })
+
+test('a value that becomes one of another kind is one change, not one for each member', () => {
+  const before = state('1', { main: { message: { $type: 'undefined' } } })
+  const after = state('2', { main: { message: { role: 'assistant', content: 'x' } } })
+  expect(stateDifference(before, after)).toEqual([
+    {
+      path: 'main.message',
+      before: { $type: 'undefined' },
+      after: { role: 'assistant', content: 'x' },
+    },
+  ])
+})

@@ -40,7 +40,11 @@ export function commandItems(
 ): PaletteItem[] {
   const ordered =
     query.trim() === ''
-      ? commands.toSorted((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group))
+      ? commands.toSorted(
+          (a, b) =>
+            GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) ||
+            Number(a.disabled !== undefined) - Number(b.disabled !== undefined),
+        )
       : commands
   return best(
     ordered.flatMap((command) => {

@@ -7,6 +7,7 @@ import { FilterMenu } from './filter-menu.js'
 import { isEmpty } from './row-filter.js'
 import type { Filtering } from './use-filter.js'
 import type { Run } from './use-run.js'
+import { laneName } from './lane-name.js'
 
 export interface FilterBarProps {
   readonly run: Run
@@ -20,7 +21,7 @@ export function FilterBar({ run, shown, filtering }: FilterBarProps) {
   const { filter, clear } = filtering
   const menu = { rows, filtering }
   const nameOfLane = (lane: string | number): string =>
-    head.lanes.find(({ id }) => id === lane)?.name ?? (lane === 0 ? 'main' : `lane ${lane}`)
+    laneName(Number(lane), head.lanes.find(({ id }) => id === lane)?.name)
   return (
     <div
       role="toolbar"

@@ -5,6 +5,7 @@ import type { Row } from '../../model/step-rows.js'
 import { classes } from '../design/classes.js'
 import { KindMark } from '../design/kind-mark.js'
 import { clock, cost, count, duration } from '../design/figures.js'
+import { laneName } from './lane-name.js'
 import { RowBadges } from './row-badges.js'
 
 export const ROW_HEIGHT = 28
@@ -77,7 +78,7 @@ export const StepRow = memo(function StepRow(props: StepRowProps) {
       </span>
       {props.hasLanes && (
         <span role="gridcell" className={classes(COLUMNS.lane, 'text-muted')}>
-          {lane?.name ?? `lane ${row.lane}`}
+          {laneName(row.lane, lane?.name)}
         </span>
       )}
       <span role="gridcell" className={classes(COLUMNS.subject, 'text-muted')}>

@@ -1,3 +1,4 @@
+import { laneName } from '../lane-name.js'
 import type { LaneHead } from '../../../model/run-head.js'
 
 /** One line of the timeline. */
@@ -29,13 +30,10 @@ export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): L
   for (let lane = open.pop(); lane !== undefined; lane = open.pop()) {
     if (placed.has(lane.id)) continue
     placed.add(lane.id)
-    lines.push({ lane: lane.id, depth: lane.depth, name: nameOf(lane.id, lane.name) })
+    lines.push({ lane: lane.id, depth: lane.depth, name: laneName(lane.id, lane.name) })
     open.push(...(children.get(lane.id) ?? []).toReversed())
   }
   const left = [...known.keys(), ...new Set(seen)].filter((id) => !placed.has(id))
-  for (const id of new Set(left)) lines.push({ lane: id, depth: 0, name: nameOf(id, undefined) })
+  for (const id of new Set(left)) lines.push({ lane: id, depth: 0, name: laneName(id, undefined) })
   return lines
 }
-
-const nameOf = (id: number, name: string | undefined): string =>
-  name ?? (id === 0 ? 'main' : `lane ${id}`)

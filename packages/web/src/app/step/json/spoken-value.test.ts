@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { jsonRows, openAtFirst } from './json-rows.js'
-import { spokenTree } from './spoken-value.js'
+import { spokenLine, spokenTree } from './spoken-value.js'
 
 const linesOf = (json: unknown) => {
   const tree = spokenTree(json)
@@ -44,4 +44,10 @@ test('what has members stays a node, and a copy is what was captured', () => {
     '1: undefined',
   ])
   expect(JSON.parse(JSON.stringify(spokenTree(json)))).toEqual(json)
+})
+
+test('in one line it is JSON, with words where JSON has none', () => {
+  expect(
+    spokenLine({ a: [1, { $type: 'cut', of: 'object' }], 'b c': { $type: 'undefined' } }),
+  ).toBe('{"a":[1,{…}],"b c":undefined}')
 })

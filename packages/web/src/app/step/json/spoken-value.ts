@@ -35,6 +35,18 @@ export function spokenTree(json: unknown): unknown {
   )
 }
 
+/** A captured value in one line: JSON, with words where JSON has no form for it. */
+export function spokenLine(json: unknown): string {
+  if (typeof json !== 'object' || json === null) return JSON.stringify(json) ?? ''
+  if (Array.isArray(json)) return `[${json.map(spokenLine).join(',')}]`
+  const text = wordsFor(json as Readonly<Record<string, unknown>>)
+  if (text !== undefined) return text
+  const members = Object.entries(json).map(
+    ([name, member]) => `${JSON.stringify(name)}:${spokenLine(member)}`,
+  )
+  return `{${members.join(',')}}`
+}
+
 function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
   const { $type: type, ...rest } = json
   if (typeof type !== 'string') return undefined

@@ -4,7 +4,7 @@ import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
 import { plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
-import { SpokenValue, spokenTree } from '../json/spoken-value.js'
+import { spokenLine, SpokenValue, spokenTree } from '../json/spoken-value.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'
 import { StepLink } from '../step-link.js'
@@ -83,7 +83,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
             <VisibleText text={change.path} />:{' '}
             {'before' in change ? (
               <del className="text-danger">
-                <VisibleText text={shortJson(change.before)} />
+                <VisibleText text={shortLine(change.before)} />
               </del>
             ) : (
               <span className="text-muted">was not there</span>
@@ -91,7 +91,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
             <span className="text-muted"> → </span>
             {'after' in change ? (
               <ins className="text-good no-underline">
-                <VisibleText text={shortJson(change.after)} />
+                <VisibleText text={shortLine(change.after)} />
               </ins>
             ) : (
               <span className="text-muted">is gone</span>
@@ -135,7 +135,7 @@ function Variable(props: {
   )
 }
 
-const shortJson = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? 'undefined'
+const shortLine = (value: unknown): string => {
+  const text = spokenLine(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
