@@ -13,7 +13,8 @@ export function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
   const others = served === 1 ? '1 step that was' : `${served} steps that were`
   return (
     <p className="text-sm text-muted">
-      {served > 0 && `${others} answered by then: served from the tape, at no cost. `}
+      {served > 0 &&
+        `${others} answered by then, and requests under way: served from the tape, at no cost. `}
       {givesAnswer
         ? 'This step: answered with what you write, at no cost. '
         : 'This step: asked, live. '}
