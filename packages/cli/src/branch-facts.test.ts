@@ -2,7 +2,15 @@ import type { RunView, Step, Tape } from '@retake/tape'
 import { expect, test } from 'vitest'
 import { branchFacts } from './branch-facts.js'
 
-const usage = { input: 5, cachedInput: 0, cacheWrite: 0, output: 5, reasoning: 0, unpriced: [] }
+const usage = {
+  input: 5,
+  cachedInput: 0,
+  cacheWrite: 0,
+  cacheWriteLong: 0,
+  output: 5,
+  reasoning: 0,
+  unpriced: [],
+}
 
 /** What is paid for model calls that were all live. */
 function paidFor(...steps: readonly Partial<Step>[]): number | undefined {
