@@ -24,11 +24,11 @@ const sizes = {
 
 /** Each view with the sizes it is shown in; `open` gets a page that is signed in. */
 const views = [
-  { name: 'runs', sizes: ['1280', 'phone'], open: (page, { ui }) => page.goto(ui) },
+  { name: 'runs', sizes: ['1280', '1920', 'phone'], open: (page, { ui }) => page.goto(ui) },
   { name: 'run', sizes: ['1280', '1920', 'phone'], open: openStep('') },
   {
     name: 'chat',
-    sizes: ['1280', 'phone'],
+    sizes: ['1280', '1920', 'phone'],
     open: (page, { ui, run }) => page.goto(new URL(`/runs/${run}?step=7&tab=chat`, ui).href),
   },
   {
@@ -42,10 +42,10 @@ const views = [
     },
   },
   { name: 'state', sizes: ['1280'], open: openStep('&tab=state') },
-  { name: 'branches', sizes: ['1280', 'phone'], open: openRun('/branches') },
+  { name: 'branches', sizes: ['1280', '1920', 'phone'], open: openRun('/branches') },
   {
     name: 'compare',
-    sizes: ['1280', '1920'],
+    sizes: ['1280', '1920', 'phone'],
     open: (page, { ui, run, branch }) => page.goto(new URL(`/compare/${run}/${branch}`, ui).href),
   },
   {
@@ -68,7 +68,7 @@ const views = [
   },
   {
     name: 'report',
-    sizes: ['1280', 'phone'],
+    sizes: ['1280', '1920', 'phone'],
     open: (page, { report, run, step }) =>
       page.goto(`${pathToFileURL(report).href}#/runs/${run}?step=${step}`),
   },
