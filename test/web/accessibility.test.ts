@@ -91,6 +91,14 @@ const VIEWS: readonly View[] = [
     },
   },
   {
+    name: 'run again',
+    path: runPath,
+    prepare: async (page) => {
+      await page.locator('button:enabled', { hasText: 'Run again' }).first().click()
+      await dialog(page).waitFor()
+    },
+  },
+  {
     name: 'theme menu',
     path: () => '/',
     prepare: async (page) => {
