@@ -34,6 +34,7 @@ export type { RpcId } from './read-model/mcp/json-rpc.js'
 export type { McpExchange, McpNotification } from './read-model/mcp/mcp-exchange.js'
 export type { TapeLike } from './read-model/tape-like.js'
 export { isCostUnknown, type RunTotals } from './read-model/totals.js'
+export { DESCRIBED_WORDS } from './state/described-words.js'
 export type { CapturedState, CapturedVariable, CodeLocation } from './state/captured-state.js'
 export {
   stateDifference,

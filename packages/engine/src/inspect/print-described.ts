@@ -1,3 +1,5 @@
+import { DESCRIBED_WORDS } from '@retake/tape'
+
 /** A described value on one line, as a person would write it; not longer than `most` characters. */
 export function printDescribed(json: unknown, most = 200): string {
   const text = print(json, most)
@@ -13,7 +15,7 @@ function print(json: unknown, room: number): string {
   if (Array.isArray(json)) return json.length === 0 ? '[]' : `[${parts(json.map(bare), room)}]`
   const { $type, ...rest } = json as { $type?: string } & Record<string, unknown>
   if ($type === undefined) return fields(rest, room)
-  return SPECIAL[$type]?.(rest, room) ?? instance($type, rest, room)
+  return DESCRIBED_WORDS[$type]?.(rest) ?? instance($type, rest, room)
 }
 
 type Part = (room: number) => string
@@ -58,24 +60,6 @@ function instance(type: string, rest: Readonly<Record<string, unknown>>, room: n
   }
   if (typeof rest['hex'] === 'string') return `${type}(${String(rest['bytes'])}) ${rest['hex']}`
   return `${type} ${fields(rest, room)}`
-}
-
-const SPECIAL: Readonly<
-  Record<string, (rest: Readonly<Record<string, unknown>>, room: number) => string>
-> = {
-  undefined: () => 'undefined',
-  unavailable: () => '(not available)',
-  getter: () => '(getter)',
-  circular: () => '(circular)',
-  Proxy: () => '(proxy)',
-  Promise: () => 'Promise',
-  cut: ({ of }) => (of === 'object' ? '{…}' : of === 'array' ? '[…]' : `(${String(of)})`),
-  function: ({ name }) => `function ${String(name)}`.trimEnd(),
-  bigint: ({ value }) => `${String(value)}n`,
-  number: ({ value }) => String(value),
-  symbol: ({ value }) => String(value),
-  Date: ({ value }) => String(value),
-  RegExp: ({ value }) => String(value),
 }
 
 const quoted = (text: string): string =>

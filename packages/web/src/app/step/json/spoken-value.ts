@@ -1,3 +1,5 @@
+import { DESCRIBED_WORDS } from '@retake/tape'
+
 /**
  * A value of a program that JSON has no form for, such as a function, or that a limit
  * cut: one line of a tree, in words. Copied, it is what was captured.
@@ -50,23 +52,6 @@ export function spokenLine(json: unknown): string {
 function wordsFor(json: Readonly<Record<string, unknown>>): string | undefined {
   const { $type: type, ...rest } = json
   if (typeof type !== 'string') return undefined
-  if (Object.hasOwn(WORDS, type)) return WORDS[type]?.(rest)
+  if (Object.hasOwn(DESCRIBED_WORDS, type)) return DESCRIBED_WORDS[type]?.(rest)
   return Object.keys(rest).length === 0 ? `${type} {}` : undefined
-}
-
-/** The words of the command line. */
-const WORDS: Readonly<Record<string, (rest: Readonly<Record<string, unknown>>) => string>> = {
-  undefined: () => 'undefined',
-  unavailable: () => '(not available)',
-  getter: () => '(getter)',
-  circular: () => '(circular)',
-  Proxy: () => '(proxy)',
-  Promise: () => 'Promise',
-  cut: ({ of }) => (of === 'object' ? '{…}' : of === 'array' ? '[…]' : `(${String(of)})`),
-  function: ({ name }) => `function ${String(name)}`.trimEnd(),
-  bigint: ({ value }) => `${String(value)}n`,
-  number: ({ value }) => String(value),
-  symbol: ({ value }) => String(value),
-  Date: ({ value }) => String(value),
-  RegExp: ({ value }) => String(value),
 }
