@@ -18,7 +18,7 @@ export function writeHostileRun(folder: string, id: string): void {
       { kind: 'agent', name: hostile('agent place') },
       { kind: 'tool', name: hostile('tool place') },
     ] as const
-    const site = `/work/${hostile('site')}.ts:3:5`
+    const site = `/agent/${hostile('site')}.ts:3:5`
     tape.add({ type: 'note', kind: 'mark', name: hostile('mark name'), text: hostile('mark') })
     tape.add({ type: 'output', stream: 'stdout' }, `${hostile('stdout')}\n`)
     tape.add({ type: 'output', stream: 'stderr' }, `${hostile('stderr')}\n`)
