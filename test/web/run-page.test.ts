@@ -33,6 +33,28 @@ describeRunPage('the local UI', async (search = '', options = {}) => {
   return page
 })
 
+test('whoever looks closer before the steps are there gets back to the whole by looking from further', async () => {
+  const page = await openPage()
+  let letGo = (): void => {}
+  const isLetGo = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  await page.route('**/rows*', async (route) => {
+    await isLetGo
+    await route.continue()
+  })
+  await page.goto(ui.at('/runs/team?step=9'))
+  const all = page.getByRole('button', { name: 'Show all of it' })
+  await expect.poll(() => all.isDisabled()).toBe(true)
+  expect(await steps(page)).toEqual([])
+  await page.keyboard.press('+')
+  await expect.poll(() => all.isDisabled()).toBe(false)
+  letGo()
+  await page.getByRole('slider', { name: 'Playhead' }).waitFor()
+  await page.keyboard.press('-')
+  await expect.poll(() => all.isDisabled()).toBe(true)
+})
+
 test('a run that is deleted while it is open says so and stays', async () => {
   const page = await openPage({}, { expected: failedRequests })
   await page.goto(ui.at('/runs/doomed'))

@@ -7,7 +7,7 @@ import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT, xOf, type Scene } from './sce
 import type { TimelineProps } from './timeline.js'
 import { useTimelineColors } from './timeline-colors.js'
 import { timelineSummary } from './timeline-summary.js'
-import type { TimelineView } from './timeline-view.js'
+import type { ViewChange } from './timeline-view.js'
 import { useCanvas, useSize } from './use-canvas.js'
 import { useScrub } from './use-scrub.js'
 import { useSelectedInView } from './use-selected-in-view.js'
@@ -15,7 +15,7 @@ import { useTimelinePointer } from './use-timeline-pointer.js'
 
 type TimelineCanvasProps = TimelineProps &
   Pick<Scene, 'data' | 'view' | 'overlay' | 'figures' | 'selected' | 'gutter'> & {
-    readonly onView: (view: TimelineView) => void
+    readonly onView: (change: ViewChange) => void
   }
 
 /** The drawing, and what a pointer does on it. */
@@ -49,7 +49,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     onRange: (from, to) => filtering.change({ from: Math.floor(from), to: Math.ceil(to) }),
   })
 
-  useSelectedInView({ data, selected, view, onView, scroller, columns: run.rows.columns, size })
+  useSelectedInView({ data, selected, onView, scroller, columns: run.rows.columns, size })
 
   const { from, to } = filtering.filter
   const range =

@@ -10,7 +10,7 @@ import { overlayValues, sumText, type Overlay } from './overlay.js'
 import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './scene.js'
 import { TimelineBar } from './timeline-bar.js'
 import { TimelineCanvas } from './timeline-canvas.js'
-import { keepInside, wholeView, zoomAt, type TimelineView } from './timeline-view.js'
+import { lookAgain, viewOn, zoomAt, type Look, type ViewChange } from './timeline-view.js'
 import { useTimelineData } from './use-timeline-data.js'
 
 export interface TimelineProps {
@@ -38,23 +38,24 @@ export function Timeline(props: TimelineProps) {
   const [isFolded, setFolded] = useRemembered('timeline-folded', false)
   const [overlay, setOverlay] = useRemembered<Overlay>('timeline-overlay', 'none')
   const [stored, setHeight] = useRemembered('timeline-height', 0)
-  const [wanted, setView] = useState<TimelineView>()
+  const [wanted, setWanted] = useState<Look>()
   const data = useTimelineData(run)
-  const { length } = data.scale
-  const whole = wholeView(length)
-  const view = wanted === undefined ? whole : keepInside(wanted, length)
+  const view = viewOn(data.scale, wanted)
   const { step } = useSelection()
   const selected = step === undefined ? -1 : run.rows.placeOf(step)
   // oxlint-disable-next-line react/exhaustive-deps -- data changes with the rows
   const figures = useMemo(() => overlayValues(run.rows.columns, overlay), [run.rows, overlay, data])
 
-  const look = (next: TimelineView): void =>
-    setView(next.span >= whole.span * 0.999 ? undefined : next)
-  const zoom = (factor: number): void => {
-    const at = selected >= 0 ? (data.from[selected] ?? 0) : view.from + view.span / 2
-    const isSeen = at >= view.from && at <= view.from + view.span
-    look(zoomAt(view, factor, { at: isSeen ? at : view.from + view.span / 2, length }))
-  }
+  const look = (change: ViewChange): void =>
+    setWanted((before) => lookAgain(data.scale, before, change))
+  const zoom = (factor: number): void =>
+    look((now) => {
+      const middle = now.from + now.span / 2
+      const at = data.from[selected] ?? middle
+      const isSeen = at >= now.from && at <= now.from + now.span
+      return zoomAt(now, factor, { at: isSeen ? at : middle, length: data.scale.length })
+    })
+  const showAll = (): void => setWanted(undefined)
   const fold = (): void => setFolded(!isFolded)
   useCommands([
     {
@@ -83,7 +84,7 @@ export function Timeline(props: TimelineProps) {
       title: 'Show all of the timeline',
       group: 'View',
       keys: ['0'],
-      run: () => setView(undefined),
+      run: showAll,
     },
     ...(['none', 'latency', 'tokens', 'cost'] as const).map((each) => ({
       id: `timeline.overlay-${each}`,
@@ -111,7 +112,7 @@ export function Timeline(props: TimelineProps) {
           overlay={overlay}
           onOverlay={setOverlay}
           onZoom={zoom}
-          onFit={() => setView(undefined)}
+          onFit={showAll}
           isWhole={wanted === undefined}
           sums={hasSum ? `up to step ${step}: ${sumText(overlay, figures, selected)}` : undefined}
         />

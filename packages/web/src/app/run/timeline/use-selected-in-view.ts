@@ -1,14 +1,13 @@
 import { useEffect, useRef } from 'react'
 import { AXIS_HEIGHT, LANE_HEIGHT, type Scene } from './scene.js'
 import type { TimelineData } from './timeline-data.js'
-import { bringIntoView, type TimelineView } from './timeline-view.js'
+import { bringIntoView, type ViewChange } from './timeline-view.js'
 
 /** A step that is newly selected is brought into view, sideways and by its lane. */
 export function useSelectedInView(options: {
   readonly data: TimelineData
   readonly selected: number
-  readonly view: TimelineView
-  readonly onView: (view: TimelineView) => void
+  readonly onView: (change: ViewChange) => void
   readonly scroller: React.RefObject<HTMLElement | null>
   readonly columns: Scene['columns']
   readonly size: { readonly height: number }
@@ -20,10 +19,9 @@ export function useSelectedInView(options: {
   const { selected, data } = options
   const isDrawn = selected >= 0 && selected < data.count
   useEffect(() => {
-    const { data: now, view, onView, scroller, columns } = latest.current
+    const { data: now, onView, scroller, columns } = latest.current
     if (!isDrawn) return
-    const next = bringIntoView(view, now.from[selected] ?? 0, now.scale.length)
-    if (next !== view) onView(next)
+    onView((view) => bringIntoView(view, now.from[selected] ?? 0, now.scale.length))
     const { current } = scroller
     const line = now.lineOf.get(columns.lane[selected] ?? 0) ?? 0
     if (current === null) return

@@ -1,7 +1,7 @@
-import { useEffect, useRef, useState, type RefObject } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import { AXIS_HEIGHT, drawnAt, LANE_HEIGHT } from './scene.js'
 import { rowAtTime, rowNear, type TimelineData } from './timeline-data.js'
-import { panBy, zoomAt, type TimelineView } from './timeline-view.js'
+import { panBy, zoomAt, type TimelineView, type ViewChange } from './timeline-view.js'
 
 export interface PointerOptions {
   readonly box: RefObject<HTMLElement | null>
@@ -10,7 +10,7 @@ export interface PointerOptions {
   readonly view: TimelineView
   readonly width: number
   readonly gutter: number
-  readonly onView: (view: TimelineView) => void
+  readonly onView: (change: ViewChange) => void
   /** A click on a step. */
   readonly onSelect: (place: number) => void
   /** The playhead is dragged; the first of such a drag is `begins`. */
@@ -49,7 +49,8 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
   const [marked, setMarked] = useState<TimelinePointer['marked']>()
   const drag = useRef<Drag | undefined>(undefined)
   const latest = useRef(options)
-  useEffect(() => {
+  // As soon as it is drawn: the wheel may turn at any time after.
+  useLayoutEffect(() => {
     latest.current = options
   })
 
@@ -64,10 +65,11 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
       event.preventDefault()
       const x = event.clientX - current.getBoundingClientRect().left
       const { length } = now.data.scale
-      now.onView(
+      const factor = Math.exp(-event.deltaY / 300)
+      now.onView((seen) =>
         isZoom
-          ? zoomAt(now.view, Math.exp(-event.deltaY / 300), { at: drawnAt(now, x), length })
-          : panBy(now.view, sideways / now.width, length),
+          ? zoomAt(seen, factor, { at: drawnAt({ ...now, view: seen }, x), length })
+          : panBy(seen, sideways / now.width, length),
       )
     }
     current.addEventListener('wheel', turned, { passive: false })
@@ -117,7 +119,8 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
         else if (current.kind === 'mark') setMarked(rangeOf(current.x, x))
         else {
           const part = (current.x - x) / Math.max(1, width - gutter)
-          options.onView(panBy(current.view, part, data.scale.length))
+          const { from } = current.view
+          options.onView((seen) => panBy({ ...seen, from }, part, data.scale.length))
         }
       },
       onPointerUp: (event) => {
@@ -139,7 +142,7 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
         setMarked(undefined)
       },
       onPointerLeave: () => setHover(undefined),
-      onDoubleClick: () => options.onView({ from: 0, span: Number.POSITIVE_INFINITY }),
+      onDoubleClick: () => options.onView(() => ({ from: 0, span: Number.POSITIVE_INFINITY })),
     },
   }
 }
