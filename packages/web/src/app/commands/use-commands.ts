@@ -1,18 +1,19 @@
-import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 import type { Command } from './command.js'
 import { registry } from './command-registry.js'
 
 /**
  * Offers commands while the component is on the screen. Their functions may be new
- * at every drawing; titles, keys and reasons are taken up when they change.
+ * at every drawing; titles, keys and reasons are taken up when they change. Whoever sees
+ * what they are about can press their keys: they are offered before it is drawn.
  */
 export function useCommands(commands: readonly Command[]): void {
   const latest = useRef(commands)
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = commands
   })
   const shape = JSON.stringify(commands.map(({ run: _run, ...rest }) => rest))
-  useEffect(() => {
+  useLayoutEffect(() => {
     const offered = latest.current.map((command, index) => ({
       ...command,
       run: () => latest.current[index]?.run(),
