@@ -184,7 +184,7 @@ test('what is redacted is nowhere in the file, and the page says that it was', a
   const page = await openOfflinePage()
   await page.goto(reportUrl(file, 'secret', '?step=1'))
   await page.getByText('redacted', { exact: true }).waitFor()
-  expect(await page.locator('body').innerText()).not.toContain(secret)
+  expect(await page.locator('body').textContent()).not.toContain(secret)
 })
 
 test('280 turns of a chat, 134 MB as they were sent and received, are a file under 2 MB', async () => {
