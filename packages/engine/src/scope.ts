@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { CallBounds } from './guard/bounds/call-bounds.js'
 import type { Session } from './sessions/session.js'
 
 /**
@@ -10,8 +11,14 @@ import type { Session } from './sessions/session.js'
 const storage = new AsyncLocalStorage<Session | ToolWork | null>()
 
 class ToolWork {
-  constructor(readonly session: Session) {}
+  constructor(
+    readonly session: Session,
+    readonly bounds: readonly CallBounds[],
+  ) {}
 }
+
+const UNBOUND: readonly CallBounds[] = []
+let boundCalls = 0
 
 let processSession: Session | undefined
 let openSessions = 0
@@ -51,9 +58,24 @@ export function outsideRuns<T>(work: () => T): T {
   return storage.run(null, work)
 }
 
-/** Runs the work of a tool of this run. */
-export function insideTool<T>(session: Session, work: () => T): T {
-  return storage.run(new ToolWork(session), work)
+/** Runs the work of a tool of this run, within bounds when it is guarded, and those it is called in. */
+export function insideTool<T>(session: Session, work: () => T, bounds?: CallBounds): T {
+  const outer = currentBounds()
+  if (bounds !== undefined) boundCalls += 1
+  return storage.run(new ToolWork(session, bounds ? [...outer, bounds] : outer), work)
+}
+
+/** What the guarded calls allow in which this happens; every boundary asks all of them. Usually none. */
+export function currentBounds(): readonly CallBounds[] {
+  if (boundCalls === 0) return UNBOUND
+  const store = storage.getStore()
+  return store instanceof ToolWork ? store.bounds : UNBOUND
+}
+
+/** The run whose tool makes this call. */
+export function toolOwner(): Session | undefined {
+  const store = storage.getStore()
+  return store instanceof ToolWork ? store.session : undefined
 }
 
 export function insideRun<T>(session: Session, work: () => T): T {

@@ -1,3 +1,5 @@
+import type { GuardFacts } from './guard-facts.js'
+
 /**
  * Every record a tape can hold. A change here changes the format: raise
  * `TAPE_FORMAT`, add a migration in `migrations.ts` and a golden tape in
@@ -237,6 +239,8 @@ export interface ResultEvent extends DeliveryBase {
   readonly type: 'result'
   readonly as?: BodyForm
   readonly error?: RecordedError
+  /** Of a guarded tool: what the guard did with the call. */
+  readonly guard?: GuardFacts
 }
 
 /** Any smaller delivery. Body: raw bytes for `chunk`. */

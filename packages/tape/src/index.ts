@@ -1,4 +1,5 @@
 export * from './events.js'
+export * from './guard-facts.js'
 export * from './http1.js'
 export * from './recorded-error.js'
 export * from './values.js'

@@ -8,6 +8,7 @@ import type {
 } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
+import { natives } from '../natives.js'
 import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
@@ -47,7 +48,12 @@ export interface RecordSessionOptions {
   readonly answers?: AnswerSource
   /** Flags of the run, when it is not a new one. */
   readonly flags?: readonly string[]
+  /** Events are written and synced in the background: a crash may lose the last ones. */
+  readonly inBackground?: boolean
 }
+
+/** How long events of a background tape stay in memory at most. */
+const FLUSH_MS = 50
 
 /**
  * Writes everything the agent touches to the tape and lets completions reach it
@@ -77,6 +83,8 @@ export class RecordSession implements Session {
   #isUnsynced = true
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
+  readonly #inBackground: boolean
+  #flushing: NodeJS.Timeout | undefined
 
   constructor(
     readonly writer: TapeWriter,
@@ -86,6 +94,7 @@ export class RecordSession implements Session {
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
     this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
+    this.#inBackground = options.inBackground === true
     this.replaying = this.#answers.isTape === true
     this.keepsIn = this.#answers.keepsIn === true
     this.secrets.addEnvironment(process.env)
@@ -199,6 +208,8 @@ export class RecordSession implements Session {
   close(): void {
     if (this.closed) return
     this.closed = true
+    natives.clearTimeout(this.#flushing)
+    if (this.#inBackground) this.writer.flush()
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
     if (!this.replaying && !this.keepsIn) sessionClosed()
@@ -214,11 +225,23 @@ export class RecordSession implements Session {
   #append(event: NewEvent, body?: Uint8Array): number {
     if (this.closed) return -1
     this.#isUnsynced = true
-    return this.writer.append(event, body && this.secrets.bytes(body)) + this.#shift
+    const masked = body && this.secrets.bytes(body)
+    if (this.#inBackground) return this.#hold(event, masked) + this.#shift
+    return this.writer.append(event, masked) + this.#shift
+  }
+
+  #hold(event: NewEvent, body: Uint8Array | undefined): number {
+    this.#flushing ??= natives
+      .setTimeout(() => {
+        this.#flushing = undefined
+        if (!this.closed) this.writer.flush()
+      }, FLUSH_MS)
+      .unref()
+    return this.writer.hold(event, body)
   }
 
   #barrier(): void {
-    if (this.closed) return
+    if (this.closed || this.#inBackground) return
     this.writer.barrier()
     this.#isUnsynced = false
   }

@@ -1,0 +1,28 @@
+/** The part of Standard Schema that is used: zod, valibot, arktype and others have it. */
+export interface StandardSchema {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
+  }
+}
+
+export type StandardResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] }
+
+export interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** A Standard Schema, or a JSON Schema as data. */
+export type Schema = StandardSchema | Readonly<Record<string, unknown>>
+
+/** What is promised of a result. */
+export interface Contract {
+  readonly kind?: 'json' | 'text' | 'binary' | 'nothing'
+  readonly schema?: Schema
+  /** A broken promise is noted (`warn`), or the result is not handed on (`block`); `block` unless set. */
+  readonly onDrift?: 'warn' | 'block'
+}

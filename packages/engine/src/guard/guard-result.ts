@@ -1,0 +1,30 @@
+import type { GuardFacts, GuardIntent, GuardStatus, ExitReason, Drift } from '@retake/tape'
+
+/** Which call of the run it was. */
+export interface GuardedStep {
+  /** From 1, in the order in which the guard was asked. */
+  readonly number: number
+  readonly tool: string
+  /** Its event on the tape, for `retake show` and `retake fork --at e<event>`. */
+  readonly event: number
+  readonly fingerprint: string
+  readonly occurrence: number
+}
+
+/** What became of a guarded call. */
+export interface GuardResult<Output = unknown> {
+  readonly status: GuardStatus
+  /** What the tool returned; undefined unless `status` is `done`. */
+  readonly output: Output | undefined
+  /** Why there is no output: a `GuardError`, or what the tool threw. */
+  readonly error: unknown
+  readonly step: GuardedStep
+  /** The result comes from an earlier run; the tool did not run now. */
+  readonly served: boolean
+  readonly exitReason: ExitReason | undefined
+  /** Where the output is not what was promised. */
+  readonly drift: readonly Drift[]
+  /** How it was decided. */
+  readonly intent: GuardIntent
+  readonly facts: GuardFacts
+}

@@ -1,0 +1,30 @@
+import type { ApprovalOptions } from './approval/approval.js'
+import { GuardRun } from './guard-run.js'
+import type { Limits } from './limits/limits.js'
+import type { Policy } from './policy/policy.js'
+
+export interface GuardOptions {
+  /** What the run is called in lists. */
+  readonly name: string
+  /** Which calls are let through; of several policies the strictest holds. Everything unless set. */
+  readonly policy?: Policy | readonly Policy[]
+  /** Folder for the guard's own tape; `.retake/runs` under the working directory unless set. */
+  readonly dir?: string
+  /**
+   * `disk`: what a call depends on is on disk before it runs, and its result before it is
+   * shown. `memory`: written in the background; a crash may lose the last calls. `disk` unless set.
+   */
+  readonly durability?: 'disk' | 'memory'
+  /** Beside those of the policies; the smaller holds. */
+  readonly limits?: Limits
+  /** Who is asked where a rule says `ask`. */
+  readonly approval?: ApprovalOptions
+}
+
+/**
+ * A gate that every tool call passes: verify, then run. Calls made inside a
+ * recording are on its tape; elsewhere the guard opens a tape of its own.
+ */
+export function guard(options: GuardOptions): GuardRun {
+  return new GuardRun(options)
+}

@@ -1,0 +1,286 @@
+import {
+  decodeBody,
+  encodeBody,
+  rebuildError,
+  recordError,
+  type BodyForm,
+  type GuardFacts,
+  type GuardIntent,
+  type RecordedError,
+} from '@retake/tape'
+import { callSite } from '../call-site.js'
+import { natives } from '../natives.js'
+import { outsideRuns } from '../scope.js'
+import type { Operation, Session } from '../sessions/session.js'
+import { approveCall } from './approval/approve-call.js'
+import { CallBounds } from './bounds/call-bounds.js'
+import { canonicalCall, type CanonicalCall } from './canonical-call.js'
+import { checkInput } from './contract/check-input.js'
+import { checkOutput } from './contract/check-output.js'
+import { GuardError, type Denial } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import type { GuardedTool } from './guarded-tool.js'
+import type { GuardResult } from './guard-result.js'
+import type { CallOptions, GuardRun } from './guard-run.js'
+import { executeTool } from './limits/execute-tool.js'
+import type { Reservation } from './limits/limiter.js'
+import type { EarlierCall } from './resume/earlier-calls.js'
+
+/** How a call came out, as it goes on the tape. */
+type Outcome =
+  | { readonly value: unknown }
+  | { readonly error: unknown }
+  | {
+      readonly as: BodyForm | undefined
+      readonly body: Uint8Array
+      readonly recorded: RecordedError | undefined
+    }
+
+const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_EXPIRY_MS = 300_000
+
+/**
+ * One call on its way through the gate: resolve, validate, execute, commit.
+ * What is decided before the tool starts is drawn, what comes of it is the
+ * result of the call: on replay both come from the tape.
+ */
+export class GuardedCall {
+  #denial: Denial | undefined
+  #reservation: Reservation | undefined
+  #earlier: EarlierCall | undefined
+
+  constructor(
+    readonly run: GuardRun,
+    readonly name: string,
+    readonly tool: GuardedTool | undefined,
+    readonly options: CallOptions,
+  ) {}
+
+  async make(given: unknown): Promise<GuardResult> {
+    const checked = checkInput(this.name, this.tool?.options.input, given)
+    const input = checked instanceof Promise ? await checked : checked
+    if ('denial' in input) this.#denial = input.denial
+    const args = 'args' in input ? input.args : given
+    return this.#perform(this.run.session(), args, canonicalCall(this.name, args))
+  }
+
+  #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
+    const site = callSite()
+    const intent = session.draw('guard', () => outsideRuns(() => this.#decide(args, call)))
+    const isStarted = intent.verdict !== 'deny' && intent.served === undefined
+    return new Promise((resolve) => {
+      const operation = session.perform({
+        event: {
+          type: 'call',
+          kind: 'tool',
+          name: this.name,
+          as: call.as,
+          ...(site !== undefined && { site }),
+        },
+        body: call.body,
+        durable: isStarted,
+        start: (live) => void this.#carryOut(live, intent, call),
+        deliver: ({ event, body, native }) => {
+          operation.close()
+          if (event.type !== 'result') return
+          const facts = event.guard ?? { status: 'done' }
+          const classes = { GuardError, ...this.tool?.options.errors }
+          const error = event.error && (native ?? rebuildError(event.error, classes))
+          const output = event.as === undefined ? undefined : decodeBody(event.as, body)
+          this.run.took(this.name, args, intent, facts, output)
+          resolve(resultOf(this.name, operation.id, intent, facts, output, error))
+        },
+      })
+    })
+  }
+
+  /** Resolve and validate: all that can be said before the tool starts, in one synchronous step. */
+  #decide(args: unknown, { fingerprint }: CanonicalCall): GuardIntent {
+    const { run, tool, name } = this
+    const { effects, idempotent } = tool?.options ?? {}
+    const occurrence = run.nextOccurrence(fingerprint)
+    const about: Omit<GuardIntent, 'verdict'> = {
+      guard: run.name,
+      call: run.nextCall(),
+      fingerprint,
+      occurrence,
+      policy: run.policy.hash,
+      ...(effects && { effects }),
+      ...(idempotent === true && { idempotent }),
+    }
+    const deny = (denial: Denial): GuardIntent => {
+      this.#denial = denial
+      const { code, rule, why, allowed, exitReason } = denial
+      return {
+        ...about,
+        verdict: 'deny',
+        code,
+        rule,
+        why,
+        allowed,
+        ...(exitReason && { exitReason }),
+      }
+    }
+    if (tool === undefined) return deny(guardErrors.unknownTool(name, run.toolNames))
+    if (this.#denial !== undefined) return deny(this.#denial)
+    const { verdict, rule, denial } = run.policy.judge({ tool: name, args, effects }, run.history)
+    if (verdict === 'deny' && denial) return deny(denial)
+    this.#earlier = run.earlier?.find(fingerprint, occurrence)
+    if (this.#earlier?.facts?.status === 'done')
+      return { ...about, verdict: 'allow', ...(rule && { rule }), served: this.#earlier.from }
+    const admitted = run.limiter.admit(tool, fingerprint, args)
+    if ('code' in admitted) return deny(admitted)
+    this.#reservation = admitted
+    this.#denial = denial
+    return {
+      ...about,
+      verdict,
+      ...(rule && { rule }),
+      ...(denial && { code: denial.code, why: denial.why, allowed: denial.allowed }),
+    }
+  }
+
+  async #carryOut(operation: Operation, intent: GuardIntent, call: CanonicalCall): Promise<void> {
+    const denied = (denial: Denial, facts: Partial<GuardFacts> = {}): void =>
+      commit(
+        operation,
+        {
+          ...facts,
+          status: denial.exitReason ? 'stopped' : 'denied',
+          attempts: 0,
+          ...(denial.exitReason && { exitReason: denial.exitReason }),
+        },
+        { error: new GuardError(denial) },
+      )
+    const { tool } = this
+    if (intent.verdict === 'deny' || tool === undefined)
+      return denied(this.#denial ?? denialOf(this.name, intent))
+    if (this.#earlier !== undefined && intent.served !== undefined) {
+      const { as, body, error, facts } = this.#earlier
+      return commit(
+        operation,
+        { ...facts, status: 'done', attempts: 0, served: intent.served },
+        { as, body, recorded: error },
+      )
+    }
+    let facts: Partial<GuardFacts> = {}
+    if (intent.verdict === 'ask') {
+      const approved = await this.#approve(operation, intent, call)
+      if (approved.approval) facts = { approval: approved.approval }
+      if ('denial' in approved) {
+        this.#reservation?.settle({})
+        return denied(approved.denial, facts)
+      }
+    }
+    await this.#reservation?.ready(this.options.signal ?? NEVER)
+    const bounds = new CallBounds(this.name, this.run.policy.scopes)
+    const executed = await executeTool({
+      tool,
+      args: () => decodeBody(call.as, call.body),
+      session: operation.session,
+      bounds,
+      idempotencyKey: `${intent.fingerprint}-${intent.occurrence}`,
+      timeoutMs: tool.options.timeoutMs ?? this.run.limiter.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      signal: this.options.signal,
+    })
+    bounds.end(guardErrors.callOver(this.name))
+    this.#reservation?.settle(executed.facts.usage ?? {})
+    facts = {
+      ...facts,
+      ...executed.facts,
+      ...(bounds.blocked.length > 0 && {
+        blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
+      }),
+    }
+    const { outcome } = executed
+    if ('error' in outcome) {
+      const wasBlocked =
+        outcome.error instanceof GuardError && bounds.blocked.includes(outcome.error)
+      return commit(
+        operation,
+        { ...facts, status: wasBlocked ? 'denied' : executed.facts.status },
+        outcome,
+      )
+    }
+    const checking = checkOutput(tool, outcome.value)
+    const { value, drift, denial } = checking instanceof Promise ? await checking : checking
+    const withDrift = { ...facts, ...(drift.length > 0 && { drift }) }
+    if (denial)
+      commit(operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
+    else commit(operation, { ...withDrift, status: 'done' }, { value })
+  }
+
+  #approve(operation: Operation, intent: GuardIntent, call: CanonicalCall) {
+    const { approval = {} } = this.run.options
+    const askedAt = natives.dateNow()
+    return approveCall(
+      {
+        digest: `${intent.fingerprint}-${intent.occurrence}-${intent.policy}`,
+        guard: this.run.name,
+        tool: this.name,
+        args: decodeBody(call.as, call.body),
+        rule: intent.rule ?? 'default',
+        why: intent.why ?? '',
+        tape: operation.session.recording?.tape,
+        event: operation.id,
+        askedAt,
+        expiresAt: askedAt + (approval.expiresMs ?? DEFAULT_EXPIRY_MS),
+      },
+      approval,
+      this.options.signal,
+    )
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** Of a call whose decision comes from a tape and that runs live all the same. */
+const denialOf = (tool: string, intent: GuardIntent): Denial => ({
+  code: intent.code ?? 'POLICY_DENIED',
+  rule: intent.rule ?? 'default',
+  what: `Tool "${tool}" was not started.`,
+  why: intent.why ?? 'The policy did not allow it.',
+  allowed: intent.allowed ?? 'Call a tool that the policy allows.',
+  ...(intent.exitReason && { exitReason: intent.exitReason }),
+})
+
+function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
+  if ('error' in outcome) {
+    const { error } = outcome
+    operation.complete({ type: 'result', guard, error: recordError(error) }, undefined, error)
+  } else if ('value' in outcome) {
+    const { as, body } = encodeBody(outcome.value)
+    operation.complete({ type: 'result', as, guard }, body)
+  } else {
+    const { as, body, recorded } = outcome
+    operation.complete(
+      { type: 'result', guard, ...(as && { as }), ...(recorded && { error: recorded }) },
+      body,
+    )
+  }
+}
+
+const resultOf = (
+  tool: string,
+  event: number,
+  intent: GuardIntent,
+  facts: GuardFacts,
+  output: unknown,
+  error: unknown,
+): GuardResult => ({
+  status: facts.status,
+  output,
+  error,
+  step: {
+    number: intent.call,
+    tool,
+    event,
+    fingerprint: intent.fingerprint,
+    occurrence: intent.occurrence,
+  },
+  served: facts.served !== undefined,
+  exitReason: facts.exitReason,
+  drift: facts.drift ?? [],
+  intent,
+  facts,
+})

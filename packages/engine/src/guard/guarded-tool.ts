@@ -1,0 +1,46 @@
+import type { CallUsage, Effect } from '@retake/tape'
+import type { Contract, Schema } from './contract/contract.js'
+
+/** What a tool is told beside its arguments. */
+export interface ToolContext {
+  /** Aborted when the call is given up: it took too long, or the caller lost interest. */
+  readonly signal: AbortSignal
+  /** The same for the same call in a repeated run: hand it to services that know idempotency keys. */
+  readonly idempotencyKey: string
+  /** From 1: how often the tool was started for this call. */
+  readonly attempt: number
+  /** Says what the call used, beside what is known already. */
+  use(usage: CallUsage): void
+}
+
+export type ToolFunction<Args, Output> = (
+  args: Args,
+  context: ToolContext,
+) => Output | Promise<Output>
+
+export interface GuardedToolOptions<Args> {
+  /** Arguments must fit; the tool gets them as the schema returns them. */
+  readonly input?: Schema
+  /** What is promised of the result. */
+  readonly output?: Schema | Contract
+  /** What the tool does to the world. One that does not say may do anything. */
+  readonly effects?: readonly Effect[]
+  /** Running it twice does no harm: a call in doubt is simply made again. */
+  readonly idempotent?: boolean
+  /** A key under which the other side knows a call; as good as `idempotent` where it is honoured. */
+  readonly idempotencyKey?: (args: Args) => string
+  /** The most a call may use, reserved before it starts; what is really used comes from `context.use`. */
+  readonly reserve?: CallUsage | ((args: Args) => CallUsage)
+  readonly timeoutMs?: number
+  /** How often it is tried again after an error that is safe to retry; 0 unless set. */
+  readonly retries?: number
+  /** Error classes the tool throws: a replayed error is then an instance of the real class. */
+  readonly errors?: Readonly<Record<string, new (...args: never[]) => Error>>
+}
+
+/** A tool that a guard knows. */
+export interface GuardedTool {
+  readonly name: string
+  readonly run: ToolFunction<unknown, unknown>
+  readonly options: GuardedToolOptions<unknown>
+}

@@ -1,0 +1,113 @@
+/**
+ * What a guard puts on the tape: the draw `guard` before each call it lets
+ * through or stops, and the field `guard` of the call's result.
+ */
+
+/** What became of a guarded call. */
+export type GuardStatus = 'done' | 'denied' | 'failed' | 'stopped' | 'in doubt'
+
+/** What a call does to the world. `spend`: it costs money or something else that is scarce. */
+export type Effect = 'read' | 'write' | 'network' | 'shell' | 'spend'
+
+export type Verdict = 'allow' | 'deny' | 'ask'
+
+/** A limit that ended a call or kept it from starting. */
+export type ExitReason =
+  | 'timeout'
+  | 'aborted'
+  | 'output-size'
+  | 'calls'
+  | 'concurrency'
+  | 'tokens'
+  | 'cost'
+  | 'cost-per-minute'
+  | 'loop'
+  | 'circuit-open'
+  | 'retries'
+
+/** A call on the tape of this or an earlier run. */
+export interface ServedFrom {
+  readonly run: string
+  /** Its `result` event. */
+  readonly seq: number
+}
+
+/** Drawn when a call is about to start: what the guard decided, and by which rule. */
+export interface GuardIntent {
+  /** Name of the guard. */
+  readonly guard: string
+  /** From 1, in the order in which calls of this guard were made. */
+  readonly call: number
+  /** Of the tool and its canonical arguments. */
+  readonly fingerprint: string
+  /** From 1: how often this very call was made in this run so far. */
+  readonly occurrence: number
+  readonly verdict: Verdict
+  /** The rule that decided, as `policy/rule`; missing when the policy's default did. */
+  readonly rule?: string
+  /** Of a call that does not run: the stable code of the error. */
+  readonly code?: string
+  readonly why?: string
+  /** What would be allowed instead. */
+  readonly allowed?: string
+  readonly exitReason?: ExitReason
+  /** Hash of the policy that decided. */
+  readonly policy: string
+  readonly effects?: readonly Effect[]
+  /** The tool says that running it twice does no harm, or knows a call by this key. */
+  readonly idempotent?: boolean
+  readonly key?: string
+  /** The result is on a tape already. */
+  readonly served?: ServedFrom
+}
+
+/** One way in which an answer is not what was promised. */
+export interface Drift {
+  readonly code:
+    | 'TEXT_WHERE_JSON'
+    | 'INVALID_JSON'
+    | 'MISSING_FIELD'
+    | 'TYPE_CHANGED'
+    | 'KIND_CHANGED'
+    | 'SCHEMA_BROKEN'
+  /** Where in the output, such as `items[0].price`; empty for all of it. */
+  readonly path: string
+  readonly expected: string
+  readonly found: string
+}
+
+/** Who let a call through that a rule asks about. */
+export interface ApprovalFacts {
+  readonly by: string
+  readonly how: 'callback' | 'terminal' | 'viewer' | 'command' | 'break-glass'
+  readonly reason?: string
+  /** Of tool, arguments and policy: what exactly was approved. */
+  readonly digest: string
+  /** Epoch milliseconds. */
+  readonly askedAt: number
+  readonly decidedAt: number
+  readonly expiresAt: number
+}
+
+/** What the call used, as the tool says or as its tape tells. */
+export interface CallUsage {
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly costUsd?: number
+}
+
+/** On the result of a guarded call. */
+export interface GuardFacts {
+  readonly status: GuardStatus
+  readonly exitReason?: ExitReason
+  /** How often the tool was started; missing means once, 0 that it never was. */
+  readonly attempts?: number
+  readonly usage?: CallUsage
+  readonly drift?: readonly Drift[]
+  readonly approval?: ApprovalFacts
+  readonly served?: ServedFrom
+  /** What the tool was kept from touching while it ran, whatever it made of that. */
+  readonly blocked?: readonly string[]
+  /** Milliseconds the tool took; of a served call, those it took then. */
+  readonly tookMs?: number
+}
