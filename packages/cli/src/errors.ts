@@ -679,3 +679,38 @@ export const uiNotListening = (host: string, cause: unknown): RetakeError =>
     'Name an address of this machine with --host; names that lead here through a proxy go with --allow-host.',
     { cause },
   )
+
+export const policyUnreadable = (place: string, said: string): RetakeError =>
+  new RetakeError(
+    'POLICY_UNREADABLE',
+    `The policy ${place} cannot be read.`,
+    `It was said: ${said.replace(/\.$/, '')}.`,
+    'A policy is YAML, JSON, or the default export of a JavaScript or TypeScript file.',
+  )
+
+export const policyInvalid = (file: string, problems: readonly string[]): RetakeError =>
+  new RetakeError(
+    'POLICY_INVALID',
+    `The policy ${file} says something that Retake does not understand.`,
+    'A rule that is misspelt would be one without effect, so nothing is guessed.',
+    'Correct these places:',
+    { details: problems },
+  )
+
+export const noSuchToolStep = (run: string, label: string, steps: readonly string[]): RetakeError =>
+  new RetakeError(
+    'NO_SUCH_STEP',
+    `Step ${label} of run ${run} is no tool call.`,
+    steps.length === 0
+      ? 'The run has no tool calls.'
+      : `Its tool calls are steps ${steps.join(', ')}.`,
+    `\`retake show ${run}\` lists its steps.`,
+  )
+
+export const ruleNotFound = (run: string, label: string, passing: number): RetakeError =>
+  new RetakeError(
+    'RULE_NOT_FOUND',
+    `No rule was found that blocks step ${label} of run ${run} and spares the runs that passed.`,
+    `Its tool, arguments and history look like those of calls in the ${passing} runs that passed.`,
+    'Write a rule by hand and try it with `retake policy test`, or leave runs out that should not have passed.',
+  )

@@ -5,6 +5,7 @@
  */
 import { install } from '@retake/engine'
 
+export { loadPolicy } from './policy/load-policy.js'
 export { defineConfig } from './config/define-config.js'
 export type { ModelPrice, RetakeConfig } from './config/define-config.js'
 

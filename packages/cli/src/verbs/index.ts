@@ -13,6 +13,7 @@ import { exportRun } from './export.js'
 import { files } from './files.js'
 import { list } from './list.js'
 import { locate } from './locate.js'
+import { policy } from './policy.js'
 import { proxy } from './proxy.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
@@ -45,6 +46,7 @@ export const verbs: readonly Verb[] = [
   chaos,
   verify,
   bisect,
+  policy,
   proxy,
   doctor,
   exportRun,

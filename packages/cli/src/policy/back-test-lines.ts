@@ -1,0 +1,55 @@
+import { printable } from '../printable.js'
+import { table } from '../table.js'
+import type { Look } from '../terminal.js'
+import type { BackTest, ChangedCall } from './back-test.js'
+
+/** What a policy would have changed, for a person. */
+export function backTestLines(result: BackTest, look: Look): string[] {
+  const { runs, calls, newlyBlocked, newlyAllowed } = result
+  return [
+    ...section('newly blocked', newlyBlocked, 'red', look),
+    ...section('newly allowed', newlyAllowed, 'yellow', look),
+    `${count(calls, 'call')} in ${count(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
+  ]
+}
+
+function section(
+  title: string,
+  changed: readonly ChangedCall[],
+  style: 'red' | 'yellow',
+  { paint, width }: Look,
+): string[] {
+  if (changed.length === 0) return []
+  const rows = changed.map(({ call, judgement }) => [
+    `  ${call.run}`,
+    `step ${call.step}`,
+    judgement.verdict,
+    judgement.rule ?? 'default',
+    printable(`${call.tool}(${clip(JSON.stringify(call.args) ?? '')})`),
+  ])
+  return [paint(style, title), ...table(rows, width), '']
+}
+
+const clip = (json: string): string => (json.length > 80 ? `${json.slice(0, 79)}…` : json)
+const count = (number: number, word: string): string =>
+  `${number} ${word}${number === 1 ? '' : 's'}`
+
+/** The same for programs. */
+export const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({
+  ...counts,
+  newlyBlocked: newlyBlocked.map(changedJson),
+  newlyAllowed: newlyAllowed.map(changedJson),
+})
+
+const changedJson = ({ call, judgement }: ChangedCall): unknown => ({
+  run: call.run,
+  step: call.step,
+  tool: call.tool,
+  args: call.args,
+  was: call.status,
+  verdict: judgement.verdict,
+  rule: judgement.rule,
+  code: judgement.denial?.code,
+  why: judgement.denial?.why,
+  allowed: judgement.denial?.allowed,
+})

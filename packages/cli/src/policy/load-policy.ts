@@ -1,0 +1,112 @@
+import path from 'node:path'
+import { checkPolicy, presets, type Policy, type PolicyProblem } from '@retake/engine'
+import { closestName } from '../closest-name.js'
+import { policyInvalid } from '../errors.js'
+import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
+
+/** Something wrong in a policy file, and where. */
+export interface PlacedProblem extends PolicyProblem {
+  /** `policy.yaml:3:5`, or only the file where it is a program. */
+  readonly place: string
+}
+
+/**
+ * Reads a policy from YAML, JSON or a module, to be handed to `guard()`. Folders
+ * in it are meant from where the file is. A file may hold one policy or a list,
+ * and name presets under `presets`.
+ */
+export async function loadPolicy(file: string): Promise<readonly Policy[]> {
+  const { policies, problems } = await checkPolicyFile(file)
+  if (problems.length > 0)
+    throw policyInvalid(
+      file,
+      problems.map(({ place, message }) => `  ${place}  ${message}`),
+    )
+  return policies
+}
+
+/** The same, with everything that is wrong instead of the first error. */
+export async function checkPolicyFile(
+  file: string,
+): Promise<{ readonly policies: readonly Policy[]; readonly problems: readonly PlacedProblem[] }> {
+  const read = await readPolicyFile(file)
+  const parts = Array.isArray(read.data)
+    ? read.data.map((data: unknown, index) => ({ data, path: [index] }))
+    : [{ data: read.data, path: [] }]
+  const policies: Policy[] = []
+  const problems: PlacedProblem[] = []
+  for (const part of parts) {
+    const expanded = expandPresets(part.data)
+    const found = [...expanded.problems, ...checkPolicy(expanded.rest)]
+    problems.push(...found.map((problem) => placed(read, part.path, problem)))
+    if (found.length === 0)
+      policies.push(
+        ...[...expanded.used, expanded.rest as Policy].map((policy) =>
+          fromFolder(policy, path.dirname(path.resolve(file))),
+        ),
+      )
+  }
+  return { policies, problems }
+}
+
+function placed(
+  { file, placeOf }: PolicyFile,
+  at: readonly (string | number)[],
+  problem: PolicyProblem,
+): PlacedProblem {
+  const place = placeOf([...at, ...problem.path])
+  return { ...problem, place: place ? `${file}:${place.line}:${place.column}` : file }
+}
+
+interface Expanded {
+  readonly used: readonly Policy[]
+  /** The policy without `presets`. */
+  readonly rest: unknown
+  readonly problems: readonly PolicyProblem[]
+}
+
+/** `presets: [readOnly, { sandbox: { root: ./work } }]`. */
+function expandPresets(data: unknown): Expanded {
+  if (typeof data !== 'object' || data === null || !('presets' in data))
+    return { used: [], rest: data, problems: [] }
+  const { presets: named, ...rest } = data
+  const used: Policy[] = []
+  const problems: PolicyProblem[] = []
+  for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
+    const [name, options] = presetOf(each)
+    const make = Object.hasOwn(presets, name) ? makers[name] : undefined
+    if (make !== undefined) used.push(make(options))
+    else {
+      const close = closestName(name, Object.keys(presets))
+      const known =
+        close === undefined
+          ? `They are ${Object.keys(presets).join(', ')}.`
+          : `Did you mean ${close}?`
+      problems.push({ path: ['presets', index], message: `There is no preset "${name}". ${known}` })
+    }
+  }
+  return { used, rest, problems }
+}
+
+const makers: Readonly<Record<string, (options: never) => Policy>> = presets
+
+function presetOf(value: unknown): [name: string, options: never] {
+  if (typeof value !== 'object' || value === null) return [String(value), {} as never]
+  const [entry = ['', {}]] = Object.entries(value)
+  return entry as [string, never]
+}
+
+/** Folders are meant from where the file is, not from where the program was started. */
+function fromFolder(policy: Policy, folder: string): Policy {
+  const { files } = policy
+  if (files === undefined) return policy
+  const from = (roots: readonly string[]) => roots.map((root) => path.resolve(folder, root))
+  return {
+    ...policy,
+    files: {
+      ...files,
+      ...(files.read && { read: from(files.read) }),
+      ...(files.write && { write: from(files.write) }),
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { readdirSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { GuardFacts, RunView, Step, Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { noRuns } from '../errors.js'
+import { viewRun } from '../view-run.js'
+
+/** A tool call on a tape, as a policy would have seen it. */
+export interface RecordedCall {
+  readonly run: string
+  /** Label of its step. */
+  readonly step: string
+  readonly tool: string
+  readonly args: unknown
+  readonly output: unknown
+  readonly effects: undefined
+  /** What a guard did with it then; a call that no guard saw has simply run. */
+  readonly status: GuardFacts['status']
+}
+
+/** A run with its tool calls, in the order they were made. */
+export interface RecordedRun {
+  readonly id: string
+  readonly file: string
+  /** It came to its end, and not with an error. */
+  readonly hasPassed: boolean
+  readonly calls: readonly RecordedCall[]
+}
+
+/** The tool calls of one tape, those of MCP servers and of unwrapped tools included. */
+export function recordedRun(file: string): RecordedRun {
+  const tape = openTape(file)
+  const view = viewRun(tape)
+  return {
+    id: tape.run.id,
+    file,
+    hasPassed: hasPassed(tape, view),
+    calls: view.steps.filter(({ kind }) => kind === 'tool').map((step) => recordedCall(tape, step)),
+  }
+}
+
+/** Every tape of a folder. */
+export function recordedRuns(folder: string): RecordedRun[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw noRuns(path.resolve(folder))
+  const files = readdirSync(folder).filter((name) => name.endsWith('.tape'))
+  if (files.length === 0) throw noRuns(path.resolve(folder))
+  return files.toSorted().map((name) => recordedRun(path.join(folder, name)))
+}
+
+function recordedCall(tape: Tape, step: Step): RecordedCall {
+  const call = step.call()
+  const facts = factsOf(tape, step)
+  return {
+    run: tape.run.id,
+    step: step.label,
+    tool: step.toolName ?? call?.name ?? '',
+    args: call?.args,
+    output: call?.result,
+    effects: undefined,
+    status: facts?.status ?? (step.state === 'done' ? 'done' : 'failed'),
+  }
+}
+
+function factsOf(tape: Tape, step: Step): GuardFacts | undefined {
+  const [seq] = step.answerSeqs
+  if (seq === undefined || step.inferred) return undefined
+  const event = tape.event(seq)
+  return event.type === 'result' ? event.guard : undefined
+}
+
+function hasPassed(tape: Tape, view: RunView): boolean {
+  const last = tape.count > 0 ? endOf(tape) : undefined
+  if (last?.type !== 'end' || last.error !== undefined || last.signal !== undefined) return false
+  return (last.exitCode ?? 0) === 0 && view.steps.every(({ state }) => state !== 'in doubt')
+}
+
+function endOf(tape: Tape) {
+  for (let seq = tape.count - 1; seq >= Math.max(0, tape.count - 3); seq -= 1) {
+    const event = tape.event(seq)
+    if (event.type === 'end') return event
+  }
+  return undefined
+}

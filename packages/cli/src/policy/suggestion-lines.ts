@@ -1,0 +1,38 @@
+import { stringify } from 'yaml'
+import { painter } from '../terminal.js'
+import type { Suggestion } from './suggest-rule.js'
+
+/** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
+export function writeSuggestion(suggestion: Suggestion, json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(suggestion))
+    return
+  }
+  console.log(stringify([suggestion.rule]).trimEnd())
+  process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
+}
+
+function evidenceLines(suggestion: Suggestion): string[] {
+  const { blocks, alsoBlocks, passing, evidence, tooBroad } = suggestion
+  const paint = painter(process.stderr)
+  return [
+    '',
+    `${paint('green', 'blocks')}  step ${blocks.step} of run ${blocks.run}: ${blocks.tool}`,
+    ...(alsoBlocks.length === 0
+      ? []
+      : [`        and in the same run step ${alsoBlocks.map(({ step }) => step).join(', ')}`]),
+    `${paint('green', 'spares')}  all ${passing.calls} calls of ${passing.runs} runs that passed, ${passing.ofTool} of them of this tool`,
+    ...evidence.map(
+      ({ path, here, passing: there }) =>
+        `        ${path}: ${JSON.stringify(here)} here, ${there} in runs that passed`,
+    ),
+    ...(tooBroad.length === 0 ? [] : ['', 'Simpler, but too broad:']),
+    ...tooBroad.map(
+      ({ rule, blocked }) =>
+        `  ${JSON.stringify(rule)} blocks ${blocked} ${blocked === 1 ? 'call' : 'calls'} of runs that passed`,
+    ),
+    ...(passing.runs === 0
+      ? ['', 'No run that passed was found: the rule is not tried on any.']
+      : []),
+  ]
+}
