@@ -106,8 +106,10 @@ function placeCell(step: Step): string {
 }
 
 function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string[] {
-  const state = step.state === 'done' ? '' : `${step.state}: `
-  const marked = step.state === 'failed' ? paint('red', step.kind) : step.kind
+  const isServed = step.guard?.served !== undefined
+  const state = step.state !== 'done' ? `${step.state}: ` : isServed ? 'served: ' : ''
+  const bad = step.state === 'failed' ? 'red' : step.state === 'denied' ? 'yellow' : undefined
+  const marked = bad === undefined ? step.kind : paint(bad, step.kind)
   return [
     step.label,
     duration(step.at),

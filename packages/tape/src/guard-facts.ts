@@ -57,6 +57,8 @@ export interface GuardIntent {
   /** The tool says that running it twice does no harm, or knows a call by this key. */
   readonly idempotent?: boolean
   readonly key?: string
+  /** Of a call that a guarded tool made: which call of which occurrence it is a part of. */
+  readonly within?: string
   /** The result is on a tape already. */
   readonly served?: ServedFrom
 }

@@ -19,6 +19,24 @@ export type { SseEvent, TimedChunk } from './providers/sse.js'
 export { addUsage, NO_USAGE, type Usage } from './providers/usage.js'
 export type { AnswerFrame, FrameLimits } from './read-model/answer-frames.js'
 export { eventLines, type EventLine } from './read-model/event-lines.js'
+export {
+  bodyToText,
+  GUARD_NOTES,
+  type ApprovedNote,
+  type DecidedAgainNote,
+  type GuardEnvironment,
+  type GuardOpened,
+  type NestedCallNote,
+  type NestedResultNote,
+  type ResumedRun,
+} from './read-model/guard-note.js'
+export {
+  guardedCalls,
+  readGuards,
+  type GuardedCallOnTape,
+  type GuardOnTape,
+  type GuardsOnTape,
+} from './read-model/guarded-calls.js'
 export type { Exchange, ExchangeRequest, ExchangeResponse } from './read-model/exchange.js'
 export type { BodyDecoders } from './read-model/http-answer.js'
 export type { Lane } from './read-model/lanes.js'
@@ -28,7 +46,7 @@ export { readRun } from './read-model/read-run.js'
 export type { BoundaryNote, ReadOptions, RunView } from './read-model/run-view.js'
 export { originOf, type StepOrigin } from './read-model/step-origin.js'
 export { summarizeStep } from './read-model/step.js'
-export type { CallDetail, Step, StepKind, StepState } from './read-model/step.js'
+export type { CallDetail, Step, StepGuard, StepKind, StepState } from './read-model/step.js'
 export { readStdioExchange, readStdioParams } from './read-model/mcp/stdio-exchange.js'
 export { StdioSession, type StdioRequest } from './read-model/mcp/stdio-session.js'
 export type { RpcId } from './read-model/mcp/json-rpc.js'

@@ -274,8 +274,11 @@ export class CarryOver {
 const isPart = (event: NewDelivery, part: string): boolean =>
   event.type === 'deliver' && event.part === part
 
+const isOver = (state: Step['state']): boolean =>
+  state === 'done' || state === 'failed' || state === 'denied'
+
 function doubtAbout(step: Step | undefined): Doubt | undefined {
-  if (step === undefined || step.state === 'done' || step.state === 'failed') return undefined
+  if (step === undefined || isOver(step.state)) return undefined
   return { seq: step.seq, partial: step.answerSeqs.length > 0 }
 }
 

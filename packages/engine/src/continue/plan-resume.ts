@@ -35,7 +35,7 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
   const branch = newBranch(tape, { kind: 'resume', edits: [] })
   if (exit?.signal !== undefined) return { ...common, branch, leave: 'at the end' }
   const failed = view.recordedSteps.findLast(
-    ({ state, inferred }) => state === 'failed' && !inferred,
+    ({ state, inferred }) => (state === 'failed' || state === 'denied') && !inferred,
   )
   const end = tape.count - (tape.status === 'sealed' ? 2 : 1)
   if (failed === undefined) return { ...common, branch, leave: 'on mismatch', until: end }

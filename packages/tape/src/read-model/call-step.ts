@@ -4,7 +4,7 @@ import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'
 import { shortJson, shortText } from './short-text.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
-import type { CallDetail, StepKind, StepState } from './step.js'
+import type { CallDetail, StepGuard, StepKind, StepState } from './step.js'
 
 export type CallOp = StepOp & { readonly event: CallEvent }
 
@@ -55,6 +55,7 @@ export class CallStep extends StepBase {
 
   get state(): StepState {
     const { failure, result } = this.#op
+    if (isKeptOut(this.#op)) return 'denied'
     if (failure !== undefined) return failureState(failure)
     const exit = this.#exit()
     if (exit !== undefined) return exit === 0 ? 'done' : 'failed'
@@ -69,6 +70,13 @@ export class CallStep extends StepBase {
     const exit = this.#exit()
     if (exit === undefined || exit === 0) return undefined
     return typeof exit === 'number' ? `exit code ${exit}` : `killed by ${exit}`
+  }
+
+  override get guard(): StepGuard | undefined {
+    const { guard: intent, result } = this.#op
+    if (intent === undefined) return undefined
+    const { rule, code, policy } = intent
+    return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
   }
 
   override get failure(): RecordedError | undefined {
@@ -133,4 +141,11 @@ export class CallStep extends StepBase {
       : undefined
     return [result?.status, result?.signal]
   }
+}
+
+/** Whether a guard, not the tool, is why there is no output. */
+const isKeptOut = ({ result }: CallOp): boolean => {
+  const { status, attempts } = result?.guard ?? {}
+  if (status === 'denied') return true
+  return attempts === 0 && (status === 'stopped' || status === 'in doubt')
 }

@@ -13,6 +13,7 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../events.js'
+import type { GuardIntent } from '../guard-facts.js'
 import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-message.js'
 import type { TapeLike } from './tape-like.js'
@@ -29,6 +30,8 @@ export interface StepOp {
   readonly event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
+  /** Of a guarded tool: what was decided before it started. */
+  guard?: GuardIntent
   /** Pieces of the answer; for a request on a socket, raw pieces of the connection. */
   readonly chunks: (EventMark & { readonly pipe?: number })[]
   /** What the agent wrote to the stdin of a child process. */
@@ -86,6 +89,7 @@ class RunIndexBuilder implements RunIndex {
   readonly #ops = new Map<number, StepOp>()
   readonly #sockets = new Map<number, { event: SocketEvent; entry: Mutable<StartEntry> }>()
   readonly #syncCalls = new Set<number>()
+  #drawn: GuardIntent | undefined
   readonly #files = new Map<number, FileCall>()
 
   add(event: TapeEvent): void {
@@ -122,9 +126,11 @@ class RunIndexBuilder implements RunIndex {
       case 'end':
         this.end = event
         break
+      case 'draw':
+        this.#drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
+        break
       case 'run':
       case 'seal':
-      case 'draw':
         break
     }
   }
@@ -137,6 +143,9 @@ class RunIndexBuilder implements RunIndex {
     if (event.type === 'call' && event.kind === 'file') this.#addFile(event)
     if (!isStep(event)) return
     const op = this.#addStep(event)
+    // The decision of a guard stands right before the call it is about.
+    if (this.#drawn !== undefined && event.type === 'call') op.guard = this.#drawn
+    this.#drawn = undefined
     if (event.type !== 'request' || event.socket === undefined) return
     const earlier = this.bySocket.get(event.socket)
     if (earlier === undefined) this.bySocket.set(event.socket, [op])

@@ -106,6 +106,10 @@ export abstract class StepBase implements Step {
     return undefined
   }
 
+  get guard(): Step['guard'] {
+    return undefined
+  }
+
   get failure(): RecordedError | undefined {
     return undefined
   }

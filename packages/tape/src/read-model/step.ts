@@ -1,4 +1,5 @@
 import type { Place, RecordedError } from '../events.js'
+import type { GuardFacts } from '../guard-facts.js'
 import type { Message, ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
@@ -14,9 +15,20 @@ export type StepKind = 'model' | 'tool' | 'http' | 'mcp' | 'process' | 'mark'
 /**
  * `failed`: an error or a status of 400 and above. `aborted`: the agent gave up
  * on it. `in doubt`: it left, the run was killed, and whether it had its effect
- * is not on the tape.
+ * is not on the tape. `denied`: a guard kept it from starting, or from touching
+ * what it must not.
  */
-export type StepState = 'done' | 'failed' | 'aborted' | 'in doubt'
+export type StepState = 'done' | 'failed' | 'aborted' | 'in doubt' | 'denied'
+
+/** What a guard did with a step, without its arguments and result. */
+export interface StepGuard extends Partial<GuardFacts> {
+  /** The rule that decided, as `policy/rule`; missing when a default did. */
+  readonly rule?: string
+  /** Of a call that did not run: the stable code of the error. */
+  readonly code?: string
+  /** Hash of the policy that decided. */
+  readonly policy: string
+}
 
 /** Arguments and answer of a tool or a child process. */
 export interface CallDetail {
@@ -77,6 +89,8 @@ export interface Step {
   readonly finishReason: string | undefined
   /** Of a tool, its name, read without its arguments and result. */
   readonly toolName: string | undefined
+  /** Of a guarded tool: what the guard did with it. */
+  readonly guard: StepGuard | undefined
   /** The error as it was recorded, with its stack; `undefined` when an answer only says that it failed. */
   readonly failure: RecordedError | undefined
   /** For model and HTTP steps. Decoded anew at each call: keep it, do not ask twice. */
@@ -115,4 +129,5 @@ export const summarizeStep = (step: Step): Record<string, unknown> => ({
   usage: step.usage,
   costUsd: step.costUsd,
   finishReason: step.finishReason,
+  guard: step.guard,
 })

@@ -10,7 +10,7 @@ export const KINDS = [
 ] as const satisfies readonly StepKind[]
 
 /** `running`: no answer yet, and the run goes on. The others are those of the read model. */
-export const STATES = ['done', 'failed', 'aborted', 'in doubt', 'running'] as const
+export const STATES = ['done', 'failed', 'aborted', 'in doubt', 'running', 'denied'] as const
 export type RowState = (typeof STATES)[number]
 
 /**

@@ -9,6 +9,10 @@ const STATES: Readonly<Record<RowState, { tone: BadgeProps['tone']; title: strin
     tone: 'warning',
     title: 'It left, and its answer is not on the tape: it may have had its effect.',
   },
+  denied: {
+    tone: 'warning',
+    title: 'A guard kept it from starting, or from touching what it must not.',
+  },
   running: { tone: 'accent', title: 'It was asked and has no answer yet; the run goes on.' },
 }
 

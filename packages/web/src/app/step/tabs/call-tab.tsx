@@ -57,6 +57,7 @@ export function CallTab({ run, detail }: TabProps) {
 function withoutResult({ kind, state, error }: TabProps['detail']): string {
   if (state === 'running') return 'No answer yet.'
   if (state === 'failed') return error ?? 'It failed; why is not on the tape.'
+  if (state === 'denied') return error ?? 'A guard did not let it through.'
   if (state !== 'done') return 'No answer is on the tape.'
   return kind === 'process' ? 'It ended without an error.' : 'It returned nothing.'
 }

@@ -1,0 +1,91 @@
+import type { BodyForm, NoteEvent, RecordedError } from '../events.js'
+import type { GuardFacts, GuardIntent } from '../guard-facts.js'
+import { fromBase64, toBase64 } from '../base64.js'
+import type { TapeLike } from './tape-like.js'
+
+/**
+ * What a guard keeps as notes, which no replay compares: under which policy and
+ * where it ran, that somebody let a call through, and the calls that its tools
+ * make of other guarded tools. Those happen inside a call, so they are no part of
+ * what the agent did, and yet must not be lost.
+ */
+export const GUARD_NOTES = {
+  opened: 'guard',
+  approved: 'guard-approved',
+  again: 'guard-again',
+  call: 'guard-call',
+  result: 'guard-result',
+} as const
+
+/** Where a guard ran. Versions and digests only: no variables, no secrets. */
+export interface GuardEnvironment {
+  readonly node: string
+  readonly platform: string
+  /** Version of each package of Retake. */
+  readonly retake: Readonly<Record<string, string>>
+  readonly git?: { readonly revision: string; readonly branch?: string; readonly dirty?: boolean }
+  readonly lockfile?: { readonly name: string; readonly sha256: string }
+}
+
+/** Written at the first call of a guard in a run. */
+export interface GuardOpened {
+  readonly guard: string
+  /** The policies in force, as data, under the hash that every decision names. */
+  readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
+  /** What the guard itself was limited to, beside its policies. */
+  readonly limits?: unknown
+  readonly environment: GuardEnvironment
+  /** The runs whose results are served, the latest first. */
+  readonly resumes?: readonly ResumedRun[]
+}
+
+export interface ResumedRun {
+  readonly run: string
+  /** Chain hash of its last event when it was resumed. */
+  readonly chain: string
+}
+
+/** The start of a call that a guarded tool made. `body` is text, or base64 where `as` is `bytes`. */
+export interface NestedCallNote {
+  readonly intent: GuardIntent
+  readonly tool: string
+  readonly as: BodyForm
+  readonly body: string
+}
+
+export interface NestedResultNote {
+  /** Guard and number of the call, as its intent has them. */
+  readonly guard: string
+  readonly call: number
+  readonly facts: GuardFacts
+  readonly as?: BodyForm
+  readonly body?: string
+  readonly error?: RecordedError
+}
+
+/** A call that a rule asks about was let through: only now its tool may start. */
+export interface ApprovedNote {
+  readonly guard: string
+  readonly call: number
+}
+
+/** A call that stands on the tape is made again, live: what was decided about it this time. */
+export interface DecidedAgainNote {
+  readonly intent: GuardIntent
+}
+
+/** A body as text inside a note. */
+export const bodyToText = (as: BodyForm, body: Uint8Array): string =>
+  as === 'bytes' ? toBase64(body) : new TextDecoder('utf-8', { ignoreBOM: true }).decode(body)
+
+export const bodyFromText = (as: BodyForm, text: string): Uint8Array =>
+  as === 'bytes' ? fromBase64(text) : new TextEncoder().encode(text)
+
+/** What a note says; undefined when it is not what a guard writes. */
+export function readGuardNote<T>(tape: TapeLike, note: NoteEvent): T | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(tape.body(note.seq))) as T
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest'
+import { EventScript } from '../../test-support/event-script.js'
+import type { GuardIntent } from '../guard-facts.js'
+import { recordError } from '../recorded-error.js'
+import { guardedCalls, readGuards } from './guarded-calls.js'
+import { readRun } from './read-run.js'
+
+const intent = (call: number, more: Partial<GuardIntent> = {}): GuardIntent => ({
+  guard: 'refunds',
+  call,
+  fingerprint: `f${call}`,
+  occurrence: 1,
+  verdict: 'allow',
+  policy: 'p1',
+  ...more,
+})
+const kept = (tape: EventScript, name: string, value: unknown) =>
+  tape.add({ type: 'note', kind: 'kept', name }, JSON.stringify(value))
+
+function script(): EventScript {
+  const tape = new EventScript()
+  kept(tape, 'guard', { guard: 'refunds', policy: { hash: 'p1', policies: [] }, environment: {} })
+  tape.add({ type: 'draw', kind: 'guard', value: intent(1) })
+  const lookup = tape.tool('lookup', { id: 7 })
+  kept(tape, 'guard-call', {
+    intent: intent(2, { within: 'f1-1' }),
+    tool: 'audit',
+    as: 'json',
+    body: '{"who":"me"}',
+  })
+  kept(tape, 'guard-result', {
+    guard: 'refunds',
+    call: 2,
+    facts: { status: 'done' },
+    as: 'text',
+    body: 'noted',
+  })
+  tape.wait(30).result(lookup, { found: true })
+  tape.add({ type: 'draw', kind: 'guard', value: intent(3, { verdict: 'deny', rule: 'p/1' }) })
+  const wipe = tape.tool('wipe', {})
+  tape.add({
+    type: 'result',
+    op: wipe,
+    error: recordError(new Error('no')),
+    guard: { status: 'denied', attempts: 0 },
+  })
+  tape.add({ type: 'draw', kind: 'guard', value: intent(4) })
+  tape.tool('pay', { amount: 5 })
+  tape.add({ type: 'draw', kind: 'guard', value: intent(5, { verdict: 'ask' }) })
+  tape.tool('ask', {})
+  return tape
+}
+
+test('guarded calls are paired with what was decided and what became of them', () => {
+  const calls = guardedCalls(script())
+  expect(calls.map(({ tool, state, isNested }) => [tool, state, isNested])).toEqual([
+    ['lookup', 'done', false],
+    ['audit', 'done', true],
+    ['wipe', 'denied', false],
+    ['pay', 'in doubt', false],
+    ['ask', 'stopped', false],
+  ])
+  expect(calls.map((call) => call.args())).toEqual([
+    { id: 7 },
+    { who: 'me' },
+    {},
+    { amount: 5 },
+    {},
+  ])
+  expect(calls.map((call) => call.output())).toEqual([
+    { found: true },
+    'noted',
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(calls[0]?.latencyMs).toBeGreaterThanOrEqual(30)
+})
+
+test('the policy that was in force is on the tape', () => {
+  expect(readGuards(script()).guards).toMatchObject([{ guard: 'refunds', policy: { hash: 'p1' } }])
+})
+
+test('a step says what a guard did with it', () => {
+  const [lookup, wipe] = readRun(script()).recordedSteps
+  expect(lookup).toMatchObject({ state: 'done', guard: { policy: 'p1' } })
+  expect(wipe).toMatchObject({ state: 'denied', guard: { status: 'denied', rule: 'p/1' } })
+})

@@ -1,0 +1,242 @@
+import { decodeBody } from '../event-body.js'
+import type { BodyForm, CallEvent, NoteEvent, RecordedError, ResultEvent } from '../events.js'
+import type { GuardFacts, GuardIntent, GuardStatus } from '../guard-facts.js'
+import {
+  bodyFromText,
+  GUARD_NOTES,
+  readGuardNote,
+  type ApprovedNote,
+  type DecidedAgainNote,
+  type GuardOpened,
+  type NestedCallNote,
+  type NestedResultNote,
+} from './guard-note.js'
+import type { TapeLike } from './tape-like.js'
+
+/** A call that passed a guard, as a tape tells it. Bodies are read when asked for. */
+export interface GuardedCallOnTape {
+  /** What was decided before it started. */
+  readonly intent: GuardIntent
+  readonly tool: string
+  /** What became of it; missing when that is not on the tape. */
+  readonly facts: GuardFacts | undefined
+  /**
+   * As in `facts`. Without a result it is `in doubt`: it may have had its effect.
+   * Of a call that a rule asked about and nobody had let through, `stopped`.
+   */
+  readonly state: GuardStatus
+  readonly error: RecordedError | undefined
+  /** Made by a guarded tool, inside another call: it stands on the tape as notes. */
+  readonly isNested: boolean
+  readonly callSeq: number
+  readonly resultSeq: number | undefined
+  /** Milliseconds since the run started. */
+  readonly at: number
+  readonly latencyMs: number | undefined
+  readonly site: string | undefined
+  args(): unknown
+  /** Undefined when there is none. */
+  output(): unknown
+  /** The result as it is stored. */
+  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
+}
+
+/** What a guard said about itself at its first call, and where. */
+export interface GuardOnTape extends GuardOpened {
+  readonly seq: number
+}
+
+/** All that guards put on a tape. */
+export interface GuardsOnTape {
+  readonly guards: readonly GuardOnTape[]
+  /** In the order they were made, nested ones among them. */
+  readonly calls: readonly GuardedCallOnTape[]
+}
+
+/** The guarded calls of a tape, nested ones among them, in the order they were made. */
+export const guardedCalls = (tape: TapeLike): readonly GuardedCallOnTape[] => readGuards(tape).calls
+
+/** Reads every event once, and no body but those of the notes that guards keep. */
+export function readGuards(tape: TapeLike): GuardsOnTape {
+  const reader = new GuardReader(tape)
+  return { guards: reader.guards, calls: reader.calls }
+}
+
+class GuardReader {
+  readonly guards: GuardOnTape[] = []
+  readonly calls: OpenCall[] = []
+  readonly #byOp = new Map<number, TopCall>()
+  readonly #byNumber = new Map<string, OpenCall>()
+
+  constructor(readonly tape: TapeLike) {
+    let drawn: GuardIntent | undefined
+    for (const event of tape.events()) {
+      if (event.type === 'draw') {
+        drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
+      } else if (event.type === 'call') {
+        if (drawn !== undefined && event.kind === 'tool') this.#start(drawn, event)
+        drawn = undefined
+      } else if (event.type === 'result') {
+        const call = this.#byOp.get(event.op)
+        if (call !== undefined) call.end ??= event
+      } else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
+    }
+  }
+
+  #start(intent: GuardIntent, event: CallEvent): void {
+    const call = new TopCall(this.tape, intent, event)
+    this.#byOp.set(event.seq, call)
+    this.#add(call)
+  }
+
+  #add(call: OpenCall): void {
+    this.calls.push(call)
+    this.#byNumber.set(`${call.intent.guard} ${call.intent.call}`, call)
+  }
+
+  #note(event: NoteEvent): void {
+    if (event.name === GUARD_NOTES.opened) {
+      const opened = readGuardNote<GuardOpened>(this.tape, event)
+      if (opened !== undefined) this.guards.push({ ...opened, seq: event.seq })
+    } else if (event.name === GUARD_NOTES.call) {
+      const start = readGuardNote<NestedCallNote>(this.tape, event)
+      if (start !== undefined) this.#add(new NestedCall(this.tape, start, event))
+    } else if (event.name === GUARD_NOTES.result) {
+      const end = readGuardNote<NestedResultNote>(this.tape, event)
+      const call = end && this.#byNumber.get(`${end.guard} ${end.call}`)
+      if (end && call instanceof NestedCall) call.ended ??= { note: event, end }
+    } else if (event.name === GUARD_NOTES.again) {
+      const again = readGuardNote<DecidedAgainNote>(this.tape, event)
+      const call = again && this.#byNumber.get(`${again.intent.guard} ${again.intent.call}`)
+      if (again && call) call.intent = again.intent
+    } else if (event.name === GUARD_NOTES.approved) {
+      const approved = readGuardNote<ApprovedNote>(this.tape, event)
+      const call = approved && this.#byNumber.get(`${approved.guard} ${approved.call}`)
+      if (call !== undefined) call.isApproved = true
+    }
+  }
+}
+
+abstract class OpenCall implements GuardedCallOnTape {
+  /** Only of a call that a rule asks about. */
+  isApproved = false
+  abstract readonly tool: string
+  abstract readonly isNested: boolean
+  abstract readonly facts: GuardFacts | undefined
+  abstract readonly error: RecordedError | undefined
+  abstract readonly resultSeq: number | undefined
+  abstract readonly latencyMs: number | undefined
+  readonly callSeq: number
+  readonly at: number
+  readonly site: string | undefined
+
+  constructor(
+    readonly tape: TapeLike,
+    public intent: GuardIntent,
+    event: CallEvent | NoteEvent,
+  ) {
+    this.callSeq = event.seq
+    this.at = event.at
+    this.site = event.site
+  }
+
+  get state(): GuardStatus {
+    const { facts, intent } = this
+    if (facts !== undefined) return facts.status
+    if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
+    return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'
+  }
+
+  output(): unknown {
+    const { as, body } = this.result()
+    return as === undefined ? undefined : decodeBody(as, body)
+  }
+
+  abstract args(): unknown
+  abstract result(): ReturnType<GuardedCallOnTape['result']>
+}
+
+const EMPTY = new Uint8Array(0)
+
+/** A call that the agent made itself. */
+class TopCall extends OpenCall {
+  readonly isNested = false
+  readonly tool: string
+  end: ResultEvent | undefined
+  readonly #as: BodyForm
+
+  constructor(tape: TapeLike, intent: GuardIntent, event: CallEvent) {
+    super(tape, intent, event)
+    this.tool = event.name
+    this.#as = event.as ?? 'json'
+  }
+
+  get facts(): GuardFacts | undefined {
+    return this.end && (this.end.guard ?? { status: this.end.error ? 'failed' : 'done' })
+  }
+
+  get error(): RecordedError | undefined {
+    return this.end?.error
+  }
+
+  get resultSeq(): number | undefined {
+    return this.end?.seq
+  }
+
+  get latencyMs(): number | undefined {
+    return this.end && this.end.at - this.at
+  }
+
+  args(): unknown {
+    return decodeBody(this.#as, this.tape.body(this.callSeq))
+  }
+
+  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array } {
+    const { end } = this
+    return { as: end?.as, body: end === undefined ? EMPTY : this.tape.body(end.seq) }
+  }
+}
+
+/** A call that a guarded tool made. */
+class NestedCall extends OpenCall {
+  readonly isNested = true
+  ended: { readonly note: NoteEvent; readonly end: NestedResultNote } | undefined
+
+  constructor(
+    tape: TapeLike,
+    readonly start: NestedCallNote,
+    event: NoteEvent,
+  ) {
+    super(tape, start.intent, event)
+  }
+
+  get tool(): string {
+    return this.start.tool
+  }
+
+  get facts(): GuardFacts | undefined {
+    return this.ended?.end.facts
+  }
+
+  get error(): RecordedError | undefined {
+    return this.ended?.end.error
+  }
+
+  get resultSeq(): number | undefined {
+    return this.ended?.note.seq
+  }
+
+  get latencyMs(): number | undefined {
+    return this.ended && this.ended.note.at - this.at
+  }
+
+  args(): unknown {
+    const { as, body } = this.start
+    return decodeBody(as, bodyFromText(as, body))
+  }
+
+  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array } {
+    const { as, body = '' } = this.ended?.end ?? {}
+    return { as, body: as === undefined ? EMPTY : bodyFromText(as, body) }
+  }
+}
