@@ -7,8 +7,8 @@ import { Interrupted } from '../agent-process.js'
 import { continueAgent } from '../continue-agent.js'
 import { continuedLines } from '../continued-lines.js'
 import { wrongUsage } from '../errors.js'
-import { makeDemoFolder } from '../demo/demo-folder.js'
-import type { DemoFolder } from '../demo/demo-folder.js'
+import { copyShipped } from '../demo/shipped-folder.js'
+import type { ShippedFolder } from '../demo/shipped-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
 import { showInViewer } from '../demo/show-in-viewer.js'
 import type { ShownRun } from '../demo/show-in-viewer.js'
@@ -51,7 +51,7 @@ Examples:
     const say = flag(values, 'json') ? () => {} : (text: string) => console.log(text)
     const { paint } = look()
     say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
-    const folder = makeDemoFolder()
+    const folder = copyShipped('demo', [AGENT, 'shop.json'])
     const first = await recordIt(folder, say)
     const second = await replayIt(first, say)
     const third = await changeIt(folder, first.tape, say)
@@ -83,6 +83,8 @@ Examples:
   },
 }
 
+const AGENT = 'agent.ts'
+
 type Say = (text: string) => void
 const look = () => ({ paint: painter(process.stdout), width: widthOf(process.stdout) - 3 })
 const indented = (lines: readonly string[]): string =>
@@ -95,14 +97,14 @@ interface Recorded {
   readonly stdout: string
 }
 
-async function recordIt(folder: DemoFolder, say: Say): Promise<Recorded> {
+async function recordIt(folder: ShippedFolder, say: Say): Promise<Recorded> {
   say(title(1, 'Record the agent, with a scripted model on this machine'))
-  say(indented([`$ retake record ${folder.agent}`]))
+  say(indented([`$ retake record ${folder.pathOf(AGENT)}`]))
   const output = collect(say)
   const recording = await withScriptedModel((url) =>
     recordAgent({
       store: folder.store,
-      entry: folder.agent,
+      entry: folder.pathOf(AGENT),
       args: [],
       name: 'demo',
       env: { MODEL_URL: url },
@@ -154,10 +156,10 @@ async function replayIt(
   return { identical: same && receipt.divergences.length === 0, stdout, receipt }
 }
 
-async function changeIt(folder: DemoFolder, tape: Tape, say: Say): Promise<Replayed> {
+async function changeIt(folder: ShippedFolder, tape: Tape, say: Say): Promise<Replayed> {
   say(title(3, 'Change one word of a prompt and replay again'))
-  say(indented([`$ sed -i s/careful/generous/ ${folder.agent}`, '$ retake replay last']))
-  const undo = folder.edit('careful', 'generous')
+  say(indented([`$ sed -i s/careful/generous/ ${folder.pathOf(AGENT)}`, '$ retake replay last']))
+  const undo = folder.edit(AGENT, 'careful', 'generous')
   const replayed = await replayAgent(tape, { stdio: ['ignore', 'ignore', 'inherit'] }).finally(undo)
   say(indented(replayReceipt(tape, replayed, look())))
   return replayed

@@ -1,4 +1,5 @@
 import type { Verb } from '../verb.js'
+import { audit } from './audit.js'
 import { bisect } from './bisect.js'
 import { branches } from './branches.js'
 import { chaos } from './chaos.js'
@@ -18,6 +19,7 @@ import { proxy } from './proxy.js'
 import { record } from './record.js'
 import { replay } from './replay.js'
 import { report } from './report.js'
+import { sample } from './sample.js'
 import { show } from './show.js'
 import { snapshot } from './snapshot.js'
 import { step } from './step.js'
@@ -46,6 +48,8 @@ export const verbs: readonly Verb[] = [
   chaos,
   verify,
   bisect,
+  sample,
+  audit,
   policy,
   proxy,
   doctor,

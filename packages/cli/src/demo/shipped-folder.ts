@@ -14,42 +14,47 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunStore } from '../run-store.js'
 
-const SHIPPED = fileURLToPath(new URL('../../demo/', import.meta.url))
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Where the demo's agent runs: a copy the user may look into and change. */
-export interface DemoFolder {
+/** A copy of files that come with the package, which the user may look into and change. */
+export interface ShippedFolder {
   readonly store: RunStore
-  /** Path of the agent, as one would type it. */
-  readonly agent: string
-  /** Changes one word of the agent; the answer takes it back. */
-  edit(word: string, replacement: string): () => void
+  /** Path of one of the files, as one would type it. */
+  pathOf(file: string): string
+  /** Changes one word of a file; the answer takes it back. */
+  edit(file: string, word: string, replacement: string): () => void
 }
 
 /** Under `.retake` here, or in a temporary folder where nothing can be written. */
-export function makeDemoFolder(): DemoFolder {
+export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): ShippedFolder {
+  const shipped = path.join(PACKAGE, name)
   try {
     const store = new RunStore()
     store.prepare()
-    return fill(path.join('.retake', 'demo'), store)
+    return fill(path.join('.retake', name), shipped, files, store)
   } catch {
-    const temporary = mkdtempSync(path.join(tmpdir(), 'retake-demo-'))
+    const temporary = mkdtempSync(path.join(tmpdir(), `retake-${name}-`))
     const store = new RunStore(path.join(temporary, 'runs'))
     store.prepare()
-    return fill(temporary, store)
+    return fill(temporary, shipped, files, store)
   }
 }
 
-function fill(folder: string, store: RunStore): DemoFolder {
+function fill(
+  folder: string,
+  shipped: string,
+  files: readonly string[],
+  store: RunStore,
+): ShippedFolder {
   mkdirSync(folder, { recursive: true })
-  for (const file of ['agent.ts', 'shop.json'])
-    copyFileSync(path.join(SHIPPED, file), path.join(folder, file))
+  for (const file of files) copyFileSync(path.join(shipped, file), path.join(folder, file))
   linkPackage(folder)
-  const agent = path.join(folder, 'agent.ts')
+  const pathOf = (file: string): string => path.join(folder, file)
   return {
     store,
-    agent,
-    edit(word, replacement) {
+    pathOf,
+    edit(file, word, replacement) {
+      const agent = pathOf(file)
       const original = readFileSync(agent, 'utf8')
       const { atime, mtime } = statSync(agent)
       writeFileSync(agent, original.replace(word, replacement))
@@ -62,7 +67,7 @@ function fill(folder: string, store: RunStore): DemoFolder {
   }
 }
 
-/** The agent imports `retake`, which need not be installed where the demo runs. */
+/** The files import `retake`, which need not be installed where they run. */
 function linkPackage(folder: string): void {
   const link = path.join(folder, 'node_modules', 'retake')
   mkdirSync(path.dirname(link), { recursive: true })

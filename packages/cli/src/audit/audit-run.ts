@@ -1,0 +1,112 @@
+import {
+  plainJson,
+  readGuards,
+  type GuardedCallOnTape,
+  type GuardOnTape,
+  type SignatureState,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import { viewRun } from '../view-run.js'
+
+/** Whether a tape is what was recorded. Everything else in an audit rests on this. */
+export interface AuditedTape {
+  readonly run: string
+  readonly name: string
+  readonly startedAt: number
+  readonly ok: boolean
+  readonly events: number
+  /** Chain hash of the last event. */
+  readonly chain: string
+  readonly seal: 'sealed' | 'not sealed'
+  readonly signature: SignatureState
+  readonly key?: string
+  readonly problem?: { readonly seq: number; readonly message: string }
+}
+
+/** One guarded call: who did what, under which rule, and what became of it. */
+export interface AuditedCall {
+  readonly number: number
+  /** Label of its step; a nested call has none of its own. */
+  readonly step: string | undefined
+  readonly event: number
+  readonly startedAt: number
+  readonly guard: string
+  /** Agents and nodes it was made in, outermost first. */
+  readonly within: readonly string[]
+  readonly isNested: boolean
+  readonly tool: string
+  readonly args: unknown
+  readonly state: GuardedCallOnTape['state']
+  readonly verdict: GuardedCallOnTape['intent']['verdict']
+  /** `default` when no rule matched. */
+  readonly rule: string
+  readonly policy: string
+  readonly fingerprint: string
+  readonly occurrence: number
+  readonly site: string | undefined
+  readonly code: string | undefined
+  readonly why: string | undefined
+  readonly error: string | undefined
+  readonly facts: GuardedCallOnTape['facts']
+}
+
+export interface Audit {
+  readonly tape: AuditedTape
+  readonly guards: readonly GuardOnTape[]
+  readonly calls: readonly AuditedCall[]
+}
+
+/** Verifies the tape first; of one that is not whole nothing is told but where it breaks. */
+export function auditRun(tape: Tape): Audit {
+  const { ok, count, chain, signature, key, problem } = tape.verify()
+  const audited: AuditedTape = {
+    run: tape.run.id,
+    name: tape.run.name,
+    startedAt: tape.run.startedAt,
+    ok: ok && signature !== 'invalid',
+    events: count,
+    chain,
+    seal: tape.status === 'sealed' ? 'sealed' : 'not sealed',
+    signature,
+    ...(key !== undefined && { key }),
+    ...(problem && { problem }),
+  }
+  if (!audited.ok) return { tape: audited, guards: [], calls: [] }
+  const { guards, calls } = readGuards(tape)
+  const steps = new Map(viewRun(tape).recordedSteps.map((step) => [step.seq, step]))
+  return {
+    tape: audited,
+    guards,
+    calls: calls.map((call) => auditedCall(tape, call, steps.get(call.callSeq))),
+  }
+}
+
+function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined): AuditedCall {
+  const { intent, error } = call
+  return {
+    number: intent.call,
+    step: step?.label,
+    event: call.callSeq,
+    startedAt: tape.run.startedAt + call.at,
+    guard: intent.guard,
+    within: step?.within.map(({ name }) => name) ?? [],
+    isNested: call.isNested,
+    tool: call.tool,
+    args: plainJson(call.args()),
+    state: call.state,
+    verdict: intent.verdict,
+    rule: intent.rule ?? 'default',
+    policy: intent.policy,
+    fingerprint: intent.fingerprint,
+    occurrence: intent.occurrence,
+    site: call.site,
+    code: intent.code ?? textOf(error?.code),
+    why: intent.why,
+    error: error && `${error.name}: ${error.message}`,
+    facts: call.facts,
+  }
+}
+
+const textOf = (code: string | number | undefined): string | undefined =>
+  code === undefined ? undefined : String(code)

@@ -1,0 +1,27 @@
+import type { AuditedCall } from './audit-run.js'
+
+/** What there is to say about a call beside its state and its rule, a remark each. */
+export function callRemarks({ facts, state, code, why, error, isNested }: AuditedCall): string[] {
+  const { approval, served, drift = [], blocked = [], attempts, exitReason } = facts ?? {}
+  return [
+    ...(isNested ? ['inside another call'] : []),
+    ...(served ? [`served from run ${served.run}, event ${served.seq}`] : []),
+    ...(approval
+      ? [
+          `${approval.how === 'break-glass' ? 'break-glass' : 'approval'} by ${approval.by} (${approval.how})${approval.reason === undefined ? '' : `: ${approval.reason}`}`,
+        ]
+      : []),
+    ...(exitReason ? [`stopped by ${exitReason}`] : []),
+    ...(state === 'denied' && code !== undefined
+      ? [`${code}${why === undefined ? '' : `: ${why}`}`]
+      : []),
+    ...(state === 'failed' && error !== undefined ? [error] : []),
+    ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
+    ...blocked.map((what) => `kept from ${what}`),
+    ...drift.map(
+      ({ code: kind, path, expected, found }) =>
+        `${kind}${path === '' ? '' : ` at ${path}`}: ${expected} expected, ${found} found`,
+    ),
+    ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
+  ]
+}

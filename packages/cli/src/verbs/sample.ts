@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { openTape } from '@retake/tape/node'
+import { Interrupted } from '../agent-process.js'
+import { auditRun } from '../audit/audit-run.js'
+import { copyShipped } from '../demo/shipped-folder.js'
+import type { ShippedFolder } from '../demo/shipped-folder.js'
+import { wrongUsage } from '../errors.js'
+import { recordAgent } from '../record-agent.js'
+import { replayAgent } from '../replay-agent.js'
+import { replayReceipt } from '../replay-receipt.js'
+import { painter, widthOf } from '../terminal.js'
+import { flag } from '../verb.js'
+import type { Verb } from '../verb.js'
+
+export const sample: Verb = {
+  name: 'sample',
+  summary: 'See guarded tools: a policy, a contract and a replay, in three short acts',
+  usage: '[--json]',
+  help: `Runs two small programs that come with Retake and records them: one whose tools
+meet a policy, one whose tool breaks its promise. Then the first is replayed:
+no tool runs again, and the decisions are the same. The programs are copied to
+.retake/sample, to be looked at and changed. No key is needed.
+
+Options:
+  --json  only the results, as JSON
+
+Examples:
+  retake sample`,
+  options: {},
+  async run(values, rest) {
+    if (rest.length > 0)
+      throw wrongUsage('sample', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
+    const json = flag(values, 'json')
+    const say = (text: string): void => {
+      if (!json) console.log(text)
+    }
+    const folder = copyShipped('sample', [POLICY, CONTRACT])
+    say(title(1, 'Policy: a tool may read its notes, and nothing else'))
+    const first = await record(folder, POLICY, say)
+    say(title(2, 'Contract: a tool promised JSON'))
+    const second = await record(folder, CONTRACT, say)
+    say(title(3, 'Replay: the first act again, without running a tool'))
+    say('   $ retake replay <run>')
+    const tape = openTape(first.tape)
+    const output = createHash('sha256')
+    const replayed = await replayAgent(tape, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput: (chunk) => output.update(chunk),
+    })
+    for (const line of replayReceipt(tape, replayed, look())) say(`   ${line}`)
+    const identical = output.digest('hex') === first.digest && replayed.divergences.length === 0
+    say(
+      `\n   retake audit ${tape.run.id}    which rule decided what\n   retake ui                          see all of it in the browser`,
+    )
+    if (json)
+      console.log(
+        JSON.stringify({
+          policy: { run: tape.run.id, states: statesOf(first.tape) },
+          contract: { run: openTape(second.tape).run.id, states: statesOf(second.tape) },
+          replay: { identical, divergences: replayed.divergences },
+        }),
+      )
+    return identical ? 0 : 1
+  },
+}
+
+const POLICY = 'policy.ts'
+const CONTRACT = 'contract.ts'
+
+const look = () => ({ paint: painter(process.stdout), width: widthOf(process.stdout) - 3 })
+const title = (number: number, text: string): string =>
+  `${number === 1 ? '' : '\n'}${look().paint('bold', `${number}  ${text}`)}\n`
+
+const statesOf = (tape: string): string[] =>
+  auditRun(openTape(tape)).calls.map(({ tool, state }) => `${tool}: ${state}`)
+
+async function record(
+  folder: ShippedFolder,
+  file: string,
+  say: (text: string) => void,
+): Promise<{ readonly tape: string; readonly digest: string }> {
+  say(`   $ retake record ${folder.pathOf(file)}`)
+  const output = createHash('sha256')
+  const recording = await recordAgent({
+    store: folder.store,
+    entry: folder.pathOf(file),
+    args: [],
+    stdio: ['ignore', 'pipe', 'inherit'],
+    onOutput: (chunk) => {
+      output.update(chunk)
+      for (const line of chunk.toString().trimEnd().split('\n')) say(`   ${line}`)
+    },
+  })
+  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+  return { tape: recording.tape, digest: output.digest('hex') }
+}
