@@ -4,6 +4,7 @@
  * every patched function hands straight on to the native one.
  */
 import { install } from '@retake/engine'
+import './guard/json-schema.js'
 
 export { loadPolicy } from './policy/load-policy.js'
 export { defineConfig } from './config/define-config.js'

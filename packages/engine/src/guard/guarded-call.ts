@@ -57,7 +57,7 @@ export class GuardedCall {
   ) {}
 
   async make(given: unknown): Promise<GuardResult> {
-    const checked = checkInput(this.name, this.tool?.options.input, given)
+    const checked = checkInput(this.name, this.tool?.options, given)
     const input = checked instanceof Promise ? await checked : checked
     if ('denial' in input) this.#denial = input.denial
     const args = 'args' in input ? input.args : given

@@ -19,9 +19,15 @@ export interface StandardIssue {
 /** A Standard Schema, or a JSON Schema as data. */
 export type Schema = StandardSchema | Readonly<Record<string, unknown>>
 
-/** What is promised of a result. */
+/** What a result is, before anything is said about its fields. */
+export type OutputKind = 'json' | 'text' | 'binary' | 'nothing'
+
+/**
+ * What is promised of a result. It is checked, not changed: but for JSON in a text,
+ * which is handed on parsed where JSON is promised, the caller gets what the tool returned.
+ */
 export interface Contract {
-  readonly kind?: 'json' | 'text' | 'binary' | 'nothing'
+  readonly kind?: OutputKind
   readonly schema?: Schema
   /** A broken promise is noted (`warn`), or the result is not handed on (`block`); `block` unless set. */
   readonly onDrift?: 'warn' | 'block'

@@ -1,0 +1,101 @@
+import { jsonSchemaCompiler, type JsonSchemaCheck } from './json-schema-compiler.js'
+import type { Schema, StandardIssue, StandardResult, StandardSchema } from './contract.js'
+import { notJson } from './not-json.js'
+
+/** One thing that a schema finds wrong, whichever library said so. */
+export interface SchemaIssue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+  /** What it wanted there, when the library says so apart from the message. */
+  readonly expected?: string
+}
+
+export type CheckedValue = { readonly value: unknown } | { readonly issues: readonly SchemaIssue[] }
+
+/** Why a schema cannot be used at all. */
+export interface UnusableSchema {
+  readonly because: 'no compiler' | 'broken'
+  readonly why: string
+}
+
+export const isStandardSchema = (schema: Schema): schema is StandardSchema => '~standard' in schema
+
+const compiled = new WeakMap<object, JsonSchemaCheck | UnusableSchema>()
+
+/** Whether a schema can be asked, to be known before a tool starts. */
+export function unusable(schema: Schema): UnusableSchema | undefined {
+  if (isStandardSchema(schema)) return undefined
+  const check = compile(schema)
+  return typeof check === 'function' ? undefined : check
+}
+
+/** Asks a schema about a value. One that throws, or cannot be asked, accepts nothing. */
+export function checkSchema(schema: Schema, value: unknown): CheckedValue | Promise<CheckedValue> {
+  try {
+    if (!isStandardSchema(schema)) return checkJsonSchema(schema, value)
+    const result = schema['~standard'].validate(value)
+    return result instanceof Promise ? result.then(fromStandard).catch(threw) : fromStandard(result)
+  } catch (error) {
+    return threw(error)
+  }
+}
+
+function checkJsonSchema(schema: Readonly<Record<string, unknown>>, value: unknown): CheckedValue {
+  const check = compile(schema)
+  if (typeof check !== 'function') return { issues: [{ path: [], message: check.why }] }
+  const odd = notJson(value)
+  if (odd !== undefined)
+    return { issues: [{ path: odd.path, message: `is ${odd.found}, which JSON has no form for` }] }
+  const issues = check(withoutUndefined(value))
+  return issues.length === 0 ? { value } : { issues: issues.map(schemaIssue) }
+}
+
+function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | UnusableSchema {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  const compiler = jsonSchemaCompiler()
+  // Not kept: a compiler may be handed in later.
+  if (compiler === undefined)
+    return { because: 'no compiler', why: 'Nothing here reads JSON Schema.' }
+  let check: JsonSchemaCheck | UnusableSchema
+  try {
+    check = compiler(schema)
+  } catch (error) {
+    check = { because: 'broken', why: `The JSON Schema is broken: ${messageOf(error)}` }
+  }
+  compiled.set(schema, check)
+  return check
+}
+
+function fromStandard(result: StandardResult): CheckedValue {
+  const { issues } = result
+  if (issues === undefined || issues.length === 0)
+    return 'value' in result ? { value: result.value } : { issues: [NOTHING_SAID] }
+  return { issues: issues.map(schemaIssue) }
+}
+
+const NOTHING_SAID: SchemaIssue = { path: [], message: 'does not fit' }
+
+function schemaIssue(issue: StandardIssue & { readonly expected?: unknown }): SchemaIssue {
+  const path = [...(issue.path ?? [])].map((each) => (typeof each === 'object' ? each.key : each))
+  const { expected, message } = issue
+  return { path, message, ...(typeof expected === 'string' && { expected }) }
+}
+
+const threw = (error: unknown): CheckedValue => ({
+  issues: [{ path: [], message: `cannot be checked: the schema threw ${messageOf(error)}` }],
+})
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+
+/** A member that is undefined is not there, as far as JSON is concerned. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([key, member]) => [key, withoutUndefined(member)]),
+  )
+}

@@ -1,0 +1,64 @@
+import type { Drift } from '@retake/tape'
+import type { Denial } from '../guard-error.js'
+import type { SchemaIssue, UnusableSchema } from './check-schema.js'
+import { pathText } from './path-text.js'
+
+/** How many issues are named, and how long each may be. */
+const NAMED = 5
+const LONGEST = 200
+
+/** Everything that a contract can say no with. Each code has a page in docs/errors. */
+export const contractErrors = {
+  inputInvalid: (
+    tool: string,
+    issues: readonly SchemaIssue[],
+    shape: string | undefined,
+  ): Denial => ({
+    code: 'INPUT_INVALID',
+    rule: 'contract/input',
+    what: `The arguments of "${tool}" do not fit its input schema.`,
+    why: `${listed(issues.map(({ path, message }) => `${pathText(path) || 'arguments'}: ${message}`))}.`,
+    allowed:
+      shape === undefined
+        ? 'Arguments that fit the input schema of the tool.'
+        : `Arguments of the form ${shape}.`,
+  }),
+  contractDrift: (tool: string, drift: readonly Drift[]): Denial => ({
+    code: 'CONTRACT_DRIFT',
+    rule: 'contract/output',
+    what: `Tool "${tool}" ran, and its result is not what was promised.`,
+    why: `${listed(drift.map(driftText))}.`,
+    allowed:
+      'Correct the tool or its contract; with onDrift: "warn" such results are noted and handed on.',
+  }),
+  jsonSchemaUnreadable: (tool: string, { because, why }: UnusableSchema): Denial => ({
+    code: 'JSON_SCHEMA_UNUSABLE',
+    rule: 'contract/schema',
+    what: `The schema of tool "${tool}" cannot be used.`,
+    why,
+    allowed:
+      because === 'no compiler'
+        ? 'Import guard from "retake", or hand a compiler to useJsonSchema() of "@retake/engine"; zod, valibot and arktype schemas need none.'
+        : 'Correct the JSON Schema.',
+  }),
+  contractInvalid: (tool: string, why: string): Denial => ({
+    code: 'CONTRACT_INVALID',
+    rule: 'contract/output',
+    what: `The output contract of tool "${tool}" cannot be used.`,
+    why,
+    allowed:
+      'A schema, or { kind: "json" | "text" | "binary" | "nothing", schema, onDrift: "warn" | "block" }.',
+  }),
+}
+
+export const driftText = ({ code, path, expected, found }: Drift): string =>
+  `${code}${path === '' ? '' : ` at ${path}`}: expected ${expected}, found ${found}`
+
+function listed(texts: readonly string[]): string {
+  const named = texts.slice(0, NAMED).map((text) => {
+    const line = text.replace(/\s+/g, ' ').replace(/\.$/, '')
+    return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
+  })
+  const more = texts.length - named.length
+  return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ')
+}

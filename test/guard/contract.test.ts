@@ -1,0 +1,310 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type } from 'arktype'
+import { guard, GuardError } from 'retake'
+import type { Contract, GuardedToolOptions, GuardResult, Schema } from '@retake/engine'
+import * as v from 'valibot'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+
+let dir: string
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'retake-contract-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+/** Calls one tool once; `started` holds what the tool was given. */
+async function call(
+  options: GuardedToolOptions<unknown>,
+  args: unknown,
+  returns: (args: unknown) => unknown = (given) => given,
+): Promise<GuardResult & { readonly started: readonly unknown[] }> {
+  const run = guard({ name: 'contract', dir, durability: 'memory' })
+  const started: unknown[] = []
+  run.tool(
+    'refund',
+    (given: unknown) => {
+      started.push(given)
+      return returns(given)
+    },
+    options,
+  )
+  const result = await run.call('refund', args)
+  run.end()
+  return { ...result, started }
+}
+
+const returning = (output: Schema | Contract, value: unknown) => call({ output }, {}, () => value)
+
+/** The same form in four languages. */
+const schemas: Record<string, Schema> = {
+  zod: z.object({
+    to: z.string(),
+    amount: z.number(),
+    items: z.array(z.object({ sku: z.string() })),
+  }),
+  valibot: v.object({
+    to: v.string(),
+    amount: v.number(),
+    items: v.array(v.object({ sku: v.string() })),
+  }),
+  arktype: type({ to: 'string', amount: 'number', items: [{ sku: 'string' }, '[]'] }) as Schema,
+  'zod, asynchronous': z
+    .object({ to: z.string(), amount: z.number(), items: z.array(z.object({ sku: z.string() })) })
+    .refine(async () => await Promise.resolve(true)),
+  'JSON Schema': {
+    type: 'object',
+    properties: {
+      to: { type: 'string' },
+      amount: { type: 'number' },
+      items: {
+        type: 'array',
+        items: { type: 'object', properties: { sku: { type: 'string' } }, required: ['sku'] },
+      },
+    },
+    required: ['to', 'amount', 'items'],
+  },
+}
+const good = { to: 'ann', amount: 3, items: [{ sku: 'a' }] }
+
+describe.each(Object.entries(schemas))('%s', (_, schema) => {
+  test('arguments that fit reach the tool', async () => {
+    const { status, output, started } = await call({ input: schema }, good)
+    expect({ status, output, started }).toEqual({ status: 'done', output: good, started: [good] })
+  })
+
+  test('arguments that do not fit are denied with places and form, and the tool never starts', async () => {
+    const bad = { to: 'ann', items: [{ sku: 'a' }, { sku: 7 }] }
+    const { status, error, intent, started } = await call({ input: schema }, bad)
+    expect(started).toEqual([])
+    expect(status).toBe('denied')
+    expect(error).toBeInstanceOf(GuardError)
+    expect(error).toMatchObject({ code: 'INPUT_INVALID', rule: 'contract/input' })
+    const { why, allowed } = error as GuardError
+    expect(why).toMatch(/amount: /)
+    expect(why).toMatch(/items\[1\]\.sku: /)
+    expect(allowed).toMatch(/\bto: string\b/)
+    expect(allowed).toMatch(/\bamount: number\b/)
+    expect(intent).toMatchObject({ verdict: 'deny', code: 'INPUT_INVALID', why, allowed })
+  })
+
+  test('a result that misses a field and has one of another type is named so', async () => {
+    const { status, drift, output, error } = await returning(schema, {
+      to: 5,
+      items: [{ sku: 'a' }, { sku: null }],
+    })
+    expect(status).toBe('failed')
+    expect(output).toBeUndefined()
+    expect(error).toMatchObject({ code: 'CONTRACT_DRIFT' })
+    expect(drift.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toEqual([
+      { code: 'MISSING_FIELD', path: 'amount', expected: expect.any(String), found: 'nothing' },
+      { code: 'TYPE_CHANGED', path: 'items[1].sku', expected: 'string', found: 'null' },
+      { code: 'TYPE_CHANGED', path: 'to', expected: 'string', found: 'number' },
+    ])
+  })
+
+  test('text where the schema promises data is read as JSON, or named', async () => {
+    const asText = await returning(schema, JSON.stringify(good))
+    expect(asText).toMatchObject({ status: 'done', output: good, drift: [] })
+    const words = await returning(schema, 'I am sorry, I cannot do that.')
+    expect(words.drift.map(({ code }) => code)).toEqual(['TEXT_WHERE_JSON'])
+    const torn = await returning(schema, JSON.stringify(good).slice(0, -5))
+    expect(torn.drift.map(({ code }) => code)).toEqual(['INVALID_JSON'])
+  })
+})
+
+describe('what the schema returns', () => {
+  test('is what the tool gets, what is judged, fingerprinted and stored', async () => {
+    const run = guard({
+      name: 'contract',
+      dir,
+      policy: { name: 'shop', rules: [{ id: 'eur', allow: 'refund' }], default: 'deny' },
+    })
+    const seen: unknown[] = []
+    const input = z.object({
+      amount: z.coerce.number(),
+      currency: z.string().default('EUR'),
+    })
+    run.tool('refund', (args: unknown) => seen.push(args), { input })
+    const text = await run.call('refund', { amount: '5', spy: 'x' })
+    const number = await run.call('refund', { currency: 'EUR', amount: 5 })
+    expect(seen).toEqual([
+      { amount: 5, currency: 'EUR' },
+      { amount: 5, currency: 'EUR' },
+    ])
+    expect(number.step.fingerprint).toBe(text.step.fingerprint)
+    expect(number.step.occurrence).toBe(2)
+  })
+
+  test('is what was checked, also when the arguments say something else each time', async () => {
+    const shifty = (first: unknown, later: unknown): unknown => {
+      let asked = 0
+      return {
+        get amount() {
+          asked += 1
+          return asked === 1 ? first : later
+        },
+      }
+    }
+    const json = { type: 'object', properties: { amount: { type: 'number', maximum: 10 } } }
+    const ark = type({ amount: 'number <= 10' }) as Schema
+    for (const input of [json, ark]) {
+      const { status, started } = await call({ input }, shifty(5, 5000))
+      expect({ status, started }).toEqual({ status: 'done', started: [{ amount: 5 }] })
+    }
+  })
+
+  test('does not change results: fields that a schema does not know stay', async () => {
+    const result = await returning(z.object({ a: z.number() }), { a: 1, b: 2 })
+    expect(result.output).toEqual({ a: 1, b: 2 })
+  })
+})
+
+describe('a schema that cannot be asked', () => {
+  test('accepts nothing when it throws', async () => {
+    const input = z.object({}).refine(() => {
+      throw new Error('database is down')
+    })
+    const { status, error, started } = await call({ input }, {})
+    expect({ status, started }).toEqual({ status: 'denied', started: [] })
+    expect((error as GuardError).why).toContain('database is down')
+  })
+
+  test.each([
+    [{ $ref: '#/$defs/none' }, /leads nowhere/],
+    [{ type: 'objct' }, /"objct" at # is no type/],
+    [{ properties: { a: { pattern: '(' } } }, /pattern at #\/properties\/a/],
+  ])('is refused before the tool starts, as input and as output: %o', async (schema, why) => {
+    for (const options of [{ input: schema }, { output: schema }]) {
+      const { status, started, error } = await call(options, {})
+      expect({ status, started }).toEqual({ status: 'denied', started: [] })
+      expect(error).toMatchObject({
+        code: 'JSON_SCHEMA_UNUSABLE',
+        why: expect.stringMatching(why),
+      })
+    }
+  })
+
+  test('fields may be called like keywords', async () => {
+    const input = {
+      type: 'object',
+      properties: { type: { type: 'string' }, pattern: { enum: ['('] }, $ref: {} },
+      definitions: { a: { type: ['string', 'null'] } },
+    }
+    const { status } = await call({ input }, { type: 'x', pattern: '(' })
+    expect(status).toBe('done')
+  })
+
+  test.each([
+    ['a kind that is none', { kind: 'jason' }],
+    ['a misspelt field', { kind: 'json', onDrft: 'warn' }],
+    ['an onDrift that is none', { kind: 'json', onDrift: 'ignore' }],
+  ])('is refused before the tool starts: %s', async (_, output) => {
+    const { started, error } = await call({ output: output as unknown as Contract }, {})
+    expect(started).toEqual([])
+    expect(error).toMatchObject({ code: 'CONTRACT_INVALID' })
+  })
+})
+
+describe('kinds', () => {
+  const values = {
+    json: { a: 1 },
+    text: 'plain words',
+    binary: new Uint8Array([1, 2]),
+    nothing: undefined,
+  }
+  for (const kind of ['json', 'text', 'binary', 'nothing'] as const) {
+    test(`${kind} is what it says`, async () => {
+      expect(await returning({ kind }, values[kind])).toMatchObject({ status: 'done', drift: [] })
+    })
+    for (const other of ['json', 'text', 'binary', 'nothing'] as const) {
+      if (other === kind) continue
+      test(`${other} where ${kind} is promised is named`, async () => {
+        const { status, drift } = await returning({ kind }, values[other])
+        expect(status).toBe('failed')
+        const code = kind === 'json' && other === 'text' ? 'TEXT_WHERE_JSON' : 'KIND_CHANGED'
+        expect(drift).toEqual([{ code, path: '', expected: kind, found: other }])
+      })
+    }
+  }
+
+  test.each([
+    [{ when: new Date(0) }, 'when', 'date'],
+    [{ list: [1, { big: 10n }] }, 'list[1].big', 'bigint'],
+    [new Map([['a', 1]]), '', 'map'],
+    [Number.NaN, '', 'NaN'],
+  ])('what JSON has no form for is not JSON: %o', async (value, path, found) => {
+    const { drift } = await returning({ kind: 'json' }, value)
+    expect(drift).toEqual([{ code: 'KIND_CHANGED', path, expected: 'json', found }])
+  })
+})
+
+describe('JSON in a text', () => {
+  test('is handed on parsed', async () => {
+    const { output } = await returning({ kind: 'json' }, ' [1, {"a": null}]\n')
+    expect(output).toEqual([1, { a: null }])
+  })
+
+  test.each([
+    ['```json\n{"a": 1}\n```', 'INVALID_JSON', /code fence/],
+    ['{"a": [1, 2', 'INVALID_JSON', /cut off at character 11, with 2 brackets open/],
+    ['{"a": "long te', 'INVALID_JSON', /cut off/],
+    ['{"a": tru', 'INVALID_JSON', /cut off/],
+    ['{"a": 1,}', 'INVALID_JSON', /comma too many before character 8/],
+    ['[1, 2, ]', 'INVALID_JSON', /comma too many/],
+    ['{"a": "x, }", }', 'INVALID_JSON', /comma too many before character 14/],
+    ["{'a': 1}", 'INVALID_JSON', /character 1: single quotes/],
+    ['{a: 1}', 'INVALID_JSON', /a key without quotes/],
+    ['{"a": NaN}', 'INVALID_JSON', /NaN/],
+    ['{"a": None}', 'INVALID_JSON', /Python/],
+    ['{"a": 1} // done', 'INVALID_JSON', /more after its end, at character 9/],
+    ['{"a": 1 "b": 2}', 'INVALID_JSON', /comma or a bracket is missing/],
+    ['\uFEFF{"a": 1}', 'INVALID_JSON', /byte order mark/],
+    ['Here you are: {"a": 1}', 'TEXT_WHERE_JSON', /JSON from character 14/],
+    ['', 'TEXT_WHERE_JSON', /empty/],
+    ['No.', 'TEXT_WHERE_JSON', /^text$/],
+  ])('that is broken says how: %s', async (text, code, found) => {
+    const { drift, error } = await returning({ kind: 'json' }, text)
+    expect(drift).toEqual([
+      { code, path: '', expected: 'json', found: expect.stringMatching(found) },
+    ])
+    expect((error as GuardError).why).toContain(code)
+  })
+})
+
+describe('a broken promise', () => {
+  test('is noted and handed on with warn', async () => {
+    const schema = z.object({ a: z.number() })
+    const result = await returning({ schema, onDrift: 'warn' }, { a: '1' })
+    expect(result).toMatchObject({ status: 'done', output: { a: '1' }, error: undefined })
+    expect(result.facts.drift).toEqual([
+      { code: 'TYPE_CHANGED', path: 'a', expected: 'number', found: 'string' },
+    ])
+  })
+
+  test('that is neither missing nor of another type is a broken schema', async () => {
+    const text = await returning(z.string().email(), 'no address')
+    expect(text.drift).toMatchObject([{ code: 'SCHEMA_BROKEN', path: '' }])
+    const number = await returning({ kind: 'json', schema: z.object({ n: z.int() }) }, { n: 1.5 })
+    expect(number.drift).toMatchObject([{ code: 'SCHEMA_BROKEN', path: 'n', found: '1.5' }])
+    const extra = await returning(
+      { type: 'object', properties: { a: {} }, additionalProperties: false },
+      { b: 1 },
+    )
+    expect(extra.drift).toMatchObject([{ code: 'SCHEMA_BROKEN', path: 'b' }])
+  })
+
+  test('quotes no text of the result', async () => {
+    const { drift, error } = await returning(v.object({ a: v.pipe(v.string(), v.maxLength(3)) }), {
+      a: 'confidential',
+    })
+    expect(JSON.stringify([drift, (error as Error).message])).not.toContain('confidential')
+  })
+})
+
+test('without output nothing is checked', async () => {
+  const result = await call({}, {}, () => '{"a": 1,}')
+  expect(result).toMatchObject({ status: 'done', output: '{"a": 1,}', drift: [] })
+})
