@@ -133,6 +133,10 @@ export class ContinuedSession implements Session {
     if (this.#recorder !== undefined) this.#recorder.note(note, body)
   }
 
+  keep(name: string, body: Uint8Array, isDurable?: boolean): number {
+    return this.#recorder?.keep(name, body, isDurable) ?? -1
+  }
+
   proceed(): void {
     this.#current.proceed()
   }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type {
   BodyForm,
   NewEvent,
@@ -50,6 +51,8 @@ export interface RecordSessionOptions {
   readonly flags?: readonly string[]
   /** Events are written and synced in the background: a crash may lose the last ones. */
   readonly inBackground?: boolean
+  /** Private ed25519 key that signs the seal. */
+  readonly signingKey?: KeyObject | undefined
 }
 
 /** How long events of a background tape stay in memory at most. */
@@ -84,6 +87,7 @@ export class RecordSession implements Session {
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
   readonly #inBackground: boolean
+  readonly #signingKey: KeyObject | undefined
   #flushing: NodeJS.Timeout | undefined
 
   constructor(
@@ -95,6 +99,7 @@ export class RecordSession implements Session {
     this.#answers = options.answers ?? outside
     this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
     this.#inBackground = options.inBackground === true
+    this.#signingKey = options.signingKey
     this.replaying = this.#answers.isTape === true
     this.keepsIn = this.#answers.keepsIn === true
     this.secrets.addEnvironment(process.env)
@@ -174,6 +179,13 @@ export class RecordSession implements Session {
     this.#append({ type: 'note', ...note }, body)
   }
 
+  keep(name: string, body: Uint8Array, isDurable = true): number {
+    if (this.closed || this.replaying) return -1
+    const seq = this.#append({ type: 'note', kind: 'kept', name }, body)
+    if (isDurable) this.#barrier()
+    return seq
+  }
+
   proceed(): void {
     // Only a replay holds answers back.
   }
@@ -201,7 +213,7 @@ export class RecordSession implements Session {
     const { body, ...fields } = end
     this.#append({ type: 'end', ...this.#masked(fields) }, body)
     this.close()
-    this.writer.seal()
+    this.writer.seal(this.#signingKey && { privateKey: this.#signingKey })
   }
 
   /** Stops recording without an end: the tape stays a truncated one. */

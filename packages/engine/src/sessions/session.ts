@@ -122,6 +122,12 @@ export interface Session {
   /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
+  /**
+   * Puts something on the tape beside what happens, like a `kept` note, and says its
+   * number. It is on disk when this returns, unless `isDurable` is false. Missing, or -1,
+   * where nothing is recorded.
+   */
+  keep?(name: string, body: Uint8Array, isDurable?: boolean): number
   /** The tape that is written; undefined while answers come from a tape. */
   readonly recording?: Recording | undefined
   /** The run this session works for, when it is not the run's own. */

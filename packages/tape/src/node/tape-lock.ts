@@ -20,7 +20,7 @@ export class TapeLock {
       if (claim(path)) return new TapeLock(path)
       const owner = readOwner(path)
       if (owner !== undefined && isAlive(owner)) throw tapeInUse(tape, owner.pid)
-      remove(path)
+      if (owner !== undefined) takeOver(path, owner)
     }
     throw tapeInUse(tape, readOwner(path)?.pid ?? 0)
   }
@@ -40,6 +40,21 @@ interface Owner {
   readonly pid: number
   /** When the process started, in ticks: tells it from a later one with the same number. */
   readonly started: string
+}
+
+/**
+ * Removes the lock of a process that is gone. Of several that try at once one may
+ * do so, and only while the lock still is that process's: the one who was faster
+ * may have taken it already.
+ */
+function takeOver(path: string, { pid, started }: Owner): void {
+  const turn = TapeLock.take(`${path}.${pid}-${started}`)
+  try {
+    const owner = readOwner(path)
+    if (owner?.pid === pid && owner.started === started) remove(path)
+  } finally {
+    turn.release()
+  }
 }
 
 /** A link appears with its content or not at all: nobody can see a lock without an owner. */
@@ -70,11 +85,18 @@ function remove(path: string): void {
   }
 }
 
+/** A lock that says nothing, as after a power cut, is nobody's; undefined when there is none. */
 function readOwner(path: string): Owner | undefined {
+  let text: string
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Owner
+    text = readFileSync(path, 'utf8')
   } catch {
     return undefined
+  }
+  try {
+    return JSON.parse(text) as Owner
+  } catch {
+    return { pid: 0, started: 'unreadable' }
   }
 }
 
