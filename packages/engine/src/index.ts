@@ -15,7 +15,12 @@ export { guard } from './guard/guard.js'
 export type { GuardOptions } from './guard/guard.js'
 export { GuardError } from './guard/guard-error.js'
 export type { Denial } from './guard/guard-error.js'
-export type { GuardedToolOptions, ToolContext, ToolFunction } from './guard/guarded-tool.js'
+export type {
+  GuardedTool,
+  GuardedToolOptions,
+  ToolContext,
+  ToolFunction,
+} from './guard/guarded-tool.js'
 export type { GuardedStep, GuardResult } from './guard/guard-result.js'
 export type { CallOptions, GuardRun } from './guard/guard-run.js'
 export { checkPolicy } from './guard/policy/check-policy.js'

@@ -4,6 +4,8 @@ import { openRecording, type RecordedRun } from '../record.js'
 import { currentSession, outsideRuns } from '../scope.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import type { Session } from '../sessions/session.js'
+import { GuardError } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
 import type { GuardOptions } from './guard.js'
@@ -58,13 +60,39 @@ export class GuardRun {
     return async (args) => (await this.call<Output>(name, args, { throws: true })).output as Output
   }
 
-  /** Verifies a call, then runs it. Never throws unless asked to: the result says what became of it. */
+  /**
+   * A plain function behind the guard, under its own name unless another is given. It is
+   * judged by its argument, or by the list of them where there are more or fewer than one.
+   */
+  wrap<Args extends unknown[], Output>(
+    run: (...args: Args) => Output,
+    options: GuardedToolOptions<unknown> & { readonly name?: string } = {},
+  ): (...args: Args) => Promise<Awaited<Output>> {
+    const { name = run.name, ...rest } = options
+    if (name === '') throw new GuardError(guardErrors.functionWithoutName())
+    const call = this.tool(
+      name,
+      (args: unknown) => (Array.isArray(args) ? run(...(args as Args)) : run(...([args] as Args))),
+      rest,
+    )
+    return (...args) =>
+      call(args.length === 1 && !Array.isArray(args[0]) ? args[0] : args) as Promise<
+        Awaited<Output>
+      >
+  }
+
+  /**
+   * Verifies a call, then runs it. Never throws unless asked to: the result says what became
+   * of it. A tool that is not registered can be handed in as it is, for one call.
+   */
   async call<Output = unknown>(
-    name: string,
+    tool: string | GuardedTool,
     args: unknown,
     options: CallOptions = {},
   ): Promise<GuardResult<Output>> {
-    const result = await new GuardedCall(this, name, this.#tools.get(name), options).make(args)
+    const name = typeof tool === 'string' ? tool : tool.name
+    const known = typeof tool === 'string' ? this.#tools.get(tool) : tool
+    const result = await new GuardedCall(this, name, known, options).make(args)
     if (options.throws === true && result.error !== undefined) throw result.error
     return result as GuardResult<Output>
   }
