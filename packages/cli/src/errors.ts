@@ -714,3 +714,11 @@ export const ruleNotFound = (run: string, label: string, passing: number): Retak
     `Its tool, arguments and history look like those of calls in the ${passing} runs that passed.`,
     'Write a rule by hand and try it with `retake policy test`, or leave runs out that should not have passed.',
   )
+
+export const approvalNotPending = (id: string): RetakeError =>
+  new RetakeError(
+    'APPROVAL_NOT_PENDING',
+    `No call waits for approval under ${id}.`,
+    'It was decided, its time ran out, its program ended, or it never was there.',
+    '`retake approvals` lists the calls that wait.',
+  )

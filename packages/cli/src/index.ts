@@ -30,6 +30,10 @@ export {
 export type {
   AnsweredResult,
   AnswerFromOptions,
+  ApprovalDecision,
+  ApprovalOptions,
+  ApprovalRequest,
+  Approver,
   ContinuedResult,
   Divergence,
   DivergenceKind,

@@ -11,6 +11,14 @@ export { overlayOf, planResume } from './continue/plan-resume.js'
 export { useJsonSchema } from './guard/contract/json-schema-compiler.js'
 export type { JsonSchemaCheck, JsonSchemaCompiler } from './guard/contract/json-schema-compiler.js'
 export type { Contract, Schema, StandardSchema } from './guard/contract/contract.js'
+export { decideApproval, pendingApprovals } from './guard/approval/approval-files.js'
+export type { PendingApproval } from './guard/approval/approval-files.js'
+export type {
+  ApprovalDecision,
+  ApprovalOptions,
+  ApprovalRequest,
+  Approver,
+} from './guard/approval/approval.js'
 export { guard } from './guard/guard.js'
 export type { GuardOptions } from './guard/guard.js'
 export { GuardError } from './guard/guard-error.js'

@@ -1,4 +1,5 @@
 import type { Verb } from '../verb.js'
+import { approvals } from './approvals.js'
 import { audit } from './audit.js'
 import { bisect } from './bisect.js'
 import { branches } from './branches.js'
@@ -49,6 +50,7 @@ export const verbs: readonly Verb[] = [
   verify,
   bisect,
   sample,
+  approvals,
   audit,
   policy,
   proxy,

@@ -1,0 +1,103 @@
+import { userInfo } from 'node:os'
+import path from 'node:path'
+import { decideApproval, pendingApprovals } from '@retake/engine'
+import type { PendingApproval } from '@retake/engine'
+import { duration } from '../duration.js'
+import { approvalNotPending, wrongUsage } from '../errors.js'
+import { printable } from '../printable.js'
+import { RunStore } from '../run-store.js'
+import { table } from '../table.js'
+import { widthOf } from '../terminal.js'
+import { flag, text } from '../verb.js'
+import type { OptionValues, Verb } from '../verb.js'
+
+/** As many characters of an id as are shown. */
+const SHOWN = 8
+
+export const approvals: Verb = {
+  name: 'approvals',
+  summary: 'List tool calls that wait for approval, and decide on them',
+  usage: '[approve <id> | refuse <id>] [--reason text]',
+  help: `Calls wait here that a rule with \`ask\` is about, in programs whose guard has
+\`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A decision is good
+for exactly the call that was shown, and only until it expires.
+
+Options:
+  --reason <text>  goes on the tape with the decision
+  --dir <folder>   where the tapes are (default: .retake/runs)
+  --json           one call a line
+
+Examples:
+  retake approvals
+  retake approvals approve 3f2a9c01
+  retake approvals refuse 3f2a9c01 --reason 'wrong customer'`,
+  options: { reason: { type: 'string' }, dir: { type: 'string' } },
+  run(values, [what, id, ...rest]) {
+    const waiting = waitingIn(new RunStore(text(values, 'dir')))
+    if (what === undefined) return Promise.resolve(list(waiting, flag(values, 'json')))
+    if ((what !== 'approve' && what !== 'refuse') || id === undefined || rest.length > 0)
+      throw wrongUsage(
+        'approvals',
+        'Say what to do with which call.',
+        'For example: retake approvals approve 3f2a9c01.',
+      )
+    return Promise.resolve(decide(waiting, what === 'approve', id, values))
+  },
+}
+
+interface Waiting extends PendingApproval {
+  readonly tape: string
+}
+
+const waitingIn = (store: RunStore): Waiting[] =>
+  store
+    .ids()
+    .map((run) => store.pathOf(run))
+    .flatMap((tape) => pendingApprovals(tape, Date.now()).map((each) => ({ ...each, tape })))
+
+function list(waiting: readonly Waiting[], json: boolean): number {
+  if (json) {
+    for (const each of waiting) console.log(JSON.stringify(jsonOf(each)))
+    return 0
+  }
+  if (waiting.length === 0) {
+    process.stderr.write('no call waits for approval\n')
+    return 0
+  }
+  const rows = waiting.map(({ request, of, tape }) => [
+    of.slice(0, SHOWN),
+    path.basename(tape, '.tape'),
+    request.rule,
+    `${duration(request.expiresAt - Date.now())} left`,
+    printable(`${request.tool}(${JSON.stringify(request.args) ?? ''})`),
+  ])
+  const head = ['id', 'run', 'rule', '', 'call']
+  console.log(table([head, ...rows], widthOf(process.stdout)).join('\n'))
+  return 0
+}
+
+function decide(
+  waiting: readonly Waiting[],
+  approved: boolean,
+  id: string,
+  values: OptionValues,
+): number {
+  const matches = waiting.filter(({ of }) => of.startsWith(id))
+  const [found] = matches
+  if (found === undefined || matches.length > 1) throw approvalNotPending(id)
+  const reason = text(values, 'reason')
+  const decision = { approved, by: userInfo().username, ...(reason !== undefined && { reason }) }
+  if (!decideApproval(found.tape, found.of, decision, Date.now())) throw approvalNotPending(id)
+  if (flag(values, 'json')) console.log(JSON.stringify({ ...jsonOf(found), ...decision }))
+  else
+    process.stderr.write(
+      `${approved ? 'approved' : 'refused'}: ${printable(found.request.tool)} in run ${path.basename(found.tape, '.tape')}\n`,
+    )
+  return 0
+}
+
+const jsonOf = ({ request, of, tape }: Waiting): unknown => ({
+  id: of,
+  run: path.basename(tape, '.tape'),
+  ...request,
+})

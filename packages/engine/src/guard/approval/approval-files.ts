@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import path from 'node:path'
+import { stableStringify, toWire } from '@retake/tape'
+import { disk } from '../../overlay/disk.js'
+import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+
+/** A decision as it lies beside the tape. */
+interface StoredDecision extends ApprovalDecision {
+  /** Digest of the request that was shown to whoever decided. */
+  readonly of: string
+}
+
+/** A request that waits for a decision. */
+export interface PendingApproval {
+  readonly request: ApprovalRequest
+  /** Hand it back with the decision: what was shown is what is decided on. */
+  readonly of: string
+}
+
+/** The folder of the questions about calls on a tape. */
+const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
+
+export const requestFile = (tape: string, digest: string): string =>
+  path.join(folderOf(tape), `${digest}.request.json`)
+
+export const decisionFile = (tape: string, digest: string): string =>
+  path.join(folderOf(tape), `${digest}.decision.json`)
+
+/** Whole or not at all; only for the user who runs this. */
+export function writeWhole(file: string, value: unknown): void {
+  disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  const partial = `${file}.${process.pid}.partial`
+  disk.writeFileSync(partial, JSON.stringify(toWire(value)), { mode: 0o600 })
+  disk.renameSync(partial, file)
+}
+
+/** Calls on a tape that wait for a decision, the oldest first. What has expired waits no longer. */
+export function pendingApprovals(tape: string, now: number): PendingApproval[] {
+  let names: string[]
+  try {
+    names = disk.readdirSync(folderOf(tape))
+  } catch {
+    return []
+  }
+  return names
+    .filter((name) => name.endsWith('.request.json'))
+    .flatMap((name) => {
+      const request = readJson(path.join(folderOf(tape), name)) as ApprovalRequest | undefined
+      const isOpen = request !== undefined && request.expiresAt >= now
+      return isOpen ? [{ request, of: digestOf(request) }] : []
+    })
+    .toSorted((a, b) => a.request.askedAt - b.request.askedAt)
+}
+
+/**
+ * Decides on a call that waits. False when it does not wait any more, or when
+ * what it asks is not what was shown.
+ */
+export function decideApproval(
+  tape: string,
+  of: string,
+  decision: ApprovalDecision,
+  now: number,
+): boolean {
+  const pending = pendingApprovals(tape, now).find((each) => each.of === of)
+  if (pending === undefined) return false
+  const stored: StoredDecision = { ...decision, of }
+  writeWhole(decisionFile(tape, pending.request.digest), stored)
+  return true
+}
+
+/** The decision on exactly this request, if there is one. */
+export function readDecision(file: string, request: ApprovalRequest): ApprovalDecision | undefined {
+  const stored = readJson(file) as StoredDecision | undefined
+  if (stored === undefined || stored.of !== digestOf(request)) return undefined
+  const { approved, by, reason } = stored
+  return { approved: approved === true, by, ...(reason !== undefined && { reason }) }
+}
+
+/** Of everything that was shown, arguments included. */
+const digestOf = (request: ApprovalRequest): string =>
+  createHash('sha256')
+    .update(stableStringify(toWire(request)))
+    .digest('hex')
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(disk.readFileSync(file, 'utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

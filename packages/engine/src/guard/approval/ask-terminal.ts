@@ -1,0 +1,74 @@
+import { userInfo } from 'node:os'
+import { createInterface } from 'node:readline'
+import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+
+export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Asks on the terminal, one call at a time. Only `yes` lets a call through. */
+export function askTerminal(
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalDecision> {
+  const asked = last.then(() => ask(request, signal))
+  last = asked.catch(() => {})
+  return asked
+}
+
+async function ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalDecision> {
+  signal.throwIfAborted()
+  process.stderr.write(`\n${questionLines(request).join('\n')}\n`)
+  const answer = await readAnswer('approve? [yes/No, or a reason why not] ', signal)
+  const by = userName()
+  if (/^y(?:es)?$/i.test(answer)) return { approved: true, by }
+  const reason = /^n?o?$/i.test(answer) ? undefined : answer
+  return { approved: false, by, ...(reason !== undefined && { reason }) }
+}
+
+/** What is asked, without anything that could move the cursor or hide a part. */
+export function questionLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
+  const shown = JSON.stringify(args, bigint, 2) ?? 'undefined'
+  const lines = shown.split('\n')
+  const clipped =
+    lines.length > SHOWN_LINES
+      ? [...lines.slice(0, SHOWN_LINES), `… ${lines.length - SHOWN_LINES} more lines`]
+      : lines
+  return [
+    `${guard}: tool "${tool}" waits for approval`,
+    ...(why === '' ? [] : [`  why   ${why}`]),
+    `  rule  ${rule}`,
+    ...clipped.map((line) => `  ${line}`),
+  ].map(visible)
+}
+
+const SHOWN_LINES = 30
+const bigint = (_: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? `${value}n` : value
+
+/** Control characters and those that turn text around are shown as escapes. */
+const visible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+
+function readAnswer(question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise<string>((resolve, reject) => {
+    lines.question(question, { signal }, (answer) => resolve(answer.trim()))
+    lines.once('close', () => resolve(''))
+    signal.addEventListener('abort', () => reject(new Error('nobody decided in time')), {
+      once: true,
+    })
+  }).finally(() => lines.close())
+}
+
+/** The name of whoever runs this process. */
+export function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'somebody'
+  }
+}
