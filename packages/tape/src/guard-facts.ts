@@ -61,6 +61,8 @@ export interface GuardIntent {
   readonly within?: string
   /** The result is on a tape already. */
   readonly served?: ServedFrom
+  /** The most the call may use, kept for it before it starts. Tokens of both kinds are one number. */
+  readonly reserved?: CallUsage
 }
 
 /** One way in which an answer is not what was promised. */
@@ -105,6 +107,8 @@ export interface GuardFacts {
   /** How often the tool was started; missing means once, 0 that it never was. */
   readonly attempts?: number
   readonly usage?: CallUsage
+  /** What it used beyond what was reserved for it. */
+  readonly overused?: CallUsage
   readonly drift?: readonly Drift[]
   readonly approval?: ApprovalFacts
   readonly served?: ServedFrom

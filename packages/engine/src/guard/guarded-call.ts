@@ -22,8 +22,9 @@ import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
 import type { GuardResult } from './guard-result.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
-import { executeTool } from './limits/execute-tool.js'
-import type { Reservation } from './limits/limiter.js'
+import { answerKey } from './limits/answer-key.js'
+import { circuitOutcome, executeTool } from './limits/execute-tool.js'
+import type { Reservation } from './limits/reservation.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 
 /** How a call came out, as it goes on the tape. */
@@ -36,7 +37,6 @@ type Outcome =
       readonly recorded: RecordedError | undefined
     }
 
-const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_EXPIRY_MS = 300_000
 
 /**
@@ -87,6 +87,10 @@ export class GuardedCall {
           const classes = { GuardError, ...this.tool?.options.errors }
           const error = event.error && (native ?? rebuildError(event.error, classes))
           const output = event.as === undefined ? undefined : decodeBody(event.as, body)
+          const { limiter } = this.run
+          if (this.#reservation === undefined) limiter.absorb(this.name, intent, facts)
+          if (facts.exitReason === undefined || facts.attempts !== 0)
+            limiter.answered(intent.fingerprint, () => answerKey(event, body))
           this.run.took(this.name, args, intent, facts, output)
           resolve(resultOf(this.name, operation.id, intent, facts, output, error))
         },
@@ -137,6 +141,7 @@ export class GuardedCall {
       verdict,
       ...(rule && { rule }),
       ...(denial && { code: denial.code, why: denial.why, allowed: denial.allowed }),
+      ...(admitted.reserved && { reserved: admitted.reserved }),
     }
   }
 
@@ -163,31 +168,41 @@ export class GuardedCall {
         { as, body, recorded: error },
       )
     }
+    // A tape decided about a call that is made live all the same: it needs room now.
+    const room =
+      this.#reservation ??
+      this.run.limiter.admit(tool, intent.fingerprint, decodeBody(call.as, call.body))
+    if ('code' in room) return denied(room)
+    this.#reservation = room
     let facts: Partial<GuardFacts> = {}
     if (intent.verdict === 'ask') {
       const approved = await this.#approve(operation, intent, call)
       if (approved.approval) facts = { approval: approved.approval }
       if ('denial' in approved) {
-        this.#reservation?.settle({})
+        room.release()
         return denied(approved.denial, facts)
       }
     }
-    await this.#reservation?.ready(this.options.signal ?? NEVER)
     const bounds = new CallBounds(this.name, this.run.policy.scopes)
+    const refusal = await room.ready(bounds, this.options.signal)
+    if (refusal !== undefined) return denied(refusal, facts)
     const executed = await executeTool({
       tool,
       args: () => decodeBody(call.as, call.body),
       session: operation.session,
       bounds,
       idempotencyKey: `${intent.fingerprint}-${intent.occurrence}`,
-      timeoutMs: tool.options.timeoutMs ?? this.run.limiter.timeoutMs ?? DEFAULT_TIMEOUT_MS,
       signal: this.options.signal,
+      again: (usage) => room.again(usage),
+      late: (usage) => room.late(usage),
+      ...this.run.limiter.allowanceOf(tool),
     })
     bounds.end(guardErrors.callOver(this.name))
-    this.#reservation?.settle(executed.facts.usage ?? {})
+    const overused = room.settle(executed.lastUsage, circuitOutcome(executed), executed.isGivenUp)
     facts = {
       ...facts,
       ...executed.facts,
+      ...(overused && { overused }),
       ...(bounds.blocked.length > 0 && {
         blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
       }),
@@ -207,6 +222,12 @@ export class GuardedCall {
     const withDrift = { ...facts, ...(drift.length > 0 && { drift }) }
     if (denial)
       commit(operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
+    else if (value === outcome.value)
+      commit(
+        operation,
+        { ...withDrift, status: 'done' },
+        { as: outcome.as, body: outcome.body, recorded: undefined },
+      )
     else commit(operation, { ...withDrift, status: 'done' }, { value })
   }
 
@@ -231,8 +252,6 @@ export class GuardedCall {
     )
   }
 }
-
-const NEVER = new AbortController().signal
 
 /** Of a call whose decision comes from a tape and that runs live all the same. */
 const denialOf = (tool: string, intent: GuardIntent): Denial => ({

@@ -9,7 +9,7 @@ export interface ToolContext {
   readonly idempotencyKey: string
   /** From 1: how often the tool was started for this call. */
   readonly attempt: number
-  /** Says what the call used, beside what is known already. */
+  /** Says what the call used, in addition to what was said before. */
   use(usage: CallUsage): void
 }
 
@@ -29,9 +29,15 @@ export interface GuardedToolOptions<Args> {
   readonly idempotent?: boolean
   /** A key under which the other side knows a call; as good as `idempotent` where it is honoured. */
   readonly idempotencyKey?: (args: Args) => string
-  /** The most a call may use, reserved before it starts; what is really used comes from `context.use`. */
+  /**
+   * The most an attempt may use, reserved before it starts; what is really used comes from
+   * `context.use`, and what the tool does not tell is taken to be what it reserved.
+   */
   readonly reserve?: CallUsage | ((args: Args) => CallUsage)
+  /** Milliseconds an attempt may take; the smaller of this and the limit of the guard holds. */
   readonly timeoutMs?: number
+  /** Milliseconds a call may take with all its attempts. */
+  readonly deadlineMs?: number
   /** How often it is tried again after an error that is safe to retry; 0 unless set. */
   readonly retries?: number
   /** Error classes the tool throws: a replayed error is then an instance of the real class. */

@@ -1,9 +1,27 @@
-import type { CallUsage, GuardFacts } from '@retake/tape'
-import { natives } from '../../natives.js'
+import {
+  decodeBody,
+  encodeBody,
+  type BodyForm,
+  type CallUsage,
+  type ExitReason,
+  type GuardFacts,
+} from '@retake/tape'
 import { insideTool } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
-import type { GuardedTool } from '../guarded-tool.js'
+import { GuardError, type Denial } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
+import type { GuardedTool, ToolContext } from '../guarded-tool.js'
+import { addUsage, wrongField } from './amount.js'
+import type { CircuitOutcome } from './circuit-breaker.js'
+import { realClock, type Clock } from './clock.js'
+import { LazySignal } from './lazy-signal.js'
+import { limitErrors } from './limit-errors.js'
+import { isLargerThan } from './output-size.js'
+import { LONGEST_ASKED_MS, retryPauseMs } from './retry-pause.js'
+import { retryAfterMs } from './retry-after.js'
+import { retrySafety, type RetrySafety } from './retry-safety.js'
+import { waitFor, type WaitEnd } from './wait-for.js'
 
 export interface ExecuteOptions {
   readonly tool: GuardedTool
@@ -12,36 +30,243 @@ export interface ExecuteOptions {
   readonly session: Session
   readonly bounds: CallBounds
   readonly idempotencyKey: string
+  /** For each attempt. */
   readonly timeoutMs: number
+  /** For the whole call. */
+  readonly deadlineMs?: number | undefined
+  readonly outputBytes?: number
   /** The caller's own. */
   readonly signal: AbortSignal | undefined
+  /** Asked before one more attempt, after one that used this: why there is no room for it. */
+  readonly again?: (usage: CallUsage | undefined) => Denial | undefined
+  /** Told of what the tool says it used after its call was over. */
+  readonly late?: (usage: CallUsage) => void
+  readonly clock?: Clock
 }
 
 export interface Executed {
-  readonly outcome: { readonly value: unknown } | { readonly error: unknown }
+  /** What came of it. A value is given with its form on the tape, made while the tool's bounds held. */
+  readonly outcome:
+    | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
+    | { readonly error: unknown }
   readonly facts: Pick<GuardFacts, 'status' | 'exitReason' | 'attempts' | 'usage' | 'tookMs'>
+  /** What the last attempt used, as far as it said. */
+  readonly lastUsage: CallUsage | undefined
+  /** The tool has not ended: nobody knows what it still does or uses. */
+  readonly isGivenUp: boolean
 }
 
-/** Starts the tool, as often as it may be, and waits for it no longer than it may take. */
-export async function executeTool(options: ExecuteOptions): Promise<Executed> {
-  const { tool, session, bounds, idempotencyKey } = options
-  const started = natives.performanceNow()
-  let usage: CallUsage | undefined
-  const facts = (status: 'done' | 'failed') => ({
-    status,
-    tookMs: Math.round((natives.performanceNow() - started) * 1000) / 1000,
-    ...(usage && { usage }),
-  })
-  const context = {
-    signal: options.signal ?? new AbortController().signal,
-    idempotencyKey,
-    attempt: 1,
-    use: (used: CallUsage) => void (usage = { ...usage, ...used }),
+/**
+ * Starts the tool, as often as it may be, and waits for it no longer than it may
+ * take. A tool that is given up gets its signal aborted and its bounds ended; the
+ * answer does not wait for it. Not promised: that code which never returns to the
+ * event loop can be interrupted.
+ */
+export function executeTool(options: ExecuteOptions): Executed | Promise<Executed> {
+  return new Execution(options).start()
+}
+
+/** What a call says about its tool. That the caller gave up, or that a guard said no, says nothing. */
+export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
+  if (facts.status === 'done') return 'success'
+  if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
+  const isOfGuard = 'error' in outcome && outcome.error instanceof GuardError
+  return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
+}
+
+type Outcome =
+  | Exclude<Executed['outcome'], { readonly error: unknown }>
+  | { readonly error: unknown; readonly exitReason?: ExitReason }
+  | { readonly stop: Denial }
+
+class Execution {
+  readonly #clock: Clock
+  readonly #started: number
+  readonly #signal = new LazySignal()
+  #attempt = 0
+  #isOver = false
+  /** How often something was refused to the tool before this attempt. */
+  #refusals = 0
+  #usage: CallUsage | undefined
+  #total: CallUsage | undefined
+
+  constructor(readonly options: ExecuteOptions) {
+    this.#clock = options.clock ?? realClock
+    this.#started = this.#clock.now()
   }
-  try {
-    const value = await insideTool(session, () => tool.run(options.args(), context), bounds)
-    return { outcome: { value }, facts: facts('done') }
-  } catch (error) {
-    return { outcome: { error }, facts: facts('failed') }
+
+  start(): Executed | Promise<Executed> {
+    const { tool, signal } = this.options
+    if (signal?.aborted === true) return this.#end({ stop: limitErrors.aborted(tool.name, false) })
+    const first = this.#try()
+    if (!(first instanceof Promise) && 'value' in first) return this.#end(first)
+    return this.#goOn(first)
+  }
+
+  async #goOn(first: Outcome | Promise<Outcome | WaitEnd>): Promise<Executed> {
+    const { signal, again, tool } = this.options
+    let outcome = await first
+    for (;;) {
+      if (typeof outcome === 'string') return this.#giveUp(outcome)
+      if (!('error' in outcome)) return this.#end(outcome)
+      const next = this.#afterError(outcome.error)
+      if (typeof next !== 'number') return this.#end(next)
+      if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
+        return this.#end({ stop: limitErrors.aborted(tool.name, true) })
+      const shortage = again?.(this.#usage)
+      if (shortage !== undefined) return this.#end({ stop: shortage })
+      outcome = await this.#try()
+    }
+  }
+
+  /** One attempt. Arguments, result and errors of the tool are only touched within its bounds. */
+  #try(): Outcome | Promise<Outcome | WaitEnd> {
+    const { tool, args, bounds, timeoutMs, signal } = this.options
+    this.#attempt += 1
+    this.#usage = undefined
+    this.#refusals = bounds.blocked.length
+    let settle: (outcome: Outcome) => void
+    const returned = this.#inside((): Outcome | undefined => {
+      try {
+        const value = tool.run(args(), this.#context())
+        if (!isThenable(value)) return this.#encoded(value)
+        Promise.resolve(value).then(
+          (result) => settle(this.#encoded(result)),
+          (error: unknown) => settle({ error }),
+        )
+        return undefined
+      } catch (error) {
+        return { error }
+      }
+    })
+    if (returned !== undefined) return returned
+    const ms = Math.min(timeoutMs, Math.max(0, this.#leftMs))
+    return waitFor<Outcome>(ms, signal, this.#clock, (done) => (settle = done))
+  }
+
+  #context(): ToolContext {
+    const lazy = this.#signal
+    return {
+      get signal() {
+        return lazy.signal
+      },
+      idempotencyKey: this.options.idempotencyKey,
+      attempt: this.#attempt,
+      use: (usage) => this.#use(usage),
+    }
+  }
+
+  #use(usage: CallUsage): void {
+    const wrong = wrongField(usage)
+    if (wrong !== undefined)
+      throw new GuardError(limitErrors.usageInvalid(this.options.tool.name, wrong))
+    if (this.#isOver) return this.options.late?.(usage)
+    this.#usage = addUsage(this.#usage, usage)
+    this.#total = addUsage(this.#total, usage)
+  }
+
+  /** Measures a result as it goes on the tape, and keeps it from changing any more. */
+  #encoded(value: unknown): Outcome {
+    if (this.#isOver) return { error: undefined }
+    const { tool, outputBytes = Infinity } = this.options
+    try {
+      if (isLargerThan(value, outputBytes))
+        return { stop: limitErrors.outputSize(tool.name, outputBytes, undefined) }
+      const { as, body } = encodeBody(value)
+      const size = body.byteLength
+      if (size > outputBytes) return { stop: limitErrors.outputSize(tool.name, outputBytes, size) }
+      const own = as === 'bytes' ? new Uint8Array(body) : body
+      // Code that checks a result is not the tool's: it gets plain data, no getters of the tool.
+      const isChecked = tool.options.output !== undefined
+      return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** Milliseconds to wait before the next attempt, or how the call ends. */
+  #afterError(error: unknown): number | Outcome {
+    const { tool, bounds } = this.options
+    const { retries = 0, idempotent, idempotencyKey } = tool.options
+    // What was refused is refused again, whatever the tool made of it.
+    if (retries === 0 || bounds.blocked.length > this.#refusals) return { error }
+    const { safety, askedMs } = this.#inside(() => this.#read(error))
+    const mayRunTwice = idempotent === true || idempotencyKey !== undefined
+    if (safety === 'final' || (safety === 'transient' && !mayRunTwice)) return { error }
+    const exhausted = (why: string): Outcome => ({
+      exitReason: 'retries',
+      error: new GuardError(limitErrors.retriesExhausted(tool.name, this.#attempt, why), {
+        cause: error,
+      }),
+    })
+    if (this.#attempt > retries) return exhausted('There is no attempt left.')
+    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS)
+      return exhausted(`It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.`)
+    const pauseMs = retryPauseMs(this.#attempt, askedMs, this.#clock)
+    return pauseMs < this.#leftMs
+      ? pauseMs
+      : exhausted('There is no time left for another attempt.')
+  }
+
+  /** Errors are the tool's: reading them may run code of the tool. */
+  #read(error: unknown): { safety: RetrySafety; askedMs: number | undefined } {
+    try {
+      return { safety: retrySafety(error), askedMs: retryAfterMs(error, this.#clock.date()) }
+    } catch {
+      return { safety: 'final', askedMs: undefined }
+    }
+  }
+
+  get #leftMs(): number {
+    const { deadlineMs = Infinity } = this.options
+    return this.#started + deadlineMs - this.#clock.now()
+  }
+
+  /** The tool goes on, and nobody waits for it: it loses its way out. */
+  #giveUp(because: WaitEnd): Executed {
+    const { tool, bounds, timeoutMs, deadlineMs = Infinity } = this.options
+    const isDeadline = this.#leftMs <= 0
+    const denial =
+      because === 'aborted'
+        ? limitErrors.aborted(tool.name, true)
+        : limitErrors.timeout(
+            tool.name,
+            isDeadline ? deadlineMs : timeoutMs,
+            isDeadline ? 'deadlineMs' : 'timeoutMs',
+          )
+    this.#isOver = true
+    // Listeners are the tool's: they run within its bounds, and what they begin ends with those.
+    this.#inside(() => this.#signal.abort(new GuardError(denial)))
+    bounds.end(guardErrors.callOver(tool.name))
+    return this.#end({ stop: denial }, true)
+  }
+
+  #end(ended: Outcome, isGivenUp = false): Executed {
+    this.#isOver = true
+    const outcome: Executed['outcome'] =
+      'stop' in ended ? { error: new GuardError(ended.stop) } : ended
+    const exitReason =
+      'stop' in ended ? ended.stop.exitReason : 'error' in ended ? ended.exitReason : undefined
+    const status = 'stop' in ended ? 'stopped' : 'error' in outcome ? 'failed' : 'done'
+    return {
+      outcome,
+      lastUsage: this.#usage,
+      isGivenUp,
+      facts: {
+        status,
+        ...(exitReason && { exitReason }),
+        ...(this.#attempt !== 1 && { attempts: this.#attempt }),
+        tookMs: Math.round((this.#clock.now() - this.#started) * 1000) / 1000,
+        ...(this.#total && { usage: this.#total }),
+      },
+    }
+  }
+
+  #inside<T>(work: () => T): T {
+    return insideTool(this.options.session, work, this.options.bounds)
   }
 }
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  typeof (value as { then?: unknown }).then === 'function'

@@ -1,34 +1,137 @@
-import type { CallUsage } from '@retake/tape'
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
+import { amountOf, NOTHING, toUsd, usedAmount } from './amount.js'
+import { CallQueue } from './call-queue.js'
+import { checkLimits } from './check-limits.js'
+import { realClock, type Clock } from './clock.js'
+import { limitErrors } from './limit-errors.js'
 import type { Limits } from './limits.js'
+import { LoopWatch } from './loop-watch.js'
+import { mergeLimits, mergeReserve } from './merge-limits.js'
+import { Meter } from './meter.js'
+import { Reservation } from './reservation.js'
+import { reservedAmount } from './reserved-amount.js'
+import { ToolMeters } from './tool-meters.js'
 
-/** Room that a call holds until it is over. */
-export interface Reservation {
-  /** Waits until the call may start, where others have to end first. */
-  ready(signal: AbortSignal): Promise<void> | undefined
-  /** The call is over and used this; what was reserved beyond is free again. */
-  settle(usage: CallUsage): void
+/** What the calls of a run have used so far, and what those under way may still use. */
+export interface Used {
+  readonly calls: number
+  readonly running: number
+  readonly spent: { readonly tokens: number; readonly costUsd: number }
+  readonly reserved: { readonly tokens: number; readonly costUsd: number }
 }
 
 /**
  * Counts what the calls of a run use. `admit` is one synchronous step, so that
- * no two calls can both take the last of something.
+ * no two calls can both take the last of something. Limits are those of this
+ * process: a run that is resumed counts what its tape has answered (`absorb`).
  */
 export class Limiter {
   readonly timeoutMs: number | undefined
+  readonly #run: Meter
+  readonly #reserve: CallUsage | undefined
+  readonly #loops: LoopWatch | undefined
+  readonly #tools = new Map<string, ToolMeters>()
+  readonly #queue = new CallQueue()
 
-  constructor(readonly limits: readonly Limits[]) {
-    const timeouts = limits.flatMap(({ timeoutMs }) => timeoutMs ?? [])
-    this.timeoutMs = timeouts.length === 0 ? undefined : Math.min(...timeouts)
+  constructor(
+    readonly limits: readonly Limits[],
+    readonly clock: Clock = realClock,
+  ) {
+    for (const each of limits) checkLimits(each)
+    this.#run = new Meter(mergeLimits(limits), '')
+    this.#reserve = mergeReserve(limits)
+    this.timeoutMs = this.#run.limits.timeoutMs
+    const repeats = limits.flatMap((each) => each.repeats ?? [])
+    this.#loops = repeats.length === 0 ? undefined : new LoopWatch(Math.min(...repeats))
   }
 
-  admit(_tool: GuardedTool, _fingerprint: string, _args: unknown): Denial | Reservation {
-    return { ready: () => undefined, settle: () => {} }
+  /** Room for one more call, or why there is none. */
+  admit(tool: GuardedTool, fingerprint: string, args: unknown): Denial | Reservation {
+    const { name } = tool
+    const meters = this.#metersOf(name)
+    const now = this.clock.now()
+    const round = this.#loops?.roundOf(fingerprint)
+    if (round !== undefined) return limitErrors.loop(name, round, this.#loops?.repeats ?? round)
+    const { breaker } = meters
+    const waitMs = breaker?.waitMs(now)
+    if (breaker && waitMs !== undefined)
+      return limitErrors.circuitOpen(name, breaker.failures, waitMs)
+    const reserved = reservedAmount(tool, args, this.#reserve, meters.asked)
+    if ('code' in reserved) return reserved
+    const amount = meters.atLeastAsBefore(reserved)
+    for (const meter of meters.all) {
+      const refusal = meter.refusal(name, amount, now)
+      if (refusal !== undefined) return refusal
+    }
+    return new Reservation(name, amount, meters, this.#queue, this.clock)
   }
 
-  /** A call that the tape has answered: it counts as if it had been made. */
-  absorb(_tool: string, _fingerprint: string, _usage: CallUsage): void {
-    // Nothing is counted yet.
+  /** What is spent outside of guarded tools, such as by the model that calls them. */
+  spend(usage: CallUsage): void {
+    this.#run.settle(NOTHING, amountOf(usage), this.clock.now())
+  }
+
+  /**
+   * A call that a tape has answered. One of this run, before it went live, counts as
+   * if it had been made now. One served from an earlier run counts as a call and
+   * costs nothing.
+   */
+  absorb(tool: string, intent: GuardIntent, facts: GuardFacts): void {
+    if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
+    const used =
+      facts.served === undefined
+        ? usedAmount(facts.usage, amountOf(intent.reserved ?? {}))
+        : NOTHING
+    for (const meter of this.#metersOf(tool).all) {
+      meter.calls.settle(0, 1)
+      meter.settle(NOTHING, used, this.clock.now())
+    }
+  }
+
+  /** A call has its answer, from the tool or from a tape; `answer` is only asked for where loops are limited. */
+  answered(fingerprint: string, answer: () => string): void {
+    this.#loops?.add(fingerprint, answer())
+  }
+
+  /** Milliseconds that an attempt and a call of a tool may take, and bytes that its result may have. */
+  allowanceOf({ name, options }: GuardedTool): {
+    timeoutMs: number
+    deadlineMs: number | undefined
+    outputBytes: number
+  } {
+    const { timeoutMs, deadlineMs, outputBytes } = this.#metersOf(name).allowance
+    const own = options.timeoutMs ?? timeoutMs ?? DEFAULT_TIMEOUT_MS
+    return {
+      timeoutMs: Math.min(own, timeoutMs ?? Infinity),
+      deadlineMs: smaller(deadlineMs, options.deadlineMs),
+      outputBytes: outputBytes ?? DEFAULT_OUTPUT_BYTES,
+    }
+  }
+
+  get used(): Used {
+    const { calls, tokens, nanoUsd, underWay } = this.#run
+    return {
+      calls: calls.spent,
+      running: underWay,
+      spent: { tokens: tokens.spent, costUsd: toUsd(nanoUsd.spent) },
+      reserved: { tokens: tokens.reserved, costUsd: toUsd(nanoUsd.reserved) },
+    }
+  }
+
+  #metersOf(name: string): ToolMeters {
+    let meters = this.#tools.get(name)
+    if (meters === undefined) {
+      meters = new ToolMeters(name, this.limits, this.#run)
+      this.#tools.set(name, meters)
+    }
+    return meters
   }
 }
+
+const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_OUTPUT_BYTES = 10_000_000
+
+const smaller = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined ? b : Math.min(a, b ?? Infinity)

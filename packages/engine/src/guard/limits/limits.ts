@@ -1,16 +1,49 @@
-/** What a run may use. Everything that is not set is not limited, but for what is said. */
-export interface Limits {
-  /** Milliseconds a call may take; 60,000 unless set. */
+import type { CallUsage } from '@retake/tape'
+
+/** What calls may use: those of a run, or those of one tool. What is not set is not limited, but for what is said. */
+export interface CallLimits {
+  /** Milliseconds an attempt may take; 60,000 unless set. A tool may set less for itself. */
   readonly timeoutMs?: number
+  /** Milliseconds a call may take with all its attempts and the pauses between them. */
+  readonly deadlineMs?: number
   /** Size of a result on the tape; 10 MB unless set. */
   readonly outputBytes?: number
-  /** Calls in the run. */
+  /** Calls in the run. Attempts of one call count once; calls served from a tape count, too. */
   readonly calls?: number
-  /** Calls at once; more wait. */
+  /** Calls at once; more wait in order. A call that a guarded tool makes may run in that tool's place. */
   readonly concurrency?: number
+  /** How many may wait for a place, or for somebody's approval; no limit unless set. */
+  readonly queue?: number
+  /** Input and output together. */
   readonly tokens?: number
   readonly costUsd?: number
+  /** In any sixty seconds. */
   readonly costUsdPerMinute?: number
-  /** The same call with the same result so often in a row is a loop; off unless set. */
+  /** Keeps calls from a tool that fails. */
+  readonly breaker?: BreakerLimits
+}
+
+export interface BreakerLimits {
+  /** So many failures of a tool in a row open its circuit: its calls are stopped. */
+  readonly failures: number
+  /** After that long one call is let through; when it succeeds the circuit is closed again. */
+  readonly cooldownMs: number
+}
+
+/**
+ * What a run may use. Under a limit of tokens or money each call reserves the most
+ * it may use before it starts, so that the limit is never passed. A tool that does
+ * not say what that is gets `reserve`, or is stopped, unless it declares effects
+ * and `spend` is not among them.
+ */
+export interface Limits extends CallLimits {
+  /**
+   * The same call with the same result so often in a row is a loop, and so is a
+   * round of up to 16 calls; off unless set.
+   */
   readonly repeats?: number
+  /** Reserved for calls of tools that do not say what they use. */
+  readonly reserve?: CallUsage
+  /** Of single tools, by name, beside those of the run. */
+  readonly tools?: Readonly<Record<string, CallLimits>>
 }

@@ -1,0 +1,80 @@
+import type { CallUsage } from '@retake/tape'
+
+/**
+ * Tokens and money in whole numbers: with fractions of a dollar, ten times ten
+ * cents would not be a dollar. Money is in billionths of one, rounded up.
+ */
+export interface Amount {
+  readonly tokens: number
+  readonly nanoUsd: number
+}
+
+export const NOTHING: Amount = { tokens: 0, nanoUsd: 0 }
+
+/** Smaller than any price, larger than the error of the multiplication. */
+const ROUNDING = 1e-3
+
+/** What is spent, rounded up. */
+export const toNanoUsd = (usd: number): number => Math.max(0, Math.ceil(usd * 1e9 - ROUNDING))
+
+/** What may be spent, rounded down. */
+export const capInNanoUsd = (usd: number): number => Math.floor(usd * 1e9 + ROUNDING)
+
+export const toUsd = (nanoUsd: number): number => nanoUsd / 1e9
+
+/** Undefined when nothing is said about tokens. */
+export const tokensOf = ({ inputTokens, outputTokens }: CallUsage): number | undefined =>
+  inputTokens === undefined && outputTokens === undefined
+    ? undefined
+    : Math.ceil((inputTokens ?? 0) + (outputTokens ?? 0))
+
+/** Undefined when nothing is said about money. */
+export const nanoUsdOf = ({ costUsd }: CallUsage): number | undefined =>
+  costUsd === undefined ? undefined : toNanoUsd(costUsd)
+
+export const amountOf = (usage: CallUsage): Amount => ({
+  tokens: tokensOf(usage) ?? 0,
+  nanoUsd: nanoUsdOf(usage) ?? 0,
+})
+
+/** What a call does not tell is taken to be what it reserved. */
+export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amount => ({
+  tokens: (said && tokensOf(said)) ?? reserved.tokens,
+  nanoUsd: (said && nanoUsdOf(said)) ?? reserved.nanoUsd,
+})
+
+export const larger = (a: Amount, b: Amount): Amount => ({
+  tokens: Math.max(a.tokens, b.tokens),
+  nanoUsd: Math.max(a.nanoUsd, b.nanoUsd),
+})
+
+/** What of `a` is beyond `b`. */
+export const beyond = (a: Amount, b: Amount): Amount => ({
+  tokens: Math.max(0, a.tokens - b.tokens),
+  nanoUsd: Math.max(0, a.nanoUsd - b.nanoUsd),
+})
+
+/** An amount as it goes on the tape; undefined for nothing. */
+export const toUsage = ({ tokens, nanoUsd }: Amount): CallUsage | undefined =>
+  tokens === 0 && nanoUsd === 0
+    ? undefined
+    : {
+        ...(tokens > 0 && { outputTokens: tokens }),
+        ...(nanoUsd > 0 && { costUsd: toUsd(nanoUsd) }),
+      }
+
+/** The name of a field that is no amount. */
+export function wrongField(usage: CallUsage): string | undefined {
+  return (['inputTokens', 'outputTokens', 'costUsd'] as const).find((name) => {
+    const value: unknown = usage[name]
+    return value !== undefined && !(typeof value === 'number' && value >= 0 && value < Infinity)
+  })
+}
+
+export function addUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {
+  const sum = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
+    const [x, y] = [a?.[name], b[name]]
+    return x === undefined && y === undefined ? {} : { [name]: (x ?? 0) + (y ?? 0) }
+  }
+  return { ...sum('inputTokens'), ...sum('outputTokens'), ...sum('costUsd') }
+}

@@ -1,0 +1,157 @@
+import type { CallUsage } from '@retake/tape'
+import type { CallBounds } from '../bounds/call-bounds.js'
+import type { Denial } from '../guard-error.js'
+import { addUsage, beyond, larger, NOTHING, toUsage, usedAmount, type Amount } from './amount.js'
+import type { CallQueue } from './call-queue.js'
+import type { CircuitOutcome } from './circuit-breaker.js'
+import type { Clock } from './clock.js'
+import { limitErrors } from './limit-errors.js'
+import type { Place } from './places.js'
+import type { ToolMeters } from './tool-meters.js'
+
+/** The places of calls under way, for calls that are made inside of them. */
+const placesIn = new WeakMap<CallBounds, readonly Place[]>()
+
+/** Room that a call holds until it is over, also while it waits. Made by `Limiter.admit`. */
+export class Reservation {
+  #places: readonly Place[] = []
+  #isOver = false
+  #said: CallUsage | undefined
+  #least = NOTHING
+  #counted = NOTHING
+  readonly #isTry: boolean
+
+  constructor(
+    readonly tool: string,
+    readonly amount: Amount,
+    readonly meters: ToolMeters,
+    readonly queue: CallQueue,
+    readonly clock: Clock,
+  ) {
+    this.#isTry = meters.breaker?.admit() ?? false
+    for (const meter of meters.all) {
+      meter.calls.settle(0, 1)
+      meter.underWay += 1
+      meter.reserve(amount)
+    }
+  }
+
+  /** What is reserved, as it goes on the tape. */
+  get reserved(): CallUsage | undefined {
+    return toUsage(this.amount)
+  }
+
+  /**
+   * Waits until the call may start, where others have to end first. The answer is
+   * why it may not after all; then nothing is reserved any more.
+   */
+  ready(
+    bounds: CallBounds,
+    signal?: AbortSignal,
+  ): Denial | undefined | Promise<Denial | undefined> {
+    const { places } = this.meters
+    if (signal?.aborted === true) return this.#giveUp(limitErrors.aborted(this.tool, false))
+    if (places.length === 0) return this.#start([])
+    const taken = this.queue.enter(
+      places,
+      bounds.around.flatMap((each) => placesIn.get(each) ?? []).reverse(),
+      signal,
+    )
+    const start = (mine: readonly Place[] | undefined): Denial | undefined => {
+      if (mine === undefined) return this.#giveUp(limitErrors.aborted(this.tool, false))
+      placesIn.set(bounds, mine)
+      return this.#start(mine)
+    }
+    return taken instanceof Promise ? taken.then(start) : start(taken)
+  }
+
+  /** Room for one more attempt after one that used this. Undefined when there is. */
+  again(usage: CallUsage | undefined): Denial | undefined {
+    const now = this.clock.now()
+    const used = usedAmount(usage, this.amount)
+    for (const meter of this.meters.all) meter.settle(this.amount, used, now)
+    let denial: Denial | undefined
+    for (const meter of this.meters.all) denial ??= meter.shortage(this.tool, this.amount, now)
+    for (const meter of this.meters.all) meter.reserve(denial ? NOTHING : this.amount)
+    if (denial !== undefined) this.#close('failure')
+    return denial
+  }
+
+  /**
+   * The call is over and its last attempt used this; what was reserved beyond is free
+   * again, unless the tool was given up: then nobody knows. Returns what it used beyond.
+   */
+  settle(
+    usage: CallUsage | undefined,
+    outcome: CircuitOutcome,
+    isGivenUp = false,
+  ): CallUsage | undefined {
+    if (this.#isOver) return undefined
+    this.#said = usage
+    this.#least = isGivenUp ? this.amount : NOTHING
+    this.#counted = larger(usedAmount(usage, this.amount), this.#least)
+    const now = this.clock.now()
+    for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
+    this.#close(outcome)
+    return this.#beyond(this.#counted)
+  }
+
+  /** A call that is over says what it used all the same: its tool went on. */
+  late(usage: CallUsage): void {
+    this.#said = addUsage(this.#said, usage)
+    const used = larger(usedAmount(this.#said, this.amount), this.#least)
+    const more = beyond(used, this.#counted)
+    this.#counted = larger(used, this.#counted)
+    for (const meter of this.meters.all) meter.settle(NOTHING, more, this.clock.now())
+  }
+
+  /** The call was never started. */
+  release(): void {
+    if (this.#isOver) return
+    for (const meter of this.meters.all) {
+      meter.calls.settle(0, -1)
+      meter.settle(this.amount, NOTHING, 0)
+    }
+    this.#close('none')
+  }
+
+  /** While the call waited, others may have failed, or used more than they said. */
+  #start(places: readonly Place[]): Denial | undefined {
+    this.#places = places
+    const { breaker, all } = this.meters
+    const now = this.clock.now()
+    if (breaker !== undefined && !breaker.mayStart(this.#isTry))
+      return this.#giveUp(
+        limitErrors.circuitOpen(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
+      )
+    for (const meter of all) {
+      const shortage = meter.shortage(this.tool, NOTHING, now)
+      if (shortage !== undefined) return this.#giveUp(shortage)
+    }
+    return undefined
+  }
+
+  #giveUp(denial: Denial): Denial {
+    this.release()
+    return denial
+  }
+
+  #close(outcome: CircuitOutcome): void {
+    this.#isOver = true
+    for (const meter of this.meters.all) meter.underWay -= 1
+    this.meters.breaker?.settle(outcome, this.#isTry, this.clock.now())
+    if (this.#places.length > 0) this.queue.leave(this.#places)
+  }
+
+  /** Where nothing is limited a tool need not reserve, and then uses nothing beyond. */
+  #beyond(used: Amount): CallUsage | undefined {
+    const { asked } = this.meters
+    const { tokens, nanoUsd } = beyond(used, this.amount)
+    const more = toUsage({
+      tokens: asked.tokens !== undefined || this.amount.tokens > 0 ? tokens : 0,
+      nanoUsd: asked.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
+    })
+    if (more !== undefined) this.meters.usedMore(used)
+    return more
+  }
+}

@@ -1,0 +1,44 @@
+import type { CallUsage } from '@retake/tape'
+import type { Denial } from '../guard-error.js'
+import type { GuardedTool } from '../guarded-tool.js'
+import { nanoUsdOf, tokensOf, wrongField, type Amount } from './amount.js'
+import { limitErrors } from './limit-errors.js'
+
+/** What is limited, and where: the scope of the limit that asks. */
+export interface Asked {
+  readonly tokens: string | undefined
+  readonly costUsd: string | undefined
+}
+
+/**
+ * The most a call may use: as its tool says, else as the guard's limits say. A tool
+ * that declares effects without `spend` uses nothing. Of any other tool nothing
+ * is known, and under a limit it is not started: it could pass it.
+ */
+export function reservedAmount(
+  tool: GuardedTool,
+  args: unknown,
+  otherwise: CallUsage | undefined,
+  asked: Asked,
+): Amount | Denial {
+  const { reserve, effects } = tool.options
+  const { name } = tool
+  let said: CallUsage | undefined
+  try {
+    said = typeof reserve === 'function' ? reserve(args) : reserve
+    const wrong = said && wrongField(said)
+    if (wrong !== undefined)
+      return limitErrors.reserveInvalid(name, `"${wrong}" is not a number from 0`)
+  } catch (error) {
+    return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
+  }
+  const spendsNothing = effects !== undefined && !effects.includes('spend')
+  const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
+    (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
+  const [tokens, nanoUsd] = [most(tokensOf), most(nanoUsdOf)]
+  if (tokens === undefined && asked.tokens !== undefined)
+    return limitErrors.notReserved(name, asked.tokens, 'tokens')
+  if (nanoUsd === undefined && asked.costUsd !== undefined)
+    return limitErrors.notReserved(name, asked.costUsd, 'costUsd')
+  return { tokens: tokens ?? 0, nanoUsd: nanoUsd ?? 0 }
+}

@@ -1,0 +1,86 @@
+import { GuardError } from '../guard-error.js'
+import { header, linksOf } from './retry-after.js'
+
+/**
+ * What an error says about trying again. `nothing happened`: the request was not
+ * taken, so it can be made again. `transient`: it may have been, so only a tool
+ * that may run twice is tried again. `final`: it would fail again, or a guard
+ * said no.
+ *
+ * It says this of the request that failed. A tool that does more than one thing
+ * must be idempotent to be tried again.
+ */
+export type RetrySafety = 'nothing happened' | 'transient' | 'final'
+
+export function retrySafety(error: unknown): RetrySafety {
+  const links = linksOf(error)
+  if (links.some((link) => link instanceof GuardError)) return 'final'
+  for (const link of links) {
+    if (link['name'] === 'AbortError') return 'final'
+    if (String(header(link, 'x-should-retry')) === 'false') return 'final'
+    const status = statusOf(link)
+    if (status !== undefined) return ofStatus(status)
+    const found = ofErrors(link['errors']) ?? ofCode(link)
+    if (found !== undefined) return found
+  }
+  return 'final'
+}
+
+function statusOf(link: Readonly<Record<string, unknown>>): number | undefined {
+  const metadata = link['$metadata'] as { httpStatusCode?: unknown } | undefined
+  const response = link['response'] as { status?: unknown; statusCode?: unknown } | undefined
+  return [
+    link['status'],
+    link['statusCode'],
+    response?.status,
+    response?.statusCode,
+    metadata?.httpStatusCode,
+  ].find((value) => typeof value === 'number' && value >= 100 && value < 600) as number | undefined
+}
+
+function ofStatus(status: number): RetrySafety {
+  if (status === 429) return 'nothing happened'
+  if (status === 408 || status === 425) return 'transient'
+  return status >= 500 && status !== 501 && status !== 505 ? 'transient' : 'final'
+}
+
+/** Several addresses were tried: the least safe of what came of it holds. */
+function ofErrors(errors: unknown): RetrySafety | undefined {
+  if (!Array.isArray(errors) || errors.length === 0) return undefined
+  const found = errors.map(retrySafety)
+  return ORDER.find((safety) => found.includes(safety))
+}
+
+const ORDER: readonly RetrySafety[] = ['final', 'transient', 'nothing happened']
+
+/** Nobody was reached. */
+const NOT_REACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
+
+const TRANSIENT = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ESOCKETTIMEDOUT',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_HTTP2_STREAM_ERROR',
+  'ERR_HTTP2_SESSION_ERROR',
+])
+
+function ofCode(link: Readonly<Record<string, unknown>>): RetrySafety | undefined {
+  const { code, syscall, message } = link
+  if (typeof code !== 'string') return undefined
+  if (NOT_REACHED.has(code)) return 'nothing happened'
+  if (!TRANSIENT.has(code)) return undefined
+  const isBeforeRequest =
+    syscall === 'connect' ||
+    (typeof message === 'string' && message.includes('before secure TLS connection'))
+  return isBeforeRequest ? 'nothing happened' : 'transient'
+}

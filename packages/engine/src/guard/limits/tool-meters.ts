@@ -1,0 +1,42 @@
+import { larger, type Amount } from './amount.js'
+import { CircuitBreaker } from './circuit-breaker.js'
+import type { CallLimits, Limits } from './limits.js'
+import { mergeLimits } from './merge-limits.js'
+import { Meter } from './meter.js'
+import type { Places } from './places.js'
+import type { Asked } from './reserved-amount.js'
+
+/** All that counts for the calls of one tool: the limits of the run and its own. */
+export class ToolMeters {
+  readonly all: readonly Meter[]
+  /** What a call must have a place in to run. */
+  readonly places: readonly Places[]
+  readonly breaker: CircuitBreaker | undefined
+  /** What a call must say how much of it it may use. */
+  readonly asked: Asked
+  readonly allowance: CallLimits
+  #most: Amount | undefined
+
+  constructor(tool: string, limits: readonly Limits[], run: Meter) {
+    const own = limits.flatMap(({ tools = {} }) => (Object.hasOwn(tools, tool) ? tools[tool] : []))
+    const found = own.filter((each) => each !== undefined)
+    this.all = found.length === 0 ? [run] : [run, new Meter(mergeLimits(found), `tools/${tool}/`)]
+    this.allowance = mergeLimits([run.limits, ...found])
+    this.places = this.all.flatMap(({ places }) => places ?? [])
+    const { breaker } = this.allowance
+    this.breaker = breaker && new CircuitBreaker(breaker)
+    this.asked = {
+      tokens: this.all.find(({ limitsTokens }) => limitsTokens)?.scope,
+      costUsd: this.all.find(({ limitsMoney }) => limitsMoney)?.scope,
+    }
+  }
+
+  /** A tool that once used more than it said is taken to do so again. */
+  usedMore(used: Amount): void {
+    this.#most = this.atLeastAsBefore(used)
+  }
+
+  atLeastAsBefore(amount: Amount): Amount {
+    return this.#most === undefined ? amount : larger(this.#most, amount)
+  }
+}
