@@ -96,7 +96,7 @@ function decide(
   return 0
 }
 
-const jsonOf = ({ request, of, tape }: Waiting): unknown => ({
+const jsonOf = ({ request, of, tape }: Waiting): object => ({
   id: of,
   run: path.basename(tape, '.tape'),
   ...request,
