@@ -14,6 +14,8 @@ class ToolWork {
   constructor(
     readonly session: Session,
     readonly bounds: readonly CallBounds[],
+    /** A run that was begun inside the tool: what it touches is recorded, and bound all the same. */
+    readonly run?: Session,
   ) {}
 }
 
@@ -27,10 +29,12 @@ let openSessions = 0
 export function currentSession(): Session | undefined {
   if (openSessions === 0) return undefined
   const store = storage.getStore()
-  if (store instanceof ToolWork) return undefined
-  const session = store === undefined ? processSession : (store ?? undefined)
+  const session = store === undefined ? processSession : runOf(store)
   return session !== undefined && hasLetGo(session) ? undefined : session
 }
+
+const runOf = (store: Session | ToolWork | null): Session | undefined =>
+  store instanceof ToolWork ? store.run : (store ?? undefined)
 
 /**
  * What a recorded run leaves behind goes on natively. One that a tape answers has
@@ -42,8 +46,8 @@ const hasLetGo = (session: Session): boolean =>
 /** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
 export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()
-  if (store instanceof ToolWork) return store.session
-  const session = store === undefined ? processSession : (store ?? undefined)
+  if (store instanceof ToolWork && store.run === undefined) return store.session
+  const session = store === undefined ? processSession : runOf(store)
   return session !== undefined && hasLetGo(session) ? session : undefined
 }
 
@@ -60,7 +64,7 @@ export function outsideRuns<T>(work: () => T): T {
 
 /** Runs the work of a tool of this run, within bounds when it is guarded, and those it is called in. */
 export function insideTool<T>(session: Session, work: () => T, bounds?: CallBounds): T {
-  const outer = currentBounds()
+  const outer = bounds?.around ?? currentBounds()
   if (bounds !== undefined) boundCalls += 1
   return storage.run(new ToolWork(session, bounds ? [...outer, bounds] : outer), work)
 }
@@ -75,11 +79,15 @@ export function currentBounds(): readonly CallBounds[] {
 /** The run whose tool makes this call. */
 export function toolOwner(): Session | undefined {
   const store = storage.getStore()
-  return store instanceof ToolWork ? store.session : undefined
+  return store instanceof ToolWork && store.run === undefined ? store.session : undefined
 }
 
 export function insideRun<T>(session: Session, work: () => T): T {
-  return storage.run(session, work)
+  const bounds = currentBounds()
+  const around = storage.getStore()
+  return bounds.length > 0 && around instanceof ToolWork
+    ? storage.run(new ToolWork(around.session, bounds, session), work)
+    : storage.run(session, work)
 }
 
 /** Makes `session` the owner of every call in the process that has no nearer run; none when undefined. */

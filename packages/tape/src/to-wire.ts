@@ -6,11 +6,13 @@ import { setOwn } from './set-own.js'
 export interface ToWireOptions {
   /** Told about everything that will not come back, by path (`a.b[0]`). */
   readonly onLoss?: (path: string, what: string) => void
+  /** A value that holds more others than this throws a `RangeError`, before they are copied; no limit unless set. */
+  readonly valuesMax?: number
 }
 
 /** Gives plain JSON for `value`; see `ToWireOptions` for what may be lost. */
 export const toWire = (value: unknown, options: ToWireOptions = {}): unknown =>
-  new WireEncoder(options.onLoss).encode(value)
+  new WireEncoder(options.onLoss, options.valuesMax).encode(value)
 
 const DEPTH_LIMIT = 500
 const INSTANCE_LIMIT = 1_000
@@ -23,9 +25,11 @@ export class WireEncoder implements WireWalk {
   readonly #path: (string | number)[] = []
   #instances = 0
   #nodesLeft = Infinity
+  #valuesLeft: number
 
-  constructor(onLoss?: ToWireOptions['onLoss']) {
+  constructor(onLoss?: ToWireOptions['onLoss'], valuesMax = Infinity) {
     this.#onLoss = onLoss
+    this.#valuesLeft = valuesMax
   }
 
   encode(value: unknown): unknown {
@@ -90,13 +94,21 @@ export class WireEncoder implements WireWalk {
   #container(value: object): unknown {
     if (Array.isArray(value)) {
       if (!isIntrinsic(Object.getPrototypeOf(value), Array)) this.#reportClass(value)
+      this.#count(value.length)
       return Array.from(value as unknown[], (item, index) => this.at(index, item))
     }
     const proto: unknown = Object.getPrototypeOf(value)
     if (isIntrinsic(proto, Object)) return this.#plain(value)
     if (proto === null) return { $: 'null-prototype', v: this.#members(value) }
     if (isErrorLike(value)) return { $: 'Error', v: this.#error(value) }
+    if (isA(value, Map) || isA(value, Set)) this.#count(value.size)
     return encodeBuiltIn(value, this) ?? this.#instance(value)
+  }
+
+  /** An array of four billion holes has few bytes and no end. */
+  #count(values: number): void {
+    this.#valuesLeft -= values
+    if (this.#valuesLeft < 0) throw new RangeError('too many values')
   }
 
   #plain(value: object): unknown {
@@ -106,7 +118,9 @@ export class WireEncoder implements WireWalk {
 
   #members(value: object): Record<string, unknown> {
     const wire: Record<string, unknown> = {}
-    for (const key of Object.keys(value)) {
+    const keys = Object.keys(value)
+    this.#count(keys.length)
+    for (const key of keys) {
       const member = this.readMember(value, key)
       if (typeof member === 'function') this.at(key, member)
       else setOwn(wire, key, this.at(key, member))

@@ -12,6 +12,7 @@ import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
+import { patchProcessControl } from './processes/process-control.js'
 import { patchProcessKill } from './processes/process-kill.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
@@ -51,6 +52,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchSockets(),
     patchChildProcess(),
     patchProcessKill(),
+    patchProcessControl(),
     patchWorker(),
     patchOrderedWork(),
     patchZlibStreams(),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { encodeBody, stableStringify, toWire, type BodyForm } from '@retake/tape'
-import { GuardError } from './guard-error.js'
+import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 
 /** A call in the one form that is judged, stored, compared and run. */
@@ -11,18 +11,76 @@ export interface CanonicalCall {
   readonly fingerprint: string
 }
 
+/** A call with as much of its arguments as can be stored, and why it is refused if that is not all. */
+export interface StorableCall {
+  readonly call: CanonicalCall
+  readonly denial?: Denial
+}
+
+const VALUES_MAX = 1_000_000
+const BODY_BYTES_MAX = 64 << 20
+
 /** What cannot be stored cannot be compared either: such a call is refused. */
 export function canonicalCall(tool: string, args: unknown): CanonicalCall {
-  const { as, body } = encodeBody(args, {
-    onLoss: (path, what) => {
-      throw new GuardError(guardErrors.argumentsNotRecordable(tool, path, what))
-    },
-  })
-  return { as, body, fingerprint: fingerprintOf(tool, args) }
+  const { call, denial } = storableCall(tool, args)
+  if (denial !== undefined) throw new GuardError(denial)
+  return call
 }
+
+/**
+ * Reads the arguments once: a getter or a proxy that answers otherwise the next time
+ * changes nothing, and neither does who holds them and writes to them later. Never throws.
+ */
+export function storableCall(tool: string, args: unknown): StorableCall {
+  let denial: Denial | undefined
+  try {
+    const onLoss = (path: string, what: string): void => {
+      denial ??= guardErrors.argumentsNotRecordable(tool, path, what)
+    }
+    const call = read(tool, args, onLoss)
+    if (call.body.length > BODY_BYTES_MAX)
+      return refused(tool, guardErrors.argumentsTooLarge(`${call.body.length} bytes`, tool))
+    return { call, ...(denial && { denial }) }
+  } catch (error) {
+    // More text than a string can hold is one, too; else, a proxy that refuses to be read.
+    const isTooLarge = error instanceof RangeError
+    const why = isTooLarge
+      ? guardErrors.argumentsTooLarge(`more than ${VALUES_MAX} values`, tool)
+      : guardErrors.argumentsNotRecordable(tool, '', 'something unreadable')
+    return refused(tool, denial ?? why)
+  }
+}
+
+function read(
+  tool: string,
+  args: unknown,
+  onLoss: (path: string, what: string) => void,
+): CanonicalCall {
+  if (typeof args === 'string' || Buffer.isBuffer(args)) {
+    const { as, body } = encodeBody(args)
+    const own = new Uint8Array(body)
+    return {
+      as,
+      body: own,
+      fingerprint: fingerprintOf(tool, Buffer.isBuffer(args) ? Buffer.from(own) : args),
+    }
+  }
+  const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
+  const body = new TextEncoder().encode(JSON.stringify(wire))
+  return { as: 'json', body, fingerprint: fingerprintOfWire(tool, wire) }
+}
+
+const refused = (tool: string, denial: Denial): StorableCall => ({
+  call: read(tool, undefined, () => {}),
+  denial,
+})
 
 /** The first 32 hex digits of a sha256. */
 export function fingerprintOf(tool: string, args: unknown): string {
-  const text = stableStringify([tool, toWire(args)])
+  return fingerprintOfWire(tool, toWire(args))
+}
+
+function fingerprintOfWire(tool: string, wire: unknown): string {
+  const text = stableStringify([tool, wire])
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -31,4 +31,10 @@ export class GuardError extends RetakeError {
   get allowed(): string {
     return this.fix
   }
+
+  /** Why it was stopped, as data. */
+  get denial(): Denial {
+    const { code, rule, what, why, fix: allowed, exitReason } = this
+    return { code, rule, what, why, allowed, ...(exitReason && { exitReason }) }
+  }
 }

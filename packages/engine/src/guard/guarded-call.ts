@@ -10,11 +10,11 @@ import {
 } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { natives } from '../natives.js'
-import { outsideRuns } from '../scope.js'
+import { currentBounds, outsideRuns } from '../scope.js'
 import type { Operation, Session } from '../sessions/session.js'
 import { approveCall } from './approval/approve-call.js'
 import { CallBounds } from './bounds/call-bounds.js'
-import { canonicalCall, type CanonicalCall } from './canonical-call.js'
+import { storableCall, type CanonicalCall } from './canonical-call.js'
 import { checkInput } from './contract/check-input.js'
 import { checkOutput } from './contract/check-output.js'
 import { GuardError, type Denial } from './guard-error.js'
@@ -25,7 +25,9 @@ import type { CallOptions, GuardRun } from './guard-run.js'
 import { answerKey } from './limits/answer-key.js'
 import { circuitOutcome, executeTool } from './limits/execute-tool.js'
 import type { Reservation } from './limits/reservation.js'
+import type { Judgement } from './policy/compiled-policy.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
+import { thrownError } from './thrown-error.js'
 
 /** How a call came out, as it goes on the tape. */
 type Outcome =
@@ -38,6 +40,8 @@ type Outcome =
     }
 
 const DEFAULT_EXPIRY_MS = 300_000
+/** Calls inside calls inside calls. */
+const DEPTH_MAX = 256
 
 /**
  * One call on its way through the gate: resolve, validate, execute, commit.
@@ -45,7 +49,10 @@ const DEFAULT_EXPIRY_MS = 300_000
  * result of the call: on replay both come from the tape.
  */
 export class GuardedCall {
+  /** The calls whose tools make this one: it is bound by them, too. */
+  readonly #around = currentBounds()
   #denial: Denial | undefined
+  #cause: unknown
   #reservation: Reservation | undefined
   #earlier: EarlierCall | undefined
 
@@ -57,11 +64,27 @@ export class GuardedCall {
   ) {}
 
   async make(given: unknown): Promise<GuardResult> {
-    const checked = checkInput(this.name, this.tool?.options, given)
-    const input = checked instanceof Promise ? await checked : checked
-    if ('denial' in input) this.#denial = input.denial
-    const args = 'args' in input ? input.args : given
-    return this.#perform(this.run.session(), args, canonicalCall(this.name, args))
+    let args = given
+    try {
+      const checked = checkInput(this.name, this.tool?.options, given)
+      const input = checked instanceof Promise ? await checked : checked
+      if ('denial' in input) this.#denial = input.denial
+      else ({ args } = input)
+    } catch (cause) {
+      this.#denial = this.#broken('its arguments could not be checked', cause)
+    }
+    const { call, denial } = storableCall(this.name, args)
+    if (this.#around.length >= DEPTH_MAX) this.#denial ??= guardErrors.tooDeep(this.name, DEPTH_MAX)
+    this.#denial ??= denial
+    // What is judged is what was read, as the tool will get it: not what the caller holds.
+    return this.#perform(this.run.session(), decodeBody(call.as, call.body), call)
+  }
+
+  /** Where the guard's own work throws, the call is not let through. */
+  #broken(where: string, cause: unknown): Denial {
+    if (cause instanceof GuardError) return cause.denial
+    this.#cause = cause
+    return guardErrors.broken(this.name, where)
   }
 
   #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
@@ -79,7 +102,12 @@ export class GuardedCall {
         },
         body: call.body,
         durable: isStarted,
-        start: (live) => void this.#carryOut(live, intent, call),
+        start: (live) => {
+          this.#carryOut(live, intent, call).catch((cause: unknown) => {
+            const denial = guardErrors.broken(this.name, 'it could not be carried out')
+            commit(live, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
+          })
+        },
         deliver: ({ event, body, native }) => {
           operation.close()
           if (event.type !== 'result') return
@@ -127,7 +155,13 @@ export class GuardedCall {
     }
     if (tool === undefined) return deny(guardErrors.unknownTool(name, run.toolNames))
     if (this.#denial !== undefined) return deny(this.#denial)
-    const { verdict, rule, denial } = run.policy.judge({ tool: name, args, effects }, run.history)
+    let judgement: Judgement
+    try {
+      judgement = run.policy.judge({ tool: name, args, effects }, run.history)
+    } catch (cause) {
+      return deny(this.#broken('its policy could not judge it', cause))
+    }
+    const { verdict, rule, denial } = judgement
     if (verdict === 'deny' && denial) return deny(denial)
     this.#earlier = run.earlier?.find(fingerprint, occurrence)
     if (this.#earlier?.facts?.status === 'done')
@@ -155,7 +189,7 @@ export class GuardedCall {
           attempts: 0,
           ...(denial.exitReason && { exitReason: denial.exitReason }),
         },
-        { error: new GuardError(denial) },
+        { error: new GuardError(denial, this.#cause ? { cause: this.#cause } : undefined) },
       )
     const { tool } = this
     if (intent.verdict === 'deny' || tool === undefined)
@@ -183,7 +217,7 @@ export class GuardedCall {
         return denied(approved.denial, facts)
       }
     }
-    const bounds = new CallBounds(this.name, this.run.policy.scopes)
+    const bounds = new CallBounds(this.name, this.run.policy.scopes, this.#around)
     const refusal = await room.ready(bounds, this.options.signal)
     if (refusal !== undefined) return denied(refusal, facts)
     const executed = await executeTool({
@@ -214,7 +248,7 @@ export class GuardedCall {
       return commit(
         operation,
         { ...facts, status: wasBlocked ? 'denied' : executed.facts.status },
-        outcome,
+        { error: thrownError(this.name, outcome.error) },
       )
     }
     const checking = checkOutput(tool, outcome.value)

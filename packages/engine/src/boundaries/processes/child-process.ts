@@ -3,8 +3,9 @@ import { promisify } from 'node:util'
 import { decodeBody, encodeBody } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { beforeContact } from '../../outside-contact.js'
-import { currentSession } from '../../scope.js'
+import { currentBounds, currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
+import { boundChild, boundOptions, type SpawnOptions } from './bound-child.js'
 import { childStdio, fileSession } from './child-files.js'
 import { commandLine, describeCommand } from './command-line.js'
 import { dressLike, replace, undoAll } from '../patch.js'
@@ -17,7 +18,7 @@ import { TapeTimer } from '../timers.js'
  * `ChildProcess.prototype.spawn`; on replay no process is started.
  */
 export function patchChildProcess(): Undo {
-  return undoAll([patchSpawn(), patchTimeouts(), patchSync()])
+  return undoAll([patchSpawn(), patchTimeouts(), patchSync(), patchSyncDoor()])
 }
 
 function patchSpawn(): Undo {
@@ -30,10 +31,32 @@ function patchSpawn(): Undo {
       beforeContact('process')
       return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
     }
-    if (session === undefined) return start(this, options)
-    new TapeChild(session, this, options, start)
-    return 0
+    const bounds = currentBounds()
+    const how = bounds.length === 0 ? options : boundOptions(bounds, options)
+    let started = 0
+    if (session === undefined) started = start(this, how)
+    else new TapeChild(session, this, how, start)
+    if (bounds.length > 0) boundChild(bounds, this, how.detached === true)
+    return started
   })
+}
+
+/**
+ * What all synchronous forms come to, also those that a library took before the patches.
+ * Under Node's permission model it cannot be reached: there, the forms are asked themselves.
+ */
+function patchSyncDoor(): Undo {
+  const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
+  try {
+    const door = binding.call(process, 'spawn_sync')
+    const native = door.spawn
+    return replace(door, 'spawn', function (options: any): unknown {
+      const bounds = currentBounds()
+      return native.call(door, bounds.length === 0 ? options : boundOptions(bounds, options))
+    })
+  } catch {
+    return () => {}
+  }
 }
 
 /** Node's own `timeout` option uses a timer that no patch can see; ours does the same through the gate. */
@@ -136,6 +159,8 @@ function capturedSpawnSync(
   args: string[],
   options: any,
 ): SyncResult {
+  const bounds = currentBounds()
+  if (bounds.length > 0) boundOptions(bounds, normalised(file, args, options))
   const inherited = inheritedPipes(options.stdio)
   const site = callSite()
   const delivery = session.performSync({
@@ -165,6 +190,20 @@ function capturedSpawnSync(
     (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
   for (const pipe of inherited) showInherited(result, pipe)
   return result
+}
+
+/** As Node hands a synchronous call down. */
+function normalised(file: string, args: readonly unknown[], options: any): SpawnOptions {
+  const { env = process.env, argv0 = file, shell, cwd, uid, gid } = options
+  const shellFile =
+    typeof shell === 'string' ? shell : process.platform === 'win32' ? 'cmd.exe' : '/bin/sh'
+  const pairs = Object.entries(env as Record<string, string>).map(
+    ([key, value]) => `${key}=${value}`,
+  )
+  const where = { cwd: cwd && String(cwd), uid, gid, envPairs: pairs }
+  return shell
+    ? { ...where, shell, file: shellFile, args: [shellFile, '-c', [file, ...args].join(' ')] }
+    : { ...where, file, args: [argv0, ...args] }
 }
 
 /** Which of stdout (1) and stderr (2) the child would share with us: their bytes must be captured instead. */

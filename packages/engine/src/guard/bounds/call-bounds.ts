@@ -1,5 +1,8 @@
+import path from 'node:path'
 import { GuardError, type Denial } from '../guard-error.js'
+import { processErrors } from './process-errors.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
+import { expectUnheard } from './unheard-refusals.js'
 
 /**
  * What one guarded call may touch. The boundaries ask it before anything native
@@ -9,12 +12,16 @@ import type { Command, FileAccess, Scopes } from './scopes.js'
 export class CallBounds {
   /** What was refused, also when the tool made nothing of it. */
   readonly blocked: GuardError[] = []
+  /** Processes that the call has started and that run. */
+  readonly processes = new Set<number>()
   readonly #held = new Set<() => void>()
   #over: Denial | undefined
 
   constructor(
     readonly tool: string,
     readonly scopes: readonly Scopes[],
+    /** The calls in which this one was made: what they may not, it may not either. */
+    readonly around: readonly CallBounds[] = [],
   ) {}
 
   file(access: FileAccess, path: string): void {
@@ -33,8 +40,56 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.network?.checkAddress(address, port, host))
   }
 
+  /** Any other question to the network scopes. */
+  network(ask: (scope: NonNullable<Scopes['network']>) => Denial | undefined): void {
+    this.#refuse((scopes) => scopes.network && ask(scopes.network))
+  }
+
+  /** Beside the vector itself, what a pattern let through is looked at like arguments of a tool. */
   process(command: Command): void {
     this.#refuse((scopes) => scopes.shell?.check(command))
+    const { args, cwd } = command
+    if (cwd !== undefined) this.file('enter', path.resolve(cwd))
+    if (command.shell) return
+    const open = args.filter((word) => !this.scopes.some(({ shell }) => shell?.lists(word)))
+    for (const word of open) this.#refuse((scopes) => inspectWord(scopes, word))
+  }
+
+  /** A thread has this Node's ways out, and none of its bounds. */
+  worker(file: string): void {
+    this.#asProgram({ kind: 'worker', file: 'worker', args: [file], shell: false })
+  }
+
+  /** Native code is not seen by any boundary. */
+  addon(file: string): void {
+    this.#asProgram({ kind: 'addon', file: 'addon', args: [file], shell: false })
+  }
+
+  /** What the call has started it may end; that somebody is there may be asked. */
+  signal(pid: number, signal: string): void {
+    if (this.processes.has(Math.abs(pid)) || signal === '0') return
+    if (pid === process.pid || pid === 0 || pid === -1)
+      this.refuse(processErrors.ownSignal(this.tool, signal))
+    const command: Command = {
+      kind: 'signal',
+      file: 'kill',
+      args: [`-${signal}`, String(pid)],
+      shell: false,
+    }
+    this.#refuse((scopes) => scopes.shell?.check(command))
+  }
+
+  /** Where any scope holds, what would lead around it is refused. */
+  underScopes(denial: (tool: string) => Denial): void {
+    if (this.#over !== undefined || this.#isScoped()) this.refuse(denial(this.tool))
+  }
+
+  /** Whatever the scopes say. */
+  refuse(denial: Denial): never {
+    const error = new GuardError(this.#over ?? denial)
+    this.blocked.push(error)
+    expectUnheard(error)
+    throw error
   }
 
   /** Something the call has opened, to be ended with it. Returns how to let go of it. */
@@ -50,12 +105,26 @@ export class CallBounds {
     this.#held.clear()
   }
 
+  /** Only a shell scope can allow it; where there is none, the others forbid it. */
+  #asProgram(command: Command): void {
+    this.#refuse((scopes) => scopes.shell?.check(command))
+    if (this.#isScoped() && !this.scopes.some(({ shell }) => shell !== undefined))
+      this.refuse(processErrors.outOfBounds(this.tool, command))
+  }
+
+  #isScoped(): boolean {
+    return this.scopes.some(({ files, network, shell }) => files ?? network ?? shell)
+  }
+
   #refuse(ask: (scopes: Scopes) => Denial | undefined): void {
     let denial = this.#over
     for (const scopes of this.scopes) denial ??= ask(scopes)
-    if (denial === undefined) return
-    const error = new GuardError(denial)
-    this.blocked.push(error)
-    throw error
+    if (denial !== undefined) this.refuse(denial)
   }
+}
+
+/** An option may carry its value: `--output=/etc/passwd`. */
+function inspectWord({ files, network }: Scopes, word: string): Denial | undefined {
+  const value = /^-[^=]*=(.*)$/s.exec(word)?.[1] ?? word
+  return files?.inspect(value, 'argument') ?? network?.inspect(value, 'argument')
 }

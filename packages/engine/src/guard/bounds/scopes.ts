@@ -1,6 +1,11 @@
 import type { Denial } from '../guard-error.js'
 
-export type FileAccess = 'read' | 'write'
+/**
+ * How a file is touched. `enter`: it becomes the working directory; `descriptor`: by a number
+ * that was opened elsewhere; `unseen`: by a way into the system that shows no paths; `changed`:
+ * by a path that was exchanged between the look and the use.
+ */
+export type FileAccess = 'read' | 'write' | 'enter' | 'descriptor' | 'unseen' | 'changed'
 
 /** A program that is about to be started. */
 export interface Command {
@@ -8,6 +13,16 @@ export interface Command {
   readonly args: readonly string[]
   /** The command is text for a shell. */
   readonly shell: boolean
+  /** What else counts as a program: it leaves what the bounds of a call can see. `program` unless set. */
+  readonly kind?: 'program' | 'worker' | 'signal' | 'addon'
+  /** The name it is called by, where that is not `file`. */
+  readonly argv0?: string
+  /** The folder it starts in; that of this process unless set. */
+  readonly cwd?: string
+  /** Every variable it would get; those of this process unless set. */
+  readonly env?: Readonly<Record<string, string>>
+  /** It would run as another user or group. */
+  readonly otherUser?: boolean
 }
 
 /** The scopes of one policy, ready to be asked. Each answers with why not, or nothing. */
@@ -22,10 +37,21 @@ export interface Scopes {
     /** Before a name is resolved; with `raw` it is not known that HTTP will be spoken. */
     checkHost(host: string, port: number, raw: boolean): Denial | undefined
     checkAddress(address: string, port: number, host: string): Denial | undefined
+    /** Before a resolver is asked: a name that is looked up is told to others. */
+    checkLookup(host: string): Denial | undefined
+    /** A request that an answer from another place leads to. */
+    checkRedirect(method: string, url: URL, from: URL): Denial | undefined
+    /** A socket or pipe of this machine. */
+    checkSocket(path: string): Denial | undefined
+    /** Something that turned out not to be HTTP. */
+    checkRaw(where: string): Denial | undefined
+    checkListen(): Denial | undefined
     inspect(text: string, at: string): Denial | undefined
   }
   readonly shell?: {
     check(command: Command): Denial | undefined
     inspect(text: string, at: string): Denial | undefined
+    /** Whether a vector holds this very word: then its author has looked at it. */
+    lists(word: string): boolean
   }
 }

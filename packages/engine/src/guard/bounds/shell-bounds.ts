@@ -1,7 +1,126 @@
-import type { Scopes } from './scopes.js'
+import path from 'node:path'
+import { GuardError, type Denial } from '../guard-error.js'
+import { matchesName } from '../policy/matches-name.js'
+import { ArgumentVector } from './argument-vector.js'
+import { findProgram, isPath, programName } from './find-program.js'
+import type { Command, Scopes } from './scopes.js'
+import { shellErrors } from './shell-errors.js'
 import type { ShellScope } from './shell-scope.js'
 
-/** A shell scope, ready to be asked. */
-export function shellBounds(_policy: string, _scope: ShellScope): NonNullable<Scopes['shell']> {
-  return { check: () => undefined, inspect: () => undefined }
+/** Names it a worker of a cluster, and nothing else. */
+const HARMLESS = new Set(['NODE_UNIQUE_ID'])
+
+/**
+ * A shell scope, ready to be asked. What is not listed is refused: programs that run
+ * other programs need no list of their own. `PATH`, the other variables and the working
+ * folder count as they are now: what a tool does to them later opens nothing.
+ *
+ * Not promised: what an allowed program does, and a file that is exchanged between the
+ * check and the start.
+ */
+export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
+  const rule = `${policy}/shell`
+  const { allow, env: settable = [] } = scope
+  if (allow === undefined)
+    return { check: () => undefined, inspect: () => undefined, lists: () => true }
+  const vectors = allow.map((words) => new ArgumentVector(words.map(withFullPath)))
+  for (const vector of vectors) {
+    if (vector.mistake !== undefined)
+      throw new GuardError(shellErrors.scopeInvalid(rule, vector.text, vector.mistake))
+  }
+  const own = { ...process.env }
+  const here = { cwd: process.cwd(), path: pathOf(own) }
+  const literals = new Set(allow.flat())
+  const deny = (
+    make: (
+      rule: string,
+      command: Command,
+      vectors: readonly ArgumentVector[],
+      why: string,
+    ) => Denial,
+    command: Command,
+    why: string,
+  ): Denial => make(rule, command, vectors, why)
+
+  /** Whether the file that would really run is the one that is listed. */
+  const isListed = (vector: ArgumentVector, command: Command): boolean => {
+    if (command.kind !== undefined && command.kind !== 'program')
+      return vector.program === command.file
+    if (programName(vector.program) !== programName(command.file)) return false
+    const listed = findProgram(vector.program, here)
+    if (listed === undefined) return false
+    return (
+      listed ===
+      findProgram(command.file, {
+        cwd: command.cwd ?? process.cwd(),
+        path: pathOf(command.env ?? process.env),
+      })
+    )
+  }
+
+  const check = (command: Command): Denial | undefined => {
+    const { args } = command
+    if (command.shell) {
+      if (!vectors.some((each) => each.fitsExactly(args) && isListed(each, command)))
+        return deny(shellErrors.shellString, command, '')
+      return checkSurroundings(command)
+    }
+    const named = vectors.filter(
+      ({ program }) => programName(program) === programName(command.file),
+    )
+    if (named.length === 0)
+      return deny(shellErrors.notAllowed, command, `No vector names ${programName(command.file)}`)
+    const listed = named.filter((each) => isListed(each, command))
+    if (listed.length === 0)
+      return deny(
+        shellErrors.notAllowed,
+        command,
+        isPath(command.file)
+          ? `${command.file} is not the program that is listed`
+          : `The ${command.file} that would run is not the program that is listed`,
+      )
+    if (!listed.some((each) => each.fits(args)))
+      return deny(shellErrors.notAllowed, command, 'No vector fits these arguments')
+    if (command.argv0 !== undefined && programName(command.argv0) !== programName(command.file))
+      return deny(
+        shellErrors.notAllowed,
+        command,
+        `It would be called by another name, ${command.argv0}`,
+      )
+    return checkSurroundings(command)
+  }
+
+  const checkSurroundings = (command: Command): Denial | undefined => {
+    if (command.otherUser === true)
+      return shellErrors.environment(rule, command, 'as another user or group', settable)
+    for (const [name, value] of Object.entries(command.env ?? process.env)) {
+      if (own[name] === value || HARMLESS.has(name) || matchesName(settable, name)) continue
+      return shellErrors.environment(
+        rule,
+        command,
+        `with another ${name} than this process has`,
+        settable,
+      )
+    }
+    return undefined
+  }
+
+  return {
+    check,
+    // What starts a program is an argument vector, never a text: the boundary sees it all.
+    inspect: () => undefined,
+    lists: (word) => literals.has(word),
+  }
+}
+
+/** Threads and addons are known by their files, which are told in full. */
+const withFullPath = (word: string, at: number, words: readonly string[]): string =>
+  at === 1 && (words[0] === 'worker' || words[0] === 'addon') && !/[*:]/.test(word)
+    ? path.resolve(word)
+    : word
+
+const pathOf = (env: Readonly<Record<string, string | undefined>>): string | undefined => {
+  if (process.platform !== 'win32') return env['PATH']
+  const name = Object.keys(env).find((each) => each.toUpperCase() === 'PATH')
+  return name === undefined ? undefined : env[name]
 }

@@ -1,6 +1,5 @@
 import {
   decodeBody,
-  encodeBody,
   type BodyForm,
   type CallUsage,
   type ExitReason,
@@ -10,6 +9,7 @@ import { insideTool } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { GuardError, type Denial } from '../guard-error.js'
+import { encodeResult } from '../encode-result.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addUsage, wrongField } from './amount.js'
@@ -172,7 +172,7 @@ class Execution {
     try {
       if (isLargerThan(value, outputBytes))
         return { stop: limitErrors.outputSize(tool.name, outputBytes, undefined) }
-      const { as, body } = encodeBody(value)
+      const { as, body } = encodeResult(tool.name, value, this.options.session)
       const size = body.byteLength
       if (size > outputBytes) return { stop: limitErrors.outputSize(tool.name, outputBytes, size) }
       const own = as === 'bytes' ? new Uint8Array(body) : body

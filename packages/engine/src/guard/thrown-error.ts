@@ -1,0 +1,21 @@
+import { types } from 'node:util'
+import { GuardError } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+
+/** What a tool threw, as an error: callers look for a message and a code. Never throws. */
+export function thrownError(tool: string, thrown: unknown): unknown {
+  try {
+    if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
+    return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause: thrown })
+  } catch {
+    return new GuardError(guardErrors.threwNoError(tool, 'something unreadable'))
+  }
+}
+
+const SHOWN_CHARACTERS = 80
+
+const describe = (thrown: unknown): string => {
+  if (typeof thrown !== 'string') return thrown === null ? 'null' : `a value (${typeof thrown})`
+  const text = thrown.length > SHOWN_CHARACTERS ? `${thrown.slice(0, SHOWN_CHARACTERS)}…` : thrown
+  return `the text ${JSON.stringify(text)}`
+}
