@@ -1,10 +1,11 @@
 import { validator } from 'hono/validator'
 import { badChange, badQuestion } from '../errors.js'
-import type { ForkRequest, Move } from './home.js'
+import type { ApprovalDecisionRequest, ForkRequest, Move } from './home.js'
 
 /** Longer expressions are no questions. */
 const EXPRESSION_MAX = 20_000
 const NAME_MAX = 200
+const REASON_MAX = 1000
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -57,6 +58,18 @@ export const asksMove = validator('json', (body: unknown): Move => {
     default:
       throw badChange('to', 'next, back, next in lane, back in lane or step')
   }
+})
+
+export const asksDecision = validator('json', (body: unknown): ApprovalDecisionRequest => {
+  const fields = fieldsOf(body, ['id', 'approved', 'reason'])
+  const id = text(fields, 'id')
+  const approved = flag(fields, 'approved')
+  const reason = text(fields, 'reason')?.trim()
+  if (id === undefined || !/^[\da-f]{64}$/.test(id)) throw badChange('id', 'the id of a call')
+  if (approved === undefined) throw badChange('approved', 'true or false')
+  if (reason !== undefined && reason.length > REASON_MAX)
+    throw badChange('reason', `a text of up to ${REASON_MAX} characters`)
+  return { id, approved, ...(reason !== undefined && reason !== '' && { reason }) }
 })
 
 export const asksExpression = validator('json', (body: unknown) => {

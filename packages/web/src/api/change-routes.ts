@@ -2,7 +2,14 @@ import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { badChange, nothingRunsHere } from '../errors.js'
 import { answerError } from './answer-error.js'
-import { asksExpression, asksFork, asksMove, asksPair, asksRerun } from './asked-changes.js'
+import {
+  asksDecision,
+  asksExpression,
+  asksFork,
+  asksMove,
+  asksPair,
+  asksRerun,
+} from './asked-changes.js'
 import type { Home, HomeChanges } from './home.js'
 
 /** Routes of what a live home can do beyond showing a run. */
@@ -27,6 +34,13 @@ export const changeRoutes = (home: Home) =>
     .post('/runs/:run/rerun', asksRerun, async (c) =>
       c.json(await changesOf(home).rerun(c.req.param('run'), c.req.valid('json'))),
     )
+    .get('/runs/:run/approvals', async (c) =>
+      c.json(await (home.changes?.approvals(c.req.param('run')) ?? [])),
+    )
+    .post('/runs/:run/approvals', asksDecision, async (c) => {
+      await changesOf(home).decide(c.req.param('run'), c.req.valid('json'))
+      return c.json({})
+    })
     .get('/jobs', (c) => c.json(home.changes?.jobs() ?? []))
     .post('/jobs/:job/stop', async (c) => {
       await changesOf(home).stop(c.req.param('job'))

@@ -207,6 +207,33 @@ export interface HomeChanges {
   closeSession(session: string): Promise<void>
   /** What a branch wrote to files: they lie beside its tape, and the disk is as it was. */
   branchFiles(run: string): Promise<readonly BranchFile[]>
+  /** Guarded calls of a run that wait for somebody to decide, the oldest first. */
+  approvals(run: string): Promise<readonly WaitingApproval[]>
+  /** Throws when the call does not wait any more, or is not the one that was shown. */
+  decide(run: string, decision: ApprovalDecisionRequest): Promise<void>
+}
+
+/** A guarded call that waits for approval. */
+export interface WaitingApproval {
+  /** Names exactly what is shown here; goes back with the decision. */
+  readonly id: string
+  readonly tool: string
+  /** The arguments as JSON, in full. */
+  readonly args: string
+  readonly guard: string
+  readonly rule: string
+  readonly why: string
+  /** Its event, which is a step of the run. */
+  readonly event: number
+  /** Epoch milliseconds. */
+  readonly askedAt: number
+  readonly expiresAt: number
+}
+
+export interface ApprovalDecisionRequest {
+  readonly id: string
+  readonly approved: boolean
+  readonly reason?: string
 }
 
 /** How a file of a branch differs from the disk as it is now. */

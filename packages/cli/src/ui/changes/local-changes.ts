@@ -2,6 +2,7 @@ import { planRerun } from '@retake/engine'
 import type { HomeChanges, Job } from '@retake/web'
 import type { RunStore } from '../../run-store.js'
 import { branchFilesOf } from '../compare/branch-files.js'
+import { decideWaiting, waitingApprovals } from './approvals.js'
 import { editableOf } from './editable-of.js'
 import { Jobs } from './jobs.js'
 import { openFinished, openStored } from '../runs/open-stored.js'
@@ -36,6 +37,8 @@ export function localChanges(store: RunStore, tell: (job: Job) => void): LocalCh
     evaluate: (session, expression) => sessions.evaluate(session, expression),
     closeSession: (session) => sessions.close(session),
     branchFiles: async (run) => branchFilesOf(openStored(store, run)),
+    approvals: async (run) => waitingApprovals(store, run),
+    decide: async (run, decision) => decideWaiting(store, run, decision),
     close: async () => {
       await Promise.all([jobs.close(), sessions.closeAll()])
     },

@@ -1,5 +1,6 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { RunActions } from '../change/run-actions.js'
+import { WaitingApprovals } from '../change/waiting-approvals.js'
 import { ErrorNote } from '../design/error-note.js'
 import { PageFrame } from '../shell/page-frame.js'
 import { RunHeadLine } from './run-head-line.js'
@@ -45,6 +46,7 @@ function OpenRun({ id }: { readonly id: string }) {
       <div className="flex h-full min-h-0 flex-col">
         {!(isNarrow && step !== undefined) && <RunHeadLine run={run} />}
         <RunTrouble reading={reading} />
+        <WaitingApprovals run={run} />
         <RunWorkspace run={run} />
       </div>
     </PageFrame>

@@ -8,6 +8,7 @@ import type {
   RunComparison,
   SessionPosition,
   SessionValue,
+  WaitingApproval,
 } from '../../api/home.js'
 import type { client as serverClient } from './client.js'
 import { readAnswer } from './read-answer.js'
@@ -37,6 +38,11 @@ export function makeLiveActions(client: typeof serverClient): LiveActions {
       readAnswer<Job>(await runs.fork.$post({ param: { run }, json: request })),
     rerun: async (run, options) =>
       readAnswer<Job>(await runs.rerun.$post({ param: { run }, json: options })),
+    approvals: async (run) =>
+      readAnswer<readonly WaitingApproval[]>(await runs.approvals.$get({ param: { run } })),
+    decide: async (run, decision) => {
+      await runs.approvals.$post({ param: { run }, json: decision })
+    },
     jobs: async () => readAnswer<readonly Job[]>(await client.jobs.$get()),
     stop: async (job) => {
       await client.jobs[':job'].stop.$post({ param: { job } })

@@ -1,0 +1,94 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { WaitingApproval } from '../../api/home.js'
+import { Button } from '../design/button.js'
+import { explainError } from '../design/explain-error.js'
+import { TextField } from '../design/text-field.js'
+import { showToast } from '../design/toast.js'
+import type { Run } from '../run/use-run.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { useHome } from '../sources/viewer-home.js'
+import { LongText } from '../step/text/long-text.js'
+
+/** How often is looked for calls that wait, while the run goes on. */
+const LOOK_MS = 1000
+
+/** Guarded calls of a run that wait for somebody to decide; nothing where there are none. */
+export function WaitingApprovals({ run }: { readonly run: Run }) {
+  const { live } = useHome()
+  if (live === undefined || run.head.status !== 'recording') return null
+  return <Waiting run={run} live={live} />
+}
+
+function Waiting({ run, live }: { readonly run: Run; readonly live: LiveActions }) {
+  const { data = [] } = useQuery({
+    queryKey: ['approvals', run.id],
+    queryFn: () => live.approvals(run.id),
+    refetchInterval: LOOK_MS,
+  })
+  if (data.length === 0) return null
+  return (
+    <section
+      aria-label="Waiting for approval"
+      className="max-h-[40%] shrink-0 overflow-auto border-b border-line-strong bg-surface"
+    >
+      <ul>
+        {data.map((approval) => (
+          <ApprovalNote key={approval.id} approval={approval} run={run.id} live={live} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface ApprovalNoteProps {
+  readonly approval: WaitingApproval
+  readonly run: string
+  readonly live: LiveActions
+}
+
+function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
+  const [reason, setReason] = useState('')
+  const [isSent, setIsSent] = useState(false)
+  const queries = useQueryClient()
+  const { id, tool, args, rule, why, guard, expiresAt } = approval
+  const decide = (approved: boolean): void => {
+    setIsSent(true)
+    live
+      .decide(run, { id, approved, ...(reason.trim() !== '' && { reason }) })
+      .catch((error: unknown) => {
+        setIsSent(false)
+        showToast(explainError(error).what, { tone: 'danger' })
+      })
+      .finally(() => void queries.invalidateQueries({ queryKey: ['approvals', run] }))
+  }
+  return (
+    <li className="flex flex-col gap-2 border-b border-line p-3 last:border-b-0">
+      <p>
+        <span className="font-medium">
+          <code>{tool}</code> waits for approval
+        </span>
+        <span className="ml-2 text-sm text-muted">
+          {guard} · rule {rule} · until {new Date(expiresAt).toLocaleTimeString()}
+        </span>
+      </p>
+      {why !== '' && <p className="text-sm">{why}</p>}
+      <pre
+        tabIndex={0}
+        aria-label={`Arguments of ${tool}`}
+        className="max-h-48 overflow-auto rounded border border-line p-2 font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]"
+      >
+        <LongText text={args} />
+      </pre>
+      <div className="flex flex-wrap items-end gap-2">
+        <TextField label="Reason, goes on the tape" value={reason} onChange={setReason} />
+        <Button look="primary" disabled={isSent} onClick={() => decide(true)}>
+          Approve
+        </Button>
+        <Button look="danger" disabled={isSent} onClick={() => decide(false)}>
+          Refuse
+        </Button>
+      </div>
+    </li>
+  )
+}
