@@ -103,6 +103,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
 
       test('arrow keys move in the list and on the playhead', async () => {
         const page = await openRun('?step=2')
+        expect(await whenAt(page, '2')).toBe('2')
         await page.getByRole('grid').focus()
         for (const [key, step] of [
           ['ArrowDown', '3'],
@@ -140,7 +141,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const page = await openRun('?step=9')
         await page.getByRole('button', { name: 'state' }).click()
         const failed = page.getByRole('menuitemcheckbox', { name: 'failed' })
-        expect(await failed.innerText()).toMatch(/failed\s+2/)
+        await failed.filter({ hasText: /failed\s*2/ }).waitFor()
         await failed.click()
         await page.getByText('2 of 12 steps').waitFor()
         expect(await steps(page)).toEqual(['5', '8'])
@@ -194,6 +195,14 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
     describe('the timeline', () => {
       const canvas = (page: Page) => page.getByTestId('timeline')
 
+      /** Opens the run, and waits until its steps are drawn: before, a pointer finds none. */
+      const openDrawn: OpenTeamRun = async (search, options) => {
+        const page = await openRun(search, options)
+        await page.getByText('12 steps in 3 lanes').waitFor()
+        await page.waitForFunction(() => document.querySelector('canvas')!.width > 300)
+        return page
+      }
+
       test('is told in words to those who do not see it', async () => {
         const page = await openRun()
         const text = '12 steps in 3 lanes over 2 h; lanes: planner, weather, trains; 2 pauses'
@@ -201,7 +210,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('selects by click, scrubs on the axis and marks a range that filters', async () => {
-        const page = await openRun('?step=1')
+        const page = await openDrawn('?step=1')
         const { x, y, width } = (await canvas(page).boundingBox())!
         // Under the names of lanes on the left, `trains` is the third line.
         await page.mouse.click(x + 420, y + 20 + 2 * 20 + 10)
@@ -225,14 +234,14 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('shows what a step is under the pointer', async () => {
-        const page = await openRun()
+        const page = await openDrawn()
         const { x, y } = (await canvas(page).boundingBox())!
         await page.mouse.move(x + 200, y + 30)
         expect(await isThere(page, 'took 1.3 s · 1,200 → 80 tokens · $0.00380')).toBe(true)
       })
 
       test('zooms by keys and wheel, folds, and shows figures that add up', async () => {
-        const page = await openRun('?step=9')
+        const page = await openDrawn('?step=9')
         const all = page.getByRole('button', { name: 'Show all of it' })
         expect(await all.isDisabled()).toBe(true)
         await page.keyboard.press('+')
@@ -269,7 +278,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('draws something in both themes, and other colours in the dark', async () => {
-        const page = await openRun()
+        const page = await openDrawn()
         const pixels = () =>
           canvas(page).evaluate((element) => {
             const { width, height } = element as HTMLCanvasElement
@@ -281,7 +290,6 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
               colors.add((data[at]! << 16) | (data[at + 1]! << 8) | data[at + 2]!)
             return { first: (data[0]! << 16) | (data[1]! << 8) | data[2]!, colors: colors.size }
           })
-        await page.waitForFunction(() => document.querySelector('canvas')!.width > 300)
         await expect.poll(async () => (await pixels()).colors).toBeGreaterThan(10)
         const light = await pixels()
         await page.evaluate(() => {
@@ -358,8 +366,11 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         expect(await whenAt(page, '1')).toBe('1')
         await page.keyboard.press('/')
         await page.keyboard.type('timetable')
+        // Not those of its beginning, which are seen first when the keys come slowly.
+        await page.getByRole('listbox', { name: 'Hits for timetable', exact: true }).waitFor()
         await page.getByText(/of \d+ hits in \d+ steps?/).waitFor()
         await page.keyboard.press('Enter')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
         await page.getByText(/1 of \d+/).waitFor()
         expect(addressOf(new URL(page.url())).get('q')).toBe('timetable')
         await page.keyboard.press('Control+k')
