@@ -54,11 +54,14 @@ export interface GuardIntent {
   /** Hash of the policy that decided. */
   readonly policy: string
   readonly effects?: readonly Effect[]
-  /** The tool says that running it twice does no harm, or knows a call by this key. */
+  /** The tool says that running it twice does no harm, or that the other side knows a call by its key. */
   readonly idempotent?: boolean
+  /** What the tool is told as `idempotencyKey`: the same when a resumed run makes the call again. */
   readonly key?: string
   /** Of a call that a guarded tool made: which call of which occurrence it is a part of. */
   readonly within?: string
+  /** Decided anew: the decision before it on the tape was about another call. */
+  readonly again?: true
   /** The result is on a tape already. */
   readonly served?: ServedFrom
   /** The most the call may use, kept for it before it starts. Tokens of both kinds are one number. */

@@ -26,10 +26,18 @@ export {
   type DecidedAgainNote,
   type GuardEnvironment,
   type GuardOpened,
+  type LeftOpenNote,
   type NestedCallNote,
   type NestedResultNote,
   type ResumedRun,
 } from './read-model/guard-note.js'
+export {
+  guardSavings,
+  type GuardSavings,
+  type SavedFigure,
+  type SavedStep,
+  type SettledCall,
+} from './read-model/guard-savings.js'
 export {
   guardedCalls,
   readGuards,

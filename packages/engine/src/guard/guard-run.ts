@@ -1,17 +1,46 @@
-import { encodeBody, type GuardFacts, type GuardIntent } from '@retake/tape'
+import path from 'node:path'
+import {
+  encodeBody,
+  GUARD_NOTES,
+  guardSavings,
+  recordError,
+  toWire,
+  type CallUsage,
+  type GuardFacts,
+  type GuardIntent,
+  type GuardOpened,
+  type GuardSavings,
+  type LeftOpenNote,
+  type ResumedRun,
+  type SettledCall,
+} from '@retake/tape'
 import { install } from '../boundaries/install.js'
-import { openRecording, type RecordedRun } from '../record.js'
-import { currentSession, outsideRuns } from '../scope.js'
-import type { RecordSession } from '../sessions/record-session.js'
+import type { RecordedRun } from '../record.js'
+import { currentSession, outsideRuns, toolOwner } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { GuardError } from './guard-error.js'
+import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
 import type { GuardOptions } from './guard.js'
 import type { GuardResult } from './guard-result.js'
 import { Limiter } from './limits/limiter.js'
-import type { EarlierCalls } from './resume/earlier-calls.js'
+import { CallCounters } from './resume/call-counters.js'
+import { callKey, nestedCallsOn } from './resume/call-ledger.js'
+import type { EarlierCall, EarlierCalls } from './resume/earlier-calls.js'
+import { EarlierRuns } from './resume/earlier-runs.js'
+import { enclosingCall } from './resume/enclosing-call.js'
+import { environment } from './resume/environment.js'
+import { releaseAtExit } from './resume/exit.js'
+import {
+  decideDoubt,
+  describeDoubt,
+  type CallInDoubt,
+  type InDoubtDecision,
+} from './resume/in-doubt.js'
+import { NestedSession } from './resume/nested-session.js'
+import { OwnTape } from './resume/own-tape.js'
+import { resumeErrors } from './resume/resume-errors.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy } from './policy/compiled-policy.js'
 
@@ -21,18 +50,29 @@ export interface CallOptions {
   readonly signal?: AbortSignal
 }
 
+/** A guard's own tape, finished. */
+export interface EndedGuard extends RecordedRun {
+  /** Calls of resumed runs that are still in doubt: nobody decided about them. */
+  readonly inDoubt: readonly CallInDoubt[]
+}
+
 /** A guard at work: its tools, and what was called so far. Made by `guard()`. */
 export class GuardRun {
   readonly name: string
   readonly policy: CompiledPolicy
   readonly history = new CallHistory()
   readonly limiter: Limiter
-  /** What an earlier run has done already, when this one resumes it. */
-  readonly earlier: EarlierCalls | undefined
   readonly #tools = new Map<string, GuardedTool>()
-  readonly #occurrences = new Map<string, number>()
-  #calls = 0
-  #own: { readonly session: RecordSession; readonly run: RecordedRun } | undefined
+  readonly #counters = new CallCounters()
+  readonly #settled: SettledCall[] = []
+  readonly #introduced = new WeakSet<Session>()
+  #earlier: EarlierRuns | undefined
+  /** Calls inside calls, on the tape that a session goes on with. */
+  #nested: EarlierCalls | undefined
+  #hasFollowed = false
+  #isResumed = false
+  #isEnded = false
+  #own: OwnTape | undefined
 
   constructor(readonly options: GuardOptions) {
     install()
@@ -44,6 +84,7 @@ export class GuardRun {
         (limits) => limits !== undefined,
       ),
     )
+    if (currentSession()?.replaying !== true) this.#resume()
   }
 
   /** Registers a tool, and returns it as a function that throws what goes wrong. */
@@ -52,6 +93,7 @@ export class GuardRun {
     run: ToolFunction<Args, Output>,
     options: GuardedToolOptions<Args> = {},
   ): (args: Args) => Promise<Output> {
+    if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
     this.#tools.set(name, {
       name,
       run: run as ToolFunction<unknown, unknown>,
@@ -97,39 +139,165 @@ export class GuardRun {
     return result as GuardResult<Output>
   }
 
+  /** Counts what is spent outside of guarded tools, such as by the model that calls them. */
+  spend(usage: CallUsage): void {
+    this.limiter.spend(usage)
+  }
+
   get toolNames(): string[] {
     return [...this.#tools.keys()]
   }
 
-  /** Ends the guard's own tape, if it has one. Calls made inside a recording are on that one's. */
-  end(output?: unknown): RecordedRun | undefined {
-    const own = this.#own
-    own?.session.finish(encodeBody(output))
-    return own?.run
+  /**
+   * Ends the run: the guard's own tape, if it has one, is sealed as complete, or as failed
+   * with `error`. Calls made inside a recording are on that one's. Wait for all calls first.
+   */
+  end(output?: unknown, options: { readonly error?: unknown } = {}): EndedGuard | undefined {
+    const inDoubt = this.inDoubt()
+    if (!this.#isEnded) {
+      this.#isEnded = true
+      if (inDoubt.length > 0) this.#keepLeftOpen(inDoubt)
+      const { error } = options
+      this.#own?.end(error === undefined ? encodeBody(output) : { error: recordError(error) })
+      this.#earlier?.release()
+    }
+    return this.#own && { ...this.#own.run, inDoubt }
+  }
+
+  /** Lets go of the tape without an end where the run can be resumed; otherwise like `end()`. */
+  [Symbol.dispose](): void {
+    if (this.#isEnded) return
+    if (!this.options.resume) return void this.end()
+    this.#isEnded = true
+    this.#own?.abandon()
+    this.#earlier?.release()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this[Symbol.dispose]()
+    return Promise.resolve()
+  }
+
+  /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */
+  inDoubt(): readonly CallInDoubt[] {
+    return this.#earlier?.openDoubts().map(describeDoubt) ?? []
+  }
+
+  /** The runs whose results are served, the latest first. */
+  get resumes(): readonly ResumedRun[] {
+    return this.#earlier?.resumes ?? []
+  }
+
+  /** What serving results and stopping early have saved so far. */
+  savings(): GuardSavings {
+    return guardSavings(this.#settled)
   }
 
   /** The run that calls made here belong to: the recording around them, or the guard's own. */
   session(): Session {
     const around = currentSession()
     if (around !== undefined) return around
-    const inBackground = this.options.durability === 'memory'
-    this.#own ??= outsideRuns(() => openRecording(this.options, { inBackground }))
+    const owner = toolOwner()
+    if (owner !== undefined && !owner.closed)
+      return new NestedSession(owner, enclosingCall() ?? 'tool')
+    this.#resume()
+    this.#own ??= new OwnTape(this.options, this.#earlier?.dir)
     return this.#own.session
+  }
+
+  /** Says on the tape, once, under which policy and where this guard works. */
+  introduce(session: Session): void {
+    const run = session.owner ?? session
+    this.#resume()
+    if (run.recording === undefined || this.#introduced.has(run)) return
+    this.#introduced.add(run)
+    const { limits, durability = 'disk' } = this.options
+    const { resumes, policy } = this
+    const opened: GuardOpened = {
+      guard: this.name,
+      policy: { hash: policy.hash, policies: policy.policies.map((each) => toWire(each)) },
+      ...(limits && { limits: toWire(limits) }),
+      durability,
+      environment: environment(),
+      ...(resumes.length > 0 && { resumes }),
+    }
+    run.keep?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
   }
 
   /** A call has its answer, from the tool or from a tape. */
   took(tool: string, args: unknown, intent: GuardIntent, facts: GuardFacts, output: unknown): void {
+    this.#settled.push({ tool, intent, facts })
     this.history.add({ tool, args, effects: intent.effects, status: facts.status, output })
   }
 
-  nextCall(): number {
-    this.#calls += 1
-    return this.#calls
+  /** A tape has decided about a call: those that follow are numbered on from it. */
+  follow(intent: GuardIntent): void {
+    this.#hasFollowed = true
+    this.#counters.follow(intent)
   }
 
-  nextOccurrence(fingerprint: string): number {
-    const occurrence = (this.#occurrences.get(fingerprint) ?? 0) + 1
-    this.#occurrences.set(fingerprint, occurrence)
-    return occurrence
+  nextCall(): number {
+    return this.#counters.nextCall()
+  }
+
+  nextOccurrence(fingerprint: string, within?: string): number {
+    return this.#counters.nextOccurrence(fingerprint, within)
+  }
+
+  /** The same call as an earlier run made it. */
+  findEarlier(
+    session: Session,
+    fingerprint: string,
+    occurrence: number,
+    within: string | undefined,
+  ): EarlierCall | undefined {
+    const found = this.#earlier?.find(fingerprint, occurrence, within)
+    if (found !== undefined || within === undefined || !this.#hasFollowed) return found
+    const { recording } = session
+    if (this.#nested === undefined && recording !== undefined)
+      this.#nested = nestedCallsOn(recording.tape, this.name)
+    return this.#nested?.find(fingerprint, occurrence, within)
+  }
+
+  decideDoubt(call: EarlierCall, tool: GuardedTool): InDoubtDecision {
+    const decision = decideDoubt(call, tool, this.options.inDoubt)
+    if (decision !== 'fail') this.#earlier?.settle(call)
+    return decision
+  }
+
+  /** What a tool is told as `idempotencyKey` unless it has its own: the same however often the run is resumed. */
+  keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
+    const tape = session.recording?.tape
+    const run = this.#earlier?.root ?? (tape === undefined ? '' : path.basename(tape, '.tape'))
+    return `${run}-${callKey(fingerprint, occurrence, within)}`
+  }
+
+  /** Says of a denial that an earlier run was allowed to make the call. */
+  explainChange(denial: Denial, earlier: EarlierCall | undefined): Denial {
+    const { hash } = this.policy
+    if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
+    return resumeErrors.policyChanged(denial, earlier.from.run, earlier.intent.policy, hash)
+  }
+
+  /** Not where a tape answers: it has the results that were served, too. */
+  #resume(): void {
+    const { resume, dir, name } = this.options
+    if (this.#isResumed || resume === undefined || resume === false) return
+    this.#isResumed = true
+    const folder = path.resolve(dir ?? path.join('.retake', 'runs'))
+    this.#earlier = outsideRuns(() => EarlierRuns.open(folder, name, resume))
+    if (this.#earlier !== undefined) releaseAtExit(this.#earlier)
+  }
+
+  #keepLeftOpen(inDoubt: readonly CallInDoubt[]): void {
+    const calls = inDoubt.map(({ tool, fingerprint, occurrence, from }) => ({
+      tool,
+      fingerprint,
+      occurrence,
+      from,
+    }))
+    const note: LeftOpenNote = { guard: this.name, calls }
+    const session = this.#own?.session ?? currentSession()
+    session?.keep?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
   }
 }

@@ -1,6 +1,8 @@
+import type { KeyObject } from 'node:crypto'
 import type { ApprovalOptions } from './approval/approval.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
+import type { InDoubtChoice } from './resume/in-doubt.js'
 import type { Policy } from './policy/policy.js'
 
 export interface GuardOptions {
@@ -19,6 +21,16 @@ export interface GuardOptions {
   readonly limits?: Limits
   /** Who is asked where a rule says `ask`. */
   readonly approval?: ApprovalOptions
+  /**
+   * Serves what an earlier run has done and goes on from there. `true`: the latest run of
+   * this name, unless it came to its end. A text: id or path of any run. With it, only
+   * `end()` completes a run: one that is left otherwise can be resumed.
+   */
+  readonly resume?: boolean | string
+  /** What becomes of calls that were under way when the resumed run was stopped; `fail` unless set. */
+  readonly inDoubt?: InDoubtChoice
+  /** Private ed25519 key that signs the seal of the guard's own tape. */
+  readonly signingKey?: KeyObject
 }
 
 /**

@@ -1,20 +1,23 @@
 import {
   decodeBody,
   encodeBody,
+  GUARD_NOTES,
   rebuildError,
   recordError,
   type BodyForm,
   type GuardFacts,
   type GuardIntent,
+  type GuardStatus,
   type RecordedError,
 } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentBounds, outsideRuns } from '../scope.js'
-import type { Operation, Session } from '../sessions/session.js'
+import { EMPTY, type Operation, type Session } from '../sessions/session.js'
 import { approveCall } from './approval/approve-call.js'
 import { CallBounds } from './bounds/call-bounds.js'
-import { storableCall, type CanonicalCall } from './canonical-call.js'
+import { findRefusal } from './bounds/find-refusal.js'
+import { fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
 import { checkInput } from './contract/check-input.js'
 import { checkOutput } from './contract/check-output.js'
 import { GuardError, type Denial } from './guard-error.js'
@@ -26,7 +29,12 @@ import { answerKey } from './limits/answer-key.js'
 import { circuitOutcome, executeTool } from './limits/execute-tool.js'
 import type { Reservation } from './limits/reservation.js'
 import type { Judgement } from './policy/compiled-policy.js'
+import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
+import { encloseCalls } from './resume/enclosing-call.js'
+import { NestedSession } from './resume/nested-session.js'
+import { resumeErrors } from './resume/resume-errors.js'
+import { revealed } from './resume/revealed.js'
 import { thrownError } from './thrown-error.js'
 
 /** How a call came out, as it goes on the tape. */
@@ -55,6 +63,10 @@ export class GuardedCall {
   #cause: unknown
   #reservation: Reservation | undefined
   #earlier: EarlierCall | undefined
+  /** In doubt, and not to be made again. */
+  #isSkipped = false
+  /** Set when it was decided here, and not by a tape. */
+  #isDecided = false
 
   constructor(
     readonly run: GuardRun,
@@ -76,8 +88,21 @@ export class GuardedCall {
     const { call, denial } = storableCall(this.name, args)
     if (this.#around.length >= DEPTH_MAX) this.#denial ??= guardErrors.tooDeep(this.name, DEPTH_MAX)
     this.#denial ??= denial
+    const session = this.run.session()
+    if (session.closed && !session.replaying) return this.#afterEnd(call)
     // What is judged is what was read, as the tool will get it: not what the caller holds.
-    return this.#perform(this.run.session(), decodeBody(call.as, call.body), call)
+    return this.#perform(session, decodeBody(call.as, call.body), call)
+  }
+
+  /** Nothing can be put down any more, so nothing is run. */
+  #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
+    const { name, policy } = this.run
+    const denial = guardErrors.ended(name, this.name)
+    const { code, rule, why, allowed } = denial
+    const about = { guard: name, call: 0, fingerprint, occurrence: 0, policy: policy.hash }
+    const intent: GuardIntent = { ...about, verdict: 'deny', code, rule, why, allowed }
+    const facts: GuardFacts = { status: 'denied', attempts: 0 }
+    return resultOf(this.name, -1, intent, facts, undefined, new GuardError(denial))
   }
 
   /** Where the guard's own work throws, the call is not let through. */
@@ -89,7 +114,12 @@ export class GuardedCall {
 
   #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
     const site = callSite()
-    const intent = session.draw('guard', () => outsideRuns(() => this.#decide(args, call)))
+    const decide = () => outsideRuns(() => this.#decide(session, args, call))
+    let intent = session.draw('guard', decide)
+    // A program that was changed makes another call here: what the tape decided is not about it.
+    const isOther = intent.fingerprint !== call.fingerprint
+    if (!isOther && !this.#isDecided) this.run.follow(intent)
+    let waiting: Operation | undefined
     const isStarted = intent.verdict !== 'deny' && intent.served === undefined
     return new Promise((resolve) => {
       const operation = session.perform({
@@ -101,12 +131,10 @@ export class GuardedCall {
           ...(site !== undefined && { site }),
         },
         body: call.body,
-        durable: isStarted,
-        start: (live) => {
-          this.#carryOut(live, intent, call).catch((cause: unknown) => {
-            const denial = guardErrors.broken(this.name, 'it could not be carried out')
-            commit(live, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
-          })
+        durable: isStarted || isOther,
+        start: (live, edited) => {
+          if (intent.fingerprint !== call.fingerprint) waiting = live
+          else this.#start(live, intent, edited ? editedCall(this.name, call, edited) : call)
         },
         deliver: ({ event, body, native }) => {
           operation.close()
@@ -123,22 +151,45 @@ export class GuardedCall {
           resolve(resultOf(this.name, operation.id, intent, facts, output, error))
         },
       })
+      if (!isOther) return
+      intent = session.draw('guard', () => ({ ...decide(), again: true as const }))
+      if (!this.#isDecided) this.run.follow(intent)
+      if (waiting !== undefined) this.#start(waiting, intent, call)
+    })
+  }
+
+  #start(operation: Operation, intent: GuardIntent, call: CanonicalCall): void {
+    this.#carryOut(operation, intent, call).catch((cause: unknown) => {
+      this.#reservation?.settle(undefined, 'none')
+      const denial = guardErrors.broken(this.name, 'it could not be carried out')
+      commit(operation, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
     })
   }
 
   /** Resolve and validate: all that can be said before the tool starts, in one synchronous step. */
-  #decide(args: unknown, { fingerprint }: CanonicalCall): GuardIntent {
+  #decide(
+    session: Session,
+    args: unknown,
+    { fingerprint }: CanonicalCall,
+    before?: GuardIntent,
+  ): GuardIntent {
     const { run, tool, name } = this
-    const { effects, idempotent } = tool?.options ?? {}
-    const occurrence = run.nextOccurrence(fingerprint)
-    const about: Omit<GuardIntent, 'verdict'> = {
+    this.#isDecided = true
+    run.introduce(session)
+    const { effects, idempotent, idempotencyKey } = tool?.options ?? {}
+    const within = session instanceof NestedSession ? session.within : undefined
+    const occurrence = before?.occurrence ?? run.nextOccurrence(fingerprint, within)
+    const earlier = before ? undefined : run.findEarlier(session, fingerprint, occurrence, within)
+    const isIdempotent = idempotent === true || idempotencyKey !== undefined
+    const about: Omit<GuardIntent, 'verdict'> & { key?: string } = {
       guard: run.name,
-      call: run.nextCall(),
+      call: before?.call ?? run.nextCall(),
       fingerprint,
       occurrence,
       policy: run.policy.hash,
       ...(effects && { effects }),
-      ...(idempotent === true && { idempotent }),
+      ...(isIdempotent && { idempotent: true }),
+      ...(within !== undefined && { within }),
     }
     const deny = (denial: Denial): GuardIntent => {
       this.#denial = denial
@@ -162,10 +213,35 @@ export class GuardedCall {
       return deny(this.#broken('its policy could not judge it', cause))
     }
     const { verdict, rule, denial } = judgement
-    if (verdict === 'deny' && denial) return deny(denial)
-    this.#earlier = run.earlier?.find(fingerprint, occurrence)
-    if (this.#earlier?.facts?.status === 'done')
-      return { ...about, verdict: 'allow', ...(rule && { rule }), served: this.#earlier.from }
+    if (verdict === 'deny' && denial) return deny(run.explainChange(denial, earlier))
+    const { key } = before ?? earlier?.intent ?? {}
+    try {
+      const own =
+        key ?? idempotencyKey?.(args) ?? run.keyOf(session, fingerprint, occurrence, within)
+      if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${String(own)}`)
+      about.key = own
+    } catch (cause) {
+      return deny(resumeErrors.keyFailed(name, cause))
+    }
+    this.#earlier = earlier
+    if (earlier?.facts?.status === 'done') {
+      // What was approved under this very policy need not be approved again.
+      const isAsked = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
+      const told = isAsked && denial && { code: denial.code, why: denial.why }
+      return {
+        ...about,
+        verdict: isAsked ? 'ask' : 'allow',
+        ...(rule && { rule }),
+        ...told,
+        served: earlier.from,
+      }
+    }
+    if (earlier !== undefined && earlier.facts === undefined) {
+      const decision = run.decideDoubt(earlier, tool)
+      if (decision === 'fail') return deny(resumeErrors.inDoubt(name, earlier.from.run))
+      this.#isSkipped = decision === 'skip'
+      if (this.#isSkipped) return { ...about, verdict: 'allow', ...(rule && { rule }) }
+    }
     const admitted = run.limiter.admit(tool, fingerprint, args)
     if ('code' in admitted) return deny(admitted)
     this.#reservation = admitted
@@ -179,13 +255,23 @@ export class GuardedCall {
     }
   }
 
-  async #carryOut(operation: Operation, intent: GuardIntent, call: CanonicalCall): Promise<void> {
+  /** What a tape decided about a call that is made live all the same is decided anew, and said so. */
+  #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): GuardIntent {
+    const { session } = operation
+    const args = decodeBody(call.as, call.body)
+    const intent = outsideRuns(() => this.#decide(session, args, call, before))
+    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify({ intent })))
+    return intent
+  }
+
+  async #carryOut(operation: Operation, drawn: GuardIntent, call: CanonicalCall): Promise<void> {
+    const intent = this.#isDecided ? drawn : this.#decideAgain(operation, drawn, call)
     const denied = (denial: Denial, facts: Partial<GuardFacts> = {}): void =>
       commit(
         operation,
         {
           ...facts,
-          status: denial.exitReason ? 'stopped' : 'denied',
+          status: statusOf(denial),
           attempts: 0,
           ...(denial.exitReason && { exitReason: denial.exitReason }),
         },
@@ -194,12 +280,25 @@ export class GuardedCall {
     const { tool } = this
     if (intent.verdict === 'deny' || tool === undefined)
       return denied(this.#denial ?? denialOf(this.name, intent))
-    if (this.#earlier !== undefined && intent.served !== undefined) {
-      const { as, body, error, facts } = this.#earlier
+    if (this.#isSkipped)
       return commit(
         operation,
-        { ...facts, status: 'done', attempts: 0, served: intent.served },
-        { as, body, recorded: error },
+        { status: 'in doubt', attempts: 0 },
+        { as: undefined, body: EMPTY, recorded: undefined },
+      )
+    const { served } = intent
+    if (this.#earlier !== undefined && served !== undefined) {
+      const { error: recorded, facts } = this.#earlier
+      const approved =
+        intent.verdict === 'ask' ? await this.#approve(operation, intent, call) : undefined
+      const approval = approved?.approval && { approval: approved.approval }
+      if (approved && 'denial' in approved) return denied(approved.denial, approval)
+      const { as, body } = revealed(this.#earlier.result(), operation.session.secrets)
+      const outcome = { as, body, recorded }
+      return commit(
+        operation,
+        { ...facts, ...approval, status: 'done', attempts: 0, served },
+        outcome,
       )
     }
     // A tape decided about a call that is made live all the same: it needs room now.
@@ -216,16 +315,23 @@ export class GuardedCall {
         room.release()
         return denied(approved.denial, facts)
       }
+      // From here on it may have its effect; until here a crash left nothing in doubt.
+      const { guard, call: number } = intent
+      operation.session.keep?.(
+        GUARD_NOTES.approved,
+        Buffer.from(JSON.stringify({ guard, call: number })),
+      )
     }
     const bounds = new CallBounds(this.name, this.run.policy.scopes, this.#around)
+    encloseCalls(bounds, callKey(intent.fingerprint, intent.occurrence, intent.within))
     const refusal = await room.ready(bounds, this.options.signal)
     if (refusal !== undefined) return denied(refusal, facts)
     const executed = await executeTool({
       tool,
       args: () => decodeBody(call.as, call.body),
-      session: operation.session,
+      session: operation.session.owner ?? operation.session,
       bounds,
-      idempotencyKey: `${intent.fingerprint}-${intent.occurrence}`,
+      idempotencyKey: intent.key ?? callKey(intent.fingerprint, intent.occurrence),
       signal: this.options.signal,
       again: (usage) => room.again(usage),
       late: (usage) => room.late(usage),
@@ -243,12 +349,11 @@ export class GuardedCall {
     }
     const { outcome } = executed
     if ('error' in outcome) {
-      const wasBlocked =
-        outcome.error instanceof GuardError && bounds.blocked.includes(outcome.error)
+      const refusal = findRefusal(outcome.error, bounds.blocked)
       return commit(
         operation,
-        { ...facts, status: wasBlocked ? 'denied' : executed.facts.status },
-        { error: thrownError(this.name, outcome.error) },
+        { ...facts, status: refusal ? 'denied' : executed.facts.status },
+        { error: refusal ?? thrownError(this.name, outcome.error) },
       )
     }
     const checking = checkOutput(tool, outcome.value)
@@ -285,6 +390,15 @@ export class GuardedCall {
       this.options.signal,
     )
   }
+}
+
+/** Only a call that may have been made already is in doubt; one that a limit stopped, stopped. */
+const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
+  code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
+
+/** A call whose arguments a fork has changed. */
+function editedCall(tool: string, { as }: CanonicalCall, body: Uint8Array): CanonicalCall {
+  return { as, body, fingerprint: fingerprintOf(tool, decodeBody(as, body)) }
 }
 
 /** Of a call whose decision comes from a tape and that runs live all the same. */

@@ -1,5 +1,5 @@
 import type { BodyForm, NoteEvent, RecordedError } from '../events.js'
-import type { GuardFacts, GuardIntent } from '../guard-facts.js'
+import type { GuardFacts, GuardIntent, ServedFrom } from '../guard-facts.js'
 import { fromBase64, toBase64 } from '../base64.js'
 import type { TapeLike } from './tape-like.js'
 
@@ -15,6 +15,7 @@ export const GUARD_NOTES = {
   again: 'guard-again',
   call: 'guard-call',
   result: 'guard-result',
+  leftOpen: 'guard-left-open',
 } as const
 
 /** Where a guard ran. Versions and digests only: no variables, no secrets. */
@@ -34,6 +35,8 @@ export interface GuardOpened {
   readonly policy: { readonly hash: string; readonly policies: readonly unknown[] }
   /** What the guard itself was limited to, beside its policies. */
   readonly limits?: unknown
+  /** `memory`: the last calls before a crash may be missing. */
+  readonly durability?: 'disk' | 'memory'
   readonly environment: GuardEnvironment
   /** The runs whose results are served, the latest first. */
   readonly resumes?: readonly ResumedRun[]
@@ -72,6 +75,17 @@ export interface ApprovedNote {
 /** A call that stands on the tape is made again, live: what was decided about it this time. */
 export interface DecidedAgainNote {
   readonly intent: GuardIntent
+}
+
+/** Calls in doubt of earlier runs that a resumed run, at its end, had not asked for again. */
+export interface LeftOpenNote {
+  readonly guard: string
+  readonly calls: readonly {
+    readonly tool: string
+    readonly fingerprint: string
+    readonly occurrence: number
+    readonly from: ServedFrom
+  }[]
 }
 
 /** A body as text inside a note. */

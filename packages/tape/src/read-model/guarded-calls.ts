@@ -73,6 +73,11 @@ class GuardReader {
     for (const event of tape.events()) {
       if (event.type === 'draw') {
         drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
+        const last = this.calls.at(-1)
+        if (drawn?.again === true && last !== undefined) {
+          last.intent = drawn
+          drawn = undefined
+        }
       } else if (event.type === 'call') {
         if (drawn !== undefined && event.kind === 'tool') this.#start(drawn, event)
         drawn = undefined
@@ -143,6 +148,8 @@ abstract class OpenCall implements GuardedCallOnTape {
   get state(): GuardStatus {
     const { facts, intent } = this
     if (facts !== undefined) return facts.status
+    // Its result is on another tape; here nothing ran.
+    if (intent.served !== undefined) return 'stopped'
     if (intent.verdict === 'deny') return intent.exitReason === undefined ? 'denied' : 'stopped'
     return intent.verdict === 'ask' && !this.isApproved ? 'stopped' : 'in doubt'
   }

@@ -2,17 +2,20 @@ import type { BodyForm, GuardFacts, GuardIntent, RecordedError, ServedFrom } fro
 
 /** A call of an earlier run, with what became of it. */
 export interface EarlierCall {
+  readonly tool: string
   readonly intent: GuardIntent
   /** Missing when it is in doubt: it may have had its effect, and nobody saw its answer. */
   readonly facts: GuardFacts | undefined
+  /** Its result; of a call in doubt, its start. */
   readonly from: ServedFrom
-  readonly as: BodyForm | undefined
-  readonly body: Uint8Array
   readonly error: RecordedError | undefined
+  args(): unknown
+  /** The result as it is stored; read when asked for. */
+  result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 
 /** What earlier runs of the same name have done already. */
 export interface EarlierCalls {
-  /** The nth time that this very call was made. */
-  find(fingerprint: string, occurrence: number): EarlierCall | undefined
+  /** The nth time that this very call was made, by the agent or inside another call. */
+  find(fingerprint: string, occurrence: number, within?: string): EarlierCall | undefined
 }

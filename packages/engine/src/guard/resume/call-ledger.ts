@@ -1,0 +1,67 @@
+import { readGuards, type GuardedCallOnTape, type Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { outsideRuns } from '../../scope.js'
+import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
+
+/** Names a call among those of a run: which call, the how manyth time, inside which other. */
+export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
+  `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
+
+/**
+ * What became of every call of a guard, over one or more tapes, read from the
+ * oldest on. A call that was done stays done, whatever came later. One in doubt
+ * stays in doubt until it was really made again: being denied, or not being made,
+ * settles nothing.
+ */
+export class CallLedger implements EarlierCalls {
+  readonly #calls = new Map<string, EarlierCall>()
+
+  constructor(readonly guard: string) {}
+
+  /** With `isNestedOnly` calls of the agent itself are left out: a session serves those. */
+  addTape(tape: Tape, { isNestedOnly = false } = {}): void {
+    for (const call of readGuards(tape).calls) {
+      const isWanted = call.intent.guard === this.guard && (call.isNested || !isNestedOnly)
+      if (isWanted) this.#add(tape.run.id, call)
+    }
+  }
+
+  find(fingerprint: string, occurrence: number, within?: string): EarlierCall | undefined {
+    return this.#calls.get(callKey(fingerprint, occurrence, within))
+  }
+
+  /** Calls that were under way when a run was stopped, in the order they were first made. */
+  inDoubt(): readonly EarlierCall[] {
+    return [...this.#calls.values()].filter(({ facts }) => facts === undefined)
+  }
+
+  #add(run: string, call: GuardedCallOnTape): void {
+    const { intent, facts, state } = call
+    const key = callKey(intent.fingerprint, intent.occurrence, intent.within)
+    const known = this.#calls.get(key)
+    if (known?.facts?.status === 'done') return
+    // Nothing ran: what is known of it stays.
+    const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
+    if (!wasStarted && state !== 'done' && known !== undefined) return
+    if (facts === undefined && state !== 'in doubt') return
+    this.#calls.set(key, {
+      tool: call.tool,
+      intent,
+      facts,
+      from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
+      error: call.error,
+      args: () => call.args(),
+      result: () => call.result(),
+    })
+  }
+}
+
+/** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
+export function nestedCallsOn(tape: string, guard: string): EarlierCalls {
+  const ledger = new CallLedger(guard)
+  ledger.addTape(
+    outsideRuns(() => openTape(tape)),
+    { isNestedOnly: true },
+  )
+  return ledger
+}

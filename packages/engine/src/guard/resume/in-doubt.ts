@@ -1,0 +1,42 @@
+import type { ServedFrom } from '@retake/tape'
+import type { GuardedTool } from '../guarded-tool.js'
+import type { EarlierCall } from './earlier-calls.js'
+
+/** A call that was under way when its run was stopped: it may have had its effect. */
+export interface CallInDoubt {
+  readonly tool: string
+  readonly args: unknown
+  readonly fingerprint: string
+  readonly occurrence: number
+  /** What the tool was told as `idempotencyKey`: the other side may know the call by it. */
+  readonly key: string | undefined
+  /** Its start, on the tape of the run that was stopped. */
+  readonly from: ServedFrom
+}
+
+/**
+ * `fail`: it is not made, and its result says `in doubt` with an error. `retry`: it is
+ * made again. `skip`: it is not made, and the run goes on without an error or an output.
+ */
+export type InDoubtDecision = 'fail' | 'retry' | 'skip'
+
+export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
+
+export const describeDoubt = ({ tool, intent, from, args }: EarlierCall): CallInDoubt => ({
+  tool,
+  args: args(),
+  fingerprint: intent.fingerprint,
+  occurrence: intent.occurrence,
+  key: intent.key,
+  from,
+})
+
+/** A tool that may run twice, or whose other side knows a call by its key, is simply asked again. */
+export function decideDoubt(
+  call: EarlierCall,
+  { options }: GuardedTool,
+  choice: InDoubtChoice = 'fail',
+): InDoubtDecision {
+  if (options.idempotent === true || options.idempotencyKey !== undefined) return 'retry'
+  return typeof choice === 'function' ? choice(describeDoubt(call)) : choice
+}
