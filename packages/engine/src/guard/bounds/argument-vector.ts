@@ -1,4 +1,4 @@
-import { matchesName } from '../policy/matches-name.js'
+import { matchesText } from './matches-text.js'
 
 /** Any number of arguments that are no options; any number of any. */
 const REST = '**'
@@ -53,7 +53,7 @@ function fitsOne(pattern: string, argument: string): boolean {
   if (!pattern.includes('*')) return pattern === argument
   if (pattern.startsWith('*') && isOption(argument)) return false
   if (pattern === '*') return true
-  return matchesName(pattern, argument) && !climbs(argument)
+  return matchesText(pattern, argument) && !climbs(argument)
 }
 
 /** `src/*` is meant to stay in `src`. */

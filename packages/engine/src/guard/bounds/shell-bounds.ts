@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { GuardError, type Denial } from '../guard-error.js'
-import { matchesName } from '../policy/matches-name.js'
+import { matchesText } from './matches-text.js'
 import { ArgumentVector } from './argument-vector.js'
 import { findProgram, isPath, programName } from './find-program.js'
 import type { Command, Scopes } from './scopes.js'
@@ -94,7 +94,12 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
     if (command.otherUser === true)
       return shellErrors.environment(rule, command, 'as another user or group', settable)
     for (const [name, value] of Object.entries(command.env ?? process.env)) {
-      if (own[name] === value || HARMLESS.has(name) || matchesName(settable, name)) continue
+      if (
+        own[name] === value ||
+        HARMLESS.has(name) ||
+        settable.some((pattern) => matchesText(pattern, name))
+      )
+        continue
       return shellErrors.environment(
         rule,
         command,

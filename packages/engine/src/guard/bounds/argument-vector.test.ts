@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { ArgumentVector } from './argument-vector.js'
+
+const fits = (vector: readonly string[], ...args: string[]): boolean =>
+  new ArgumentVector(vector).fits(args)
+
+describe('an argument vector', () => {
+  test('without patterns fits itself, in order and number', () => {
+    expect(fits(['git', 'status'], 'status')).toBe(true)
+    expect(fits(['git', 'status'])).toBe(false)
+    expect(fits(['git', 'status'], 'status', '.')).toBe(false)
+    expect(fits(['git', 'a', 'b'], 'b', 'a')).toBe(false)
+  })
+
+  test('with * takes one argument that is no option', () => {
+    expect(fits(['cat', '*'], 'a b\nc')).toBe(true)
+    expect(fits(['cat', '*'], '')).toBe(true)
+    expect(fits(['cat', '*'], '-n')).toBe(false)
+    expect(fits(['cat', '*'], '--')).toBe(false)
+    expect(fits(['cat', '*'])).toBe(false)
+  })
+
+  test('takes options where it says so', () => {
+    expect(fits(['ls', '-*'], '-la')).toBe(true)
+    expect(fits(['ls', '-*'], 'la')).toBe(false)
+    expect(fits(['ls', '--sort=*'], '--sort=size')).toBe(true)
+    expect(fits(['ls', '--sort=*'], '--sort')).toBe(false)
+  })
+
+  test('ends with any number of arguments', () => {
+    expect(fits(['ls', '**'])).toBe(true)
+    expect(fits(['ls', '**'], 'a', 'b')).toBe(true)
+    expect(fits(['ls', '**'], 'a', '-l')).toBe(false)
+    expect(fits(['ls', '-**'], 'a', '-l')).toBe(true)
+    expect(fits(['ls', 'a', '**'], 'b')).toBe(false)
+  })
+
+  test('keeps a pattern inside an argument from climbing', () => {
+    expect(fits(['cat', 'src/*'], 'src/a/..b')).toBe(true)
+    expect(fits(['cat', 'src/*'], 'src/../../etc/passwd')).toBe(false)
+    expect(fits(['cat', '--file=*'], '--file=../x')).toBe(false)
+  })
+
+  test('names one program', () => {
+    expect(new ArgumentVector([]).mistake).toBe('it names no program')
+    expect(new ArgumentVector(['*', '**']).mistake).toBe('its program "*" holds a *')
+    expect(new ArgumentVector(['ls', '**', 'x']).mistake).toBe('** stands before the end')
+    expect(new ArgumentVector(['ls', '**']).mistake).toBe(undefined)
+  })
+})
