@@ -65,6 +65,6 @@ function moment(value: unknown, now: number): number | undefined {
   const text = value.trim()
   if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1000)
   // Only the forms of HTTP dates: the parser takes much for a date that is none.
-  if (!/^[A-Z][a-z]{2,8},? /.test(text)) return undefined
+  if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
   return positive(Math.max(0, Date.parse(text) - now))
 }
