@@ -1,19 +1,124 @@
-import type { Effect, GuardStatus } from '@retake/tape'
+import type { GuardStatus } from '@retake/tape'
+import { CallCounter } from './call-counter.js'
+import type { CallFilter, JudgedCall } from './call-filter.js'
+import type { Names } from './policy.js'
+import { TaintTracker } from './taint-tracker.js'
 
 /** A guarded call that was made. */
-export interface PastCall {
-  readonly tool: string
-  readonly args: unknown
-  readonly effects: readonly Effect[] | undefined
+export interface PastCall extends JudgedCall {
   readonly status: GuardStatus
   readonly output: unknown
+  /** What the tool threw: its text is no more to be trusted than a result. */
+  readonly error?: unknown
+  /**
+   * Whether the tool was started, now or in the run that the result is served from. Unless set:
+   * not when it was denied, otherwise yes.
+   */
+  readonly started?: boolean
 }
 
-/** The calls of a run so far, in the order they were made, for rules that look back. */
-export class CallHistory {
-  readonly calls: PastCall[] = []
+/** Calls that rules look back on. */
+export interface Watch {
+  readonly filter: CallFilter
+  /** Only calls that are done count, not those that are under way or went wrong. */
+  readonly onlyDone: boolean
+  /** How many numbers of the last calls are asked about; 0 when a sum is enough. */
+  readonly kept: number
+}
 
+/** What policies look back on; the history keeps nothing else. */
+export interface LooksBack {
+  readonly watches: readonly Watch[]
+  readonly taints: readonly { readonly from: Names; readonly minLength: number }[]
+}
+
+interface PendingCall {
+  readonly number: number
+  readonly counters: readonly CallCounter[]
+}
+
+/**
+ * The calls of a run so far, for rules that look back. It is kept for one policy and
+ * holds only what that asks about: sums, the numbers of the last few calls, and
+ * an index of untrusted text. So it does not grow with the run, but for that index, which
+ * has a limit of its own.
+ */
+export class CallHistory {
+  policy: LooksBack | undefined
+  counters: readonly CallCounter[] = []
+  taints: readonly TaintTracker[] = []
+  /** Of the last call that was let through. */
+  number = 0
+  #watches: readonly Watch[] = []
+  readonly #pending = new Map<string, Map<unknown, PendingCall[]>>()
+  /** Calls from before it is known what is looked back on. */
+  #early: PastCall[] = []
+
+  constructor(policy?: LooksBack) {
+    if (policy !== undefined) this.keepFor(policy)
+  }
+
+  /** Says what is looked back on, once. */
+  keepFor(policy: LooksBack): void {
+    if (this.policy !== undefined) throw new Error('A history is kept for one policy.')
+    this.policy = policy
+    this.#watches = policy.watches
+    this.counters = policy.watches.map(({ kept }) => new CallCounter(kept))
+    this.taints = policy.taints.map(({ from, minLength }) => new TaintTracker(from, minLength))
+    for (const call of this.#early) this.add(call)
+    this.#early = []
+  }
+
+  /** A call is let through and its answer is still to come: it counts from now on, so that no two take the last place. */
+  begin(call: JudgedCall): void {
+    if (this.#watches.length === 0) return
+    this.number += 1
+    const counters = this.#countersFor(call, (watch) => !watch.onlyDone)
+    for (const counter of counters) counter.begin(this.number)
+    let byArguments = this.#pending.get(call.tool)
+    if (byArguments === undefined) this.#pending.set(call.tool, (byArguments = new Map()))
+    const pending = { number: this.number, counters }
+    const same = byArguments.get(call.args)
+    if (same === undefined) byArguments.set(call.args, [pending])
+    else same.push(pending)
+  }
+
+  /** A call has its answer, from the tool or from a tape. */
   add(call: PastCall): void {
-    this.calls.push(call)
+    if (this.policy === undefined) {
+      this.#early.push(call)
+      return
+    }
+    for (const taint of this.taints) taint.add(call)
+    if (this.#watches.length === 0) return
+    const pending = this.#take(call)
+    const isMade = wasMade(call)
+    if (pending === undefined && !isMade) return
+    if (pending === undefined) this.number += 1
+    const number = pending?.number ?? this.number
+    if (pending !== undefined && !isMade) this.number -= 1
+    const counters = pending?.counters ?? this.#countersFor(call, (watch) => !watch.onlyDone)
+    for (const counter of counters) counter.settle(number, isMade)
+    if (call.status !== 'done') return
+    for (const counter of this.#countersFor(call, (watch) => watch.onlyDone))
+      counter.settle(number, true)
+  }
+
+  #countersFor(call: JudgedCall, isMeant: (watch: Watch) => boolean): CallCounter[] {
+    return this.counters.filter((_, index) => {
+      const watch = this.#watches[index]
+      return watch !== undefined && isMeant(watch) && watch.filter.fits(call)
+    })
+  }
+
+  /** Calls of a tool with the same arguments are the same to every rule. */
+  #take({ tool, args }: JudgedCall): PendingCall | undefined {
+    const byArguments = this.#pending.get(tool)
+    const same = byArguments?.get(args)
+    const pending = same?.shift()
+    if (same?.length === 0) byArguments?.delete(args)
+    return pending
   }
 }
+
+const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'

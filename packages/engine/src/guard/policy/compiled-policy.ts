@@ -1,22 +1,19 @@
-import { createHash } from 'node:crypto'
-import { stableStringify, toWire, type Effect, type Verdict } from '@retake/tape'
+import type { Verdict } from '@retake/tape'
 import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
 import type { Denial } from '../guard-error.js'
-import type { CallHistory } from './call-history.js'
-import { matchesName } from './matches-name.js'
-import type { Policy, Rule } from './policy.js'
+import { effectBits, type JudgedCall } from './call-filter.js'
+import type { CallHistory, LooksBack } from './call-history.js'
+import { CompiledRule, type LookBackList } from './compiled-rule.js'
+import type { Policy } from './policy.js'
+import { policyHash } from './policy-hash.js'
+import { PolicyInvalid } from './policy-invalid.js'
+import { tellDefault, tellDenial } from './tell-denial.js'
 
-/** A call as a policy sees it, before it runs. */
-export interface JudgedCall {
-  readonly tool: string
-  readonly args: unknown
-  /** What the tool says it does; undefined when it does not say. */
-  readonly effects: readonly Effect[] | undefined
-}
+export type { JudgedCall } from './call-filter.js'
 
 export interface Judgement {
   readonly verdict: Verdict
@@ -26,32 +23,45 @@ export interface Judgement {
   readonly denial?: Denial
 }
 
-/** Policies, ready to judge calls. Of several the strictest verdict holds. */
-export class CompiledPolicy {
-  /** Of all rules as data; the first 16 hex digits of a sha256. */
+/**
+ * Policies, ready to judge calls. Of several the strictest verdict holds, and of
+ * several denials the first is told. What it says depends on the call and the history alone,
+ * but for file scopes, which follow the links that are on disk.
+ */
+export class CompiledPolicy implements LooksBack {
   readonly hash: string
   readonly scopes: readonly Scopes[]
+  readonly rules: readonly PolicyRules[]
+  readonly watches: LooksBack['watches']
+  readonly taints: LooksBack['taints']
   readonly #inspectors: readonly NonNullable<Scopes['files' | 'network' | 'shell']>[]
 
+  /** Throws `POLICY_INVALID` when one of them cannot be used. */
   constructor(readonly policies: readonly Policy[]) {
-    this.hash = createHash('sha256')
-      .update(stableStringify(toWire(policies)))
-      .digest('hex')
-      .slice(0, 16)
+    PolicyInvalid.throwIfAny(policies)
+    this.hash = policyHash(policies)
+    const lookBack: LookBackList = { watches: [], taints: [] }
+    this.rules = policies.map((policy) => new PolicyRules(policy, lookBack))
+    this.watches = lookBack.watches
+    this.taints = lookBack.taints
     this.scopes = policies.map(scopesOf)
     this.#inspectors = this.scopes.flatMap(({ files, network, shell }) =>
       [files, network, shell].filter((each) => each !== undefined),
     )
   }
 
+  /** The history must be one of this policy. */
   judge(call: JudgedCall, history: CallHistory): Judgement {
+    if (history.policy !== this) history.keepFor(this)
     const outside = this.#inspect(call.args)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
-    let strictest: Judgement = { verdict: 'allow' }
-    for (const policy of this.policies) {
-      const judgement = judgeBy(policy, call, history)
+    let strictest = ALLOWED
+    for (const rules of this.rules) {
+      const judgement = rules.judge(call, history)
       if (judgement.verdict === 'deny') return judgement
-      if (judgement.verdict === 'ask' || strictest.rule === undefined) strictest = judgement
+      const isStricter = judgement.verdict === 'ask' && strictest.verdict === 'allow'
+      if (isStricter || (strictest.verdict === judgement.verdict && strictest.rule === undefined))
+        strictest = judgement
     }
     return strictest
   }
@@ -69,35 +79,57 @@ export class CompiledPolicy {
   }
 }
 
+const ALLOWED: Judgement = { verdict: 'allow' }
+
+/** How many tools are remembered with the rules whose names fit them. */
+const TOOL_LIMIT = 1_000
+
+/** The rules of one policy. The first that matches decides. */
+export class PolicyRules {
+  readonly name: string
+  readonly default: Verdict
+  readonly rules: readonly CompiledRule[]
+  readonly #allowed: ReadonlyMap<CompiledRule, Judgement>
+  readonly #byTool = new Map<string, readonly CompiledRule[]>()
+
+  constructor({ name, default: verdict = 'allow', rules = [] }: Policy, lookBack: LookBackList) {
+    this.name = name
+    this.default = verdict
+    this.rules = rules.map(
+      (rule, index) => new CompiledRule(rule, `${name}/${rule.id ?? index + 1}`, lookBack),
+    )
+    this.#allowed = new Map(
+      this.rules.map((rule) => [rule, { verdict: 'allow', rule: rule.name }] as const),
+    )
+  }
+
+  judge(call: JudgedCall, history: CallHistory): Judgement {
+    const effects = effectBits(call.effects)
+    for (const rule of this.#rulesFor(call.tool)) {
+      if (!rule.matches(effects, call.args, history)) continue
+      const { verdict, name } = rule
+      return verdict === 'allow'
+        ? (this.#allowed.get(rule) ?? ALLOWED)
+        : { verdict, rule: name, denial: tellDenial(this, rule, call, history) }
+    }
+    return this.default === 'allow'
+      ? ALLOWED
+      : { verdict: this.default, denial: tellDefault(this, call) }
+  }
+
+  /** Names are compared once for each tool. */
+  #rulesFor(tool: string): readonly CompiledRule[] {
+    const known = this.#byTool.get(tool)
+    if (known !== undefined) return known
+    const rules = this.rules.filter(({ filter }) => filter.fitsName(tool))
+    if (this.#byTool.size >= TOOL_LIMIT) this.#byTool.clear()
+    this.#byTool.set(tool, rules)
+    return rules
+  }
+}
+
 const scopesOf = ({ name, files, network, shell }: Policy): Scopes => ({
   ...(files && { files: fileBounds(name, files) }),
   ...(network && { network: networkBounds(name, network) }),
   ...(shell && { shell: shellBounds(name, shell) }),
-})
-
-function judgeBy(policy: Policy, call: JudgedCall, _history: CallHistory): Judgement {
-  const rules = policy.rules ?? []
-  for (const [index, rule] of rules.entries()) {
-    const verdict = verdictOf(rule)
-    if (!matchesName(rule[verdict] ?? [], call.tool)) continue
-    const name = `${policy.name}/${rule.id ?? index + 1}`
-    return verdict === 'allow'
-      ? { verdict, rule: name }
-      : { verdict, rule: name, denial: denialOf(call, name, rule.because) }
-  }
-  const verdict = policy.default ?? 'allow'
-  return verdict === 'allow'
-    ? { verdict }
-    : { verdict, denial: denialOf(call, `${policy.name}/default`, undefined) }
-}
-
-const verdictOf = (rule: Rule): Verdict =>
-  rule.deny !== undefined ? 'deny' : rule.ask !== undefined ? 'ask' : 'allow'
-
-const denialOf = (call: JudgedCall, rule: string, because: string | undefined): Denial => ({
-  code: 'POLICY_DENIED',
-  rule,
-  what: `Tool "${call.tool}" was not started.`,
-  why: because ?? `Rule ${rule} does not allow it.`,
-  allowed: 'Call a tool that the policy allows, or change the rule.',
 })

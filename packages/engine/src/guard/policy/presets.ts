@@ -1,33 +1,130 @@
 import type { Names, Policy } from './policy.js'
 
+export interface ReadOnlyOptions {
+  /** Folders that may be read; any unless set. */
+  readonly read?: readonly string[]
+  /** Hosts that may be asked; every public one unless set, none when empty. */
+  readonly hosts?: readonly string[]
+  /** Addresses that are not public and may be asked all the same, such as `127.0.0.1:8080`. */
+  readonly addresses?: readonly string[]
+}
+
+export interface SandboxOptions {
+  /** The folder, or folders, that may be read and written. */
+  readonly root: string | readonly string[]
+  /** More folders that may be read. */
+  readonly read?: readonly string[]
+  /** Folders that may be written, instead of all of `root`. */
+  readonly write?: readonly string[]
+  /** Hosts that may be reached; none unless set. */
+  readonly hosts?: readonly string[]
+  /** Addresses that are not public and may be reached. */
+  readonly addresses?: readonly string[]
+  /** Programs that may be started, as argument vectors; none unless set. */
+  readonly programs?: readonly (readonly string[])[]
+}
+
+export interface NetworkOptions {
+  /** Hosts, such as `api.example.com` or `*.example.com:8443`. */
+  readonly allow: readonly string[]
+  /** Addresses that are not public and may be reached, such as `10.1.0.0/16`. */
+  readonly addresses?: readonly string[]
+  /** HTTP methods; every one unless set. */
+  readonly methods?: readonly string[]
+}
+
+export interface StrictOptions {
+  /** Tools that may run; `*` stands for any characters. */
+  readonly allow?: Names
+  /** Tools that somebody has to approve. */
+  readonly ask?: Names
+}
+
 /** Policies to start with. Several together: the strictest holds. */
 export const presets = {
-  /** Files may be read; nothing is written, no program started, no request changes anything. */
-  readOnly: (): Policy => ({
+  /**
+   * Nothing is changed: no file is written, no program started, no request made but with a safe
+   * HTTP method to a public address. Tools that declare to write, start programs or
+   * spend are denied; one that declares nothing runs, and what it tries is stopped where it tries it.
+   *
+   *     guard({ name: 'research', policy: presets.readOnly() })
+   *
+   * Not promised: a server that changes something on GET.
+   */
+  readOnly: ({ read, hosts, addresses }: ReadOnlyOptions = {}): Policy => ({
     name: 'readOnly',
-    files: { write: [] },
-    network: { methods: ['GET', 'HEAD', 'OPTIONS'] },
+    files: { ...(read && { read }), write: [] },
+    network: {
+      ...(hosts && { allow: hosts }),
+      ...(addresses && { addresses }),
+      methods: ['GET', 'HEAD', 'OPTIONS'],
+    },
     shell: { allow: [] },
-    rules: [{ id: 'no-effects', deny: '*', effect: ['write', 'shell', 'spend'] }],
+    rules: [
+      {
+        id: 'no-effects',
+        deny: '*',
+        declares: ['write', 'shell', 'spend'],
+        because: 'Nothing may be changed.',
+      },
+    ],
   }),
-  /** Files below `root` only, for reading and writing; no program is started, nothing is reached. */
-  sandbox: ({ root }: { readonly root: string }): Policy => ({
-    name: 'sandbox',
-    files: { read: [root], write: [root] },
-    network: { allow: [] },
-    shell: { allow: [] },
-  }),
-  /** Only these hosts are reached. */
-  network: ({ allow }: { readonly allow: readonly string[] }): Policy => ({
+  /**
+   * Files below `root` only, for reading and writing; no network and no programs, unless given.
+   *
+   *     guard({ name: 'coder', policy: presets.sandbox({ root: './work', programs: [['git', 'status']] }) })
+   *
+   * Not promised: what a program that was allowed to start does.
+   */
+  sandbox: (options: SandboxOptions): Policy => {
+    const { root, read = [], write, hosts = [], addresses, programs = [] } = options
+    const roots = typeof root === 'string' ? [root] : root
+    return {
+      name: 'sandbox',
+      files: { read: [...roots, ...read, ...(write ?? [])], write: write ?? roots },
+      network: { allow: hosts, ...(addresses && { addresses }) },
+      shell: { allow: programs },
+    }
+  },
+  /**
+   * Only these hosts are reached, at public addresses unless others are listed. Says
+   * nothing about files; add `noShell`, since a program goes where it likes.
+   *
+   *     guard({ name: 'mail', policy: [presets.network({ allow: ['api.example.com'] }), presets.noShell()] })
+   */
+  network: ({ allow, addresses, methods }: NetworkOptions): Policy => ({
     name: 'network',
-    network: { allow },
+    network: { allow, ...(addresses && { addresses }), ...(methods && { methods }) },
   }),
-  /** No program is started. */
-  noShell: (): Policy => ({ name: 'noShell', shell: { allow: [] } }),
-  /** Only the tools that are listed run. */
-  strict: ({ allow = [] }: { readonly allow?: Names } = {}): Policy => ({
+  /**
+   * No program is started, but for the argument vectors in `except`.
+   *
+   *     guard({ name: 'notes', policy: presets.noShell({ except: [['git', 'log', '**']] }) })
+   */
+  noShell: ({
+    except = [],
+  }: { readonly except?: readonly (readonly string[])[] } = {}): Policy => ({
+    name: 'noShell',
+    shell: { allow: except },
+    ...(except.length === 0 && {
+      rules: [
+        { id: 'no-programs', deny: '*', declares: 'shell', because: 'No program may be started.' },
+      ],
+    }),
+  }),
+  /**
+   * Denies by default: only the tools that are listed run, those under `ask` once somebody approved.
+   *
+   *     guard({ name: 'support', policy: presets.strict({ allow: ['search', 'read_*'], ask: 'refund' }) })
+   *
+   * Says nothing about what they touch: add `sandbox` or `readOnly`.
+   */
+  strict: ({ allow = [], ask = [] }: StrictOptions = {}): Policy => ({
     name: 'strict',
     default: 'deny',
-    rules: [{ id: 'listed', allow }],
+    rules: [
+      ...(ask.length === 0 ? [] : [{ id: 'approved', ask }]),
+      ...(allow.length === 0 ? [] : [{ id: 'listed', allow }]),
+    ],
   }),
 }

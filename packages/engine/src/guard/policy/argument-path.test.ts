@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest'
+import { ArgumentPath, pathProblem, placeText } from './argument-path.js'
+
+const args = {
+  amount: 5,
+  'a.b': 'dotted',
+  '*': 'star',
+  items: [{ sku: 'x', url: 'u1' }, { sku: 'y' }, { note: null }],
+  deep: { er: { url: 'u2', list: ['a', ['b']] } },
+  map: new Map([['key', { url: 'u3' }]]),
+  set: new Set(['s']),
+}
+
+const valuesAt = (path: string, value: unknown = args): unknown[] => {
+  const found: unknown[] = []
+  new ArgumentPath(path).each(value, (each) => void found.push(each))
+  return found
+}
+
+test.each<[string, unknown[]]>([
+  ['amount', [5]],
+  ['items.0.sku', ['x']],
+  ['items[1].sku', ['y']],
+  ['items[*].sku', ['x', 'y', undefined]],
+  ['items.*.sku', ['x', 'y', undefined]],
+  ['items.*.note', [undefined, undefined, null]],
+  ['**.url', ['u1', 'u2', 'u3']],
+  ['deep.**.url', ['u2']],
+  ['deep.**', ['u2', 'a', 'b']],
+  ['a\\.b', ['dotted']],
+  ['\\*', ['star']],
+  ['map.key.url', ['u3']],
+  ['set.0', ['s']],
+  ['missing', [undefined]],
+  ['missing.*.x', [undefined]],
+  ['amount.*', []],
+  ['constructor', [undefined]],
+  ['items.length', [undefined]],
+])('%s reaches %j', (path, expected) => {
+  expect(valuesAt(path).map((each) => each)).toEqual(expected)
+  const compiled = new ArgumentPath(path)
+  if (compiled.isSingle) expect(compiled.valueIn(args)).toEqual(expected[0])
+})
+
+test('a path may speak of the arguments themselves', () => {
+  expect(valuesAt('.', 'text')).toEqual(['text'])
+  expect(valuesAt('**', ['a', 1])).toEqual(['a', 1])
+})
+
+test('places are told as people write them', () => {
+  const places: string[] = []
+  new ArgumentPath('**.url').each(args, (_, at) => void places.push(placeText(at)))
+  expect(places).toEqual(['items[0].url', 'deep.er.url', 'map.key.url'])
+})
+
+test.each(['', 'a..b', 'a[b]', 'a[', 'x*.y', '.a', 'a.', '**.**.**'])('"%s" is no path', (path) => {
+  expect(pathProblem(path)).toBeTypeOf('string')
+})
+
+test.each(['.', 'a', 'a.b[0].c', '**', '**.url', '*', 'a\\*b', '[0].x'])(
+  '"%s" is a path',
+  (path) => {
+    expect(pathProblem(path)).toBeUndefined()
+  },
+)

@@ -1,0 +1,189 @@
+type Part =
+  | { readonly kind: 'key'; readonly key: string; readonly index: number }
+  | { readonly kind: 'each' }
+  | { readonly kind: 'deep' }
+
+/** Told of each value; what it returns ends the walk. Undefined: nothing is there. */
+export type PathVisit<T> = (value: unknown, at: readonly (string | number)[]) => T | undefined
+
+/** A path into arguments, ready to be followed. `when` of a rule says how one is written. */
+export class ArgumentPath {
+  readonly #parts: readonly Part[]
+  /** It can only reach one place. */
+  readonly isSingle: boolean
+  readonly #only: string | undefined
+
+  constructor(readonly text: string) {
+    this.#parts = partsOf(text)
+    this.isSingle = this.#parts.every(({ kind }) => kind === 'key')
+    const [first] = this.#parts
+    this.#only = this.#parts.length === 1 && first?.kind === 'key' ? first.key : undefined
+  }
+
+  /** The value at the one place the path can reach. Only for a path that `isSingle`. */
+  valueIn(args: unknown): unknown {
+    if (this.#only !== undefined && isPlain(args))
+      return Object.hasOwn(args, this.#only) ? args[this.#only] : undefined
+    let value = args
+    for (const part of this.#parts) {
+      if (part.kind !== 'key') return undefined
+      value = memberOf(value, part)
+      if (value === undefined) return undefined
+    }
+    return value
+  }
+
+  /** Visits every value that is there; for a member that lacks the rest of the path, undefined. */
+  each<T>(args: unknown, visit: PathVisit<T>): T | undefined {
+    const at: (string | number)[] = []
+    const parts = this.#parts
+    const follow = (value: unknown, index: number): T | undefined => {
+      const part = parts[index]
+      if (part === undefined) return visit(value, at)
+      if (part.kind === 'key') {
+        const member = memberOf(value, part)
+        at.push(part.key)
+        const found = member === undefined ? visit(undefined, at) : follow(member, index + 1)
+        at.pop()
+        return found
+      }
+      if (part.kind === 'each') return eachMember(value, at, (member) => follow(member, index + 1))
+      return dive(value, index)
+    }
+    const dive = (value: unknown, index: number): T | undefined => {
+      const next = parts[index + 1]
+      if (next === undefined) {
+        if (!isContainer(value)) return follow(value, index + 1)
+      } else if (next.kind === 'key') {
+        const member = memberOf(value, next)
+        if (member !== undefined) {
+          at.push(next.key)
+          const found = follow(member, index + 2)
+          at.pop()
+          if (found !== undefined) return found
+        }
+      } else {
+        const found = follow(value, index + 1)
+        if (found !== undefined) return found
+      }
+      return eachMember(value, at, (member) => dive(member, index))
+    }
+    return follow(args, 0)
+  }
+}
+
+/** As people read it: `items[0].sku`; `arguments` for all of them. */
+export const placeText = (at: readonly (string | number)[]): string =>
+  at.length === 0
+    ? 'arguments'
+    : at
+        .map((key) => (/^\d+$/.test(String(key)) ? `[${key}]` : `.${key}`))
+        .join('')
+        .replace(/^\./, '')
+
+/** Why a text is no path, if it is none. */
+export function pathProblem(text: string): string | undefined {
+  if (text === '') return 'A path is empty; `.` stands for the arguments themselves.'
+  if (text === '.') return undefined
+  const parts = splitPath(text)
+  if (parts === undefined) return `"${text}" has a bracket that does not hold a number.`
+  if (parts.some(({ key }) => key === '')) return `"${text}" has an empty part.`
+  if (parts.filter(({ key, isQuoted }) => key === '**' && !isQuoted).length > 2)
+    return `"${text}" has more than two \`**\`.`
+  const mixed = parts.find(({ key, isQuoted }) => !isQuoted && /^(?!\*\*?$).*\*/.test(key))
+  if (mixed) return `"${mixed.key}" in "${text}": \`*\` stands for a whole part of a path.`
+  return undefined
+}
+
+function partsOf(text: string): Part[] {
+  if (text === '.') return []
+  return (splitPath(text) ?? []).map(({ key, isQuoted }) => {
+    if (!isQuoted && key === '*') return { kind: 'each' }
+    if (!isQuoted && key === '**') return { kind: 'deep' }
+    return { kind: 'key', key, index: /^(?:0|[1-9]\d{0,8})$/.test(key) ? Number(key) : -1 }
+  })
+}
+
+interface SplitPart {
+  readonly key: string
+  /** Written with a backslash: then a `*` is only a character. */
+  readonly isQuoted: boolean
+}
+
+function splitPath(text: string): SplitPart[] | undefined {
+  const parts: { key: string; isQuoted: boolean }[] = []
+  let current = { key: '', isQuoted: false }
+  let isOpen = true
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at)
+    if (char === '\\' && at + 1 < text.length) {
+      at += 1
+      current.key += text.charAt(at)
+      current.isQuoted = true
+      isOpen = true
+    } else if (char === '.') {
+      if (isOpen) parts.push(current)
+      current = { key: '', isQuoted: false }
+      isOpen = true
+    } else if (char === '[') {
+      const bracket = /^\[(\d+|\*)\]/.exec(text.slice(at))
+      if (bracket === null) return undefined
+      if (isOpen && (current.key !== '' || at > 0)) parts.push(current)
+      parts.push({ key: bracket[1] ?? '', isQuoted: false })
+      current = { key: '', isQuoted: false }
+      at += bracket[0].length - 1
+      isOpen = false
+    } else {
+      current.key += char
+      isOpen = true
+    }
+  }
+  if (isOpen) parts.push(current)
+  return parts
+}
+
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' &&
+  value !== null &&
+  !(value instanceof Date) &&
+  !ArrayBuffer.isView(value) &&
+  !(value instanceof URL) &&
+  !(value instanceof RegExp)
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !(value instanceof Map) &&
+  !(value instanceof Set)
+
+function memberOf(value: unknown, part: { key: string; index: number }): unknown {
+  if (!isContainer(value)) return undefined
+  if (value instanceof Map) return value.has(part.key) ? value.get(part.key) : value.get(part.index)
+  if (Array.isArray(value)) return part.index < 0 ? undefined : (value as unknown[])[part.index]
+  if (value instanceof Set) return part.index < 0 ? undefined : [...value][part.index]
+  return Object.hasOwn(value, part.key)
+    ? (value as Readonly<Record<string, unknown>>)[part.key]
+    : undefined
+}
+
+function eachMember<T>(
+  value: unknown,
+  at: (string | number)[],
+  visit: (member: unknown) => T | undefined,
+): T | undefined {
+  if (!isContainer(value)) return undefined
+  const entries: Iterable<[unknown, unknown]> =
+    value instanceof Map
+      ? value
+      : value instanceof Set
+        ? [...value].entries()
+        : Object.entries(value)
+  for (const [key, member] of entries) {
+    at.push(typeof key === 'number' ? key : String(key))
+    const found = visit(member)
+    at.pop()
+    if (found !== undefined) return found
+  }
+  return undefined
+}

@@ -1,0 +1,147 @@
+import { pathProblem } from './argument-path.js'
+import { LOOK_BACK_LIMIT } from './call-counter.js'
+import { EFFECTS } from './call-filter.js'
+import { checkWhen } from './check-when.js'
+import { verdictOf } from './compiled-rule.js'
+import type { DataCheck, PlainObject } from './data-check.js'
+import { coversNames } from './name-pattern.js'
+import type { Names, Rule } from './policy.js'
+
+type Path = readonly (string | number)[]
+
+const VERDICT_KEYS = ['allow', 'deny', 'ask']
+const NARROWING = ['effect', 'declares', 'when', 'after', 'moreThan', 'tainted']
+const RULE_KEYS = ['id', ...VERDICT_KEYS, ...NARROWING, 'within', 'because', 'instead', 'code']
+
+/** Checks each rule, then what they are to each other. */
+export function checkRules(check: DataCheck, data: unknown): void {
+  if (data === undefined || !check.list(['rules'], data, 'The rules')) return
+  const usable: { readonly index: number; readonly rule: Rule }[] = []
+  for (const [index, each] of data.entries()) {
+    const before = check.problems.length
+    checkRule(check, ['rules', index], each)
+    if (check.problems.length === before) usable.push({ index, rule: each as Rule })
+  }
+  checkIds(check, data)
+  checkReach(check, usable)
+}
+
+function checkRule(check: DataCheck, path: Path, data: unknown): void {
+  const rule = check.object(path, data, 'A rule', RULE_KEYS)
+  if (rule === undefined) return
+  const verdicts = VERDICT_KEYS.filter((key) => rule[key] !== undefined)
+  if (verdicts.length === 0)
+    check.add(path, 'It decides nothing; say which tools it is about with allow, deny or ask.')
+  if (verdicts.length > 1)
+    check.add(path, `It says both ${verdicts.join(' and ')}; make it two rules.`)
+  for (const key of verdicts) check.texts([...path, key], rule[key], 'A tool')
+  for (const key of ['id', 'because', 'instead'])
+    if (rule[key] !== undefined) check.text([...path, key], rule[key], `"${key}"`)
+  if (typeof rule['id'] === 'string' && /[\s/]/.test(rule['id']))
+    check.add([...path, 'id'], 'An id has no spaces and no slash.')
+  const { code } = rule
+  if (code !== undefined && (typeof code !== 'string' || !/^[A-Z][A-Z0-9_]*$/.test(code)))
+    check.add([...path, 'code'], 'A code is written like REFUND_TOO_HIGH.')
+  checkEffect(check, [...path, 'effect'], rule['effect'])
+  checkEffect(check, [...path, 'declares'], rule['declares'])
+  checkWhen(check, [...path, 'when'], rule['when'])
+  checkLookBack(check, path, rule)
+}
+
+function checkEffect(check: DataCheck, path: Path, data: unknown): void {
+  if (data === undefined) return
+  const list = Array.isArray(data) ? data : [data]
+  if (list.length === 0) check.add(path, 'The list is empty.')
+  for (const [index, each] of list.entries())
+    check.oneOf(Array.isArray(data) ? [...path, index] : path, each, EFFECTS)
+}
+
+function checkLookBack(check: DataCheck, path: Path, rule: PlainObject): void {
+  const { after, moreThan, within, tainted } = rule
+  if (moreThan !== undefined)
+    check.whole([...path, 'moreThan'], moreThan, 0, within === undefined ? 1e9 : LOOK_BACK_LIMIT)
+  if (moreThan !== undefined && rule['allow'] !== undefined)
+    check.add([...path, 'moreThan'], 'It would allow a call only after many; use deny or ask.')
+  if (within !== undefined) {
+    check.whole([...path, 'within'], within, 1, 1e9)
+    if (after === undefined && moreThan === undefined)
+      check.add(
+        [...path, 'within'],
+        'It says which calls `after` and `moreThan` look at; there is neither.',
+      )
+  }
+  if (after !== undefined) checkAfter(check, [...path, 'after'], after)
+  if (tainted !== undefined) checkTaint(check, [...path, 'tainted'], tainted)
+  if (tainted !== undefined && rule['allow'] !== undefined)
+    check.add(
+      [...path, 'tainted'],
+      'It would allow a call because of untrusted text; use deny or ask.',
+    )
+}
+
+function checkAfter(check: DataCheck, path: Path, data: unknown): void {
+  const list = Array.isArray(data) ? data : [data]
+  if (list.length === 0) check.add(path, 'The list is empty.')
+  for (const [index, each] of list.entries()) {
+    const at = Array.isArray(data) ? [...path, index] : path
+    const earlier = check.object(at, each, 'An earlier call', ['tool', 'effect', 'when'])
+    if (earlier === undefined) continue
+    if (Object.values(earlier).every((value) => value === undefined))
+      check.add(at, 'It is about no call in particular; say which with tool, effect or when.')
+    check.texts([...at, 'tool'], earlier['tool'], 'A tool')
+    checkEffect(check, [...at, 'effect'], earlier['effect'])
+    checkWhen(check, [...at, 'when'], earlier['when'])
+  }
+}
+
+function checkTaint(check: DataCheck, path: Path, data: unknown): void {
+  if (typeof data === 'string' || Array.isArray(data)) {
+    check.texts(path, data, 'A tool')
+    return
+  }
+  const taint = check.object(path, data, 'Taint', ['from', 'minLength', 'in'])
+  if (taint === undefined) return
+  if (taint['from'] === undefined)
+    check.add(path, 'It does not say which tools are not to be trusted; name them with from.')
+  check.texts([...path, 'from'], taint['from'], 'A tool')
+  if (taint['minLength'] !== undefined)
+    check.whole([...path, 'minLength'], taint['minLength'], 4, 1000)
+  check.texts([...path, 'in'], taint['in'], 'A path', (at, text) => {
+    const problem = pathProblem(text)
+    if (problem !== undefined) check.add(at, problem)
+  })
+}
+
+function checkIds(check: DataCheck, rules: readonly unknown[]): void {
+  const seen = new Map<string, number>()
+  for (const [index, rule] of rules.entries()) {
+    const id: unknown =
+      typeof rule === 'object' && rule !== null && 'id' in rule ? rule.id : undefined
+    const name = typeof id === 'string' ? id : String(index + 1)
+    const first = seen.get(name)
+    if (first !== undefined)
+      check.add(
+        ['rules', index, ...(typeof id === 'string' ? ['id'] : [])],
+        `Rule ${first + 1} is called "${name}" already.`,
+      )
+    else seen.set(name, index)
+  }
+}
+
+/** A rule behind one that takes all its calls would never be asked. */
+function checkReach(
+  check: DataCheck,
+  rules: readonly { readonly index: number; readonly rule: Rule }[],
+): void {
+  const open: { readonly index: number; readonly names: Names }[] = []
+  for (const { index, rule } of rules) {
+    const names = rule[verdictOf(rule)] ?? []
+    const before = open.find((each) => coversNames(each.names, names))
+    if (before !== undefined)
+      check.add(
+        ['rules', index],
+        `It is never reached: rule ${before.index + 1} takes every call of ${[before.names].flat().join(', ')}.`,
+      )
+    if (NARROWING.every((key) => rule[key as keyof Rule] === undefined)) open.push({ index, names })
+  }
+}

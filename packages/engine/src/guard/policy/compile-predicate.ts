@@ -1,0 +1,246 @@
+import { toWire, wireEqual } from '@retake/tape'
+import { fitIf, NO, notFit, UNTOLD, YES, type Fit, type FitTest } from './fit.js'
+import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
+import type { Conditions, Predicate, ValueType } from './policy.js'
+
+/** A predicate, ready to be asked about values that are there. A missing one is undefined. */
+export function compilePredicate(predicate: Predicate): FitTest {
+  const tests = conditionsOf(predicate).map(([name, operand, all]) =>
+    conditionTest(name, operand, all),
+  )
+  const [only] = tests
+  if (only !== undefined && tests.length === 1) return only
+  return (value) => least(tests, value)
+}
+
+/** The conditions of a predicate by name; a plain value is one to be equal to. */
+export function conditionsOf(
+  predicate: Predicate,
+): [name: ConditionName, operand: unknown, all: Conditions][] {
+  const conditions: Conditions =
+    typeof predicate === 'object' && predicate !== null ? predicate : { equals: predicate }
+  return Object.entries(conditions)
+    .filter(([name, operand]) => name !== 'ignoreCase' && operand !== undefined)
+    .map(([name, operand]) => [name as ConditionName, operand, conditions])
+}
+
+export type ConditionName = Exclude<keyof Conditions, 'ignoreCase'>
+
+/** A missing value fits nothing; what it fits negated cannot be told. */
+const ifThere =
+  (test: FitTest): FitTest =>
+  (value) =>
+    value === undefined ? NO : test(value)
+
+/** Neither does null, where texts, numbers and sizes are compared: it is how many say that nothing is given. */
+const ifGiven =
+  (test: FitTest): FitTest =>
+  (value) =>
+    value === undefined || value === null ? NO : test(value)
+
+function conditionTest(name: ConditionName, operand: unknown, all: Conditions): FitTest {
+  const fold: (text: string) => string = all.ignoreCase
+    ? (text) => text.toLowerCase()
+    : (text) => text
+  const text = (test: (text: string) => boolean): FitTest =>
+    ifGiven((value) => {
+      const found = textOf(value)
+      return found === undefined ? UNTOLD : fitIf(test(fold(found)))
+    })
+  const number = (test: (number: number | bigint) => boolean): FitTest =>
+    ifGiven((value) => numberFit(value, test))
+  const size = (test: (size: number) => boolean): FitTest =>
+    ifGiven((value) => {
+      const found = sizeOf(value)
+      return found === undefined ? UNTOLD : fitIf(test(found))
+    })
+  switch (name) {
+    case 'equals':
+      return ifThere(equalTest(operand, all.ignoreCase))
+    case 'in':
+      return ifThere(inTest(operand as readonly unknown[], all.ignoreCase))
+    case 'not': {
+      const test = compilePredicate(operand as Predicate)
+      return (value) => (value === undefined ? UNTOLD : notFit(test(value)))
+    }
+    case 'matches': {
+      const pattern = new LinearPattern(operand as string, all.ignoreCase)
+      return ifGiven((value) => {
+        const found = textOf(value)
+        if (found === undefined || found.length > PATTERN_TEXT_LIMIT) return UNTOLD
+        return pattern.fit(found)
+      })
+    }
+    case 'startsWith': {
+      const start = fold(operand as string)
+      return text((found) => found.startsWith(start))
+    }
+    case 'endsWith': {
+      const end = fold(operand as string)
+      return text((found) => found.endsWith(end))
+    }
+    case 'contains':
+      return ifGiven(containsTest(operand, all.ignoreCase, fold))
+    case 'over':
+      return number((found) => found > (operand as number))
+    case 'under':
+      return number((found) => found < (operand as number))
+    case 'atLeast':
+      return number((found) => found >= (operand as number))
+    case 'atMost':
+      return number((found) => found <= (operand as number))
+    case 'longerThan':
+      return size((found) => found > (operand as number))
+    case 'shorterThan':
+      return size((found) => found < (operand as number))
+    case 'exists':
+      return (value) => fitIf((value !== undefined) === operand)
+    case 'type': {
+      const types = typeof operand === 'string' ? [operand] : (operand as readonly string[])
+      return ifThere((value) => fitIf(types.some((type) => isType(value, type as ValueType))))
+    }
+    case 'anyOf': {
+      const tests = (operand as readonly Predicate[]).map(compilePredicate)
+      return (value) => most(tests, value)
+    }
+    case 'allOf': {
+      const tests = (operand as readonly Predicate[]).map(compilePredicate)
+      return (value) => least(tests, value)
+    }
+    case 'noneOf': {
+      const tests = (operand as readonly Predicate[]).map(compilePredicate)
+      return (value) => (value === undefined ? UNTOLD : notFit(most(tests, value)))
+    }
+  }
+}
+
+function least(tests: readonly FitTest[], value: unknown): Fit {
+  let found: Fit = YES
+  for (const test of tests) {
+    const fit = test(value)
+    if (fit === NO) return NO
+    if (fit < found) found = fit
+  }
+  return found
+}
+
+function most(tests: readonly FitTest[], value: unknown): Fit {
+  let found: Fit = NO
+  for (const test of tests) {
+    const fit = test(value)
+    if (fit === YES) return YES
+    if (fit > found) found = fit
+  }
+  return found
+}
+
+function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
+  if (typeof operand === 'string' && ignoreCase) {
+    const folded = operand.toLowerCase()
+    return (value) =>
+      typeof value === 'string' ? fitIf(value.toLowerCase() === folded) : looseFit(value, operand)
+  }
+  if (typeof operand !== 'object' || operand === null)
+    return (value) => (value === operand ? YES : looseFit(value, operand))
+  const wire = toWire(operand)
+  return (value) =>
+    typeof value === 'object' && value !== null ? fitIf(wireEqual(toWire(value), wire)) : NO
+}
+
+/** Values of two types that a tool may take for the same, like `100` and `"100"`. */
+function looseFit(value: unknown, operand: unknown): Fit {
+  if (typeof value === typeof operand || value === null || operand === null) return NO
+  if (typeof value === 'object')
+    return textOf(value) === String(operand) || isWrapped(value, operand) ? UNTOLD : NO
+  if (typeof value === 'string' || typeof operand === 'string') {
+    const [left, right] = [String(value).trim(), String(operand).trim()]
+    if (left === right) return UNTOLD
+    return left !== '' && right !== '' && Number(left) === Number(right) ? UNTOLD : NO
+  }
+  // A bigint beside a number.
+  return fitIf(value == operand && typeof value !== 'boolean' && typeof operand !== 'boolean')
+}
+
+/** A list of this one value, which becomes its text where it is joined. */
+const isWrapped = (value: object | undefined, operand: unknown): boolean =>
+  Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
+
+function inTest(list: readonly unknown[], ignoreCase: boolean | undefined): FitTest {
+  const plain = new Set(list.filter((each) => typeof each !== 'object' || each === null))
+  const tests = list.map((each) => equalTest(each, ignoreCase))
+  return (value) => (plain.has(value) ? YES : most(tests, value))
+}
+
+function containsTest(
+  operand: unknown,
+  ignoreCase: boolean | undefined,
+  fold: (text: string) => string,
+): FitTest {
+  const part = fold(String(operand))
+  const equal = equalTest(operand, ignoreCase)
+  const member = (each: unknown): Fit => {
+    const fit = equal(each)
+    if (fit !== NO) return fit
+    return fold(textOf(each) ?? '').includes(part) ? UNTOLD : NO
+  }
+  return (value) => {
+    if (Array.isArray(value) || value instanceof Set) {
+      let found: Fit = NO
+      for (const each of value) found = Math.max(found, member(each)) as Fit
+      return found
+    }
+    const found = textOf(value)
+    return found === undefined ? UNTOLD : fitIf(fold(found).includes(part))
+  }
+}
+
+/** Numbers compare. A text that is one can be taken for one; anything else cannot be told. */
+function numberFit(value: unknown, test: (number: number | bigint) => boolean): Fit {
+  if (typeof value === 'bigint') return fitIf(test(value))
+  if (typeof value === 'number') return Number.isNaN(value) ? UNTOLD : fitIf(test(value))
+  if (typeof value === 'string' && value.trim() !== '') {
+    const number = Number(value)
+    return !Number.isNaN(number) && !test(number) ? NO : UNTOLD
+  }
+  return UNTOLD
+}
+
+/** The text that a value is or would be written as; undefined for lists and objects. */
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString()
+  if (value instanceof URL) return value.href
+  return typeof value === 'object' || value === undefined ? undefined : String(value)
+}
+
+function sizeOf(value: unknown): number | undefined {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length
+  if (value instanceof Uint8Array) return value.byteLength
+  return value instanceof Set || value instanceof Map ? value.size : undefined
+}
+
+function isType(value: unknown, type: ValueType): boolean {
+  switch (type) {
+    case 'integer':
+      return typeof value === 'bigint' || Number.isInteger(value)
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint'
+    case 'null':
+      return value === null
+    case 'array':
+      return Array.isArray(value) || value instanceof Set
+    case 'date':
+      return value instanceof Date
+    case 'bytes':
+      return value instanceof Uint8Array
+    case 'object':
+      return (
+        typeof value === 'object' &&
+        value !== null &&
+        !(['array', 'date', 'bytes'] as const).some((other) => isType(value, other))
+      )
+    default:
+      return typeof value === type
+  }
+}

@@ -1,0 +1,113 @@
+import type { Verdict } from '@retake/tape'
+import { ArgumentPath } from './argument-path.js'
+import { LOOK_BACK_LIMIT } from './call-counter.js'
+import { CallFilter } from './call-filter.js'
+import type { CallHistory, Watch } from './call-history.js'
+import { taintIn, type TaintFound } from './taint-in.js'
+import type { Earlier, Names, Rule, Taint } from './policy.js'
+
+/** Where rules note what they look back on. */
+export interface LookBackList {
+  readonly watches: Watch[]
+  readonly taints: { readonly from: Names; readonly minLength: number }[]
+}
+
+const DEFAULT_TAINT_LENGTH = 12
+
+/** A rule, ready to be asked. Whether it matches is told fast; why, `matchOf` tells. */
+export class CompiledRule {
+  readonly verdict: Verdict
+  readonly names: Names
+  readonly filter: CallFilter
+  /** Of calls that this rule is about. */
+  readonly #count: number | undefined
+  readonly #after: readonly number[] | undefined
+  readonly #taint: { readonly index: number; readonly paths: readonly ArgumentPath[] } | undefined
+  readonly #looksBack: boolean
+
+  constructor(
+    readonly rule: Rule,
+    /** `policy/rule`. */
+    readonly name: string,
+    lookBack: LookBackList,
+  ) {
+    this.verdict = verdictOf(rule)
+    this.names = rule[this.verdict] ?? []
+    const isStrict = this.verdict !== 'allow'
+    const { effect, declares, when, after, moreThan, within, tainted } = rule
+    this.filter = new CallFilter({ tool: this.names, effect, declares, when }, isStrict)
+    const watch = (filter: CallFilter, onlyDone: boolean, count: number): number =>
+      lookBack.watches.push({
+        filter,
+        onlyDone,
+        kept: within === undefined ? 0 : Math.min(count, LOOK_BACK_LIMIT),
+      }) - 1
+    if (moreThan !== undefined) this.#count = watch(this.filter, false, moreThan)
+    if (after !== undefined)
+      this.#after = earlierOf(after).map(({ tool = '*', ...rest }) =>
+        watch(new CallFilter({ tool, ...rest }, isStrict), !isStrict, 1),
+      )
+    if (tainted !== undefined) {
+      const taint = taintOf(tainted)
+      const index = lookBack.taints.push({
+        from: taint.from,
+        minLength: taint.minLength ?? DEFAULT_TAINT_LENGTH,
+      })
+      const paths = taint.in === undefined ? [] : namesOf(taint.in)
+      this.#taint = { index: index - 1, paths: paths.map((path) => new ArgumentPath(path)) }
+    }
+    this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
+  }
+
+  /** Whether the rule is about this call; the tool's name is known to fit. */
+  matches(effects: number, args: unknown, history: CallHistory): boolean {
+    if (!this.filter.fitsRest(effects, args)) return false
+    if (!this.#looksBack) return true
+    return (
+      this.countHolds(history) &&
+      this.afterHolds(history) &&
+      this.taintFound(args, history) !== false
+    )
+  }
+
+  countHolds(history: CallHistory): boolean {
+    const { moreThan } = this.rule
+    if (this.#count === undefined || moreThan === undefined) return true
+    return history.counters[this.#count]?.hasAtLeast(moreThan, this.#since(history)) === true
+  }
+
+  afterHolds(history: CallHistory): boolean {
+    const after = this.#after
+    if (after === undefined) return true
+    const since = this.#since(history)
+    const isMade = (index: number): boolean =>
+      history.counters[index]?.hasAtLeast(1, since) === true
+    return this.verdict === 'allow' ? after.every(isMade) : after.some(isMade)
+  }
+
+  /** Undefined when the rule does not ask, false when nothing is tainted. */
+  taintFound(args: unknown, history: CallHistory): TaintFound | false | undefined {
+    if (this.#taint === undefined) return undefined
+    const tracker = history.taints[this.#taint.index]
+    return (tracker && taintIn(args, this.#taint.paths, tracker)) ?? false
+  }
+
+  #since(history: CallHistory): number | undefined {
+    const { within } = this.rule
+    return within === undefined ? undefined : history.number - within + 1
+  }
+}
+
+export const verdictOf = (rule: Rule): Verdict =>
+  rule.deny !== undefined ? 'deny' : rule.ask !== undefined ? 'ask' : 'allow'
+
+export const namesOf = (names: Names): readonly string[] =>
+  typeof names === 'string' ? [names] : names
+
+export const earlierOf = (after: Earlier | readonly Earlier[]): readonly Earlier[] =>
+  Array.isArray(after) ? (after as readonly Earlier[]) : [after as Earlier]
+
+export const taintOf = (tainted: Names | Taint): Taint =>
+  typeof tainted === 'string' || Array.isArray(tainted)
+    ? { from: tainted as Names }
+    : (tainted as Taint)

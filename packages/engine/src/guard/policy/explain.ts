@@ -1,0 +1,58 @@
+import type { Verdict } from '@retake/tape'
+import type { JudgedCall } from './call-filter.js'
+import type { CallHistory } from './call-history.js'
+import type { CompiledPolicy, Judgement } from './compiled-policy.js'
+import { matchOf } from './rule-match.js'
+
+/** One rule beside one call. */
+export interface ExplainedRule {
+  /** `policy/rule`. */
+  readonly rule: string
+  readonly verdict: Verdict
+  readonly matched: boolean
+  /** It is the first of its policy that matches. */
+  readonly decides: boolean
+  readonly because?: string
+  /** What speaks for it, or what is in the way. */
+  readonly why: string
+}
+
+export interface Explanation {
+  readonly judgement: Judgement
+  /** Every rule of every policy, and its default, in order. */
+  readonly rules: readonly ExplainedRule[]
+}
+
+/** Every rule with whether it matches a call and why not, for people who wonder. */
+export function explain(
+  policy: CompiledPolicy,
+  call: JudgedCall,
+  history: CallHistory,
+): Explanation {
+  const rules = policy.rules.flatMap(({ name, default: verdict, rules: own }) => {
+    let isDecided = false
+    const explained = own.map((rule): ExplainedRule => {
+      const { matched, reasons } = matchOf(rule, call, history)
+      const decides = matched && !isDecided
+      isDecided ||= matched
+      const { because } = rule.rule
+      return {
+        rule: rule.name,
+        verdict: rule.verdict,
+        matched,
+        decides,
+        ...(because !== undefined && { because }),
+        why: reasons.join('; ') || `the rule is about every call of ${call.tool}`,
+      }
+    })
+    const byDefault: ExplainedRule = {
+      rule: `${name}/default`,
+      verdict,
+      matched: !isDecided,
+      decides: !isDecided,
+      why: isDecided ? 'a rule decided' : 'no rule matched',
+    }
+    return [...explained, byDefault]
+  })
+  return { judgement: policy.judge(call, history), rules }
+}

@@ -1,0 +1,44 @@
+import type { Names } from './policy.js'
+
+/** Tests names, where `*` stands for any characters. Case counts. */
+export type NameTest = (name: string) => boolean
+
+/** Names, ready to be asked. Takes time in proportion to the name, whatever the pattern. */
+export function nameTest(names: Names): NameTest {
+  const list = typeof names === 'string' ? [names] : names
+  if (list.includes('*')) return () => true
+  const exact = new Set(list.filter((name) => !name.includes('*')))
+  const patterns = list.filter((name) => name.includes('*')).map((name) => name.split('*'))
+  if (patterns.length === 0) return (name) => exact.has(name)
+  return (name) => exact.has(name) || patterns.some((parts) => fits(parts, name))
+}
+
+/** Each part where it first occurs after the one before, the last at the end. */
+function fits(parts: readonly string[], name: string): boolean {
+  const [first = ''] = parts
+  const last = parts.at(-1) ?? ''
+  if (!name.startsWith(first) || !name.endsWith(last)) return false
+  let at = first.length
+  for (let index = 1; index < parts.length - 1; index += 1) {
+    const part = parts[index] ?? ''
+    const found = name.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return at + last.length <= name.length
+}
+
+/** Whether every name that `inner` fits is one of `outer` too, as far as that is plain to see. */
+export function coversNames(outer: Names, inner: Names): boolean {
+  const outside = typeof outer === 'string' ? [outer] : outer
+  const inside = typeof inner === 'string' ? [inner] : inner
+  const test = nameTest(outside)
+  return (
+    inside.length > 0 &&
+    inside.every((name) => outside.includes(name) || (test(name) && fitsLiterally(outside, name)))
+  )
+}
+
+/** A `*` of the inner pattern is only covered by one of the outer: its characters are not known. */
+const fitsLiterally = (outside: readonly string[], name: string): boolean =>
+  outside.includes('*') || !name.includes('*') || nameTest(outside)(name)

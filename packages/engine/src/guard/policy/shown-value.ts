@@ -1,0 +1,36 @@
+import { holdsSecret } from '../../secrets.js'
+
+const LONGEST = 60
+
+/** Tokens, keys and the like: one long word of letters and digits, or with a known beginning. */
+const TOKEN =
+  /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
+
+/** Whether a value of this name should not be shown to anybody. Rather too often than once too little. */
+export const isSecretValue = (name: string, text: string): boolean =>
+  holdsSecret(name, text) || TOKEN.test(text)
+
+/**
+ * A value as an explanation shows it: clipped, on one line, and not at all when it looks
+ * like a secret or stands under a name that does.
+ */
+export function shownValue(value: unknown, name = ''): string {
+  if (value === undefined) return 'missing'
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean')
+    return holdsSecret(name, '') ? 'a hidden value' : String(value)
+  if (value === null) return 'null'
+  const text = typeof value === 'string' ? value : jsonOf(value)
+  if (isSecretValue(name, text)) return `a hidden text of ${text.length} characters`
+  const clipped = text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
+  return typeof value === 'string' ? JSON.stringify(clipped) : clipped
+}
+
+function jsonOf(value: unknown): string {
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`
+  if (value instanceof Date) return String(value)
+  if (value instanceof Map) return `a map of ${value.size}`
+  if (value instanceof Set) return `a set of ${value.size}`
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'bigint' ? String(each) : each,
+  )
+}

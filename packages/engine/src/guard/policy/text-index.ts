@@ -1,0 +1,118 @@
+/** How many characters of text are followed. */
+export const TEXT_INDEX_LIMIT = 2_000_000
+
+const FIRST_SLOTS = 1024
+
+/**
+ * Finds whether a text shares a piece of at least some length with any of the texts that were
+ * put in. It holds a number for every such piece instead of the texts: looking
+ * takes time in proportion to the text looked at, whatever was put in. Two pieces have the same
+ * number once in 2^64.
+ */
+export class TextIndex {
+  /** More was put in than is followed. */
+  isFull = false
+  #slots = FIRST_SLOTS
+  #used = 0
+  #low = new Int32Array(FIRST_SLOTS)
+  #high = new Int32Array(FIRST_SLOTS)
+  /** From 1; 0 is a free slot. */
+  #source = new Int32Array(FIRST_SLOTS)
+
+  constructor(readonly length: number) {}
+
+  get isEmpty(): boolean {
+    return this.#used === 0 && !this.isFull
+  }
+
+  /** `source` is told by `find`. Pieces that `except` has are left out. */
+  add(text: string, source: number, except?: TextIndex): void {
+    eachPiece(text, this.length, (low, high) => {
+      if (except !== undefined && except.#at(low, high) > 0) return false
+      if (this.#used >= TEXT_INDEX_LIMIT) {
+        this.isFull = true
+        return true
+      }
+      this.#put(low, high, source + 1)
+      return false
+    })
+  }
+
+  /** The source of the first piece that was put in before; undefined when there is none. */
+  find(text: string): number | undefined {
+    if (this.#used === 0) return undefined
+    let found = 0
+    eachPiece(text, this.length, (low, high) => {
+      found = this.#at(low, high)
+      return found > 0
+    })
+    return found > 0 ? found - 1 : undefined
+  }
+
+  #at(low: number, high: number): number {
+    const mask = this.#slots - 1
+    for (let slot = spread(low, high) & mask; ; slot = (slot + 1) & mask) {
+      const source = this.#source[slot] ?? 0
+      if (source === 0 || (this.#low[slot] === low && this.#high[slot] === high)) return source
+    }
+  }
+
+  #put(low: number, high: number, source: number): void {
+    if (this.#used * 2 >= this.#slots) this.#grow()
+    const mask = this.#slots - 1
+    let slot = spread(low, high) & mask
+    for (; this.#source[slot] !== 0; slot = (slot + 1) & mask)
+      if (this.#low[slot] === low && this.#high[slot] === high) return
+    this.#low[slot] = low
+    this.#high[slot] = high
+    this.#source[slot] = source
+    this.#used += 1
+  }
+
+  #grow(): void {
+    const [low, high, source] = [this.#low, this.#high, this.#source]
+    this.#slots *= 2
+    this.#low = new Int32Array(this.#slots)
+    this.#high = new Int32Array(this.#slots)
+    this.#source = new Int32Array(this.#slots)
+    this.#used = 0
+    for (const [slot, from] of source.entries())
+      if (from !== 0) this.#put(low[slot] ?? 0, high[slot] ?? 0, from)
+  }
+}
+
+const LOW_BASE = 0x01000193
+const HIGH_BASE = 0x5bd1e995
+
+const spread = (low: number, high: number): number => {
+  const mixed = Math.imul(low ^ (high >>> 15), 0x85ebca6b)
+  return mixed ^ (mixed >>> 13)
+}
+
+/** Every piece of this length, as two numbers that are kept up to date from one to the next; true ends it. */
+function eachPiece(
+  text: string,
+  length: number,
+  visit: (low: number, high: number) => boolean,
+): void {
+  if (text.length < length) return
+  let low = 0
+  let high = 0
+  let lowFirst = 1
+  let highFirst = 1
+  for (let at = 0; at < length; at += 1) {
+    lowFirst = Math.imul(lowFirst, LOW_BASE)
+    highFirst = Math.imul(highFirst, HIGH_BASE)
+  }
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at) + 1
+    low = (Math.imul(low, LOW_BASE) + code) | 0
+    high = (Math.imul(high, HIGH_BASE) + Math.imul(code, 0x9e3779b1)) | 0
+    if (at >= length) {
+      const gone = text.charCodeAt(at - length) + 1
+      low = (low - Math.imul(gone, lowFirst)) | 0
+      high = (high - Math.imul(Math.imul(gone, 0x9e3779b1), highFirst)) | 0
+    }
+    if (at >= length - 1 && visit(low, high)) return
+  }
+}
