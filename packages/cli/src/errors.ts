@@ -722,3 +722,19 @@ export const approvalNotPending = (id: string): RetakeError =>
     'It was decided, its time ran out, its program ended, or it never was there.',
     '`retake approvals` lists the calls that wait.',
   )
+
+export const toolNotGuardable = (name: string, what: string): RetakeError =>
+  new RetakeError(
+    'TOOL_NOT_GUARDABLE',
+    `"${name}" cannot be guarded.`,
+    `It is ${what}, which a guard has no way to stand in front of.`,
+    'Leave it out of guardTools and hand it to the agent beside the guarded ones, if it may run unguarded.',
+  )
+
+export const mcpClientConnected = (): RetakeError =>
+  new RetakeError(
+    'MCP_CLIENT_CONNECTED',
+    'An MCP client was guarded after it had connected.',
+    'Inside a recording its messages are on the tape already, and guarded calls would be there twice.',
+    'Call guardTools(run, client) before client.connect(transport).',
+  )

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { within } from '@retake/engine'
-import { requireVersion } from '../supported-version.js'
 import { wrapCalls } from '../wrap-calls.js'
+import { CALLS, requireMcp } from './calls.js'
 
 /** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
 export interface McpClient {
@@ -9,27 +9,6 @@ export interface McpClient {
   callTool(...args: never[]): Promise<unknown>
   listTools(...args: never[]): Promise<unknown>
 }
-
-/** Calls of a client that may ask its server. */
-const CALLS = [
-  'connect',
-  'discover',
-  'ping',
-  'complete',
-  'setLoggingLevel',
-  'listTools',
-  'callTool',
-  'listPrompts',
-  'getPrompt',
-  'listResources',
-  'listResourceTemplates',
-  'readResource',
-  'subscribeResource',
-  'unsubscribeResource',
-  'sendRootsListChanged',
-  'request',
-  'notification',
-]
 
 /** The client whose call is under way: calls of it that call each other are in one place. */
 const asking = new AsyncLocalStorage<McpClient>()
@@ -41,11 +20,7 @@ const asking = new AsyncLocalStorage<McpClient>()
  * Without it, steps have the name that the server gives itself.
  */
 export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
-  requireVersion(
-    'discover' in client
-      ? { package: '@modelcontextprotocol/client', from: '2.0', to: '2' }
-      : { package: '@modelcontextprotocol/sdk', from: '1.10', to: '1' },
-  )
+  requireMcp(client)
   const place = { kind: 'server', name } as const
   wrapCalls(client, CALLS, (call) =>
     asking.getStore() === client ? call() : asking.run(client, () => within(place, call)),

@@ -1,0 +1,54 @@
+import type {
+  GuardedToolOptions,
+  GuardResult,
+  GuardRun,
+  Schema,
+  ToolContext,
+  ToolFunction,
+} from '@retake/engine'
+import './json-schema.js'
+import type { GuardToolsOptions } from './guard-tools-options.js'
+
+export interface FrameworkToolOptions {
+  readonly run: GuardRun
+  readonly name: string
+  /** What the framework knows of the arguments. */
+  readonly input?: Schema | undefined
+  /** The framework has put the arguments through that schema: once more, and it would see its own result. */
+  readonly isChecked?: boolean
+  /** Runs the tool where no framework calls it: by `run.call(name, args)`. */
+  readonly alone: ToolFunction<unknown, unknown>
+  readonly options: GuardToolsOptions
+}
+
+export interface FrameworkCall {
+  readonly args: unknown
+  /** The framework's own. */
+  readonly signal?: AbortSignal | undefined
+  /** Runs the tool with what the framework has handed to this call. */
+  readonly work: (args: unknown, context: ToolContext) => unknown
+}
+
+/**
+ * A tool of a framework, behind a guard. Each call brings its own work along, since
+ * frameworks tell a tool more than its arguments; the guard knows it by its name.
+ */
+export class FrameworkTool {
+  readonly #run: GuardRun
+  readonly #name: string
+  readonly #options: GuardedToolOptions<unknown>
+
+  constructor({ run, name, input, isChecked = false, alone, options }: FrameworkToolOptions) {
+    const told = (options.tools?.[name] ?? {}) as GuardedToolOptions<unknown>
+    const known = input === undefined ? told : { input, ...told }
+    if (!run.toolNames.includes(name)) run.tool(name, alone, known)
+    this.#run = run
+    this.#name = name
+    this.#options = isChecked ? told : known
+  }
+
+  call({ args, signal, work }: FrameworkCall): Promise<GuardResult> {
+    const tool = { name: this.#name, run: work, options: this.#options }
+    return this.#run.call(tool, args, signal === undefined ? {} : { signal })
+  }
+}

@@ -1,0 +1,12 @@
+import type { GuardedToolOptions } from '@retake/engine'
+
+/** What every `guardTools` takes. */
+export interface GuardToolsOptions {
+  /** What the framework does not say of tools, by their names: effects, contract, time, retries. */
+  readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
+  /**
+   * `tell`: the model reads why a call was denied and can go on. `throw`: the run of the
+   * agent ends with the `GuardError`. `tell` unless set.
+   */
+  readonly onDenied?: 'tell' | 'throw'
+}
