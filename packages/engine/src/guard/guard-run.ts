@@ -60,7 +60,7 @@ export interface EndedGuard extends RecordedRun {
 export class GuardRun {
   readonly name: string
   readonly policy: CompiledPolicy
-  readonly history = new CallHistory()
+  readonly history: CallHistory
   readonly limiter: Limiter
   readonly #tools = new Map<string, GuardedTool>()
   readonly #counters = new CallCounters()
@@ -78,7 +78,8 @@ export class GuardRun {
     install()
     this.name = options.name
     const { policy = [] } = options
-    this.policy = new CompiledPolicy('name' in policy ? [policy] : policy)
+    this.policy = CompiledPolicy.of(policy)
+    this.history = new CallHistory(this.policy)
     this.limiter = new Limiter(
       [options.limits, ...this.policy.policies.map(({ limits }) => limits)].filter(
         (limits) => limits !== undefined,
@@ -225,9 +226,18 @@ export class GuardRun {
   }
 
   /** A call has its answer, from the tool or from a tape. */
-  took(tool: string, args: unknown, intent: GuardIntent, facts: GuardFacts, output: unknown): void {
+  took(
+    tool: string,
+    args: unknown,
+    intent: GuardIntent,
+    facts: GuardFacts,
+    output: unknown,
+    { error, token }: { readonly error?: unknown; readonly token?: object } = {},
+  ): void {
     this.#settled.push({ tool, intent, facts })
-    this.history.add({ tool, args, effects: intent.effects, status: facts.status, output })
+    const { status, attempts, served } = facts
+    const started = attempts !== 0 || served !== undefined || status === 'in doubt'
+    this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
   }
 
   /** A tape has decided about a call: those that follow are numbered on from it. */

@@ -147,7 +147,8 @@ export class GuardedCall {
           if (this.#reservation === undefined) limiter.absorb(this.name, intent, facts)
           if (facts.exitReason === undefined || facts.attempts !== 0)
             limiter.answered(intent.fingerprint, () => answerKey(event, body))
-          this.run.took(this.name, args, intent, facts, output)
+          const thrown = error instanceof GuardError ? undefined : error
+          this.run.took(this.name, args, intent, facts, output, { error: thrown, token: this })
           resolve(resultOf(this.name, operation.id, intent, facts, output, error))
         },
       })
@@ -214,6 +215,8 @@ export class GuardedCall {
     }
     const { verdict, rule, denial } = judgement
     if (verdict === 'deny' && denial) return deny(run.explainChange(denial, earlier))
+    // It counts from here on; if it never starts after all, its answer says so.
+    run.history.begin({ tool: name, args, effects }, this)
     const { key } = before ?? earlier?.intent ?? {}
     try {
       const own =

@@ -50,7 +50,7 @@ export class CallHistory {
   /** Of the last call that was let through. */
   number = 0
   #watches: readonly Watch[] = []
-  readonly #pending = new Map<string, Map<unknown, PendingCall[]>>()
+  readonly #pending = new Map<object, PendingCall>()
   /** Calls from before it is known what is looked back on. */
   #early: PastCall[] = []
 
@@ -69,29 +69,28 @@ export class CallHistory {
     this.#early = []
   }
 
-  /** A call is let through and its answer is still to come: it counts from now on, so that no two take the last place. */
-  begin(call: JudgedCall): void {
+  /**
+   * A call is let through and its answer is still to come: it counts from now on, so that
+   * no two take the last place. `add` knows it again by `token`.
+   */
+  begin(call: JudgedCall, token: object): void {
     if (this.#watches.length === 0) return
     this.number += 1
     const counters = this.#countersFor(call, (watch) => !watch.onlyDone)
     for (const counter of counters) counter.begin(this.number)
-    let byArguments = this.#pending.get(call.tool)
-    if (byArguments === undefined) this.#pending.set(call.tool, (byArguments = new Map()))
-    const pending = { number: this.number, counters }
-    const same = byArguments.get(call.args)
-    if (same === undefined) byArguments.set(call.args, [pending])
-    else same.push(pending)
+    this.#pending.set(token, { number: this.number, counters })
   }
 
   /** A call has its answer, from the tool or from a tape. */
-  add(call: PastCall): void {
+  add(call: PastCall, token?: object): void {
     if (this.policy === undefined) {
       this.#early.push(call)
       return
     }
     for (const taint of this.taints) taint.add(call)
     if (this.#watches.length === 0) return
-    const pending = this.#take(call)
+    const pending = token && this.#pending.get(token)
+    if (token !== undefined) this.#pending.delete(token)
     const isMade = wasMade(call)
     if (pending === undefined && !isMade) return
     if (pending === undefined) this.number += 1
@@ -109,15 +108,6 @@ export class CallHistory {
       const watch = this.#watches[index]
       return watch !== undefined && isMeant(watch) && watch.filter.fits(call)
     })
-  }
-
-  /** Calls of a tool with the same arguments are the same to every rule. */
-  #take({ tool, args }: JudgedCall): PendingCall | undefined {
-    const byArguments = this.#pending.get(tool)
-    const same = byArguments?.get(args)
-    const pending = same?.shift()
-    if (same?.length === 0) byArguments?.delete(args)
-    return pending
   }
 }
 

@@ -173,13 +173,13 @@ describe('rules that look back', () => {
   test('calls under way count, until it is known that they never started', () => {
     const policy = new CompiledPolicy([{ name: 'p', rules: [{ deny: 's', moreThan: 1 }] }])
     const history = new CallHistory(policy)
-    const args = {}
-    history.begin(call('s', args))
+    const token = {}
+    history.begin(call('s'), token)
     expect(policy.judge(call('s'), history).verdict).toBe('deny')
-    history.add(call('s', args, { status: 'denied' }))
+    history.add(call('s', {}, { status: 'denied' }), token)
     expect(policy.judge(call('s'), history).verdict).toBe('allow')
-    history.begin(call('s', args))
-    history.add(call('s', args))
+    history.begin(call('s'), token)
+    history.add(call('s'), token)
     history.add(call('x'))
     expect(policy.judge(call('s'), history).verdict).toBe('deny')
     expect(history.counters[0]?.total).toBe(1)

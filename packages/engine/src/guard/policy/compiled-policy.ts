@@ -50,6 +50,13 @@ export class CompiledPolicy implements LooksBack {
     )
   }
 
+  /** One policy or several, as people hand them in. */
+  static of(policy: Policy | readonly Policy[]): CompiledPolicy {
+    return new CompiledPolicy(
+      Array.isArray(policy) ? (policy as readonly Policy[]) : [policy as Policy],
+    )
+  }
+
   /** The history must be one of this policy. */
   judge(call: JudgedCall, history: CallHistory): Judgement {
     if (history.policy !== this) history.keepFor(this)
