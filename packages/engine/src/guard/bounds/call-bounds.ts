@@ -49,7 +49,7 @@ export class CallBounds {
   process(command: Command): void {
     this.#refuse((scopes) => scopes.shell?.check(command))
     const { args, cwd } = command
-    if (cwd !== undefined) this.file('enter', path.resolve(cwd))
+    if (cwd !== undefined) this.file('read', path.resolve(cwd))
     if (command.shell) return
     const open = args.filter((word) => !this.scopes.some(({ shell }) => shell?.lists(word)))
     for (const word of open) this.#refuse((scopes) => inspectWord(scopes, word))

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentPath } from './run-retake.mjs'
+
+interface Expected {
+  /** What the error's code is, or how it begins. */
+  readonly code?: string
+  /** The code of what was blocked, where the tool goes on without it. */
+  readonly blocked?: string
+  readonly status?: readonly string[]
+  /** The call may be done, as long as it leaves no mark. */
+  readonly mayPass?: boolean
+  /** Whether the twin leaves a mark; it does unless set. */
+  readonly isMarked?: boolean
+}
+
+interface Case extends Expected {
+  readonly name: string
+  readonly twin: Expected
+}
+
+interface Seen {
+  readonly status?: string
+  readonly isMarked?: boolean
+  readonly code?: string
+  readonly allowed?: string
+  readonly message?: string
+  readonly blocked?: readonly string[]
+  readonly thrown?: string
+}
+
+interface Outcome {
+  readonly name: string
+  readonly attack: Seen
+  readonly twin: Seen
+}
+
+/** Makes the attacks of a suite and their twins in a Node of their own; each is a test. */
+export async function describeAttacks(title: string, suite: string): Promise<void> {
+  const { cases } = (await import(pathToFileURL(suite).href)) as { cases: readonly Case[] }
+  let folder: string
+  let outcomes: ReadonlyMap<string, Outcome>
+  let failures: readonly string[]
+
+  beforeAll(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-attacks-')))
+    const runner = agentPath('guard/run-attacks.mjs')
+    const { stdout } = await promisify(execFile)(process.execPath, [runner, suite, folder], {
+      cwd: folder,
+      maxBuffer: 64 << 20,
+    })
+    const seen = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as {
+      results: readonly Outcome[]
+      failures: readonly string[]
+    }
+    outcomes = new Map(seen.results.map((outcome) => [outcome.name, outcome]))
+    failures = seen.failures
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const seenOf = (name: string): Outcome => {
+    const outcome = outcomes.get(name)
+    if (outcome === undefined) throw new Error(`"${name}" was not tried`)
+    return outcome
+  }
+
+  describe(title, () => {
+    test.each(cases)('$name: stopped', ({ name, code, blocked, status, mayPass }) => {
+      const { attack } = seenOf(name)
+      expect(attack.thrown).toBe(undefined)
+      expect(attack, 'left a mark').toMatchObject({ isMarked: false })
+      if (code !== undefined) {
+        expect(attack.code ?? attack.message).toMatch(new RegExp(`^${code}`))
+        expect(attack.allowed).toMatch(/\S/)
+      }
+      if (blocked !== undefined) expect(attack.blocked).toContain(blocked)
+      else if (mayPass !== true) expect(status ?? ['denied']).toContain(attack.status)
+    })
+
+    test.each(cases)('$name: its benign twin is let through', ({ name, twin }) => {
+      const seen = seenOf(name).twin
+      expect(seen.thrown).toBe(undefined)
+      expect(seen, seen.message ?? '').toMatchObject({
+        status: 'done',
+        isMarked: twin.isMarked ?? true,
+      })
+    })
+
+    test('no two cases have one name', () => {
+      expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
+    })
+
+    test('no rejection is left unheard', () => {
+      expect(failures).toEqual([])
+    })
+  })
+}
