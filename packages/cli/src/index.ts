@@ -12,6 +12,8 @@ export type { ModelPrice, RetakeConfig } from './config/define-config.js'
 
 export {
   answerFrom,
+  baselineFrom,
+  driftScore,
   eachWithin,
   fork,
   guard,
@@ -30,6 +32,9 @@ export {
 export type {
   AnsweredResult,
   AnswerFromOptions,
+  Baseline,
+  BaselineOptions,
+  Contract,
   ApprovalDecision,
   ApprovalOptions,
   ApprovalRequest,

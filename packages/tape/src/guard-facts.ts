@@ -62,10 +62,27 @@ export interface GuardIntent {
   readonly within?: string
   /** Decided anew: the decision before it on the tape was about another call. */
   readonly again?: true
+  /** How much the arguments differ from those of earlier runs, where the guard has a baseline. */
+  readonly argumentDrift?: ArgumentDrift
   /** The result is on a tape already. */
   readonly served?: ServedFrom
   /** The most the call may use, kept for it before it starts. Tokens of both kinds are one number. */
   readonly reserved?: CallUsage
+}
+
+/** How unusual the arguments of a call are: the sum of what each difference weighs. */
+export interface ArgumentDrift {
+  readonly score: number
+  readonly reasons: readonly DriftReason[]
+  /** Earlier calls it was compared with. */
+  readonly calls: number
+}
+
+export interface DriftReason {
+  /** Of the argument, with `[]` for members of a list. */
+  readonly path: string
+  readonly what: string
+  readonly weight: number
 }
 
 /** One way in which an answer is not what was promised. */

@@ -1,5 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import type { ApprovalOptions } from './approval/approval.js'
+import type { Baseline } from './contract/baseline/baseline.js'
+import type { OnArgumentDrift } from './contract/baseline/judge-arguments.js'
+import { readBaseline } from './contract/baseline/read-baseline.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
 import type { InDoubtChoice } from './resume/in-doubt.js'
@@ -29,6 +32,10 @@ export interface GuardOptions {
   readonly resume?: boolean | string
   /** What becomes of calls that were under way when the resumed run was stopped; `fail` unless set. */
   readonly inDoubt?: InDoubtChoice
+  /** What arguments were like in earlier runs, from `baselineFrom(tapes)` or a file of it. */
+  readonly baseline?: Baseline | string
+  /** What becomes of calls whose arguments are unlike those of the baseline; noted unless set. */
+  readonly onArgumentDrift?: OnArgumentDrift
   /** Private ed25519 key that signs the seal of the guard's own tape. */
   readonly signingKey?: KeyObject
 }
@@ -38,5 +45,8 @@ export interface GuardOptions {
  * recording are on its tape; elsewhere the guard opens a tape of its own.
  */
 export function guard(options: GuardOptions): GuardRun {
-  return new GuardRun(options)
+  const { baseline } = options
+  return new GuardRun(
+    baseline === undefined ? options : { ...options, baseline: readBaseline(baseline) },
+  )
 }

@@ -4,6 +4,7 @@ import {
   GUARD_NOTES,
   rebuildError,
   recordError,
+  type ArgumentDrift,
   type BodyForm,
   type GuardFacts,
   type GuardIntent,
@@ -18,6 +19,7 @@ import { approveCall } from './approval/approve-call.js'
 import { CallBounds } from './bounds/call-bounds.js'
 import { findRefusal } from './bounds/find-refusal.js'
 import { fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
+import { judgeArguments } from './contract/baseline/judge-arguments.js'
 import { checkInput } from './contract/check-input.js'
 import { checkOutput } from './contract/check-output.js'
 import { GuardError, type Denial } from './guard-error.js'
@@ -182,7 +184,7 @@ export class GuardedCall {
     const occurrence = before?.occurrence ?? run.nextOccurrence(fingerprint, within)
     const earlier = before ? undefined : run.findEarlier(session, fingerprint, occurrence, within)
     const isIdempotent = idempotent === true || idempotencyKey !== undefined
-    const about: Omit<GuardIntent, 'verdict'> & { key?: string } = {
+    const about: Omit<GuardIntent, 'verdict'> & { key?: string; argumentDrift?: ArgumentDrift } = {
       guard: run.name,
       call: before?.call ?? run.nextCall(),
       fingerprint,
@@ -210,6 +212,9 @@ export class GuardedCall {
     let judgement: Judgement
     try {
       judgement = run.policy.judge({ tool: name, args, effects }, run.history)
+      const judged = judgeArguments(run.options, { tool: name, args }, judgement)
+      judgement = judged.judgement
+      if (judged.drift) about.argumentDrift = judged.drift
     } catch (cause) {
       return deny(this.#broken('its policy could not judge it', cause))
     }

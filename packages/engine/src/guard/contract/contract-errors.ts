@@ -1,4 +1,4 @@
-import type { Drift } from '@retake/tape'
+import type { ArgumentDrift, Drift } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { SchemaIssue, UnusableSchema } from './check-schema.js'
 import { pathText } from './path-text.js'
@@ -48,6 +48,24 @@ export const contractErrors = {
     why,
     allowed:
       'A schema, or { kind: "json" | "text" | "binary" | "nothing", schema, onDrift: "warn" | "block" }.',
+  }),
+  argumentDrift: (
+    tool: string,
+    { score, reasons, calls }: ArgumentDrift,
+    over: number,
+  ): Denial => ({
+    code: 'ARGUMENT_DRIFT',
+    rule: 'contract/arguments',
+    what: `The arguments of "${tool}" are unlike those of ${calls} earlier calls: ${score} points, over ${over}.`,
+    why: `${listed(reasons.map(({ path, what, weight }) => `${path || 'arguments'} (${weight}): ${what}`))}.`,
+    allowed: `Arguments such as earlier calls had, up to ${over} points.`,
+  }),
+  baselineInvalid: (why: string): Denial => ({
+    code: 'BASELINE_INVALID',
+    rule: 'contract/arguments',
+    what: 'The baseline cannot be used.',
+    why,
+    allowed: 'What baselineFrom(tapes) returns, as it is or as JSON.',
   }),
 }
 

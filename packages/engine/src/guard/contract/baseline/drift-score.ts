@@ -1,0 +1,117 @@
+import type { ArgumentDrift, DriftReason } from '@retake/tape'
+import { typeOf } from '../type-of.js'
+import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
+import { eachArgument } from './each-argument.js'
+import { hostIn, textShape } from './text-shape.js'
+
+/** With fewer calls than this there is nothing to differ from. */
+const CALLS_LEAST = 5
+
+/**
+ * How much each kind of difference counts. A score is their sum: 10 is one thing that
+ * should not happen, 5 one that is worth a look, and a handful of small ones is both.
+ */
+export const DRIFT_WEIGHTS = {
+  /** Data leaves to where it never went: what a planted instruction is most often after. */
+  host: 15,
+  /** A number became a text: another meaning, or another program behind the call. */
+  type: 10,
+  /** Five times and more beyond all there were: an amount in cents, a runaway loop. */
+  numberFar: 10,
+  /** Twice and more, or below zero for the first time: it may be a busy day. */
+  numberBeyond: 5,
+  /** A little outside is what growth looks like. */
+  numberOutside: 1,
+  /** A sentence became a path, an address or code. */
+  shape: 5,
+  /** An argument that no call had: tools change, but models also make them up. */
+  added: 5,
+  /** One that every call had: often harmless, since tools have defaults. */
+  missing: 3,
+  /** Another choice where there were few: it may simply be new. */
+  value: 3,
+  /** Texts vary in length by nature, so only much longer ones count, and less than numbers. */
+  textFar: 5,
+  textBeyond: 2,
+} as const
+
+const FAR = 5
+const BEYOND = 2
+
+/**
+ * How much the arguments of a call differ from those of earlier runs, and in what. A tool
+ * that was hardly ever called has no score. It does not know what is right, only what is unusual.
+ */
+export function driftScore(baseline: Baseline, tool: string, args: unknown): ArgumentDrift {
+  const known = Object.hasOwn(baseline.tools, tool) ? baseline.tools[tool] : undefined
+  if (known === undefined || known.calls < CALLS_LEAST)
+    return { score: 0, reasons: [], calls: known?.calls ?? 0 }
+  const found = eachArgument(args, baseline.ignore)
+  const reasons = new Map<string, DriftReason>()
+  const add = (path: string, kind: keyof typeof DRIFT_WEIGHTS, what: string): void => {
+    const key = `${kind} ${path}`
+    if (!reasons.has(key)) reasons.set(key, { path, what, weight: DRIFT_WEIGHTS[kind] })
+  }
+  for (const { path, value } of found) {
+    const before = Object.hasOwn(known.arguments, path) ? known.arguments[path] : undefined
+    if (before === undefined) add(path, 'added', `none of ${known.calls} calls had it`)
+    else if (before.calls >= CALLS_LEAST)
+      compare(before, value, (kind, what) => add(path, kind, what))
+    if (before?.hosts === undefined) newHost(undefined, value, (what) => add(path, 'host', what))
+  }
+  const given = new Set(found.map(({ path }) => path))
+  for (const [path, { calls }] of Object.entries(known.arguments))
+    if (calls === known.calls && !given.has(path) && !path.includes('[]'))
+      add(path, 'missing', `all of ${calls} calls had it`)
+  const all = [...reasons.values()].toSorted((a, b) => b.weight - a.weight)
+  const score = all.reduce((sum, { weight }) => sum + weight, 0)
+  return { score, reasons: all, calls: known.calls }
+}
+
+type Add = (kind: keyof typeof DRIFT_WEIGHTS, what: string) => void
+
+function compare(before: ArgumentBaseline, value: unknown, add: Add): void {
+  const type = typeOf(value)
+  if (!Object.hasOwn(before.types, type))
+    return add('type', `it is ${type}, and was ${Object.keys(before.types).join(' or ')}`)
+  if (before.numbers && (typeof value === 'number' || typeof value === 'bigint'))
+    compareNumber(before.numbers, Number(value), add)
+  const isOther = (each: string | boolean): boolean => before.values?.includes(each) === false
+  if (typeof value === 'boolean' && isOther(value)) add('value', `it was never ${value}`)
+  if (typeof value !== 'string') return
+  if (before.hosts) newHost(before.hosts, value, (what) => add('host', what))
+  if (isOther(value)) add('value', `it is none of the ${before.values?.length} values there were`)
+  const shape = textShape(value)
+  if (before.shapes && !before.shapes.includes(shape))
+    add('shape', `it looks like ${shape}, and like ${before.shapes.join(' or ')} before`)
+  const longest = before.lengths?.max ?? Infinity
+  if (value.length > longest * BEYOND)
+    add(
+      value.length >= longest * FAR ? 'textFar' : 'textBeyond',
+      `it has ${value.length} characters, and had ${longest} at most`,
+    )
+}
+
+function compareNumber({ min, max }: Spread, value: number, add: Add): void {
+  if (value >= min && value <= max) return
+  const largest = Math.max(Math.abs(min), Math.abs(max))
+  const size = Math.abs(value)
+  const range = min === max ? `was always ${min}` : `was between ${min} and ${max}`
+  const times = size > largest ? size / largest : 1
+  const isNegative = value < 0 && min >= 0
+  const isSmall = size < largest && size * FAR <= Math.min(Math.abs(min), Math.abs(max))
+  if (Number.isNaN(value) || times >= FAR) add('numberFar', `it is ${value}, and ${range}`)
+  else if (times >= BEYOND || isNegative || isSmall)
+    add('numberBeyond', `it is ${value}, and ${range}`)
+  else add('numberOutside', `it is ${value}, and ${range}`)
+}
+
+function newHost(
+  hosts: readonly string[] | undefined,
+  value: unknown,
+  add: (what: string) => void,
+): void {
+  const host = typeof value === 'string' ? hostIn(value) : undefined
+  if (host !== undefined && hosts?.includes(host) !== true)
+    add(`it leads to ${host}, where no call led before`)
+}
