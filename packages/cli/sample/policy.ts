@@ -1,7 +1,7 @@
 /** Act one: a guard that lets a tool read and nothing else. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { guard, presets } from 'retake'
+import { guard, GuardError, presets } from 'retake'
 
 const folder = path.join(import.meta.dirname, 'notes')
 mkdirSync(folder, { recursive: true })
@@ -21,6 +21,6 @@ for (const [tool, file] of [
 ] as const) {
   const { status, output, error } = await run.call(tool, { file })
   console.log(`${tool}(${file}): ${status}`)
-  if (error instanceof Error && 'code' in error) console.log(`  ${error.code}: ${error.message}`)
+  if (error instanceof GuardError) console.log(`  ${error.code}: ${error.why}`)
   else console.log(`  ${output}`)
 }

@@ -1,0 +1,112 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { guard, record, type GuardRun } from 'retake'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+const policy = {
+  name: 'shop',
+  rules: [
+    { id: 'no-delete', deny: 'delete_*', because: 'nothing is deleted here' },
+    { id: 'large', ask: 'refund', when: { amount: { over: 100 } } },
+  ],
+}
+
+function shop(dir: string): GuardRun {
+  const run = guard({
+    name: 'shop',
+    dir,
+    policy,
+    approval: { ask: () => ({ approved: true, by: 'ann', reason: 'known customer' }) },
+  })
+  run.tool('refund', ({ amount }: { amount: number }) => `refunded ${amount}`)
+  run.tool('delete_order', () => 'deleted')
+  run.tool('fail', () => {
+    throw new Error('<script>alert(1)</script> \u001B[2J is down')
+  })
+  return run
+}
+
+/** A tape with a call of every kind. */
+async function auditedTape(dir: string): Promise<string> {
+  const run = shop(dir)
+  await run.call('refund', { amount: 20 })
+  await run.call('refund', { amount: 900 })
+  await run.call('delete_order', { id: '<img src=x onerror=alert(1)>' })
+  await run.call('fail', {})
+  return run.end()?.path ?? ''
+}
+
+test('an audit verifies the tape first, then tells every call, its rule and who approved it', async () => {
+  const { folder, retake } = await folderWith({})
+  await auditedTape(join(folder, '.retake', 'runs'))
+  const { stdout, code } = await retake(['audit', 'last'])
+  expect(code).toBe(0)
+  const lines = stdout.split('\n')
+  expect(lines[1]).toMatch(/^verified +\d+ events, chain [\da-f]{16}…, sealed, not signed$/)
+  expect(stdout).toMatch(/^policy +shop {2}[\da-f]{16}$/m)
+  expect(stdout).toMatch(/^1 .* done +default +refund\(\{"amount":20\}\)$/m)
+  expect(stdout).toMatch(
+    /^2 .* done +shop\/large +refund\(\{"amount":900\}\)\n +approval by ann \(callback\): known customer$/m,
+  )
+  expect(stdout).toMatch(/^3 .* denied +shop\/no-delete +delete_order/m)
+  expect(stdout).toMatch(/POLICY_DENIED: [^\n]*nothing is deleted here/)
+  expect(stdout).toMatch(/^4 .* failed +default +fail/m)
+  expect(stdout).not.toContain('\u001B')
+  expect(stdout).toContain('4 calls, 2 done, 1 denied, 1 failed')
+})
+
+test('an audit as JSON has everything, and names the code and the machine without its variables', async () => {
+  const { folder, retake } = await folderWith({})
+  await auditedTape(join(folder, '.retake', 'runs'))
+  const { stdout } = await retake(['audit', 'last', '--json'])
+  const audit = JSON.parse(stdout) as { guards: { environment: object; policy: object }[] }
+  expect(audit).toMatchObject({
+    tape: { ok: true, seal: 'sealed', signature: 'none' },
+    guards: [{ guard: 'shop', environment: { node: process.version } }],
+    calls: [
+      { tool: 'refund', state: 'done', rule: 'default', step: '1', occurrence: 1 },
+      { tool: 'refund', state: 'done', rule: 'shop/large', facts: { approval: { by: 'ann' } } },
+      { tool: 'delete_order', state: 'denied', rule: 'shop/no-delete', code: 'POLICY_DENIED' },
+      { tool: 'fail', state: 'failed' },
+    ],
+  })
+  expect(JSON.stringify(audit.guards[0]?.policy)).toContain('nothing is deleted here')
+  expect(Object.keys(audit.guards[0]?.environment ?? {})).not.toContain('env')
+})
+
+test('an audit as a page holds what tapes say as text only', async () => {
+  const { folder, retake } = await folderWith({})
+  await auditedTape(join(folder, '.retake', 'runs'))
+  const { stdout, stderr, code } = await retake(['audit', 'last', '--html', 'audit.html'])
+  expect([stdout, code]).toEqual(['', 0])
+  expect(stderr).toBe('written to audit.html\n')
+  const page = readFileSync(join(folder, 'audit.html'), 'utf8')
+  expect(page).toContain("default-src 'none'; style-src 'sha256-")
+  expect(page).not.toMatch(/<script|<img|onerror=alert\(1\)>/)
+  expect(page).toContain('&#60;img src=x onerror=alert(1)&#62;')
+  expect(page).toContain('approval by ann (callback): known customer')
+})
+
+test('of a tape that was changed nothing is told', async () => {
+  const { folder, retake } = await folderWith({})
+  const tape = await auditedTape(join(folder, '.retake', 'runs'))
+  const bytes = readFileSync(tape, 'latin1')
+  writeFileSync(tape, bytes.replace('"status":"denied"', '"status":"failed"'), 'latin1')
+  const { stdout, stderr, code } = await retake(['audit', 'last'])
+  expect(code).not.toBe(0)
+  expect(stdout + stderr).toMatch(/NOT VERIFIED|TAPE_CORRUPT/)
+  expect(stdout).not.toContain('delete_order')
+})
+
+test('guarded calls inside a recording are audited by their agent, and a run without guards says so', async () => {
+  const { folder, retake } = await folderWith({})
+  const dir = join(folder, '.retake', 'runs')
+  await record({ name: 'agent', dir }, async () => {
+    const run = shop(dir)
+    await run.call('refund', { amount: 5 })
+  })
+  expect((await retake(['audit', 'last'])).stdout).toContain('1 call, 1 done')
+  await record({ name: 'plain', dir }, () => Promise.resolve(1))
+  expect((await retake(['audit', 'last'])).stdout).toContain('No guarded call is on this tape.')
+})

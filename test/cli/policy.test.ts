@@ -1,0 +1,250 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { guard, record, tool } from 'retake'
+import { expect, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+/** What a shop's agent does: tool, arguments, and what comes back. */
+type Call = readonly [tool: string, args: Record<string, unknown>]
+
+const tools = Object.fromEntries(
+  ['lookup', 'refund', 'send_email', 'read_secret', 'delete_order'].map((name) => [
+    name,
+    tool(name, (args: Record<string, unknown>) => ({ ok: true, ...args })),
+  ]),
+)
+
+/** Records a run with these calls; it ends with an error where asked. */
+async function recordCalls(dir: string, calls: readonly Call[], fails = false): Promise<string> {
+  mkdirSync(dir, { recursive: true })
+  const ended = record({ name: 'shop', dir }, async () => {
+    for (const [name, args] of calls) await tools[name]?.(args)
+    if (fails) throw new Error('the refund was wrong')
+  })
+  const { run } = await ended.catch(() => ({ run: undefined }))
+  return run?.id ?? ''
+}
+
+const passing: readonly (readonly Call[])[] = [
+  [
+    ['lookup', { id: 'o-1' }],
+    ['refund', { id: 'o-1', amount: 20, to: 'card' }],
+    ['send_email', { to: 'ann@shop.example', text: 'done' }],
+  ],
+  [
+    ['lookup', { id: 'o-2' }],
+    ['refund', { id: 'o-2', amount: 80, to: 'card' }],
+  ],
+  [
+    ['lookup', { id: 'o-3' }],
+    ['send_email', { to: 'bob@shop.example', text: 'not yet' }],
+  ],
+]
+
+const policyText = `name: shop
+rules:
+  - id: large
+    deny: refund
+    when: { amount: { over: 50 } }
+    because: larger refunds are made by hand
+  - id: mail
+    ask: send_email
+`
+
+test('a policy is tried on recorded runs, and the calls it newly blocks are listed', async () => {
+  const { folder, retake } = await folderWith({ 'policy.yaml': policyText })
+  const tapes = join(folder, 'tapes')
+  for (const calls of passing) await recordCalls(tapes, calls)
+
+  const { stdout, code } = await retake([
+    'policy',
+    'test',
+    'policy.yaml',
+    '--tapes',
+    'tapes',
+    '--json',
+  ])
+  expect(code).toBe(3)
+  const result = JSON.parse(stdout) as {
+    newlyBlocked: { tool: string; args: unknown; verdict: string; rule: string; step: string }[]
+  }
+  expect(result).toMatchObject({ runs: 3, calls: 7, newlyAllowed: [] })
+  expect(
+    result.newlyBlocked.map(({ tool: name, verdict, rule, step }) => [name, verdict, rule, step]),
+  ).toEqual([
+    ['send_email', 'ask', 'shop/mail', '3'],
+    ['refund', 'deny', 'shop/large', '2'],
+    ['send_email', 'ask', 'shop/mail', '2'],
+  ])
+
+  const text = await retake([
+    'policy',
+    'test',
+    'policy.yaml',
+    '--tapes',
+    'tapes',
+    '--max-blocked',
+    '3',
+  ])
+  expect(text.code).toBe(0)
+  expect(text.stdout).toContain('7 calls in 3 runs: 3 newly blocked, 0 newly allowed')
+  expect(text.stdout).toMatch(/shop\/large +refund\(\{"id":"o-2"/)
+})
+
+test('calls that a guard denied and the policy would let through are newly allowed', async () => {
+  const { folder, retake } = await folderWith({ 'policy.yaml': 'name: open\n' })
+  const run = guard({
+    name: 'strict',
+    dir: join(folder, 'tapes'),
+    policy: { name: 'shop', rules: [{ deny: 'refund', when: { amount: { over: 50 } } }] },
+  })
+  run.tool('refund', () => 'refunded')
+  expect((await run.call('refund', { amount: 10 })).status).toBe('done')
+  expect((await run.call('refund', { amount: 90 })).status).toBe('denied')
+  run.end()
+
+  const { stdout, code } = await retake([
+    'policy',
+    'test',
+    'policy.yaml',
+    '--tapes',
+    'tapes',
+    '--json',
+  ])
+  expect(code).toBe(3)
+  expect(JSON.parse(stdout)).toMatchObject({
+    newlyBlocked: [],
+    newlyAllowed: [{ tool: 'refund', args: { amount: 90 }, was: 'denied', verdict: 'allow' }],
+  })
+  const allowed = ['policy', 'test', 'policy.yaml', '--tapes', 'tapes', '--max-allowed', '1']
+  expect((await retake(allowed)).code).toBe(0)
+})
+
+test.each<[why: string, bad: readonly Call[], step: string, rule: unknown]>([
+  [
+    'a tool that no passing run calls',
+    [
+      ['lookup', { id: 'o-9' }],
+      ['delete_order', { id: 'o-9' }],
+    ],
+    '2',
+    { deny: 'delete_order' },
+  ],
+  [
+    'a number beyond those of passing runs',
+    [
+      ['lookup', { id: 'o-2' }],
+      ['refund', { id: 'o-2', amount: 900, to: 'card' }],
+    ],
+    '2',
+    { deny: 'refund', when: { amount: { over: 80 } } },
+  ],
+  [
+    'an argument that passing runs do not have',
+    [['refund', { id: 'o-1', amount: 20, to: 'card', force: true }]],
+    '1',
+    { deny: 'refund', when: { force: { exists: true } } },
+  ],
+  [
+    'what was called before',
+    [
+      ['read_secret', { name: 'key' }],
+      ['send_email', { to: 'ann@shop.example', text: 'done' }],
+    ],
+    '2',
+    { deny: 'send_email', after: { tool: 'read_secret' } },
+  ],
+  [
+    'how often it was called',
+    [
+      ['send_email', { to: 'ann@shop.example', text: 'done' }],
+      ['send_email', { to: 'ann@shop.example', text: 'done' }],
+    ],
+    '2',
+    { deny: 'send_email', moreThan: 1 },
+  ],
+])('the smallest rule is found by %s', async (_, bad, step, rule) => {
+  const { folder, retake } = await folderWith({})
+  const tapes = join(folder, '.retake', 'runs')
+  for (const calls of passing) await recordCalls(tapes, calls)
+  await recordCalls(tapes, bad, true)
+
+  const { stdout, stderr, code } = await retake([
+    'policy',
+    'suggest',
+    'last',
+    '--deny-step',
+    step,
+    '--json',
+  ])
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  const suggestion = JSON.parse(stdout) as { rule: unknown }
+  expect(suggestion.rule).toEqual(rule)
+  expect(suggestion).toMatchObject({ blocks: { step }, passing: { runs: 3, calls: 7 } })
+})
+
+test('a suggested rule is YAML that blocks the call and spares the passing runs', async () => {
+  const { folder, retake } = await folderWith({})
+  const tapes = join(folder, '.retake', 'runs')
+  for (const calls of passing) await recordCalls(tapes, calls)
+  await recordCalls(tapes, [['refund', { id: 'o-2', amount: 900, to: 'card' }]], true)
+  const { stdout, stderr } = await retake(['policy', 'suggest', 'last', '--deny-step', '1'])
+  expect(stderr).toMatch(/spares +all 7 calls of 3 runs that passed, 2 of them of this tool/)
+  expect(stderr).toContain('amount: 900 here, 20 to 80 in runs that passed')
+  expect(stderr).toMatch(/too broad:\n +\{"deny":"refund"\} blocks 2 calls/)
+
+  const indented = stdout.replaceAll(/^/gm, '  ').trimEnd()
+  writeFileSync(join(folder, 'policy.yaml'), `name: learned\nrules:\n${indented}\n`)
+  const tested = await retake(['policy', 'test', 'policy.yaml', '--json'])
+  expect(JSON.parse(tested.stdout)).toMatchObject({
+    newlyBlocked: [{ tool: 'refund', args: { amount: 900 } }],
+  })
+})
+
+test('a call like those of passing runs has no rule, and a step that is no tool call is refused', async () => {
+  const { folder, retake } = await folderWith({})
+  const tapes = join(folder, '.retake', 'runs')
+  for (const calls of passing) await recordCalls(tapes, calls)
+  await recordCalls(tapes, passing[1] ?? [], true)
+  const none = await retake(['policy', 'suggest', 'last', '--deny-step', '2', '--json'])
+  expect(none.code).toBe(1)
+  expect(JSON.parse(none.stdout)).toMatchObject({ error: { code: 'RULE_NOT_FOUND' } })
+  const missing = await retake(['policy', 'suggest', 'last', '--deny-step', '7', '--json'])
+  expect(JSON.parse(missing.stdout)).toMatchObject({ error: { code: 'NO_SUCH_STEP' } })
+})
+
+test('what is wrong in a policy file is told with line and column', async () => {
+  const { retake } = await folderWith({
+    'good.yaml': policyText,
+    'presets.yaml': 'name: mine\npresets: [readOnly, { sandbox: { root: ./work } }]\n',
+    'broken.yaml': 'name: x\nrules:\n  - deny: [a\n',
+    'wrong.yaml':
+      'name: x\nrules:\n  - dney: refund\n  - deny: refund\n    when:\n      amount: { oevr: 5 }\n',
+    'unknown-preset.yaml': 'name: x\npresets:\n  - readonly\n',
+  })
+  const good = await retake(['policy', 'check', 'good.yaml', 'x'])
+  expect(good.code).toBe(2)
+  expect((await retake(['policy', 'check', 'good.yaml'])).stderr).toBe(
+    'good.yaml can be used: shop, 2 rules\n',
+  )
+  expect((await retake(['policy', 'check', 'presets.yaml'])).stderr).toContain(
+    'readOnly, sandbox, mine',
+  )
+  const broken = await retake(['policy', 'check', 'broken.yaml'])
+  expect(broken.code).toBe(1)
+  expect(broken.stderr).toContain('broken.yaml:4:1')
+
+  const wrong = await retake(['policy', 'check', 'wrong.yaml'])
+  expect(wrong.code).toBe(3)
+  expect(wrong.stdout).toMatch(/^wrong\.yaml:3:5 .*dney/m)
+  expect(wrong.stdout).toMatch(/^wrong\.yaml:6:17 .*oevr/m)
+  const preset = await retake(['policy', 'check', 'unknown-preset.yaml', '--json'])
+  expect(JSON.parse(preset.stdout)).toMatchObject({
+    ok: false,
+    problems: [{ place: 'unknown-preset.yaml:3:5' }],
+  })
+  expect((await retake(['policy', 'test', 'wrong.yaml', '--json'])).stdout).toContain(
+    'POLICY_INVALID',
+  )
+})

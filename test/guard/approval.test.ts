@@ -1,0 +1,212 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { decideApproval, pendingApprovals } from '@retake/engine'
+import { guard, type ApprovalOptions, type ApprovalRequest } from 'retake'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { makeWorkspace } from '../support/run-retake.mjs'
+
+const agent = fileURLToPath(new URL('../agents/guard-approval.mjs', import.meta.url))
+
+/** A guard that asks about refunds over 100, in a folder of its own. */
+async function askingGuard(approval?: ApprovalOptions) {
+  const { folder, remove, retake } = await makeWorkspace()
+  onTestFinished(remove)
+  const run = guard({
+    name: 'refunds',
+    dir: join(folder, '.retake', 'runs'),
+    policy: { name: 'shop', rules: [{ ask: 'refund', when: { amount: { over: 100 } } }] },
+    ...(approval && { approval }),
+  })
+  onTestFinished(() => void run.end())
+  const started: unknown[] = []
+  run.tool('refund', (args: { amount: number }) => {
+    started.push(args)
+    return `refunded ${args.amount}`
+  })
+  return { run, started, folder, retake }
+}
+
+test('a call that a rule asks about does not start when nobody can be asked', async () => {
+  const { run, started } = await askingGuard()
+  const { status, error } = await run.call('refund', { amount: 900 })
+  expect({ status, code: (error as { code: string }).code, started }).toEqual({
+    status: 'denied',
+    code: 'APPROVAL_MISSING',
+    started: [],
+  })
+  expect((await run.call('refund', { amount: 9 })).status).toBe('done')
+})
+
+test('a function decides on the exact call, and who did is on the tape', async () => {
+  const asked: ApprovalRequest[] = []
+  const { run, started } = await askingGuard({
+    ask: (request) => {
+      asked.push(request)
+      return { approved: true, by: 'ann', reason: 'a good customer' }
+    },
+  })
+  const { status, facts } = await run.call('refund', { amount: 900 })
+  expect(status).toBe('done')
+  expect(started).toEqual([{ amount: 900 }])
+  expect(asked).toMatchObject([{ tool: 'refund', args: { amount: 900 }, rule: 'shop/1' }])
+  expect(facts.approval).toMatchObject({
+    by: 'ann',
+    how: 'callback',
+    reason: 'a good customer',
+    digest: asked[0]?.digest,
+  })
+  await run.call('refund', { amount: 901 })
+  await run.call('refund', { amount: 900 })
+  expect(new Set(asked.map(({ digest }) => digest)).size).toBe(3)
+})
+
+test.each<[what: string, approval: ApprovalOptions, code: string]>([
+  ['a refusal', { ask: () => ({ approved: false, by: 'bob' }) }, 'APPROVAL_REFUSED'],
+  ['no answer in time', { ask: () => new Promise(() => {}), expiresMs: 20 }, 'APPROVAL_EXPIRED'],
+  ['an approver that throws', { ask: () => Promise.reject(new Error('no')) }, 'APPROVAL_FAILED'],
+  ['an answer that is none', { ask: (() => true) as never }, 'APPROVAL_FAILED'],
+  [
+    'a yes in other words',
+    { ask: () => ({ approved: 'yes' as never, by: 'x' }) },
+    'APPROVAL_FAILED',
+  ],
+  [
+    'break-glass without a reason',
+    { breakGlass: { by: 'x', reason: ' ' } },
+    'BREAK_GLASS_WITHOUT_REASON',
+  ],
+])('%s keeps the call from starting', async (_, approval, code) => {
+  const { run, started } = await askingGuard(approval)
+  const { status, error } = await run.call('refund', { amount: 900 })
+  expect({ status, code: (error as { code: string }).code, started }).toEqual({
+    status: 'denied',
+    code,
+    started: [],
+  })
+})
+
+test('an answer that comes after its time counts for nothing', async () => {
+  let decide = (_: { approved: boolean; by: string }): void => {}
+  const { run, started } = await askingGuard({
+    ask: () => new Promise((resolve) => (decide = resolve)),
+    expiresMs: 30,
+  })
+  const { error } = await run.call('refund', { amount: 900 })
+  decide({ approved: true, by: 'late' })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect((error as { code: string }).code).toBe('APPROVAL_EXPIRED')
+  expect(started).toEqual([])
+})
+
+test('a caller that gives up ends the waiting', async () => {
+  const { run, started } = await askingGuard({ ask: () => new Promise(() => {}) })
+  const waiting = new AbortController()
+  const call = run.call('refund', { amount: 900 }, { signal: waiting.signal })
+  waiting.abort()
+  const { status, error, exitReason } = await call
+  expect({ status, exitReason, code: (error as { code: string }).code, started }).toEqual({
+    status: 'stopped',
+    exitReason: 'aborted',
+    code: 'APPROVAL_GIVEN_UP',
+    started: [],
+  })
+})
+
+test('break-glass lets the call through and says who wanted that, and why', async () => {
+  const { run, started } = await askingGuard({
+    breakGlass: { by: 'carol', reason: 'the queue is down' },
+  })
+  const { status, facts } = await run.call('refund', { amount: 900 })
+  expect({ status, started }).toEqual({ status: 'done', started: [{ amount: 900 }] })
+  expect(facts.approval).toMatchObject({
+    by: 'carol',
+    how: 'break-glass',
+    reason: 'the queue is down',
+  })
+})
+
+test('a call waits until it is approved on the command line, and an audit tells by whom', async () => {
+  const { run, started, retake } = await askingGuard({ ask: 'viewer' })
+  const call = run.call('refund', { amount: 900 })
+  const [waiting] = await vi.waitFor(async () => {
+    const lines = (await retake(['approvals', '--json'])).stdout.trim().split('\n')
+    return lines.map((line) => JSON.parse(line) as { id: string; tool: string; args: unknown })
+  }, 20_000)
+  expect(waiting).toMatchObject({ tool: 'refund', args: { amount: 900 } })
+  expect((await retake(['approvals', 'approve', 'f00'])).stderr).toContain('APPROVAL_NOT_PENDING')
+  expect(started).toEqual([])
+
+  const id = waiting?.id.slice(0, 12) ?? ''
+  expect((await retake(['approvals', 'approve', id, '--reason', 'checked'])).code).toBe(0)
+  expect((await call).facts.approval).toMatchObject({ how: 'viewer', reason: 'checked' })
+  expect(started).toEqual([{ amount: 900 }])
+  expect((await retake(['approvals'])).stderr).toBe('no call waits for approval\n')
+  run.end()
+  expect((await retake(['audit', 'last'])).stdout).toMatch(/approval by \S+ \(viewer\): checked/)
+})
+
+test('a decision on anything but the call that was shown counts for nothing', async () => {
+  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 2000 })
+  const call = run.call('refund', { amount: 900 })
+  const runs = join(folder, '.retake', 'runs')
+  const tape = await vi.waitFor(() => {
+    const found = readdirSync(runs).find((name) => name.endsWith('.tape')) ?? ''
+    expect(pendingApprovals(join(runs, found), Date.now())).toHaveLength(1)
+    return join(runs, found)
+  })
+  const [shown] = pendingApprovals(tape, Date.now())
+  const yes = { approved: true, by: 'mallory' }
+  expect(decideApproval(tape, 'f'.repeat(64), yes, Date.now())).toBe(false)
+
+  // What waits is made to look harmless before somebody decides on it.
+  const questions = tape.replace(/\.tape$/, '.approvals')
+  const file = join(
+    questions,
+    readdirSync(questions).find((name) => name.includes('request')) ?? '',
+  )
+  writeFileSync(file, readFileSync(file, 'utf8').replace('900', '1'))
+  expect(decideApproval(tape, shown?.of ?? '', yes, Date.now())).toBe(false)
+  const [forged] = pendingApprovals(tape, Date.now())
+  expect(forged?.request.args).toMatchObject({ amount: 1 })
+  expect(decideApproval(tape, forged?.of ?? '', yes, Date.now())).toBe(true)
+
+  const { status, error } = await call
+  expect({ status, code: (error as { code: string }).code, started }).toEqual({
+    status: 'denied',
+    code: 'APPROVAL_EXPIRED',
+    started: [],
+  })
+})
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript).each([
+  ['yes', 'done', undefined],
+  ['no', 'denied', 'APPROVAL_REFUSED'],
+  ['', 'denied', 'APPROVAL_REFUSED'],
+  ['wrong customer', 'denied', 'APPROVAL_REFUSED'],
+])('on a terminal, "%s" means %s', async (answer, status, code) => {
+  const { folder, remove } = await makeWorkspace()
+  onTestFinished(remove)
+  const command = [process.execPath, agent, 'terminal'].join(' ')
+  const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
+  let shown = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    const before = shown
+    shown += chunk.toString()
+    if (!before.includes('approve?') && shown.includes('approve?')) child.stdin.write(`${answer}\n`)
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  expect(shown).toContain('refunds: tool "refund" waits for approval')
+  expect(shown).toContain('"to": "<b>Ann</b>"')
+  const result = JSON.parse(shown.slice(shown.lastIndexOf('{"status"'))) as Record<string, unknown>
+  expect(result).toMatchObject({ status, how: 'terminal', ...(code !== undefined && { code }) })
+  if (answer === 'wrong customer') expect(result['reason']).toBe(answer)
+})
+
+test('without a terminal, a guard that asks there starts nothing', () => {
+  const { stdout } = spawnSync(process.execPath, [agent, 'terminal'], { encoding: 'utf8' })
+  expect(JSON.parse(stdout)).toMatchObject({ status: 'denied', code: 'APPROVAL_MISSING' })
+})
