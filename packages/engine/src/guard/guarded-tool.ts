@@ -10,7 +10,7 @@ export interface ToolContext {
   /** From 1: how often the tool was started for this call. */
   readonly attempt: number
   /** Says what the call used, in addition to what was said before. */
-  use(usage: CallUsage): void
+  readonly use: (usage: CallUsage) => void
 }
 
 export type ToolFunction<Args, Output> = (

@@ -35,7 +35,9 @@ const errorOf = async (executing: ReturnType<typeof start>['executing']) => {
   return 'error' in outcome ? (outcome.error as GuardError) : undefined
 }
 const refused = () => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
-const unavailable = (headers = {}) => Object.assign(new Error('503'), { status: 503, headers })
+const bug = (): Error & { code?: string } => new Error('bug')
+const unavailable = (headers = {}): Error & { code?: string } =>
+  Object.assign(new Error('503'), { status: 503, headers })
 const never = new Promise<never>(() => {})
 
 describe('time', () => {
@@ -122,9 +124,13 @@ describe('time', () => {
     expect(starts).toBe(1)
   })
 
-  it('takes a thenable for a promise, and leaves a function with no `then` a value', async () => {
-    const thenable = { then: (resolve: (value: unknown) => void) => resolve('later') }
-    expect((await start(() => thenable).executing).outcome).toMatchObject({ value: 'later' })
+  it('takes whatever has a `then` for a promise', async () => {
+    class Query {
+      then(resolve: (value: unknown) => void): void {
+        resolve('later')
+      }
+    }
+    expect((await start(() => new Query()).executing).outcome).toMatchObject({ value: 'later' })
   })
 })
 
@@ -214,7 +220,7 @@ describe('attempts', () => {
     ['after an error that may have had its effect', unavailable, { retries: 2 }, 1],
     ['after it, when the tool may run twice', unavailable, { retries: 2, idempotent: true }, 3],
     ['after it, with a key', unavailable, { retries: 2, idempotencyKey: () => 'k' }, 3],
-    ['after an error of the tool', () => new Error('bug'), { retries: 2, idempotent: true }, 1],
+    ['after an error of the tool', bug, { retries: 2, idempotent: true }, 1],
     [
       'after a denial',
       () => new GuardError(limitErrors.calls('t', '', 1)),
@@ -233,12 +239,9 @@ describe('attempts', () => {
     expect(facts.attempts ?? 1).toBe(attempts)
     expect(facts.status).toBe('failed')
     expect(facts.exitReason).toBe(attempts > 1 ? 'retries' : undefined)
-    if (attempts > 1) {
-      expect(await errorOf(executing)).toMatchObject({
-        code: 'RETRIES_EXHAUSTED',
-        cause: expect.objectContaining({ message: '503' }) as unknown,
-      })
-    }
+    const thrown = await errorOf(executing)
+    expect(thrown?.code).toBe(attempts > 1 ? 'RETRIES_EXHAUSTED' : error().code)
+    expect(thrown?.cause).toEqual(attempts > 1 ? error() : undefined)
   })
 
   it('are not made again when something was refused to the tool, whatever it made of that', async () => {

@@ -88,7 +88,7 @@ export const limitErrors = {
     code: 'LIMITS_INVALID',
     rule: `limits/${where}`,
     what: `The limits of the guard are wrong at "${where}".`,
-    why: value === undefined ? 'There is no such limit.' : `It is ${String(value)}.`,
+    why: value === undefined ? 'There is no such limit.' : `It is ${JSON.stringify(value)}.`,
     allowed: `It must be ${expected}.`,
   }),
   loop: (tool: string, round: number, repeats: number): Denial => ({

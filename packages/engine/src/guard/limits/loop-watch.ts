@@ -16,7 +16,7 @@ export class LoopWatch {
   readonly #latest: Answered[] = []
   #count = 0
   /** By length of the round: how many answers in a row are those of one round before. */
-  readonly #same = new Array<number>(LONGEST_ROUND + 1).fill(0)
+  readonly #same = Array.from({ length: LONGEST_ROUND + 1 }, () => 0)
 
   constructor(readonly repeats: number) {}
 

@@ -54,7 +54,7 @@ export class Reservation {
     if (places.length === 0) return this.#start([])
     const taken = this.queue.enter(
       places,
-      bounds.around.flatMap((each) => placesIn.get(each) ?? []).reverse(),
+      bounds.around.flatMap((each) => placesIn.get(each) ?? []).toReversed(),
       signal,
     )
     const start = (mine: readonly Place[] | undefined): Denial | undefined => {

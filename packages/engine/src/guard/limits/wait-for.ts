@@ -27,12 +27,14 @@ export function waitFor<T extends object>(
     }
     const abort = (): void => done('aborted')
     begin(done)
-    // What has its answer in the same breath needs no timer.
-    void READY.then(() => {
+    const arm = async (): Promise<void> => {
+      // What has its answer in the same breath needs no timer.
+      await READY
       if (isDone) return
       if (signal?.aborted === true) return abort()
       signal?.addEventListener('abort', abort, { once: true })
       callOff = clock.after(ms, () => done('time'))
-    })
+    }
+    void arm()
   })
 }
