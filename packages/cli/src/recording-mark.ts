@@ -1,9 +1,10 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { RunEvent } from '@retake/tape'
+import { isLocked } from '@retake/tape/node'
 import { runsFolderNotWritable } from './errors.js'
 
-/** A run inside a program has no mark: it counts as going on while its tape grows. */
+/** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
 const FRESH_MS = 5000
 
 const markOf = (tape: string): string => `${tape}.pid`
@@ -27,6 +28,7 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
     return isAlive(Number(readFileSync(markOf(tape), 'utf8')))
   } catch {
     if (scope === 'process') return false
+    if (isLocked(tape)) return true
     const found = statSync(tape, { throwIfNoEntry: false })
     return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
   }
