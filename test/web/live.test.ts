@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
-import { failedRequests, openPage } from './support/browser.js'
+import { failedRequests, openPage, patiently } from './support/browser.js'
 import { runsOf } from './support/desk.js'
 import { recordSlowly } from './support/slow-agent.js'
 import { startUi } from './support/start-ui.js'
@@ -88,7 +88,7 @@ describe('a connection', () => {
           () => false,
         ),
       )
-    await expect.poll(answers).toBe(false)
+    await expect.poll(answers, patiently).toBe(false)
     // A busy browser may say it before it is so: a stream that came back in between would stay.
     await page.evaluate(() => window.dispatchEvent(new Event('offline')))
     await page.getByText('Connection lost').waitFor()

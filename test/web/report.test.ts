@@ -4,6 +4,7 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeLongChat } from '../../bench/measure/long-chat.mjs'
 import { cutTape } from '../support/cut-tape.js'
+import { patiently } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { BINARY } from './support/odd-runs.js'
 import { hostile, writeHostileRun } from './support/hostile-run.js'
@@ -27,9 +28,9 @@ test('a report opens from disk without a network, at the step and tab of a link,
   await page.getByRole('tab', { name: 'Console', selected: true }).waitFor()
   await page.getByText('ticket', { exact: false }).first().waitFor()
   await page.locator('[data-step]').last().click()
-  await expect.poll(() => new URL(page.url()).hash).not.toContain(`step=${demo.step}&`)
+  await expect.poll(() => new URL(page.url()).hash, patiently).not.toContain(`step=${demo.step}&`)
   await page.goBack()
-  await expect.poll(() => new URL(page.url()).hash).toContain(`step=${demo.step}`)
+  await expect.poll(() => new URL(page.url()).hash, patiently).toContain(`step=${demo.step}`)
   await page.getByRole('tab', { name: 'Console', selected: true }).waitFor()
   expect(await page.getByRole('button', { name: /fork/i }).count()).toBe(0)
 })

@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
-import { failedRequests, openPage } from './support/browser.js'
+import { failedRequests, openPage, patiently } from './support/browser.js'
 import { describeRunPage, isThere, steps } from './support/run-page-suite.js'
 import { launchUi, type Ui } from './support/start-ui.js'
 import { writeTeamRun } from './support/team-run.js'
@@ -45,14 +45,14 @@ test('whoever looks closer before the steps are there gets back to the whole by 
   })
   await page.goto(ui.at('/runs/team?step=9'))
   const all = page.getByRole('button', { name: 'Show all of it' })
-  await expect.poll(() => all.isDisabled()).toBe(true)
+  await expect.poll(() => all.isDisabled(), patiently).toBe(true)
   expect(await steps(page)).toEqual([])
   await page.keyboard.press('+')
-  await expect.poll(() => all.isDisabled()).toBe(false)
+  await expect.poll(() => all.isDisabled(), patiently).toBe(false)
   letGo()
   await page.getByRole('slider', { name: 'Playhead' }).waitFor()
   await page.keyboard.press('-')
-  await expect.poll(() => all.isDisabled()).toBe(true)
+  await expect.poll(() => all.isDisabled(), patiently).toBe(true)
 })
 
 test('a run that is deleted while it is open says so and stays', async () => {

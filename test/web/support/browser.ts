@@ -12,6 +12,12 @@ afterAll(async () => {
 export const failedRequests = /^Failed to load resource/
 
 /**
+ * For `expect.poll`: as long as a page has for everything else. The second that a poll
+ * has by itself is not enough on a busy machine.
+ */
+export const patiently = { timeout: 30_000 } as const
+
+/**
  * A fresh page of a real Chromium, without anything from earlier ones. Errors in it
  * fail the test, unless their text is one that is `expected`.
  */

@@ -1,6 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seriousViolations } from './axe.js'
+import { patiently } from './browser.js'
 
 /** Opens the run of `writeTeamRun` with this in its address, in the home that is tested. */
 export type OpenTeamRun = (search?: string, options?: BrowserContextOptions) => Promise<Page>
@@ -290,12 +291,12 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
               colors.add((data[at]! << 16) | (data[at + 1]! << 8) | data[at + 2]!)
             return { first: (data[0]! << 16) | (data[1]! << 8) | data[2]!, colors: colors.size }
           })
-        await expect.poll(async () => (await pixels()).colors).toBeGreaterThan(10)
+        await expect.poll(async () => (await pixels()).colors, patiently).toBeGreaterThan(10)
         const light = await pixels()
         await page.evaluate(() => {
           document.documentElement.dataset['theme'] = 'dark'
         })
-        await expect.poll(async () => (await pixels()).first).not.toBe(light.first)
+        await expect.poll(async () => (await pixels()).first, patiently).not.toBe(light.first)
       })
     })
 

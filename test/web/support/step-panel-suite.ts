@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seriousViolations } from './axe.js'
+import { patiently } from './browser.js'
 import { writeHostileRun } from './hostile-run.js'
 import { TURNS, writeLongChat, writeOddBodies, writeToolLoop } from './odd-runs.js'
 
@@ -178,9 +179,9 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       const messages = page.getByRole('list', { name: 'Messages' }).getByRole('listitem')
       expect(await messages.count()).toBe(1)
       await page.getByRole('button', { name: 'Show the 60 before' }).click()
-      await expect.poll(() => messages.count()).toBe(61)
+      await expect.poll(() => messages.count(), patiently).toBe(61)
       await page.getByRole('button', { name: 'Show all 499' }).click()
-      await expect.poll(() => messages.count()).toBe(560)
+      await expect.poll(() => messages.count(), patiently).toBe(560)
       await page.getByText('Be brief.').waitFor({ state: 'attached' })
     })
 
@@ -189,7 +190,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await goTo({ step: String(TURNS), field: 'messages.100.parts.0.text' })
       const marked = page.locator('[aria-current="location"]')
       await marked.getByText('answer 50 ').waitFor()
-      await expect.poll(() => isOnScreen(page)).toBe(true)
+      await expect.poll(() => isOnScreen(page), patiently).toBe(true)
     })
 
     test('a link to a value deep in a tree opens the tree there', async () => {
@@ -266,10 +267,12 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       expect(page.url()).toContain('tab=request')
       await page.keyboard.press('y')
       await page.getByText('Copied the link').waitFor()
-      await expect.poll(() => clipboard(page)).toBe(withoutToken(page.url()))
+      await expect.poll(() => clipboard(page), patiently).toBe(withoutToken(page.url()))
       await page.getByRole('button', { name: 'Copy', exact: true }).click()
       await page.getByRole('menuitem', { name: 'Copy as test' }).click()
-      await expect.poll(() => clipboard(page)).toContain("toReplay('.retake/runs/loop.tape'")
+      await expect
+        .poll(() => clipboard(page), patiently)
+        .toContain("toReplay('.retake/runs/loop.tape'")
     })
 
     test('a step that is not there is said not to be', async () => {
@@ -298,10 +301,12 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
           await tabPanel(page)
             .getByText(/^Reading /)
             .waitFor({ state: 'detached' })
-          for (const button of await tabPanel(page)
+          // All at once: what one of them opens may take the place of others.
+          await tabPanel(page)
             .getByRole('button', { name: /^(Show|Open all)/ })
-            .all())
-            await button.click({ timeout: 500 }).catch(() => {})
+            .evaluateAll((buttons) => {
+              for (const button of buttons) (button as HTMLButtonElement).click()
+            })
           seen.push((await stepOf(page).textContent()) ?? '')
         }
       }
