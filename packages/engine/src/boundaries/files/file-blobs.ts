@@ -15,8 +15,11 @@ import type { Undo } from '../patch.js'
 /** Files as blobs. The blob holds the content from the start, where Node's own would read the file later. */
 export function patchBlobs(): Undo {
   return undoAll([
-    replaceFileFunction(fs, 'openAsBlob', openAsBlob),
-    replaceFileFunction(fs, 'openAsBlobSync', openAsBlobSync),
+    replaceFileFunction(fs, 'openAsBlob', openAsBlob, { name: 'openAsBlob', style: 'promise' }),
+    replaceFileFunction(fs, 'openAsBlobSync', openAsBlobSync, {
+      name: 'openAsBlobSync',
+      style: 'sync',
+    }),
   ])
 }
 

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import type { Session } from '../../sessions/session.js'
 import { fileCall } from './file-arguments.js'
 import { checkArguments } from './file-checks.js'
 import { startCall } from '../captured-call.js'
@@ -26,7 +27,7 @@ export function patchCallbackFunctions(): Undo {
 function callbackFunction(name: string, native: FileFunction, suffix = ''): FileFunction {
   const label = `fs.${name}${suffix}`
   const shape = shapeOf(name)
-  const patched = wrapFileFunction(native, (session, given) => {
+  const inside = (session: Session, given: unknown[]): unknown => {
     const { args, callback } = splitCallback(
       given,
       shape.required,
@@ -37,14 +38,15 @@ function callbackFunction(name: string, native: FileFunction, suffix = ''): File
     if (output) return passOutput(session, output, () => callback(null))
     const call = fileCall(session, label, name, args)
     const start = (done: Answer): void => startLive(session, name, native, args, done)
-    startCall(session, call, start, (error, value) => {
+    return startCall(session, call, start, (error, value) => {
       if (error !== null) return callback(error)
       trackDescriptor(session, name, args[0], value)
       if (name === 'exists') callback(value)
       else if (value === undefined) callback(null)
       else callback(null, value)
     })
-  })
+  }
+  const patched = wrapFileFunction(native, inside, { name, style: 'callback' })
   const nested = (native as { native?: FileFunction }).native
   if (nested) Object.assign(patched, { native: callbackFunction(name, nested, '.native') })
   return patched

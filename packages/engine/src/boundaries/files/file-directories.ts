@@ -18,9 +18,9 @@ import type { Undo } from '../patch.js'
 /** `opendir` in its three forms. */
 export function patchDirectories(): Undo {
   return undoAll([
-    replaceFileFunction(fs, 'opendirSync', openSync),
-    replaceFileFunction(fs, 'opendir', openWithCallback),
-    replaceFileFunction(fs.promises, 'opendir', openPromise),
+    replaceFileFunction(fs, 'opendirSync', openSync, { name: 'opendir', style: 'sync' }),
+    replaceFileFunction(fs, 'opendir', openWithCallback, { name: 'opendir', style: 'callback' }),
+    replaceFileFunction(fs.promises, 'opendir', openPromise, { name: 'opendir', style: 'promise' }),
   ])
 }
 

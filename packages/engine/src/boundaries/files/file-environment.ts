@@ -1,4 +1,5 @@
 import { parseEnv } from 'node:util'
+import type { Session } from '../../sessions/session.js'
 import { performCall } from '../captured-call.js'
 import { pathText } from './file-arguments.js'
 import { nativeFunction } from './file-natives.js'
@@ -13,7 +14,7 @@ import type { Undo } from '../patch.js'
 /** `process.loadEnvFile` reads a file without `fs`: the variables it sets come from the tape on replay. */
 export function patchLoadEnvFile(): Undo {
   const native = process.loadEnvFile as FileFunction
-  const patched = wrapFileFunction(native, (session, [path = '.env']) => {
+  const inside = (session: Session, [path = '.env']: unknown[]): void => {
     const title = pathText(path)
     learnSecrets(session, [title])
     const call = {
@@ -29,6 +30,7 @@ export function patchLoadEnvFile(): Undo {
       return { ...parseEnv(text) }
     }) as Record<string, string>
     for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
-  })
+  }
+  const patched = wrapFileFunction(native, inside, { name: 'loadEnvFile', style: 'sync' })
   return replace(process, 'loadEnvFile', patched)
 }

@@ -3,8 +3,10 @@ import type { ReadStream, WriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import { promisify } from 'node:util'
-import { currentSession, outsideRuns } from '../../scope.js'
+import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
+import { AskedBounds } from './bounded/asked-bounds.js'
+import { askDescriptor } from './bounded/own-descriptors.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 import { forgetDescriptor, rememberDescriptor } from './file-descriptors.js'
 import { handleClosed } from './file-errors.js'
@@ -182,6 +184,9 @@ export class TapeFileHandle extends EventEmitter {
     work: (session: Session | undefined, fd: number) => Promise<T>,
   ): Promise<T> {
     if (this.#fd === -1) throw handleClosed(name)
+    const bounds = currentBounds()
+    if (bounds.length > 0 && !this.#session.replaying)
+      askDescriptor(new AskedBounds(bounds), accessOf(name), this.#fd)
     this.hold()
     try {
       return await work(this.#live(name), this.#fd)
@@ -198,6 +203,9 @@ export class TapeFileHandle extends EventEmitter {
     return session
   }
 }
+
+const accessOf = (name: string): 'read' | 'write' =>
+  /^(?:write|fchmod|fchown|ftruncate|futimes)/.test(name) ? 'write' : 'read'
 
 Object.defineProperty(TapeFileHandle, 'name', { value: 'FileHandle' })
 

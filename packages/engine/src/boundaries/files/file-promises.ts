@@ -21,11 +21,14 @@ async function* globLater(session: Session, args: unknown[]): AsyncGenerator {
  */
 export function patchPromiseFunctions(): Undo {
   return undoAll([
-    replaceFileFunction(fs.promises, 'glob', globLater),
+    replaceFileFunction(fs.promises, 'glob', globLater, { name: 'glob', style: 'iterator' }),
     ...Object.keys(fileFunctions)
       .filter((name) => name !== 'glob' && nativeFs[name] !== undefined)
       .map((name) =>
-        replaceFileFunction(fs.promises, name, (session, args) => answer(session, name, args)),
+        replaceFileFunction(fs.promises, name, (session, args) => answer(session, name, args), {
+          name,
+          style: 'promise',
+        }),
       ),
   ])
 }

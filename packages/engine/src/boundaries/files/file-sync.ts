@@ -27,7 +27,7 @@ export function patchSyncFunctions(): Undo {
 function syncFunction(name: string, native: FileFunction, suffix = ''): FileFunction {
   const label = `fs.${name}Sync${suffix}`
   const shape = shapeOf(name)
-  const patched = wrapFileFunction(native, (session, args) => {
+  const inside = (session: Session, args: unknown[]): unknown => {
     checkArguments(shape, args, native)
     const output = outputWrite(session, shape, args)
     if (output) {
@@ -38,7 +38,8 @@ function syncFunction(name: string, native: FileFunction, suffix = ''): FileFunc
     const value = performCall(session, call, () => callLive(session, name, native, args))
     trackDescriptor(session, name, args[0], value)
     return value
-  })
+  }
+  const patched = wrapFileFunction(native, inside, { name, style: 'sync' })
   const nested = (native as { native?: FileFunction }).native
   if (nested) Object.assign(patched, { native: syncFunction(name, nested, '.native') })
   return patched

@@ -8,8 +8,14 @@ import type { Undo } from '../patch.js'
 /** Temporary folders that remove themselves (Node 24): one call to make them, one to remove them. */
 export function patchTemporaryFolders(): Undo {
   return undoAll([
-    replaceFileFunction(fs.promises, 'mkdtempDisposable', makeDisposable),
-    replaceFileFunction(fs, 'mkdtempDisposableSync', makeDisposableSync),
+    replaceFileFunction(fs.promises, 'mkdtempDisposable', makeDisposable, {
+      name: 'mkdtempDisposable',
+      style: 'promise',
+    }),
+    replaceFileFunction(fs, 'mkdtempDisposableSync', makeDisposableSync, {
+      name: 'mkdtempDisposable',
+      style: 'sync',
+    }),
   ])
 }
 

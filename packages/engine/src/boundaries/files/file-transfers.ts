@@ -33,7 +33,7 @@ export function patchTransfers(): Undo {
 
 function syncTransfer(name: string, parse: ParseTransfer): FileFunction {
   const native = nativeFunction(name)
-  return wrapFileFunction(native, (session, [fd, ...rest]) => {
+  const inside = (session: Session, [fd, ...rest]: unknown[]): unknown => {
     // The output boundary has seen a plain `writeSync(1, …)` before us.
     if (name === 'writeSync' && (fd === 1 || fd === 2)) return native(fd, ...rest)
     const transfer = parse(session, fd, rest)
@@ -44,11 +44,12 @@ function syncTransfer(name: string, parse: ParseTransfer): FileFunction {
     }
     const call = { name: `fs.${name}`, ...transfer.call }
     return transfer.settle(performCall(session, call, () => transfer.runSync()))
-  })
+  }
+  return wrapFileFunction(native, inside, { name: name.replace(/Sync$/, ''), style: 'sync' })
 }
 
 function callbackTransfer(name: string, parse: ParseTransfer): FileFunction {
-  return wrapFileFunction(nativeFunction(name), (session, [fd, ...given]) => {
+  const inside = (session: Session, [fd, ...given]: unknown[]): void => {
     const { args, callback } = splitCallback(given, 1)
     const transfer = parse(session, fd, args)
     const answer = callback as (error: unknown, count: number, passed: unknown) => void
@@ -56,7 +57,8 @@ function callbackTransfer(name: string, parse: ParseTransfer): FileFunction {
       if (error === null) answer(null, transfer.settle(value), transfer.passed)
       else answer(error, 0, transfer.passed)
     })
-  })
+  }
+  return wrapFileFunction(nativeFunction(name), inside, { name, style: 'callback' })
 }
 
 function begin(session: Session, name: string, transfer: Transfer, answer: Answer): void {

@@ -22,10 +22,10 @@ import { plain } from '../result-form.js'
 /** Watching files, in its three forms. */
 export function patchWatching(): Undo {
   return undoAll([
-    replaceFileFunction(fs, 'watch', watch),
-    replaceFileFunction(fs, 'watchFile', watchFile),
+    replaceFileFunction(fs, 'watch', watch, { name: 'watch', style: 'sync' }),
+    replaceFileFunction(fs, 'watchFile', watchFile, { name: 'watchFile', style: 'sync' }),
     replaceFileFunction(fs, 'unwatchFile', unwatchFile),
-    replaceFileFunction(fs.promises, 'watch', watchLater),
+    replaceFileFunction(fs.promises, 'watch', watchLater, { name: 'watch', style: 'iterator' }),
   ])
 }
 

@@ -1,6 +1,8 @@
-import { currentSession, outsideRuns } from '../../scope.js'
+import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
+import { callWithin, type BoundedFunction } from './bounded/bounded-call.js'
+import { isCode } from './bounded/is-code.js'
 import type { FileFunction } from './file-natives.js'
 import { dressLike, replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -8,14 +10,24 @@ import type { Undo } from '../patch.js'
 /**
  * A function that looks like `native`; when the agent calls it in a run, `inside`
  * answers. Node itself calls the public functions too, to load modules and source
- * maps: those calls are nobody's reading, and neither is what they call in turn.
+ * maps: those calls are nobody's reading, and neither is what they call in turn. A guarded
+ * tool's calls are asked about first, as those of the function that `bounded` names; without it they are not.
  */
 export function wrapFileFunction(
   native: FileFunction,
   inside: (session: Session, args: unknown[]) => unknown,
+  bounded?: BoundedFunction,
 ): FileFunction {
   const wrapper: FileFunction = (...args) => {
+    const bounds = currentBounds()
     const session = currentSession() ?? unrecordedFileSession()
+    // What a tape answers touches nothing.
+    if (bounds.length > 0 && bounded !== undefined && session?.replaying !== true) {
+      if (isCode(bounded.name, args[0]) && isNodesOwn(wrapper))
+        return outsideRuns(() => native(...args))
+      const call = session === undefined ? native : (...used: unknown[]) => inside(session, used)
+      return callWithin(bounds, bounded, session, call, args)
+    }
     if (session === undefined) return native(...args)
     return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
   }
@@ -27,10 +39,12 @@ export function replaceFileFunction(
   module: object,
   name: string,
   inside: (session: Session, args: unknown[], native: FileFunction) => unknown,
+  bounded?: BoundedFunction,
 ): Undo {
   const native = (module as Record<string, FileFunction | undefined>)[name]
   if (native === undefined) return () => {}
-  const wrapper = wrapFileFunction(native, (session, args) => inside(session, args, native))
+  const answer = (session: Session, args: unknown[]): unknown => inside(session, args, native)
+  const wrapper = wrapFileFunction(native, answer, bounded)
   return replace(module, name, wrapper)
 }
 

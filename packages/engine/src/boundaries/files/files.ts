@@ -1,3 +1,4 @@
+import { patchOtherWays } from './bounded/other-ways.js'
 import { patchBlobs } from './file-blobs.js'
 import { patchCallbackFunctions } from './file-callbacks.js'
 import { patchDirectories } from './file-directories.js'
@@ -15,7 +16,7 @@ import type { Undo } from '../patch.js'
  * All of `node:fs`. What is read goes on tape and is served from there; what is
  * written goes on tape to be compared. On replay the disk is not touched, and a
  * descriptor is only the recorded number. Module loading is not the agent's
- * reading and stays as it is.
+ * reading and stays as it is. Inside guarded calls everything is asked about first: see `bounded/`.
  */
 export function patchFiles(): Undo {
   return undoAll([
@@ -29,5 +30,6 @@ export function patchFiles(): Undo {
     patchTemporaryFolders(),
     patchWatching(),
     patchLoadEnvFile(),
+    patchOtherWays(),
   ])
 }

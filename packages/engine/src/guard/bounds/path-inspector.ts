@@ -1,0 +1,163 @@
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { lookAt } from '../../overlay/disk.js'
+import type { FileDenialCode } from './file-denials.js'
+import type { FileRoots } from './file-roots.js'
+import { mayHaveNameOutside } from './hard-links.js'
+import { decodePercent, DISGUISES } from './path-disguises.js'
+import { climbs, forbiddenForm, isDevicePlace } from './path-forms.js'
+import { resolvePlace, type Place } from './resolve-place.js'
+
+/** Longer than every path. */
+const LENGTH = 4096
+
+/**
+ * Looks at the texts among the arguments of a call, whatever their names, for paths that
+ * lead out of the folders. It may overlook one, the boundary does not; it must not take
+ * ordinary text for a path. So text that could be both is only refused when something on
+ * disk says that it is a path: it exists, or a link that leads out is on its way.
+ */
+export class PathInspector {
+  readonly #lists: readonly FileRoots[]
+
+  /** Whether an argument is read or written is not known: what either list allows is let through. */
+  constructor(...lists: readonly FileRoots[]) {
+    this.#lists = lists
+  }
+
+  inspect(text: string): FileDenialCode | undefined {
+    if (text.length > LENGTH) return undefined
+    if (text.includes('\0')) return cutsPath(text) ? 'PATH_NULL_BYTE' : undefined
+    let shown = text.trim()
+    if (shown === '' || isNoPath(shown)) return undefined
+    const plain = this.#judge(shown)
+    if (plain !== undefined) return plain
+    for (const { code, undo } of DISGUISES) {
+      const before = shown
+      shown = undo(before)
+      if (shown !== before && this.#judge(shown) !== undefined) return code
+    }
+    return undefined
+  }
+
+  #judge(text: string): FileDenialCode | undefined {
+    if (text === '') return undefined
+    if (/^file:/i.test(text)) return this.#judgeUrl(text)
+    if (text.startsWith('~')) return this.#judgeHome(text)
+    const form = /\s/.test(text) ? undefined : forbiddenForm(text)
+    if (form !== undefined)
+      return form === 'PATH_DRIVE' && this.#allowsDrive(text) ? undefined : form
+    if (/^\/\/[\w-]+\/[^/]/.test(text)) return 'PATH_UNC'
+    const slashed = text.replaceAll('\\', '/')
+    if (path.isAbsolute(slashed)) return this.#judgeAbsolute(slashed)
+    return climbs(slashed) ? this.#judgeClimbing(slashed) : this.#judgeRelative(slashed)
+  }
+
+  #judgeUrl(text: string): FileDenialCode | undefined {
+    if (!/^file:\//i.test(text)) {
+      const rest = text.slice('file:'.length)
+      return climbs(rest) || path.isAbsolute(rest) ? this.#judge(rest) : undefined
+    }
+    if (!URL.canParse(text)) return undefined
+    const url = new URL(text)
+    if (url.host !== '' && url.host !== 'localhost') return 'PATH_UNC'
+    if (/%(?:2f|5c|00|25)/i.test(url.pathname)) return 'PATH_ENCODED'
+    let place: string
+    try {
+      place = fileURLToPath(url)
+    } catch {
+      return 'PATH_ENCODED'
+    }
+    const refused = this.#refusal(place, resolvePlace(place))
+    return refused === 'PATH_OUTSIDE_ROOT' && climbs(decodePercent(text))
+      ? 'PATH_TRAVERSAL'
+      : refused
+  }
+
+  #judgeHome(text: string): FileDenialCode | undefined {
+    const [, user = '', rest = ''] = /^~([\w.-]*)([\\/].*)?$/.exec(text) ?? [undefined]
+    const isForm = rest !== '' || text === '~' || user === 'root' || user === os.userInfo().username
+    if (
+      !text.startsWith(`~${user}${rest}`) ||
+      !isForm ||
+      (user === '' && rest === '' && text !== '~')
+    )
+      return undefined
+    const home = user === '' ? os.homedir() : path.join(path.dirname(os.homedir()), user)
+    const place = resolvePlace(path.join(home, rest.replaceAll('\\', '/')))
+    return place && this.#hold(place.real) ? undefined : 'PATH_HOME'
+  }
+
+  /** A route of a web service begins with a slash, too: it has to be on disk, or nearly. */
+  #judgeAbsolute(text: string): FileDenialCode | undefined {
+    const named = path.resolve(text)
+    const names = named.split('/').length - 1
+    if (named === path.parse(named).root) return climbs(text) ? 'PATH_TRAVERSAL' : undefined
+    const refused = this.#refusal(text, resolvePlace(text))
+    if (refused !== 'PATH_OUTSIDE_ROOT') return refused
+    if (climbs(text) && !/\s/.test(text)) return 'PATH_TRAVERSAL'
+    if (lookAt(named) !== undefined) return names > 1 ? refused : undefined
+    if (/\s/.test(text) || lookAt(path.dirname(named)) === undefined || names < 2) return undefined
+    return names > 2 || path.extname(named) !== '' ? refused : undefined
+  }
+
+  /** Refused when it leads out wherever it starts. */
+  #judgeClimbing(text: string): FileDenialCode | undefined {
+    const bases = [process.cwd(), ...this.#folders()]
+    const places = bases.map((from) => resolvePlace(text, { from }))
+    if (places.some((place) => place !== undefined && this.#hold(place.real))) return undefined
+    const isText = /\s/.test(text) && places.every((place) => place?.stats === undefined)
+    return isText ? undefined : 'PATH_TRAVERSAL'
+  }
+
+  /** A plain name is only refused for what is on disk below a folder. */
+  #judgeRelative(text: string): FileDenialCode | undefined {
+    const bases = this.#folders()
+    const cwd = process.cwd()
+    if (this.#hold(cwd)) bases.push(cwd)
+    for (const from of new Set(bases)) {
+      const place = resolvePlace(text, { from })
+      if (place === undefined) return 'PATH_SYMLINK_LOOP'
+      if (place.links > 0 && !this.#hold(place.real)) return 'PATH_SYMLINK_ESCAPE'
+      if (/[./]/.test(text) && this.#isHardLinked(place)) return 'PATH_HARD_LINK'
+    }
+    return undefined
+  }
+
+  #refusal(text: string, place: Place | undefined): FileDenialCode | undefined {
+    const named = path.resolve(text)
+    const isNamed = this.#lists.some((roots) => roots.name(named))
+    if (isDevicePlace(named) && !isNamed) return 'PATH_DEVICE'
+    if (place === undefined) return 'PATH_SYMLINK_LOOP'
+    if (this.#hold(place.real)) return this.#isHardLinked(place) ? 'PATH_HARD_LINK' : undefined
+    return place.links > 0 && isNamed ? 'PATH_SYMLINK_ESCAPE' : 'PATH_OUTSIDE_ROOT'
+  }
+
+  #isHardLinked({ real, stats }: Place): boolean {
+    return stats !== undefined && this.#hold(real) && mayHaveNameOutside(stats, this.#folders())
+  }
+
+  #allowsDrive(text: string): boolean {
+    return process.platform === 'win32' && this.#hold(resolvePlace(text)?.real ?? text)
+  }
+
+  #hold(real: string): boolean {
+    return this.#lists.some((roots) => roots.hold(real))
+  }
+
+  #folders(): string[] {
+    return this.#lists.flatMap((roots) => [...roots.folders])
+  }
+}
+
+/** Text of several lines, markup, quoted text, and addresses of anything but files. */
+const isNoPath = (text: string): boolean =>
+  /[\p{Cc}"<>|*`]|\]\(/u.test(text) ||
+  (/^[a-z][a-z\d+.-]+:/i.test(text) &&
+    !/^file:/i.test(text) &&
+    (/^[^:]+:\/\//.test(text) || !climbs(text)))
+
+/** A null byte after something that looks like a path; in other bytes it is nothing special. */
+const cutsPath = (text: string): boolean =>
+  /^[^\p{Cc}\s\ufffd]*[\\/.][^\p{Cc}\s\ufffd]*\0(?:\0|[^\p{Cc}\ufffd])*$/u.test(text)
