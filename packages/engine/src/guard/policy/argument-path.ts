@@ -6,12 +6,25 @@ type Part =
 /** Told of each value; what it returns ends the walk. Undefined: nothing is there. */
 export type PathVisit<T> = (value: unknown, at: readonly (string | number)[]) => T | undefined
 
+let look = 0
+
+/**
+ * Says that arguments are looked at anew. Within one look, which must be synchronous, paths
+ * that many rules share are followed once.
+ */
+export const lookAnew = (): void => {
+  look += 1
+}
+
 /** A path into arguments, ready to be followed. `when` of a rule says how one is written. */
 export class ArgumentPath {
   readonly #parts: readonly Part[]
   /** It can only reach one place. */
   readonly isSingle: boolean
   readonly #only: string | undefined
+  readonly #values: unknown[] = []
+  #look = -1
+  #lookedAt: unknown
 
   constructor(readonly text: string) {
     this.#parts = partsOf(text)
@@ -31,6 +44,16 @@ export class ArgumentPath {
       if (value === undefined) return undefined
     }
     return value
+  }
+
+  /** What `each` visits, as a list that is good until `lookAnew`. */
+  valuesIn(args: unknown): readonly unknown[] {
+    if (this.#look === look && this.#lookedAt === args) return this.#values
+    this.#look = look
+    this.#lookedAt = args
+    this.#values.length = 0
+    this.each(args, (value) => void this.#values.push(value))
+    return this.#values
   }
 
   /** Visits every value that is there; for a member that lacks the rest of the path, undefined. */
@@ -173,12 +196,17 @@ function eachMember<T>(
   visit: (member: unknown) => T | undefined,
 ): T | undefined {
   if (!isContainer(value)) return undefined
-  const entries: Iterable<[unknown, unknown]> =
-    value instanceof Map
-      ? value
-      : value instanceof Set
-        ? [...value].entries()
-        : Object.entries(value)
+  if (!(value instanceof Map || value instanceof Set)) {
+    const object = value as Readonly<Record<string, unknown>>
+    for (const key of Object.keys(object)) {
+      at.push(key)
+      const found = visit(object[key])
+      at.pop()
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : [...value].entries()
   for (const [key, member] of entries) {
     at.push(typeof key === 'number' ? key : String(key))
     const found = visit(member)

@@ -1,5 +1,5 @@
 import type { Effect } from '@retake/tape'
-import { ArgumentPath } from './argument-path.js'
+import { ArgumentPath, lookAnew } from './argument-path.js'
 import { compilePredicate } from './compile-predicate.js'
 import { NO, YES, type FitTest } from './fit.js'
 import { nameTest, type NameTest } from './name-pattern.js'
@@ -36,6 +36,15 @@ export interface ArgumentTest {
   readonly test: FitTest
 }
 
+/** Paths by how they are written, so that rules share them. */
+export type PathList = Map<string, ArgumentPath>
+
+function pathFrom(paths: PathList, text: string): ArgumentPath {
+  let path = paths.get(text)
+  if (path === undefined) paths.set(text, (path = new ArgumentPath(text)))
+  return path
+}
+
 export interface FilterOptions {
   readonly tool: Names
   readonly effect?: Effect | readonly Effect[] | undefined
@@ -56,19 +65,21 @@ export class CallFilter {
   constructor(
     readonly options: FilterOptions,
     readonly isStrict: boolean,
+    paths: PathList = new Map(),
   ) {
     const { tool, effect, declares, when = {} } = options
     this.fitsName = nameTest(tool)
     this.#effects = bitsOf(effect)
     this.#declared = bitsOf(declares)
     this.tests = Object.entries(when).map(([path, predicate]) => ({
-      path: new ArgumentPath(path),
+      path: pathFrom(paths, path),
       predicate,
       test: compilePredicate(predicate),
     }))
   }
 
   fits(call: JudgedCall): boolean {
+    lookAnew()
     return this.fitsName(call.tool) && this.fitsRest(effectBits(call.effects), call.args)
   }
 
@@ -95,14 +106,14 @@ export class CallFilter {
       const fit = test(path.valueIn(args))
       return this.isStrict ? fit !== NO : fit === YES
     }
-    let count = 0
-    const decided = path.each(args, (value) => {
-      count += 1
-      const fit = test(value)
-      if (this.isStrict) return fit === NO ? undefined : true
-      return fit === YES ? undefined : false
-    })
+    const values = path.valuesIn(args)
     // Where nothing is, only `exists: false` holds.
-    return decided ?? (count === 0 ? test(undefined) === YES : !this.isStrict)
+    if (values.length === 0) return test(undefined) === YES
+    for (const value of values) {
+      const fit = test(value)
+      if (this.isStrict && fit !== NO) return true
+      if (!this.isStrict && fit !== YES) return false
+    }
+    return !this.isStrict
   }
 }

@@ -135,31 +135,50 @@ function most(tests: readonly FitTest[], value: unknown): Fit {
 }
 
 function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
+  if (typeof operand === 'object' && operand !== null) {
+    const wire = toWire(operand)
+    return (value) =>
+      typeof value === 'object' && value !== null ? fitIf(wireEqual(toWire(value), wire)) : NO
+  }
+  const loose = looseTest(operand)
   if (typeof operand === 'string' && ignoreCase) {
     const folded = operand.toLowerCase()
     return (value) =>
-      typeof value === 'string' ? fitIf(value.toLowerCase() === folded) : looseFit(value, operand)
+      typeof value === 'string' ? fitIf(value.toLowerCase() === folded) : loose(value)
   }
-  if (typeof operand !== 'object' || operand === null)
-    return (value) => (value === operand ? YES : looseFit(value, operand))
-  const wire = toWire(operand)
-  return (value) =>
-    typeof value === 'object' && value !== null ? fitIf(wireEqual(toWire(value), wire)) : NO
+  return (value) => {
+    if (value === operand) return YES
+    return typeof value === typeof operand ? NO : loose(value)
+  }
 }
 
-/** Values of two types that a tool may take for the same, like `100` and `"100"`. */
-function looseFit(value: unknown, operand: unknown): Fit {
-  if (typeof value === typeof operand || value === null || operand === null) return NO
-  if (typeof value === 'object')
-    return textOf(value) === String(operand) || isWrapped(value, operand) ? UNTOLD : NO
-  if (typeof value === 'string' || typeof operand === 'string') {
-    const [left, right] = [String(value).trim(), String(operand).trim()]
-    if (left === right) return UNTOLD
-    return left !== '' && right !== '' && Number(left) === Number(right) ? UNTOLD : NO
+/** For values of another type: a tool may take them for the same, like `100` and `"100"`. */
+function looseTest(operand: unknown): FitTest {
+  if (operand === null || operand === undefined) return () => NO
+  const text = String(operand).trim()
+  const number = text === '' ? Number.NaN : Number(text)
+  return (value) => {
+    switch (typeof value) {
+      case 'string': {
+        const given = value.trim()
+        return given === text || (given !== '' && Number(given) === number) ? UNTOLD : NO
+      }
+      case 'number':
+        return value === number ? looseNumber(operand) : NO
+      case 'bigint':
+        return Number(value) === number && String(value) === text ? looseNumber(operand) : NO
+      case 'boolean':
+        return String(value) === text ? UNTOLD : NO
+      case 'object':
+        return value !== null && (textOf(value) === text || isWrapped(value, operand)) ? UNTOLD : NO
+      default:
+        return NO
+    }
   }
-  // A bigint beside a number.
-  return fitIf(value == operand && typeof value !== 'boolean' && typeof operand !== 'boolean')
 }
+
+/** A number and a bigint are the same number. */
+const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNTOLD : YES)
 
 /** A list of this one value, which becomes its text where it is joined. */
 const isWrapped = (value: object | undefined, operand: unknown): boolean =>

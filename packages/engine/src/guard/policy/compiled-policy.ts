@@ -5,6 +5,7 @@ import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
 import type { Denial } from '../guard-error.js'
+import { lookAnew } from './argument-path.js'
 import { effectBits, type JudgedCall } from './call-filter.js'
 import type { CallHistory, LooksBack } from './call-history.js'
 import { CompiledRule, type LookBackList } from './compiled-rule.js'
@@ -40,7 +41,7 @@ export class CompiledPolicy implements LooksBack {
   constructor(readonly policies: readonly Policy[]) {
     PolicyInvalid.throwIfAny(policies)
     this.hash = policyHash(policies)
-    const lookBack: LookBackList = { watches: [], taints: [] }
+    const lookBack: LookBackList = { paths: new Map(), watches: [], taints: [] }
     this.rules = policies.map((policy) => new PolicyRules(policy, lookBack))
     this.watches = lookBack.watches
     this.taints = lookBack.taints
@@ -112,6 +113,7 @@ export class PolicyRules {
 
   judge(call: JudgedCall, history: CallHistory): Judgement {
     const effects = effectBits(call.effects)
+    lookAnew()
     for (const rule of this.#rulesFor(call.tool)) {
       if (!rule.matches(effects, call.args, history)) continue
       const { verdict, name } = rule

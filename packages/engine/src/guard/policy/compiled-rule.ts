@@ -1,13 +1,14 @@
 import type { Verdict } from '@retake/tape'
 import { ArgumentPath } from './argument-path.js'
 import { LOOK_BACK_LIMIT } from './call-counter.js'
-import { CallFilter } from './call-filter.js'
+import { CallFilter, type PathList } from './call-filter.js'
 import type { CallHistory, Watch } from './call-history.js'
 import { taintIn, type TaintFound } from './taint-in.js'
 import type { Earlier, Names, Rule, Taint } from './policy.js'
 
 /** Where rules note what they look back on. */
 export interface LookBackList {
+  readonly paths: PathList
   readonly watches: Watch[]
   readonly taints: { readonly from: Names; readonly minLength: number }[]
 }
@@ -35,7 +36,11 @@ export class CompiledRule {
     this.names = rule[this.verdict] ?? []
     const isStrict = this.verdict !== 'allow'
     const { effect, declares, when, after, moreThan, within, tainted } = rule
-    this.filter = new CallFilter({ tool: this.names, effect, declares, when }, isStrict)
+    this.filter = new CallFilter(
+      { tool: this.names, effect, declares, when },
+      isStrict,
+      lookBack.paths,
+    )
     const watch = (filter: CallFilter, onlyDone: boolean, count: number): number =>
       lookBack.watches.push({
         filter,

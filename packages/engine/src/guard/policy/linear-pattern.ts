@@ -1,4 +1,5 @@
 import { fitIf, UNTOLD, type Fit } from './fit.js'
+import { PatternMachine, type Program, type Step } from './pattern-machine.js'
 import { parsePattern, type PatternNode } from './parse-pattern.js'
 
 /** Longer texts are not looked through: whether they match cannot be told. */
@@ -13,48 +14,27 @@ const PROGRAM_LIMIT = 5_000
  * the other. JavaScript's syntax with the flag `u`, without backreferences and lookaround.
  */
 export class LinearPattern {
-  readonly #program: Program
-  readonly #current: Threads
-  readonly #next: Threads
+  readonly #oneLine: PatternMachine
+  readonly #manyLines: PatternMachine
+  readonly #hasDot: boolean
 
   constructor(source: string, ignoreCase = false) {
-    this.#program = programOf(parsePattern(source, ignoreCase))
-    this.#current = new Threads(this.#program.length)
-    this.#next = new Threads(this.#program.length)
+    this.#hasDot = source.includes('.')
+    const program = programOf(parsePattern(source, ignoreCase))
+    this.#oneLine = new PatternMachine(program, false)
+    this.#manyLines = new PatternMachine(program, true)
   }
 
   /** A `.` may or may not be meant for line breaks: where that decides, it cannot be told. */
   fit(text: string): Fit {
-    const isFound = this.test(text, false)
-    if (!/[\n\r\u2028\u2029]/.test(text)) return fitIf(isFound)
-    return this.test(text, true) === isFound ? fitIf(isFound) : UNTOLD
+    const isFound = this.#oneLine.test(text)
+    if (!this.#hasDot || !/[\n\r\u2028\u2029]/.test(text)) return fitIf(isFound)
+    return this.#manyLines.test(text) === isFound ? fitIf(isFound) : UNTOLD
   }
 
-  /** Whether the pattern matches somewhere. */
-  test(text: string, dotIsAll = false): boolean {
-    const program = this.#program
-    let current = this.#current
-    let next = this.#next
-    current.clear()
-    for (let at = 0; ;) {
-      if (current.add(program, 0, text, at)) return true
-      if (at >= text.length) return false
-      const code = text.codePointAt(at) ?? 0
-      const after = at + (code > 0xffff ? 2 : 1)
-      next.clear()
-      for (let index = 0; index < current.size; index += 1) {
-        const place = current.at(index)
-        const step = program[place]
-        if (
-          step?.op === 'char' &&
-          step.test(code, dotIsAll) &&
-          next.add(program, place + 1, text, after)
-        )
-          return true
-      }
-      ;[current, next] = [next, current]
-      at = after
-    }
+  /** Whether the pattern matches somewhere, as JavaScript sees it. */
+  test(text: string): boolean {
+    return this.#oneLine.test(text)
   }
 }
 
@@ -67,14 +47,6 @@ export function patternProblem(source: string): string | undefined {
     return error instanceof Error ? error.message : String(error)
   }
 }
-
-type Step =
-  | { readonly op: 'char'; readonly test: (code: number, dotIsAll: boolean) => boolean }
-  | { readonly op: 'split'; left: number; right: number }
-  | { readonly op: 'assert'; readonly holds: (text: string, at: number) => boolean }
-  | { readonly op: 'match' }
-
-type Program = readonly Step[]
 
 function programOf(node: PatternNode): Program {
   const program: Step[] = []
@@ -94,7 +66,7 @@ function programOf(node: PatternNode): Program {
         emit({ op: 'char', test: each.test })
         return
       case 'assert':
-        emit({ op: 'assert', holds: each.holds })
+        emit({ op: 'assert', where: each.where })
         return
       case 'sequence':
         for (const item of each.items) write(item)
@@ -136,48 +108,4 @@ function programOf(node: PatternNode): Program {
   write(node)
   emit({ op: 'match' })
   return program
-}
-
-/** The places of a program that are tried at once, each at most once. */
-class Threads {
-  size = 0
-  readonly #places: Int32Array
-  readonly #marks: Int32Array
-  readonly #stack: number[] = []
-  #round = 0
-
-  constructor(length: number) {
-    this.#places = new Int32Array(length)
-    this.#marks = new Int32Array(length)
-  }
-
-  clear(): void {
-    this.size = 0
-    this.#round += 1
-  }
-
-  at(index: number): number {
-    return this.#places[index] ?? 0
-  }
-
-  /** Adds a place and all that can be reached from it without a character; true once that is the end. */
-  add(program: Program, from: number, text: string, at: number): boolean {
-    const stack = this.#stack
-    stack.length = 0
-    stack.push(from)
-    for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
-      if (this.#marks[place] === this.#round) continue
-      this.#marks[place] = this.#round
-      const step = program[place]
-      if (step === undefined || step.op === 'match') return true
-      if (step.op === 'char') {
-        this.#places[this.size] = place
-        this.size += 1
-      } else if (step.op === 'split') {
-        stack.push(step.right)
-        if (step.left !== step.right) stack.push(step.left)
-      } else if (step.holds(text, at)) stack.push(place + 1)
-    }
-    return false
-  }
 }

@@ -1,7 +1,10 @@
+/** A place between characters: where the text starts or ends, or at the edge of a word or not. */
+export type Place = 'start' | 'end' | 'edge' | 'no edge'
+
 /** A regular expression, taken apart. */
 export type PatternNode =
   | { readonly kind: 'char'; readonly test: (code: number, dotIsAll: boolean) => boolean }
-  | { readonly kind: 'assert'; readonly holds: (text: string, at: number) => boolean }
+  | { readonly kind: 'assert'; readonly where: Place }
   | { readonly kind: 'sequence'; readonly items: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly items: readonly PatternNode[] }
   | {
@@ -80,9 +83,9 @@ class PatternParser {
     this.#at += char.length
     switch (char) {
       case '^':
-        return { kind: 'assert', holds: (_, at) => at === 0 }
+        return { kind: 'assert', where: 'start' }
       case '$':
-        return { kind: 'assert', holds: (text, at) => at === text.length }
+        return { kind: 'assert', where: 'end' }
       case '.':
         return {
           kind: 'char',
@@ -123,11 +126,7 @@ class PatternParser {
     const isBoundary = /^\\[bB]/.exec(rest)
     if (isBoundary !== null) {
       this.#at = start + 2
-      const wants = rest.charAt(1) === 'b'
-      return {
-        kind: 'assert',
-        holds: (text, at) => (isWord(text.charAt(at - 1)) !== isWord(text.charAt(at))) === wants,
-      }
+      return { kind: 'assert', where: rest.charAt(1) === 'b' ? 'edge' : 'no edge' }
     }
     const long =
       /^\\(?:u\{[^}]*\}|u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|[pP]\{[^}]*\}|c[a-zA-Z])/.exec(
@@ -158,5 +157,3 @@ class PatternParser {
     return true
   }
 }
-
-const isWord = (char: string): boolean => /^\w$/.test(char)

@@ -1,4 +1,4 @@
-import { placeText } from './argument-path.js'
+import { lookAnew, placeText } from './argument-path.js'
 import { effectBits, type ArgumentTest, type CallFilter, type JudgedCall } from './call-filter.js'
 import type { CallHistory } from './call-history.js'
 import { earlierOf, namesOf, taintOf, type CompiledRule } from './compiled-rule.js'
@@ -17,6 +17,7 @@ export interface RuleMatch {
 /** Tells in words what `CompiledRule.matches` only answers. */
 export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHistory): RuleMatch {
   const { filter } = rule
+  lookAnew()
   const reasons: string[] = []
   const against = (reason: string): RuleMatch => ({ matched: false, reasons: [reason] })
   if (!filter.fitsName(call.tool)) return against(`the rule is about ${nameList(rule.names)}`)

@@ -82,14 +82,14 @@ function allowedInstead(
 /** What the rule would not be about. */
 function otherwise({ rule, names, filter }: CompiledRule): string[] {
   const { effect, declares, moreThan, within, after, tainted } = rule
-  const asked = effect ?? declares
   return [
     ...filter.tests.map(
       ({ path, predicate }) => `${path.text} ${oppositeWords(predicate, path.text)}`,
     ),
-    ...(asked === undefined
+    ...(effect === undefined
       ? []
-      : [`tools that declare their effects, none of them ${[asked].flat().join(' or ')}`]),
+      : [`tools that declare their effects, none of them ${[effect].flat().join(' or ')}`]),
+    ...(declares === undefined ? [] : [`tools that do not ${[declares].flat().join(' or ')}`]),
     ...(moreThan === undefined
       ? []
       : [
