@@ -76,6 +76,18 @@ export function currentBounds(): readonly CallBounds[] {
   return store instanceof ToolWork ? store.bounds : UNBOUND
 }
 
+/**
+ * Carries the bounds of here to work that is done for it elsewhere: a connection that
+ * is recorded by a run inside a guarded tool is opened outside of that run.
+ */
+export function carryBounds(): <T>(work: () => T) => T {
+  const store = boundCalls === 0 ? undefined : storage.getStore()
+  if (!(store instanceof ToolWork) || store.bounds.length === 0) return here
+  return (work) => storage.run(new ToolWork(store.session, store.bounds), work)
+}
+
+const here = <T>(work: () => T): T => work()
+
 /** The run whose tool makes this call. */
 export function toolOwner(): Session | undefined {
   const store = storage.getStore()

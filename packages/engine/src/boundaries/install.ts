@@ -5,6 +5,10 @@ import { patchDns } from './network/dns.js'
 import { loadFetch, patchFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
 import { patchHostFacts } from './host-facts.js'
+import { patchDatagrams } from './network/guarded/datagrams.js'
+import { patchHttpRequests } from './network/guarded/http-requests.js'
+import { patchListening } from './network/guarded/listening.js'
+import { patchSocketWrites } from './network/guarded/socket-writes.js'
 import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent } from './network/http-agent.js'
 import { patchInput } from './input.js'
@@ -49,7 +53,9 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchFetch(),
     patchHttp2(),
     patchHttpAgent(),
+    patchHttpRequests(),
     patchSockets(),
+    patchSocketWrites(),
     patchChildProcess(),
     patchProcessKill(),
     patchProcessControl(),
@@ -61,6 +67,8 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchInput(),
     patchOutput(),
     patchUncaptured(),
+    patchDatagrams(),
+    patchListening(),
   ])
   // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
   syncBuiltinESMExports()

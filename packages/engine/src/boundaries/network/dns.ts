@@ -1,11 +1,12 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
 import { beforeContact } from '../../outside-contact.js'
-import { currentSession, outsideRuns } from '../../scope.js'
+import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
 import { asksNobody } from './dns-arguments.js'
+import { checkQuestion, checkServers } from './guarded/checked-questions.js'
 import { encodeOptions } from '../files/file-arguments.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -21,9 +22,9 @@ export function patchDns(): Undo {
     ...patchQuestions(dns.promises, 'dns.promises', withPromise),
     ...patchQuestions(dns.Resolver.prototype, 'Resolver', withCallback),
     ...patchQuestions(dns.promises.Resolver.prototype, 'promises.Resolver', withPromise),
-    patchServers(dns),
-    patchServers(dns.promises),
-    patchServers(Object.getPrototypeOf(dns.Resolver.prototype) as object),
+    ...[dns, dns.promises, Object.getPrototypeOf(dns.Resolver.prototype) as object].flatMap(
+      (target) => [patchServers(target), patchChoice(target)],
+    ),
   ])
 }
 
@@ -44,6 +45,11 @@ function patchQuestions(target: object, prefix: string, ask: Ask): Undo[] {
 
 function question(label: string, name: string, native: DnsFunction, ask: Ask): DnsFunction {
   const patched = function (this: unknown, ...args: unknown[]): unknown {
+    const bounds = currentBounds()
+    if (bounds.length > 0) {
+      const refusal = checkQuestion(bounds, name, args)
+      if (refusal !== undefined) return refuse(refusal, ask, args)
+    }
     const session = currentSession()
     if (session === undefined) {
       beforeContact('dns')
@@ -54,6 +60,15 @@ function question(label: string, name: string, native: DnsFunction, ask: Ask): D
     return ask(session, label, patched.bind(this), args)
   }
   return dressLike(patched, native)
+}
+
+/** A refusal comes the way an answer would. */
+function refuse(refusal: Error, ask: Ask, args: readonly unknown[]): unknown {
+  if (ask === withPromise) return Promise.reject(refusal)
+  const callback = args.at(-1)
+  if (typeof callback !== 'function') throw refusal
+  process.nextTick(callback as (error: Error) => void, refusal)
+  return {}
 }
 
 function callOf(name: string, [host, ...rest]: readonly unknown[]): CapturedCall {
@@ -95,6 +110,19 @@ function patchServers(target: object): Undo {
       const session = currentSession()
       if (session === undefined) return native.call(this)
       return session.draw('dns.getServers', () => outsideRuns(() => native.call(this)))
+    }, native),
+  )
+}
+
+/** Whom a guarded call may ask. */
+function patchChoice(target: object): Undo {
+  const native = (target as { setServers: (servers: unknown) => void }).setServers
+  return replace(
+    target,
+    'setServers',
+    dressLike(function (this: unknown, servers: unknown): void {
+      const bounds = currentBounds()
+      return native.call(this, bounds.length === 0 ? servers : checkServers(bounds, servers))
     }, native),
   )
 }

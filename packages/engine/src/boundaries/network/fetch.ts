@@ -3,10 +3,11 @@ import type { ResponseEvent } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
-import { currentSession, outsideRuns } from '../../scope.js'
+import { carryBounds, currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { collectBody } from './fetch-body.js'
 import type { CollectedBody, FetchInput } from './fetch-body.js'
+import { fetchWithin } from './guarded/fetch-within.js'
 import { asFromNetwork } from './network-response.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -18,7 +19,10 @@ export function patchFetch(): Undo {
     'fetch',
     function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
       const session = currentSession()
-      if (session === undefined) return natives.fetch(input, init)
+      if (session === undefined) {
+        const bounds = currentBounds()
+        return bounds.length === 0 ? natives.fetch(input, init) : fetchWithin(bounds, input, init)
+      }
       return recordedFetch(session, input, init)
     },
   )
@@ -155,6 +159,9 @@ class FetchAnswer {
   #stream: ReadableByteStreamController | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
+  /** Of the guarded calls that the run was begun in. */
+  readonly #bounds = currentBounds()
+  readonly #bound = carryBounds()
   readonly #onAbort = (): void => this.#abort()
 
   constructor(
@@ -174,12 +181,14 @@ class FetchAnswer {
         method: this.request.method,
         headers: this.request.headers,
         signal: this.#native?.signal ?? null,
-        ...privateDispatcher(),
+        ...(this.#bounds.length === 0 && privateDispatcher()),
       }
       delete init.body
       if (body.bytes !== undefined)
         init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
-      const response = await natives.fetch(this.request.url, init)
+      const response = await (this.#bounds.length === 0
+        ? natives.fetch(this.request.url, init)
+        : this.#bound(() => fetchWithin(this.#bounds, this.request.url, init)))
       operation.complete(responseHead(operation.session, response), undefined, response)
       if (response.body === null) return
       const reader = response.body.getReader()

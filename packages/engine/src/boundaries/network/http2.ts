@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
 import http2 from 'node:http2'
 import { rebuildError, recordError } from '@retake/tape'
-import { currentSession, outsideRuns } from '../../scope.js'
+import { carryBounds, currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { checkStream, http2Within } from './guarded/http2-within.js'
 import { Http2TapeStream } from './http2-stream.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -12,15 +13,16 @@ import type { Undo } from '../patch.js'
  * flushed at moments of Node's own choosing, headers and data are not.
  */
 export function patchHttp2(): Undo {
-  const native = http2.connect
+  const native = http2Within(http2.connect)
   return replace(http2, 'connect', (authority: string | URL, options?: any, listener?: any) => {
     const session = currentSession()
     const settings = typeof options === 'function' ? {} : (options ?? {})
     if (session === undefined || settings.createConnection)
       return native(authority, options, listener)
     const onConnect = typeof options === 'function' ? options : listener
+    const bound = carryBounds()
     return new Http2TapeSession(session, new URL(authority), onConnect, () =>
-      native(authority, settings),
+      bound(() => native(authority, settings)),
     )
   })
 }
@@ -85,6 +87,7 @@ export class Http2TapeSession extends EventEmitter {
         'ERR_HTTP2_GOAWAY_SESSION',
         'New streams cannot be created after receiving a GOAWAY',
       )
+    checkStream(currentBounds(), this.authority, headers)
     const stream = new Http2TapeStream(this, headers, options, (sent) =>
       this.#opened().request(sent, options),
     )

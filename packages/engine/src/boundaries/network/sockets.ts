@@ -1,9 +1,11 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../../outside-contact.js'
-import { currentSession } from '../../scope.js'
+import { carryBounds, currentBounds, currentSession } from '../../scope.js'
 import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
+import { connectWithin } from './guarded/connect-within.js'
+import { secureWithin } from './guarded/secure-within.js'
 import { TapeConnection } from './tape-connection.js'
 import type { Target } from './tape-connection.js'
 
@@ -26,7 +28,8 @@ function patchConnect(): Undo {
   const native = net.Socket.prototype.connect as (...args: unknown[]) => net.Socket
   return replace(net.Socket.prototype, 'connect', function (this: net.Socket, ...args: unknown[]) {
     const session = currentSession()
-    if (session === undefined) {
+    const bounds = currentBounds()
+    if (session === undefined && bounds.length === 0) {
       beforeContact('socket')
       return native.apply(this, args)
     }
@@ -34,8 +37,13 @@ function patchConnect(): Undo {
     const [options, callback] = Array.isArray(args[0])
       ? (args[0] as ReturnType<NormalizeArgs>)
       : normalizeArgs(args)
+    if (session === undefined)
+      return connectWithin(bounds, this, options as object, callback, native)
     if (callback) this.once('connect', callback)
-    new TapeConnection(session, this, targetOf('tcp', options), () => net.connect(options))
+    const bound = carryBounds()
+    new TapeConnection(session, this, targetOf('tcp', options), () =>
+      bound(() => net.connect(options)),
+    )
     return this
   })
 }
@@ -44,7 +52,10 @@ function patchTls(): Undo {
   const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
   return replace(tls, 'connect', (...args: unknown[]) => {
     const session = currentSession()
-    if (session === undefined) return native(...args)
+    const bounds = currentBounds()
+    if (session === undefined)
+      return bounds.length === 0 ? native(...args) : secureWithin(bounds, args, native)
+    const bound = carryBounds()
     const [normalized, callback] = normalizeArgs(args)
     const options: tls.ConnectionOptions = {
       ...normalized,
@@ -56,7 +67,7 @@ function patchTls(): Undo {
     const under = options.socket && TapeConnection.of(options.socket as net.Socket)
     const target = targetOf('tls', under ? { ...under.target, ...options } : options)
     new TapeConnection(session, socket, target, () =>
-      native({ ...withoutHttp2(options), ...(under && { socket: under.handOver() }) }),
+      bound(() => native({ ...withoutHttp2(options), ...(under && { socket: under.handOver() }) })),
     )
     return socket
   })

@@ -1,15 +1,128 @@
+import { watchUndici } from '../../boundaries/network/guarded/undici-requests.js'
+import type { Denial } from '../guard-error.js'
+import { kindOf } from './address-ranges.js'
+import { canonicalHost, type CanonicalHost } from './canonical-host.js'
+import { fitsPattern, hostPattern } from './host-pattern.js'
+import { ListedAddresses } from './listed-addresses.js'
+import { isMetadataName } from './metadata-names.js'
+import { NetworkDenials } from './network-denials.js'
 import type { NetworkScope } from './network-scope.js'
+import { parseAddress, printAddress, type Address } from './parse-address.js'
 import type { Scopes } from './scopes.js'
+import { placeInText } from './place-in-text.js'
 
-/** A network scope, ready to be asked. */
-export function networkBounds(
-  _policy: string,
-  _scope: NetworkScope,
-): NonNullable<Scopes['network']> {
+type NetworkBounds = NonNullable<Scopes['network']>
+
+/** Protocols that exist in attacks more than anywhere else: they carry any bytes anywhere. */
+const SMUGGLING = new Set(['gopher', 'gophers', 'dict', 'tftp', 'jar', 'netdoc', 'phar', 'expect'])
+
+const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
+
+/**
+ * A network scope, ready to be asked. Names are judged before they are resolved,
+ * and every address again before it is connected to: what a name means is only
+ * known then. Does not resolve anything itself.
+ */
+export function networkBounds(policy: string, scope: NetworkScope): NetworkBounds {
+  watchUndici()
+  const allow = scope.allow?.map(hostPattern)
+  const listed = new ListedAddresses(scope.addresses ?? [])
+  const methods = scope.methods && new Set(scope.methods.map((method) => method.toUpperCase()))
+  const denials = new NetworkDenials(policy, scope)
+
+  const judgeAddress = (
+    address: Address,
+    port: number | undefined,
+    host: string,
+  ): Denial | undefined => {
+    const kind = kindOf(address)
+    if (kind === undefined) return undefined
+    const isListed = kind === 'metadata' ? listed.names(address, port) : listed.has(address, port)
+    return isListed ? undefined : denials.address(host, printAddress(address), port, kind)
+  }
+
+  const isAllowed = (host: CanonicalHost, port: number | undefined): boolean =>
+    allow === undefined || allow.some((pattern) => fitsPattern(host, port, pattern))
+
+  const judgeName = (host: string, port: number | undefined): Denial | undefined => {
+    const found = canonicalHost(host)
+    if (found === undefined) return denials.notAHost(host)
+    const { name, address } = found
+    if (address !== undefined) {
+      if (listed.has(address, port)) return judgeAddress(address, port, host)
+      return (
+        judgeAddress(address, port, host) ??
+        (isAllowed(found, port) ? undefined : denials.host(host, port))
+      )
+    }
+    if (isLocal(name)) {
+      const home = LOOPBACK.find((each) => listed.has(each, port))
+      return home === undefined ? judgeAddress(LOOPBACK[0], port, host) : undefined
+    }
+    const isNamed = allow?.some(
+      (pattern) => pattern.name === name && fitsPattern(found, port, pattern),
+    )
+    if (isMetadataName(name) && isNamed !== true) return denials.metadataName(host)
+    return isAllowed(found, port) ? undefined : denials.host(host, port)
+  }
+
+  const judgeMethod = (method: string, where: string): Denial | undefined =>
+    methods === undefined || methods.has(method.toUpperCase())
+      ? undefined
+      : denials.method(method, where)
+
+  const checkRequest = (method: string, url: URL): Denial | undefined => {
+    const protocol = url.protocol.slice(0, -1)
+    if (protocol === 'unix') return judgeMethod(method, url.href)
+    const isHttp = protocol === 'http' || protocol === 'https'
+    if (!isHttp && (methods !== undefined || !/^wss?$/.test(protocol)))
+      return denials.protocol(protocol, url.host)
+    const denial = judgeName(url.hostname, portOf(url))
+    return denial ?? judgeMethod(method, `${url.origin}${url.pathname}`)
+  }
+
   return {
-    checkRequest: () => undefined,
-    checkHost: () => undefined,
-    checkAddress: () => undefined,
-    inspect: () => undefined,
+    checkRequest,
+    checkHost: (host, port, raw) =>
+      judgeName(host, port) ??
+      (raw && methods !== undefined ? denials.raw(`${host}:${port}`) : undefined),
+    checkAddress: (address, port, host) => {
+      const found = parseAddress(address)
+      return found === undefined ? denials.notAHost(address) : judgeAddress(found, port, host)
+    },
+    checkLookup: (host) => {
+      const found = canonicalHost(host)
+      if (found === undefined) return denials.notAHost(host)
+      if (found.address !== undefined || isLocal(found.name)) return undefined
+      return judgeName(host, undefined) && denials.lookup(host)
+    },
+    checkSocket: (path) => {
+      if (!listed.hasSocket(path)) return denials.socket(path)
+      return undefined
+    },
+    checkRaw: (where) => (methods === undefined ? undefined : denials.raw(where)),
+    checkListen: () => denials.listen(),
+    checkRedirect: (method, url, from) => {
+      const denial = checkRequest(method, url)
+      return denial && denials.redirected(denial, `${from.origin}${from.pathname}`)
+    },
+    inspect: (text, at) => {
+      const place = placeInText(text, at)
+      if (place === undefined) return undefined
+      const { protocol, host, port, isCertain } = place
+      const isWeb = protocol === undefined || /^(?:https?|wss?)$/.test(protocol)
+      if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
+      const denial = judgeName(host, port)
+      if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
+      if (methods !== undefined && !isWeb && isCertain) return denials.protocol(protocol, host)
+      return undefined
+    },
   }
 }
+
+const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
+
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
+
+const portOf = (url: URL): number =>
+  url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 80) : Number(url.port)

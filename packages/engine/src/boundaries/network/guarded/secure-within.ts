@@ -1,0 +1,37 @@
+import net from 'node:net'
+import type tls from 'node:tls'
+import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
+import { refuse } from './connect-within.js'
+import { checkOpen, isWatched, placeOf, watchSocket } from './watched-sockets.js'
+
+type Connect = (...args: unknown[]) => tls.TLSSocket
+
+/**
+ * TLS on behalf of guarded calls. A connection that it opens itself is judged where all
+ * are; over one that is given, the handshake would go out without being seen.
+ */
+export function secureWithin(
+  bounds: readonly CallBounds[],
+  args: readonly unknown[],
+  native: Connect,
+): tls.TLSSocket {
+  const under = args.map(givenSocket).find((each) => each !== undefined)
+  if (under === undefined) return native(...args)
+  if (!isWatched(under)) {
+    try {
+      checkOpen(bounds, under)
+    } catch (error) {
+      return refuse(new net.Socket(), error) as tls.TLSSocket
+    }
+  }
+  const socket = native(...args)
+  const { remoteAddress: host = '', remotePort: port = 0 } = under
+  watchSocket(bounds, socket, placeOf(under) ?? { host, port })
+  return socket
+}
+
+function givenSocket(options: unknown): net.Socket | undefined {
+  const socket =
+    typeof options === 'object' ? (options as tls.ConnectionOptions | null)?.socket : undefined
+  return socket instanceof net.Socket ? socket : undefined
+}

@@ -1,0 +1,127 @@
+/** A host that an argument names. */
+export interface NamedPlace {
+  /** Without its colon; undefined when there is none. */
+  readonly protocol: string | undefined
+  readonly host: string
+  readonly port: number | undefined
+  /**
+   * It can be nothing but a place to connect to. Otherwise it only counts when it is
+   * one that is never public: `report.md` looks like a host, and `10.0.0.1` like a version.
+   */
+  readonly isCertain: boolean
+}
+
+/**
+ * The place that a text names, if the text as a whole is a URL or a host with or without a
+ * port. Prose that mentions one is left alone: what a tool makes of that is judged
+ * when it connects.
+ */
+export function placeInText(given: string, at: string): NamedPlace | undefined {
+  if (!MAY_BE_PLACE.test(given)) return undefined
+  // As URL parsers do: what is not seen is not there.
+  const text = given.replaceAll(INVISIBLE, '')
+  if (text === '' || WHITE.test(text)) return undefined
+  return placeInUrl(text) ?? placeInHost(text, HOST_KEYS.test(at))
+}
+
+/** Looks at the beginning only, because most texts are not about this and some are long. */
+const MAY_BE_PLACE = /^[\0-\x20]*[\p{L}\p{N}[/\\:.*_-][^\n ]*[\0-\x20]*$/u
+// oxlint-disable-next-line no-control-regex
+const INVISIBLE = /^[\0-\x20]+|[\0-\x20]+$|[\t\n\r]+/g
+const WHITE = /\s/
+
+/** Arguments that hold a host where others hold a word. */
+const HOST_KEYS =
+  /(?:^|[._-])(?:\w*(?:host|hostname|url|uri|endpoint|origin|domain|server|address|ip))(?:\[\d+\]|\.\d+)?$/i
+
+/** Schemes whose URLs need no slashes, or any number of them in any direction. */
+const WEB = /^(https?|wss?|ftp):[/\\]*(?=[^/\\])/i
+const SCHEME = /^([a-z][a-z\d+.-]*):\/\/([^/?#\\]*)/i
+const RELATIVE = /^[/\\]{2}([^/\\?#]+)/
+
+/** Other protocols whose URLs name a host to connect to. */
+const NETWORK =
+  /^(?:ftps?|sftp|ssh|scp|gophers?|dict|ldaps?|tftp|telnet|smtps?|imaps?|pop3s?|rtsp|rtmp|smb|cifs|nfs|git|svn|rediss?|mongodb(?:\+srv)?|postgres(?:ql)?|mysql|mariadb|amqps?|mqtts?|nats|kafka|memcached|tcp|udp|tls|ssl|jar|netdoc|phar|expect|file)$/
+
+function placeInUrl(text: string): NamedPlace | undefined {
+  if (WEB.test(text)) {
+    try {
+      const url = new URL(text)
+      return place(url.protocol.slice(0, -1), url.hostname, url.port, true)
+    } catch {
+      return undefined
+    }
+  }
+  const [, scheme, authority = ''] = SCHEME.exec(text) ?? []
+  if (scheme !== undefined) {
+    const protocol = scheme.toLowerCase()
+    const [host, port] = splitAuthority(authority)
+    return host === '' ? undefined : place(protocol, host, port, NETWORK.test(protocol))
+  }
+  const relative = RELATIVE.exec(text)?.[1]
+  if (relative === undefined) return undefined
+  const [host, port] = splitAuthority(relative)
+  return place(undefined, host, port, /[.:]/.test(relative) && !SOURCE_FILE.test(host))
+}
+
+/** `host`, `host:port` and either with credentials or a path. */
+const HOST =
+  /^(?:[^\s/@:]+:[^\s/@]*@)?(\[[^\]]+\]|[^\s/\\?#@:[\]]+)(?::(\d{1,5}))?(?=$|[/\\?#])(.*)$/s
+const BLOCK = /^\/\d{1,3}$/
+const QUAD = /^(?:[^.]+\.){3}[^.]+\.?$/
+const HEX = /^0x[\da-f]+$/i
+/** Names of files that end like names of hosts, as `main.py:12` does. */
+const SOURCE_FILE =
+  /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|cc?|h|cpp|cs|php|sh|sql|md|json|ya?ml|toml|txt|html?|css|vue|svelte|log|lock|pl|zip|csv|xml|ini|cfg|conf|env)$/i
+
+function placeInHost(text: string, isHostKey: boolean): NamedPlace | undefined {
+  if (/^[^[]*:.*:/s.test(text) && !text.includes('@') && /^[\da-f:.%\w]+$/i.test(text))
+    return looksLikeIpv6(text) ? place(undefined, text, '', false) : undefined
+  const [, host, port = '', rest = ''] = HOST.exec(text) ?? []
+  if (host === undefined || BLOCK.test(rest)) return undefined
+  if (isHostKey) return place(undefined, host, port, /[.:[]/.test(host + port) || host === text)
+  const isName = /\p{L}/u.test(host) && !HEX.test(host)
+  if (isName) {
+    if (!host.includes('.') && !/^localhost$/i.test(host)) return undefined
+    return place(undefined, host, port, port !== '' && !SOURCE_FILE.test(host))
+  }
+  if (host.startsWith('[') || QUAD.test(host)) return place(undefined, host, port, port !== '')
+  // Numbers, shares and times of day are written like this, too: `12:30`, `127.1`.
+  const isLarge = HEX.test(host) || Number(host) >= 2 ** 24 || host.includes('.')
+  return port !== '' && isLarge ? place(undefined, host, port, false) : undefined
+}
+
+const looksLikeIpv6 = (text: string): boolean => text.includes('::') || text.split(':').length === 8
+
+function splitAuthority(authority: string): [host: string, port: string] {
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  const [, name = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(host) ?? [host, host]
+  return [name, port]
+}
+
+const PORTS: Readonly<Record<string, number>> = {
+  http: 80,
+  ws: 80,
+  https: 443,
+  wss: 443,
+  ftp: 21,
+  ssh: 22,
+  sftp: 22,
+  redis: 6379,
+  postgres: 5432,
+  postgresql: 5432,
+  mysql: 3306,
+  mongodb: 27_017,
+}
+
+const place = (
+  protocol: string | undefined,
+  host: string,
+  port: string,
+  isCertain: boolean,
+): NamedPlace => ({
+  protocol,
+  host,
+  port: port === '' ? PORTS[protocol ?? ''] : Number(port),
+  isCertain,
+})
