@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import type { GuardFacts, RunView, Step, Tape } from '@retake/tape'
+import { guardedCalls } from '@retake/tape'
+import type { Effect, GuardedCallOnTape, GuardStatus, RunView, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { noRuns } from '../errors.js'
 import { viewRun } from '../view-run.js'
@@ -13,9 +14,10 @@ export interface RecordedCall {
   readonly tool: string
   readonly args: unknown
   readonly output: unknown
-  readonly effects: undefined
+  /** What the tool said it does, where a guard knew. */
+  readonly effects: readonly Effect[] | undefined
   /** What a guard did with it then; a call that no guard saw has simply run. */
-  readonly status: GuardFacts['status']
+  readonly status: GuardStatus
 }
 
 /** A run with its tool calls, in the order they were made. */
@@ -31,11 +33,14 @@ export interface RecordedRun {
 export function recordedRun(file: string): RecordedRun {
   const tape = openTape(file)
   const view = viewRun(tape)
+  const guarded = new Map(guardedCalls(tape).map((call) => [call.callSeq, call]))
   return {
     id: tape.run.id,
     file,
     hasPassed: hasPassed(tape, view),
-    calls: view.steps.filter(({ kind }) => kind === 'tool').map((step) => recordedCall(tape, step)),
+    calls: view.steps
+      .filter(({ kind }) => kind === 'tool')
+      .map((step) => recordedCall(tape, step, step.inferred ? undefined : guarded.get(step.seq))),
   }
 }
 
@@ -48,25 +53,21 @@ export function recordedRuns(folder: string): RecordedRun[] {
   return files.toSorted().map((name) => recordedRun(path.join(folder, name)))
 }
 
-function recordedCall(tape: Tape, step: Step): RecordedCall {
+function recordedCall(
+  tape: Tape,
+  step: Step,
+  guarded: GuardedCallOnTape | undefined,
+): RecordedCall {
   const call = step.call()
-  const facts = factsOf(tape, step)
   return {
     run: tape.run.id,
     step: step.label,
     tool: step.toolName ?? call?.name ?? '',
     args: call?.args,
     output: call?.result,
-    effects: undefined,
-    status: facts?.status ?? (step.state === 'done' ? 'done' : 'failed'),
+    effects: guarded?.intent.effects,
+    status: guarded?.state ?? (step.state === 'done' ? 'done' : 'failed'),
   }
-}
-
-function factsOf(tape: Tape, step: Step): GuardFacts | undefined {
-  const [seq] = step.answerSeqs
-  if (seq === undefined || step.inferred) return undefined
-  const event = tape.event(seq)
-  return event.type === 'result' ? event.guard : undefined
 }
 
 function hasPassed(tape: Tape, view: RunView): boolean {
