@@ -128,7 +128,7 @@ class Execution {
     let settle: (outcome: Outcome) => void
     const returned = this.#inside((): Outcome | undefined => {
       try {
-        const value = tool.run(args(), this.#context())
+        const value = tool.run(args(), this.#context(this.#attempt))
         if (!isThenable(value)) return this.#encoded(value)
         Promise.resolve(value).then(
           (result) => settle(this.#encoded(result)),
@@ -144,16 +144,9 @@ class Execution {
     return waitFor<Outcome>(ms, signal, this.#clock, (done) => (settle = done))
   }
 
-  #context(): ToolContext {
-    const lazy = this.#signal
-    return {
-      get signal() {
-        return lazy.signal
-      },
-      idempotencyKey: this.options.idempotencyKey,
-      attempt: this.#attempt,
-      use: (usage) => this.#use(usage),
-    }
+  #context(attempt: number): ToolContext {
+    const { idempotencyKey } = this.options
+    return new CallContext(this.#signal, idempotencyKey, attempt, (usage) => this.#use(usage))
   }
 
   #use(usage: CallUsage): void {
@@ -264,6 +257,24 @@ class Execution {
 
   #inside<T>(work: () => T): T {
     return insideTool(this.options.session, work, this.options.bounds)
+  }
+}
+
+/** The signal is made when it is looked at; a getter of the class costs nothing until then. */
+class CallContext implements ToolContext {
+  readonly #lazy: LazySignal
+
+  constructor(
+    signal: LazySignal,
+    readonly idempotencyKey: string,
+    readonly attempt: number,
+    readonly use: (usage: CallUsage) => void,
+  ) {
+    this.#lazy = signal
+  }
+
+  get signal(): AbortSignal {
+    return this.#lazy.signal
   }
 }
 

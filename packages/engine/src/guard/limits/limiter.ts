@@ -51,7 +51,7 @@ export class Limiter {
   admit(tool: GuardedTool, fingerprint: string, args: unknown): Denial | Reservation {
     const { name } = tool
     const meters = this.#metersOf(name)
-    const now = this.clock.now()
+    const now = meters.needsTime ? this.clock.now() : 0
     const round = this.#loops?.roundOf(fingerprint)
     if (round !== undefined) return limitErrors.loop(name, round, this.#loops?.repeats ?? round)
     const { breaker } = meters

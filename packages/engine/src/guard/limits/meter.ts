@@ -37,6 +37,10 @@ export class Meter {
     return this.limits.costUsd !== undefined || this.limits.costUsdPerMinute !== undefined
   }
 
+  get limitsMinutes(): boolean {
+    return this.limits.costUsdPerMinute !== undefined
+  }
+
   /** Why there is no room for one more call that may use so much. */
   refusal(tool: string, amount: Amount, now: number): Denial | undefined {
     const { scope, calls, limits } = this
@@ -53,6 +57,7 @@ export class Meter {
     if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens.left)
     if (!this.nanoUsd.fits(nanoUsd))
       return limitErrors.cost(tool, scope, nanoUsd, this.nanoUsd.left)
+    if (!this.limitsMinutes) return undefined
     minute.passTo(now)
     if (minute.fits(nanoUsd)) return undefined
     const waitMs = minute.waitFor(nanoUsd, now)
@@ -62,12 +67,13 @@ export class Meter {
   reserve({ tokens, nanoUsd }: Amount): void {
     this.tokens.reserve(tokens)
     this.nanoUsd.reserve(nanoUsd)
-    this.nanoUsdPerMinute.reserve(nanoUsd)
+    if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
   }
 
   settle(reserved: Amount, used: Amount, now: number): void {
     this.tokens.settle(reserved.tokens, used.tokens)
     this.nanoUsd.settle(reserved.nanoUsd, used.nanoUsd)
+    if (!this.limitsMinutes) return
     this.nanoUsdPerMinute.settle(reserved.nanoUsd, 0)
     this.nanoUsdPerMinute.spendAt(now, used.nanoUsd)
   }

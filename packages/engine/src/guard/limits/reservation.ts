@@ -67,7 +67,7 @@ export class Reservation {
 
   /** Room for one more attempt after one that used this. Undefined when there is. */
   again(usage: CallUsage | undefined): Denial | undefined {
-    const now = this.clock.now()
+    const now = this.#now()
     const used = usedAmount(usage, this.amount)
     for (const meter of this.meters.all) meter.settle(this.amount, used, now)
     let denial: Denial | undefined
@@ -90,7 +90,7 @@ export class Reservation {
     this.#said = usage
     this.#least = isGivenUp ? this.amount : NOTHING
     this.#counted = larger(usedAmount(usage, this.amount), this.#least)
-    const now = this.clock.now()
+    const now = this.#now()
     for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
     this.#close(outcome)
     return this.#beyond(this.#counted)
@@ -102,7 +102,7 @@ export class Reservation {
     const used = larger(usedAmount(this.#said, this.amount), this.#least)
     const more = beyond(used, this.#counted)
     this.#counted = larger(used, this.#counted)
-    for (const meter of this.meters.all) meter.settle(NOTHING, more, this.clock.now())
+    for (const meter of this.meters.all) meter.settle(NOTHING, more, this.#now())
   }
 
   /** The call was never started. */
@@ -119,7 +119,7 @@ export class Reservation {
   #start(places: readonly Place[]): Denial | undefined {
     this.#places = places
     const { breaker, all } = this.meters
-    const now = this.clock.now()
+    const now = this.#now()
     if (breaker !== undefined && !breaker.mayStart(this.#isTry))
       return this.#giveUp(
         limitErrors.circuitOpen(this.tool, breaker.failures, breaker.waitMs(now) ?? 0),
@@ -131,6 +131,10 @@ export class Reservation {
     return undefined
   }
 
+  #now(): number {
+    return this.meters.needsTime ? this.clock.now() : 0
+  }
+
   #giveUp(denial: Denial): Denial {
     this.release()
     return denial
@@ -139,7 +143,7 @@ export class Reservation {
   #close(outcome: CircuitOutcome): void {
     this.#isOver = true
     for (const meter of this.meters.all) meter.underWay -= 1
-    this.meters.breaker?.settle(outcome, this.#isTry, this.clock.now())
+    this.meters.breaker?.settle(outcome, this.#isTry, this.#now())
     if (this.#places.length > 0) this.queue.leave(this.#places)
   }
 

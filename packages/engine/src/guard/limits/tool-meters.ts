@@ -15,6 +15,8 @@ export class ToolMeters {
   /** What a call must say how much of it it may use. */
   readonly asked: Asked
   readonly allowance: CallLimits
+  /** Whether any of this depends on the time: asking for it costs more than the rest. */
+  readonly needsTime: boolean
   #most: Amount | undefined
 
   constructor(tool: string, limits: readonly Limits[], run: Meter) {
@@ -25,6 +27,7 @@ export class ToolMeters {
     this.places = this.all.flatMap(({ places }) => places ?? [])
     const { breaker } = this.allowance
     this.breaker = breaker && new CircuitBreaker(breaker)
+    this.needsTime = breaker !== undefined || this.all.some(({ limitsMinutes }) => limitsMinutes)
     this.asked = {
       tokens: this.all.find(({ limitsTokens }) => limitsTokens)?.scope,
       costUsd: this.all.find(({ limitsMoney }) => limitsMoney)?.scope,
