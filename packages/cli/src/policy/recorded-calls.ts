@@ -24,6 +24,8 @@ export interface RecordedCall {
 export interface RecordedRun {
   readonly id: string
   readonly file: string
+  /** Epoch milliseconds. */
+  readonly startedAt: number
   /** It came to its end, and not with an error. */
   readonly hasPassed: boolean
   readonly calls: readonly RecordedCall[]
@@ -37,6 +39,7 @@ export function recordedRun(file: string): RecordedRun {
   return {
     id: tape.run.id,
     file,
+    startedAt: tape.run.startedAt,
     hasPassed: hasPassed(tape, view),
     calls: view.steps
       .filter(({ kind }) => kind === 'tool')
@@ -44,13 +47,16 @@ export function recordedRun(file: string): RecordedRun {
   }
 }
 
-/** Every tape of a folder. */
+/** Every tape of a folder, the oldest first. */
 export function recordedRuns(folder: string): RecordedRun[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw noRuns(path.resolve(folder))
   const files = readdirSync(folder).filter((name) => name.endsWith('.tape'))
   if (files.length === 0) throw noRuns(path.resolve(folder))
-  return files.toSorted().map((name) => recordedRun(path.join(folder, name)))
+  return files
+    .toSorted()
+    .map((name) => recordedRun(path.join(folder, name)))
+    .toSorted((a, b) => a.startedAt - b.startedAt)
 }
 
 function recordedCall(
