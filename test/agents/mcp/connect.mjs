@@ -22,20 +22,20 @@ const said = async ({ params }) => ({
 const named = globalThis.nameClient ?? ((client) => client)
 
 /** @param {'v1' | 'v2-legacy' | 'v2-modern' | 'v2-auto'} generation */
-export async function connect(generation, target, env = {}) {
+export async function connect(generation, target, env = {}, wrap = named) {
   const [version, era = 'legacy'] = generation.split('-')
   const isHttp = target.startsWith('http')
   const server = { command: process.execPath, args: [target], env, stderr: 'pipe' }
   if (version === 'v1') {
     const client = new ClientV1(info, { capabilities: { sampling: {} } })
     client.setRequestHandler(CreateMessageRequestSchema, said)
-    await named(client).connect(isHttp ? new HttpV1(new URL(target)) : new StdioV1(server))
+    await wrap(client).connect(isHttp ? new HttpV1(new URL(target)) : new StdioV1(server))
     return client
   }
   const client = new ClientV2(info, {
     capabilities: { sampling: {} },
     versionNegotiation: { mode: modes[era] },
   })
-  await named(client).connect(isHttp ? new HttpV2(new URL(target)) : new StdioV2(server))
+  await wrap(client).connect(isHttp ? new HttpV2(new URL(target)) : new StdioV2(server))
   return client
 }
