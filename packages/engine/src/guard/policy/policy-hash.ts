@@ -9,19 +9,23 @@ import type { Policy } from './policy.js'
  * count as relative ones.
  */
 export function policyHash(policies: readonly Policy[], folder = process.cwd()): string {
-  const portable = JSON.stringify(toWire(policies), (_, value: unknown) => {
-    if (typeof value === 'string') return portablePath(value, folder)
-    return isUndefined(value) ? undefined : value
-  })
-  return createHash('sha256')
-    .update(stableStringify(JSON.parse(portable)))
-    .digest('hex')
-    .slice(0, 16)
+  const wire = stableStringify(toWire(portable(policies, folder)))
+  return createHash('sha256').update(wire).digest('hex').slice(0, 16)
 }
 
-/** What is set to undefined is not set. */
-const isUndefined = (wire: unknown): boolean =>
-  typeof wire === 'object' && wire !== null && '$' in wire && wire.$ === 'undefined'
+/** A copy whose objects are plain and whose paths are relative. What is set to undefined is not set. */
+function portable(data: unknown, folder: string): unknown {
+  if (typeof data === 'string') return portablePath(data, folder)
+  if (Array.isArray(data)) return data.map((each) => portable(each, folder))
+  if (typeof data !== 'object' || data === null) return data
+  const prototype: unknown = Object.getPrototypeOf(data)
+  if (prototype !== null && prototype !== Object.prototype) return data
+  return Object.fromEntries(
+    Object.entries(data)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, portable(value, folder)]),
+  )
+}
 
 function portablePath(text: string, folder: string): string {
   if (text === folder) return '.'

@@ -31,9 +31,10 @@ export class TaintTracker {
   constructor(
     from: Names,
     readonly minLength: number,
+    limit?: number,
   ) {
     this.#isUntrusted = nameTest(from)
-    this.#index = new TextIndex(minLength)
+    this.#index = new TextIndex(minLength, limit)
   }
 
   /** More untrusted text came in than is followed: nothing can be trusted any more. */

@@ -19,7 +19,10 @@ export class TextIndex {
   /** From 1; 0 is a free slot. */
   #source = new Int32Array(FIRST_SLOTS)
 
-  constructor(readonly length: number) {}
+  constructor(
+    readonly length: number,
+    readonly limit = TEXT_INDEX_LIMIT,
+  ) {}
 
   get isEmpty(): boolean {
     return this.#used === 0 && !this.isFull
@@ -29,7 +32,7 @@ export class TextIndex {
   add(text: string, source: number, except?: TextIndex): void {
     eachPiece(text, this.length, (low, high) => {
       if (except !== undefined && except.#at(low, high) > 0) return false
-      if (this.#used >= TEXT_INDEX_LIMIT) {
+      if (this.#used >= this.limit) {
         this.isFull = true
         return true
       }

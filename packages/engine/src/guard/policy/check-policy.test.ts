@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest'
+import { checkPolicy, problemText } from './check-policy.js'
+import { presets } from './presets.js'
+
+const told = (data: unknown): string[] => checkPolicy(data).map(problemText)
+const rule = (data: unknown): string[] => told({ name: 'p', rules: [data] })
+const when = (data: unknown): string[] => rule({ deny: 'x', when: { a: data } })
+
+test('what can be used has no problems', () => {
+  expect(
+    told({
+      name: 'refunds',
+      default: 'deny',
+      rules: [
+        {
+          id: 'leak',
+          deny: '*',
+          effect: ['network', 'shell'],
+          after: [{ tool: 'read_*', effect: 'read', when: { path: { endsWith: '.env' } } }],
+          within: 10,
+          because: 'Secrets stay here.',
+          instead: 'Ask an operator.',
+          code: 'SECRET_FLOW',
+        },
+        { ask: 'mail', tainted: { from: 'fetch', minLength: 20, in: ['to', '**.url'] } },
+        { deny: 'search', moreThan: 20 },
+        {
+          allow: ['refund', 'pay'],
+          when: {
+            amount: { over: 0, atMost: 100 },
+            'items.*.sku': { matches: '^[a-z]+-\\d+$', ignoreCase: true },
+            note: { anyOf: [{ exists: false }, { shorterThan: 500 }] },
+            kind: { not: { in: ['x'] }, type: ['string', 'null'] },
+            flag: true,
+            nothing: null,
+          },
+        },
+      ],
+      files: { read: ['.', '/srv/data'], write: [] },
+      network: {
+        allow: ['api.example.com', '*.example.com:8443', 'localhost:3000', '127.0.0.1', '[::1]:80'],
+        addresses: ['127.0.0.1:5432', '10.1.0.0/16', '::1', '[fd00::1]:80', 'fd00::/8'],
+        methods: ['GET'],
+      },
+      shell: { allow: [['git', 'log', '**'], ['ls']], env: ['LANG'] },
+      limits: {
+        calls: 10,
+        costUsd: 0.5,
+        breaker: { failures: 3, cooldownMs: 100 },
+        tools: { search: { calls: 3 } },
+      },
+    }),
+  ).toEqual([])
+})
+
+test.each(
+  Object.entries({
+    readOnly: presets.readOnly({ read: ['.'], hosts: ['a.example'], addresses: ['127.0.0.1:1'] }),
+    sandbox: presets.sandbox({ root: '.', write: ['out'], programs: [['git', 'status']] }),
+    network: presets.network({ allow: [], methods: ['GET'] }),
+    noShell: presets.noShell({ except: [['ls']] }),
+    strict: presets.strict(),
+    listed: presets.strict({ allow: ['a', 'b_*'], ask: 'c' }),
+  }),
+)('%s is a policy that can be used', (_, policy) => {
+  expect(told(policy)).toEqual([])
+})
+
+test.each<[unknown, string]>([
+  [undefined, 'A policy is an object, not missing.'],
+  [null, 'A policy is an object, not nothing.'],
+  [[], 'A policy is an object, not a list.'],
+  ['readOnly', 'A policy is an object, not a text.'],
+  [{}, 'It has no name; explanations say `name/rule`.'],
+  [{ name: '' }, 'name: A name is empty.'],
+  [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],
+  [{ name: 'p', ruels: [] }, 'ruels: There is no key "ruels". Did you mean rules?'],
+  [{ name: 'p', default: 'denny' }, 'default: It cannot be "denny". Did you mean deny?'],
+  [{ name: 'p', rules: {} }, 'rules: The rules is a list, not an object.'],
+  [{ name: 'p', files: { read: '.' } }, 'files.read: "read" is a list, not a text.'],
+  [{ name: 'p', files: { reed: ['.'] } }, 'files.reed: There is no key "reed". Did you mean read?'],
+  [{ name: 'p', files: { read: [''] } }, 'files.read[0]: A folder is empty.'],
+  [
+    { name: 'p', network: { allow: ['https://a.example/x'] } },
+    'network.allow[0]: "https://a.example/x" is an address with a scheme; write the host, such as a.example.',
+  ],
+  [
+    { name: 'p', network: { allow: ['a.*.example'] } },
+    'network.allow[0]: "a.*.example" is no host; `*` may only stand for everything before a dot, as in *.example.com.',
+  ],
+  [{ name: 'p', network: { allow: ['a.example:99999'] } }, 'network.allow[0]: 99999 is no port.'],
+  [
+    { name: 'p', network: { addresses: ['10.0.0.0/40'] } },
+    'network.addresses[0]: /40 is too long for an address of IPv4.',
+  ],
+  [
+    { name: 'p', network: { methods: ['get'] } },
+    'network.methods[0]: "get" is no HTTP method; they are written like GET.',
+  ],
+  [
+    { name: 'p', shell: { allow: ['git status'] } },
+    'shell.allow[0]: Write the program and its arguments as a list: [git, status].',
+  ],
+  [{ name: 'p', shell: { allow: [[]] } }, 'shell.allow[0]: It names no program.'],
+  [
+    { name: 'p', shell: { allow: [['a', '**', 'b']] } },
+    'shell.allow[0][1]: `**` stands for any number of arguments, and only at the end.',
+  ],
+  [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It is at least 0, not -1.'],
+  [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],
+  [
+    { name: 'p', limits: { tools: { x: { calls: 'many' } } } },
+    'limits.tools.x.calls: It is a number, not a text.',
+  ],
+])('%j: %s', (data, expected) => {
+  expect(told(data)).toContain(expected)
+})
+
+test.each<[unknown, string]>([
+  [{}, 'rules[0]: It decides nothing; say which tools it is about with allow, deny or ask.'],
+  [{ allow: 'a', deny: 'b' }, 'rules[0]: It says both allow and deny; make it two rules.'],
+  [{ deny: [] }, 'rules[0].deny: A tool: the list is empty.'],
+  [{ deny: 5 }, 'rules[0].deny: A tool is a text, not a number.'],
+  [
+    { deny: 'x', effect: 'netwrok' },
+    'rules[0].effect: It cannot be "netwrok". Did you mean network?',
+  ],
+  [{ deny: 'x', wen: {} }, 'rules[0].wen: There is no key "wen". Did you mean when?'],
+  [{ deny: 'x', when: {} }, 'rules[0].when: It names no argument.'],
+  [{ deny: 'x', when: { 'a..b': 1 } }, 'rules[0].when.a..b: "a..b" has an empty part.'],
+  [
+    { deny: 'x', moreThan: -1 },
+    'rules[0].moreThan: It is a whole number from 0 to 1000000000, not -1.',
+  ],
+  [
+    { allow: 'x', moreThan: 1 },
+    'rules[0].moreThan: It would allow a call only after many; use deny or ask.',
+  ],
+  [
+    { deny: 'x', within: 3 },
+    'rules[0].within: It says which calls `after` and `moreThan` look at; there is neither.',
+  ],
+  [
+    { deny: 'x', after: {} },
+    'rules[0].after: It is about no call in particular; say which with tool, effect or when.',
+  ],
+  [{ deny: 'x', after: 'y' }, 'rules[0].after: An earlier call is an object, not a text.'],
+  [
+    { deny: 'x', tainted: {} },
+    'rules[0].tainted: It does not say which tools are not to be trusted; name them with from.',
+  ],
+  [
+    { allow: 'x', tainted: 'y' },
+    'rules[0].tainted: It would allow a call because of untrusted text; use deny or ask.',
+  ],
+  [{ deny: 'x', code: 'too much' }, 'rules[0].code: A code is written like REFUND_TOO_HIGH.'],
+  [{ deny: 'x', id: 'a/b' }, 'rules[0].id: An id has no spaces and no slash.'],
+])('rule %j: %s', (data, expected) => {
+  expect(rule(data)).toContain(expected)
+})
+
+test.each<[unknown, string]>([
+  [{}, 'It has no condition.'],
+  [
+    ['a', 'b'],
+    'It is a list; write { in: [...] } for one of them, { equals: [...] } for the list.',
+  ],
+  [{ grater: 5 }, 'There is no key "grater". They are equals'],
+  [{ over: '5' }, 'It is a number, not a text.'],
+  [{ matches: '(' }, 'The regular expression cannot be used. Unterminated group.'],
+  [{ matches: '(a)\\1' }, 'It refers back to a group'],
+  [{ in: 'a' }, '"in" is a list, not a text.'],
+  [{ exists: 'yes' }, 'It is true or false.'],
+  [{ type: 'text' }, 'It cannot be "text".'],
+  [{ not: { anyOf: [{ over: 'x' }] } }, 'It is a number, not a text.'],
+  [{ contains: '' }, 'It is a text that is not empty, a number, or true or false.'],
+])('predicate %j: %s', (data, expected) => {
+  expect(when(data).join('\n')).toContain(expected)
+})
+
+test('a rule that is never reached, and two of one id, are told', () => {
+  const rules = [
+    { id: 'a', deny: ['read_*', 'x'] },
+    { id: 'b', allow: 'read_file' },
+    { id: 'b', allow: 'x', when: { a: 1 } },
+    { allow: ['x', 'y'] },
+    { deny: '*', effect: 'shell' },
+    { deny: '*' },
+    { allow: 'read*' },
+  ]
+  expect(told({ name: 'p', rules })).toEqual([
+    'rules[2].id: Rule 2 is called "b" already.',
+    'rules[1]: It is never reached: rule 1 takes every call of read_*, x.',
+    'rules[2]: It is never reached: rule 1 takes every call of read_*, x.',
+    'rules[6]: It is never reached: rule 6 takes every call of *.',
+  ])
+})
+
+test('problems say where they are, and whether the key itself is one', () => {
+  expect(checkPolicy({ name: 'p', rules: [{ deny: 'x', when: { a: { ovr: 1 } } }] })).toEqual([
+    {
+      path: ['rules', 0, 'when', 'a', 'ovr'],
+      message: 'There is no key "ovr". Did you mean over?',
+      isKey: true,
+    },
+  ])
+})
