@@ -38,11 +38,24 @@ export type { GuardedStep, GuardResult } from './guard/guard-result.js'
 export type { CallOptions, GuardRun } from './guard/guard-run.js'
 export { checkPolicy } from './guard/policy/check-policy.js'
 export type { PolicyProblem } from './guard/policy/check-policy.js'
+export { PolicyInvalid } from './guard/policy/policy-invalid.js'
 export { judgeCalls } from './guard/policy/judge-calls.js'
-export type { Judgement } from './guard/policy/compiled-policy.js'
+export { explain, explainCalls } from './guard/policy/explain.js'
+export type { ExplainedRule, Explanation } from './guard/policy/explain.js'
+export { CompiledPolicy } from './guard/policy/compiled-policy.js'
+export type { JudgedCall, Judgement } from './guard/policy/compiled-policy.js'
+export { CallHistory } from './guard/policy/call-history.js'
 export type { PastCall } from './guard/policy/call-history.js'
 export { presets } from './guard/policy/presets.js'
-export type { Policy, Rule } from './guard/policy/policy.js'
+export type {
+  Conditions,
+  Earlier,
+  Policy,
+  Predicate,
+  Rule,
+  Taint,
+  When,
+} from './guard/policy/policy.js'
 export { fork } from './fork.js'
 export type { ForkOptions } from './fork.js'
 export { rerun } from './rerun.js'

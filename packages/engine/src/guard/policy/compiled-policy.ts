@@ -4,7 +4,7 @@ import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
-import type { Denial } from '../guard-error.js'
+import { GuardError, type Denial } from '../guard-error.js'
 import { lookAnew } from './argument-path.js'
 import { effectBits, type JudgedCall } from './call-filter.js'
 import type { CallHistory, LooksBack } from './call-history.js'
@@ -77,13 +77,20 @@ export class CompiledPolicy implements LooksBack {
   /** Looks at the arguments for what the scopes forbid, before the tool starts. */
   #inspect(args: unknown): Denial | undefined {
     if (this.#inspectors.length === 0) return undefined
-    return eachText(args, (text, at) => {
-      for (const inspector of this.#inspectors) {
-        const denial = inspector.inspect(text, at)
-        if (denial !== undefined) return denial
-      }
-      return undefined
-    })
+    try {
+      return eachText(args, (text, at) => {
+        for (const inspector of this.#inspectors) {
+          const denial = inspector.inspect(text, at)
+          if (denial !== undefined) return denial
+        }
+        return undefined
+      })
+    } catch (error) {
+      // More than can be looked through is refused, not passed on unseen.
+      if (!(error instanceof GuardError)) throw error
+      const { code, rule, what, why, allowed } = error
+      return { code, rule, what, why, allowed }
+    }
   }
 }
 

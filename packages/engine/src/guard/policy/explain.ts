@@ -1,7 +1,8 @@
 import type { Verdict } from '@retake/tape'
 import type { JudgedCall } from './call-filter.js'
-import type { CallHistory } from './call-history.js'
-import type { CompiledPolicy, Judgement } from './compiled-policy.js'
+import { CallHistory, type PastCall } from './call-history.js'
+import { CompiledPolicy, type Judgement } from './compiled-policy.js'
+import type { Policy } from './policy.js'
 import { matchOf } from './rule-match.js'
 
 /** One rule beside one call. */
@@ -55,4 +56,18 @@ export function explain(
     return [...explained, byDefault]
   })
   return { judgement: policy.judge(call, history), rules }
+}
+
+/** The same for calls that were made, each after those before it; the twin of `judgeCalls`. */
+export function explainCalls(
+  policies: readonly Policy[],
+  calls: readonly PastCall[],
+): readonly Explanation[] {
+  const compiled = new CompiledPolicy(policies)
+  const history = new CallHistory(compiled)
+  return calls.map((call) => {
+    const explanation = explain(compiled, call, history)
+    history.add(call)
+    return explanation
+  })
 }
