@@ -28,6 +28,7 @@ import type { GuardedTool } from './guarded-tool.js'
 import type { GuardResult } from './guard-result.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { answerKey } from './limits/answer-key.js'
+import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, executeTool } from './limits/execute-tool.js'
 import type { Reservation } from './limits/reservation.js'
 import type { Judgement } from './policy/compiled-policy.js'
@@ -330,7 +331,8 @@ export class GuardedCall {
         Buffer.from(JSON.stringify({ guard, call: number })),
       )
     }
-    const bounds = new CallBounds(this.name, this.run.policy.scopes, this.#around)
+    const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
+    const bounds = new Bounds(this.name, this.run.policy.scopes, this.#around)
     encloseCalls(bounds, callKey(intent.fingerprint, intent.occurrence, intent.within))
     const refusal = await room.ready(bounds, this.options.signal)
     if (refusal !== undefined) return denied(refusal, facts)

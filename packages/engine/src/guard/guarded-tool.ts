@@ -38,7 +38,11 @@ export interface GuardedToolOptions<Args> {
   readonly timeoutMs?: number
   /** Milliseconds a call may take with all its attempts. */
   readonly deadlineMs?: number
-  /** How often it is tried again after an error that is safe to retry; 0 unless set. */
+  /**
+   * How often it is tried again after an error that is safe to retry; 0 unless set. A tool
+   * that is not idempotent is only when nobody was reached, or with 429, and when it did
+   * nothing else in that attempt: no second request, no file, no process.
+   */
   readonly retries?: number
   /** Error classes the tool throws: a replayed error is then an instance of the real class. */
   readonly errors?: Readonly<Record<string, new (...args: never[]) => Error>>

@@ -14,6 +14,7 @@ import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addUsage, wrongField } from './amount.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
+import { AttemptBounds } from './attempt-bounds.js'
 import { realClock, type Clock } from './clock.js'
 import { LazySignal } from './lazy-signal.js'
 import { limitErrors } from './limit-errors.js'
@@ -125,6 +126,7 @@ class Execution {
     this.#attempt += 1
     this.#usage = undefined
     this.#refusals = bounds.blocked.length
+    if (bounds instanceof AttemptBounds) bounds.begin()
     let settle: (outcome: Outcome) => void
     const returned = this.#inside((): Outcome | undefined => {
       try {
@@ -185,7 +187,10 @@ class Execution {
     if (retries === 0 || bounds.blocked.length > this.#refusals) return { error }
     const { safety, askedMs } = this.#inside(() => this.#read(error))
     const mayRunTwice = idempotent === true || idempotencyKey !== undefined
-    if (safety === 'final' || (safety === 'transient' && !mayRunTwice)) return { error }
+    // The error is about one request; what else the attempt did has happened.
+    const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
+    if (safety === 'final') return { error }
+    if (!mayRunTwice && (safety === 'transient' || didMore)) return { error }
     const exhausted = (why: string): Outcome => ({
       exitReason: 'retries',
       error: new GuardError(limitErrors.retriesExhausted(tool.name, this.#attempt, why), {

@@ -7,8 +7,8 @@ import { header, linksOf } from './retry-after.js'
  * that may run twice is tried again. `final`: it would fail again, or a guard
  * said no.
  *
- * It says this of the request that failed. A tool that does more than one thing
- * must be idempotent to be tried again.
+ * It says this of the request that failed, not of what its tool did beside it:
+ * `AttemptBounds` knows about that.
  */
 export type RetrySafety = 'nothing happened' | 'transient' | 'final'
 

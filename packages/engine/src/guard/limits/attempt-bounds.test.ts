@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest'
+import { AttemptBounds } from './attempt-bounds.js'
+
+const did = (...acts: ((bounds: AttemptBounds) => void)[]): boolean => {
+  const bounds = new AttemptBounds('tool', [])
+  for (const act of acts) act(bounds)
+  return bounds.didOneThing
+}
+const post = (url: string) => (bounds: AttemptBounds) => bounds.request('POST', new URL(url))
+const connect = (host: string, port: number) => (bounds: AttemptBounds) =>
+  bounds.host(host, port, true)
+
+it('one request is one thing, also with the connection it is made over, and asked about twice', () => {
+  expect(did()).toBe(true)
+  expect(did(post('http://a.test/x'))).toBe(true)
+  expect(did(post('http://a.test/x'), connect('a.test', 80), post('http://a.test/x#part'))).toBe(
+    true,
+  )
+  expect(did(connect('a.test', 443), post('https://a.test/x'))).toBe(true)
+  expect(did(connect('a.test', 6379))).toBe(true)
+})
+
+it('a second request, a connection elsewhere, a file or a process is more', () => {
+  expect(did(post('http://a.test/x'), post('http://a.test/y'))).toBe(false)
+  expect(did(post('http://a.test/x'), connect('a.test', 5432))).toBe(false)
+  expect(did(connect('a.test', 1), connect('b.test', 1))).toBe(false)
+  expect(did((bounds) => bounds.file('read', '/a'))).toBe(true)
+  expect(did((bounds) => bounds.file('write', '/a'))).toBe(false)
+  expect(did((bounds) => bounds.file('read', ''))).toBe(false)
+  expect(did((bounds) => bounds.process({ file: 'ls', args: [], shell: false }))).toBe(false)
+})
+
+it('each attempt begins anew', () => {
+  const write = (bounds: AttemptBounds) => bounds.file('write', '/a')
+  expect(did(write, post('http://a.test/x'), (bounds) => bounds.begin())).toBe(true)
+})

@@ -1,0 +1,60 @@
+import { CallBounds } from '../bounds/call-bounds.js'
+import type { Command, FileAccess } from '../bounds/scopes.js'
+
+/**
+ * Bounds that also know how much an attempt has touched. An error proves that nothing
+ * happened only when the request it is about is all that the attempt did. Not seen:
+ * what goes over connections that speak no HTTP and were open before the call, and the
+ * same request made twice.
+ */
+export class AttemptBounds extends CallBounds {
+  readonly #requests = new Set<string>()
+  /** Where requests go to, and where connections do: a connection that a request is made over is no more. */
+  readonly #asked = new Set<string>()
+  readonly #connected = new Set<string>()
+  #didMore = false
+
+  /** Whether there was at most one request, and nothing else. */
+  get didOneThing(): boolean {
+    const others = [...this.#connected].filter((place) => !this.#asked.has(place))
+    return !this.#didMore && this.#requests.size + others.length <= 1
+  }
+
+  begin(): void {
+    for (const each of [this.#requests, this.#asked, this.#connected]) each.clear()
+    this.#didMore = false
+  }
+
+  /** Where files are not limited, the boundary does not say which one it is about, and how. */
+  override file(access: FileAccess, path: string): void {
+    super.file(access, path)
+    if (access !== 'read' || path === '') this.#didMore = true
+  }
+
+  override request(method: string, url: URL): void {
+    super.request(method, url)
+    const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+    this.#asked.add(place)
+    this.#requests.add(`${place} ${method} ${url.pathname}${url.search}`)
+  }
+
+  override host(host: string, port: number, raw: boolean): void {
+    super.host(host, port, raw)
+    this.#connected.add(`${host}:${port}`)
+  }
+
+  override process(command: Command): void {
+    this.#didMore = true
+    super.process(command)
+  }
+
+  override worker(file: string): void {
+    this.#didMore = true
+    super.worker(file)
+  }
+
+  override addon(file: string): void {
+    this.#didMore = true
+    super.addon(file)
+  }
+}
