@@ -15,6 +15,8 @@ import { startPostgres } from '../support/postgres.mjs'
 const randomKills = Number(
   process.env['RETAKE_GUARD_KILLS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 400 : 40),
 )
+/** A busy machine starts a hundred processes slowly. */
+const TIMEOUT_MS = 600_000
 const workflow = fileURLToPath(new URL('guard-workflow.mjs', import.meta.url))
 
 const PLAIN = ['first', 'same', 'sixth', 'twelfth']
@@ -68,9 +70,10 @@ async function runToEnd(
   for (let attempt = 0; attempt <= spots.length + randomKills; attempt += 1) {
     const { code, signal, lines, stderr } = await runOnce(name, folder, spots, killAfter(attempt))
     if (code === 0) {
-      const found = await database.query('select label, key from effects where workflow = $1', [
-        name,
-      ])
+      const found: { rows: { label: string; key: string }[] } = await database.query(
+        'select label, key from effects where workflow = $1',
+        [name],
+      )
       const rows = new Map<string, number>()
       for (const { label } of found.rows) rows.set(label, (rows.get(label) ?? 0) + 1)
       return { kills: attempt, lines, rows, keys: found.rows.map(({ key }) => key), folder }
@@ -156,55 +159,71 @@ function problemOf(tape: string): string | undefined {
 const doubtsOf = ({ lines }: Ended): string[] =>
   lines.at(-1)?.inDoubt?.map(({ label }) => label) ?? []
 
-test.concurrent('killed before each intent, in the middle of each decision and after each result, it leaves nothing in doubt', async () => {
-  const spots = [
-    ...STEPS.map((label) => `before-intent ${label}`),
-    ...KEYED.map((label) => `key ${label}`),
-    ...STEPS.map((label) => `after-result ${label}`),
-    'before-end all',
-  ]
-  const ended = await runToEnd('between', spots)
-  expect(ended.kills).toBe(spots.length)
-  expect(complaintsAbout(ended)).toEqual([])
-  expect(doubtsOf(ended)).toEqual([])
-  expect([...ended.rows.values()].reduce((sum, count) => sum + count, 0)).toBe(16)
-})
+test.concurrent(
+  'killed before each intent, in the middle of each decision and after each result, it leaves nothing in doubt',
+  async () => {
+    const spots = [
+      ...STEPS.map((label) => `before-intent ${label}`),
+      ...KEYED.map((label) => `key ${label}`),
+      ...STEPS.map((label) => `after-result ${label}`),
+      'before-end all',
+    ]
+    const ended = await runToEnd('between', spots)
+    expect(ended.kills).toBe(spots.length)
+    expect(complaintsAbout(ended)).toEqual([])
+    expect(doubtsOf(ended)).toEqual([])
+    expect([...ended.rows.values()].reduce((sum, count) => sum + count, 0)).toBe(16)
+  },
+  TIMEOUT_MS,
+)
 
-test.concurrent('killed between each intent and its effect, it reports what is not safe to repeat and does the rest', async () => {
-  const spots = EFFECTS.map((label) => `before-effect ${label}`)
-  const ended = await runToEnd('before', spots)
-  expect(ended.kills).toBe(spots.length)
-  expect(complaintsAbout(ended)).toEqual([])
-  expect(doubtsOf(ended).toSorted()).toEqual([...PLAIN, ...INSIDE].toSorted())
-  // Nobody did it: it was never repeated.
-  for (const label of ['first', 'sixth', ...INSIDE]) expect(ended.rows.get(label)).toBeUndefined()
-})
+test.concurrent(
+  'killed between each intent and its effect, it reports what is not safe to repeat and does the rest',
+  async () => {
+    const spots = EFFECTS.map((label) => `before-effect ${label}`)
+    const ended = await runToEnd('before', spots)
+    expect(ended.kills).toBe(spots.length)
+    expect(complaintsAbout(ended)).toEqual([])
+    expect(doubtsOf(ended).toSorted()).toEqual([...PLAIN, ...INSIDE].toSorted())
+    // Nobody did it: it was never repeated.
+    for (const label of ['first', 'sixth', ...INSIDE]) expect(ended.rows.get(label)).toBeUndefined()
+  },
+  TIMEOUT_MS,
+)
 
-test.concurrent('killed between each effect and its result, it repeats no effect and reports what it cannot know', async () => {
-  const spots = EFFECTS.map((label) => `after-effect ${label}`)
-  const ended = await runToEnd('after', spots)
-  expect(ended.kills).toBe(spots.length)
-  expect(complaintsAbout(ended)).toEqual([])
-  expect(doubtsOf(ended).toSorted()).toEqual([...PLAIN, ...INSIDE].toSorted())
-  for (const label of EFFECTS) expect(ended.rows.get(label)).toBe(label === 'same' ? 3 : 1)
-})
+test.concurrent(
+  'killed between each effect and its result, it repeats no effect and reports what it cannot know',
+  async () => {
+    const spots = EFFECTS.map((label) => `after-effect ${label}`)
+    const ended = await runToEnd('after', spots)
+    expect(ended.kills).toBe(spots.length)
+    expect(complaintsAbout(ended)).toEqual([])
+    expect(doubtsOf(ended).toSorted()).toEqual([...PLAIN, ...INSIDE].toSorted())
+    for (const label of EFFECTS) expect(ended.rows.get(label)).toBe(label === 'same' ? 3 : 1)
+  },
+  TIMEOUT_MS,
+)
 
-test(`killed at ${randomKills} random moments, also while it resumes, no effect happens twice`, async () => {
-  const KILLS_EACH = 8
-  const endings: Ended[] = []
-  const oneByOne = async (lane: number): Promise<void> => {
-    for (let round = 0; killsIn(endings) < randomKills; round += 1) {
-      const name = `random ${lane}.${round}`
-      // A run that has less and less to do is killed sooner and sooner.
-      const killAfter = (attempt: number): number | undefined =>
-        attempt < KILLS_EACH ? Math.random() * (140 - attempt * 12) : undefined
-      endings.push(await runToEnd(name, [], killAfter))
+test(
+  `killed at ${randomKills} random moments, also while it resumes, no effect happens twice`,
+  async () => {
+    const KILLS_EACH = 8
+    const endings: Ended[] = []
+    const oneByOne = async (lane: number): Promise<void> => {
+      for (let round = 0; killsIn(endings) < randomKills; round += 1) {
+        const name = `random ${lane}.${round}`
+        // A run that has less and less to do is killed sooner and sooner.
+        const killAfter = (attempt: number): number | undefined =>
+          attempt < KILLS_EACH ? Math.random() * (140 - attempt * 12) : undefined
+        endings.push(await runToEnd(name, [], killAfter))
+      }
     }
-  }
-  await Promise.all([oneByOne(1), oneByOne(2)])
-  expect(killsIn(endings)).toBeGreaterThanOrEqual(randomKills)
-  expect(endings.flatMap(complaintsAbout)).toEqual([])
-})
+    await Promise.all([oneByOne(1), oneByOne(2)])
+    expect(killsIn(endings)).toBeGreaterThanOrEqual(randomKills)
+    expect(endings.flatMap(complaintsAbout)).toEqual([])
+  },
+  TIMEOUT_MS,
+)
 
 const killsIn = (endings: readonly Ended[]): number =>
   endings.reduce((sum, { kills }) => sum + kills, 0)

@@ -2,6 +2,7 @@ import type {
   CallEvent,
   DeliverEvent,
   DeliveryEvent,
+  DrawEvent,
   EndEvent,
   InitiationEvent,
   NoteEvent,
@@ -95,6 +96,8 @@ class RunIndexBuilder implements RunIndex {
   add(event: TapeEvent): void {
     this.counts[event.type] = (this.counts[event.type] ?? 0) + 1
     this.lastAt = event.at
+    // The decision of a guard stands right before the call it is about.
+    if (event.type !== 'call') this.#drawn = undefined
     switch (event.type) {
       case 'request':
       case 'call':
@@ -127,7 +130,7 @@ class RunIndexBuilder implements RunIndex {
         this.end = event
         break
       case 'draw':
-        this.#drawn = event.kind === 'guard' ? (event.value as GuardIntent) : undefined
+        this.#decided(event)
         break
       case 'run':
       case 'seal':
@@ -143,13 +146,23 @@ class RunIndexBuilder implements RunIndex {
     if (event.type === 'call' && event.kind === 'file') this.#addFile(event)
     if (!isStep(event)) return
     const op = this.#addStep(event)
-    // The decision of a guard stands right before the call it is about.
     if (this.#drawn !== undefined && event.type === 'call') op.guard = this.#drawn
     this.#drawn = undefined
     if (event.type !== 'request' || event.socket === undefined) return
     const earlier = this.bySocket.get(event.socket)
     if (earlier === undefined) this.bySocket.set(event.socket, [op])
     else earlier.push(op)
+  }
+
+  #decided({ kind, value }: DrawEvent): void {
+    if (kind !== 'guard') return
+    const intent = value as GuardIntent
+    if (intent.again !== true) {
+      this.#drawn = intent
+      return
+    }
+    const last = this.steps.at(-1)
+    if (last !== undefined && 'event' in last) last.guard = intent
   }
 
   #addFile(call: CallEvent): void {

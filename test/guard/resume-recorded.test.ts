@@ -1,0 +1,181 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fork, guard, record, replay, rerun, resume, type GuardOptions } from '@retake/engine'
+import { readGuards, readRun } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { expect, onTestFinished, test } from 'vitest'
+import { cutTape } from '../support/cut-tape.js'
+import { firstDifference } from '../support/first-difference.mjs'
+import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'retake-guarded-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+/** An agent that makes these calls one after another, and what its tools have done. */
+function agentOf(options: Partial<GuardOptions> = {}) {
+  const done: string[] = []
+  const failing = new Set<string>()
+  const agent = (calls: readonly (readonly [tool: string, args: unknown])[]) => async () => {
+    const run = guard({ name: 'shop', ...options })
+    run.tool('pay', ({ to }: { to: string }) => {
+      if (failing.has(to)) throw new Error(`no money for ${to}`)
+      done.push(to)
+      return { paid: to, at: Math.random() }
+    })
+    run.tool('all', async ({ of }: { of: string[] }) => {
+      for (const to of of) await run.call('pay', { to }, { throws: true })
+      return of.length
+    })
+    const results = []
+    for (const [tool, args] of calls) {
+      const { status, output, error, step, intent, facts } = await run.call(tool, args)
+      if (status === 'failed') throw error
+      results.push({ status, output, step, intent, facts })
+    }
+    return results
+  }
+  return { agent, done, failing }
+}
+
+const pay = (to: string) => ['pay', { to }] as const
+
+test('a recorded agent with a guard is replayed bit for bit, without its tools and its policy', async () => {
+  const { agent, done } = agentOf({
+    policy: { name: 'shop', rules: [{ deny: 'pay', when: { to: { in: ['Ed'] } } }] },
+  })
+  const calls = [pay('Al'), pay('Al'), pay('Ed'), ['all', { of: ['Bo', 'Cy'] }]] as const
+  const { output, run } = await record({ name: 'guarded', dir: folder() }, agent(calls))
+  expect(output.map(({ status }) => status)).toEqual(['done', 'done', 'denied', 'done'])
+  expect(done).toEqual(['Al', 'Al', 'Bo', 'Cy'])
+  const other = agentOf({ policy: { name: 'frozen', rules: [{ deny: '*' }] } })
+  const replayed = await replay(run.path, other.agent(calls))
+  expect(replayed.output).toEqual(output)
+  expect(other.done).toEqual([])
+  const { guards, calls: taped } = readGuards(openTape(run.path))
+  expect(guards).toMatchObject([{ guard: 'shop', policy: { policies: [{ name: 'shop' }] } }])
+  expect(taped.map(({ tool, state, isNested }) => [tool, state, isNested])).toEqual([
+    ['pay', 'done', false],
+    ['pay', 'done', false],
+    ['pay', 'denied', false],
+    ['all', 'done', false],
+    ['pay', 'done', true],
+    ['pay', 'done', true],
+  ])
+})
+
+test('a guarded script is recorded and replayed by the command line to the same output', async () => {
+  const workspace = await makeWorkspace()
+  onTestFinished(workspace.remove)
+  const recorded = await workspace.retake(['record', agentPath('guard-recorded.mjs')])
+  expect(recorded.code).toBe(0)
+  expect(recorded.stdout.trim().split('\n')).toHaveLength(6)
+  const replayed = await workspace.retake(['replay', 'last'])
+  expect(firstDifference(recorded.stdout, replayed.stdout)).toBeUndefined()
+  expect(replayed.code).toBe(0)
+  const shown = await workspace.retake(['show', 'last', '--json'])
+  expect(shown.stdout).toContain('"denied"')
+})
+
+test('a recording that was killed goes on with the right occurrences', async () => {
+  const { agent, done } = agentOf()
+  const dir = folder()
+  const calls = [pay('Al'), pay('Al'), pay('Al'), pay('Bo')] as const
+  const { run, output } = await record({ name: 'guarded', dir }, agent(calls))
+  const second = readGuards(openTape(run.path)).calls[1]
+  const cut = cutTape(run.path, (second?.resultSeq ?? 0) + 1, join(dir, 'cut'))
+  done.length = 0
+  const resumed = await resume(cut, agent(calls))
+  expect(done).toEqual(['Al', 'Bo'])
+  expect(resumed.output.slice(0, 2)).toEqual(output.slice(0, 2))
+  expect(resumed.output.map(({ step }) => [step.number, step.occurrence])).toEqual([
+    [1, 1],
+    [2, 2],
+    [3, 3],
+    [4, 1],
+  ])
+  const replayed = await replay(resumed.run.path, agent(calls))
+  expect(replayed.output).toEqual(resumed.output)
+})
+
+test('limits count what the tape has served', async () => {
+  const { agent, done } = agentOf({ limits: { calls: 3 } })
+  const dir = folder()
+  const calls = [pay('Al'), pay('Bo'), pay('Cy'), pay('Di')] as const
+  const { run } = await record({ name: 'guarded', dir }, agent(calls))
+  const second = readGuards(openTape(run.path)).calls[1]
+  const cut = cutTape(run.path, (second?.resultSeq ?? 0) + 1, join(dir, 'cut'))
+  done.length = 0
+  const { output } = await resume(cut, agent(calls))
+  expect(output.map(({ status }) => status)).toEqual(['done', 'done', 'done', 'stopped'])
+  expect(done).toEqual(['Cy'])
+})
+
+test('a failed call is made again by a resume, with what its tool had done served', async () => {
+  const { agent, done, failing } = agentOf()
+  const dir = folder()
+  const calls = [pay('Al'), ['all', { of: ['Bo', 'Cy'] }]] as const
+  failing.add('Cy')
+  await expect(record({ name: 'guarded', dir }, agent(calls))).rejects.toThrow('no money')
+  failing.clear()
+  expect(done).toEqual(['Al', 'Bo'])
+  const [tape = ''] = readdirSync(dir).filter((file) => file.endsWith('.tape'))
+  const resumed = await resume(join(dir, tape), agent(calls))
+  expect(resumed.output.at(-1)).toMatchObject({ status: 'done', output: 2 })
+  expect(done).toEqual(['Al', 'Bo', 'Cy'])
+  const replayed = await replay(resumed.run.path, agent(calls))
+  expect(replayed.output).toEqual(resumed.output)
+})
+
+test("a call that is made again is judged by today's policy, and the tape says so", async () => {
+  const { agent, done } = agentOf()
+  const { run } = await record({ name: 'guarded', dir: folder() }, agent([pay('Al'), pay('Bo')]))
+  const frozen = agentOf({ policy: { name: 'frozen', rules: [{ deny: 'pay' }] } })
+  const forked = await fork(run.path, frozen.agent([pay('Al'), pay('Bo')]), { at: '2' })
+  expect(forked.output.map(({ status }) => status)).toEqual(['done', 'denied'])
+  expect(frozen.done).toEqual([])
+  expect(done).toEqual(['Al', 'Bo'])
+  const [, second] = readGuards(openTape(forked.run.path)).calls
+  expect(second).toMatchObject({ state: 'denied', intent: { verdict: 'deny', rule: 'frozen/1' } })
+  const replayed = await replay(forked.run.path, frozen.agent([pay('Al'), pay('Bo')]))
+  expect(replayed.output).toEqual(forked.output)
+})
+
+test('the decision about one call is never used for another that a changed program makes', async () => {
+  const policy = { name: 'shop', rules: [{ deny: 'pay', when: { to: { in: ['Ed'] } } }] }
+  const { agent, done } = agentOf({ policy })
+  const { run } = await record({ name: 'guarded', dir: folder() }, agent([pay('Al'), pay('Bo')]))
+  done.length = 0
+  const changed = agent([pay('Al'), pay('Ed'), pay('Di')])
+  const rerun1 = await rerun(run.path, changed)
+  expect(rerun1.output.map(({ status }) => status)).toEqual(['done', 'denied', 'done'])
+  expect(done).toEqual(['Di'])
+  const tape = openTape(rerun1.run.path)
+  expect(readGuards(tape).calls.map(({ tool, state }) => [tool, state])).toEqual([
+    ['pay', 'done'],
+    ['pay', 'denied'],
+    ['pay', 'done'],
+  ])
+  expect(readRun(tape).recordedSteps.map(({ state }) => state)).toEqual(['done', 'denied', 'done'])
+  const replayed = await replay(rerun1.run.path, changed)
+  expect(replayed.output).toEqual(rerun1.output)
+})
+
+test('results that a guard serves inside a recording are on its tape, and replayed without the earlier run', async () => {
+  const dir = folder()
+  const { agent, done } = agentOf({ dir, resume: true })
+  const own = guard({ name: 'shop', dir })
+  own.tool('pay', ({ to }: { to: string }) => ({ paid: to, at: 1 }))
+  await own.call('pay', { to: 'Al' })
+  own.end(undefined, { error: new Error('stopped') })
+  const calls = [pay('Al'), pay('Bo')] as const
+  const { output, run } = await record({ name: 'other', dir: folder() }, agent(calls))
+  expect(done).toEqual(['Bo'])
+  expect(output[0]).toMatchObject({ output: { paid: 'Al', at: 1 }, facts: { attempts: 0 } })
+  rmSync(dir, { recursive: true })
+  const replayed = await replay(run.path, agent(calls))
+  expect(replayed.output).toEqual(output)
+})
