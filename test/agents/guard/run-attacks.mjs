@@ -20,6 +20,7 @@ const worldIn = async (folder) => {
 
 async function make(attempt, world, number) {
   const { policy, tool, args, options, check } = attempt
+  delete Object.prototype.path
   const run = retake.guard({
     name: `case-${number}`,
     policy: policy(world),
@@ -27,8 +28,11 @@ async function make(attempt, world, number) {
     durability: 'memory',
     ...options?.(world),
   })
-  run.tool('tool', (given, context) => tool(given, world, context))
-  const result = await run.call(attempt.name ?? 'tool', await args?.(world))
+  run.tool('tool', (given, context) => tool(given, world, context), attempt.toolOptions?.(world))
+  const given = await args?.(world)
+  const calling = run.call(attempt.call ?? 'tool', given)
+  attempt.during?.(given, world)
+  const result = await calling
   await after?.(world)
   const isMarked = check === undefined ? existsSync(world.mark) : await check(world, result)
   run.end()

@@ -7,33 +7,43 @@ const TEXT_LIMIT = 100_000
 /**
  * Visits every text in a value with its path, keys of objects and members of maps and
  * sets included, until `visit` returns something. Bytes are visited as the text they hold.
- * Takes data as a tape gives it back, without cycles; throws a `GuardError` when there is
- * more of it than is looked at.
+ * Takes data as a tape gives it back, without cycles; throws a `GuardError`, before anything
+ * is visited, when there is more of it than is looked at.
  */
 export function eachText<T>(
   value: unknown,
   visit: (text: string, at: string) => T | undefined,
 ): T | undefined {
-  let left = TEXT_LIMIT
-  const look = (each: unknown, at: string): T | undefined => {
-    if (typeof each === 'string') {
-      if (left-- <= 0)
-        throw new GuardError(guardErrors.argumentsTooLarge(`more than ${TEXT_LIMIT} texts`))
-      return visit(each, at)
-    }
-    if (typeof each === 'symbol') return look(each.description ?? '', at)
-    if (typeof each !== 'object' || each === null) return undefined
-    const text = textOf(each)
-    if (text !== undefined) return look(text, at)
-    for (const [key, member] of membersOf(each)) {
-      const place = pathTo(at, key)
-      const isNamed = !Array.isArray(each) && !(each instanceof Set)
-      const found = (isNamed ? look(key, place) : undefined) ?? look(member, place)
-      if (found !== undefined) return found
-    }
-    return undefined
+  if (typeof value === 'string') return visit(value, '')
+  const found: FoundText[] = []
+  collect(value, '', found)
+  for (const { text, at } of found) {
+    const answer = visit(text, at)
+    if (answer !== undefined) return answer
   }
-  return look(value, '')
+  return undefined
+}
+
+interface FoundText {
+  readonly text: string
+  readonly at: string
+}
+
+function collect(value: unknown, at: string, found: FoundText[]): void {
+  if (typeof value === 'symbol') return collect(value.description, at, found)
+  const text = typeof value === 'object' && value !== null ? textOf(value) : value
+  if (typeof text === 'string') {
+    if (found.length >= TEXT_LIMIT)
+      throw new GuardError(guardErrors.argumentsTooLarge(`more than ${TEXT_LIMIT} texts`))
+    found.push({ text, at })
+  }
+  if (text !== undefined || typeof value !== 'object' || value === null) return
+  const isNamed = !Array.isArray(value) && !(value instanceof Set)
+  for (const [key, member] of membersOf(value)) {
+    const place = pathTo(at, key)
+    if (isNamed) collect(key, place, found)
+    collect(member, place, found)
+  }
 }
 
 /** Of an object that holds one text. */
@@ -41,9 +51,12 @@ function textOf(value: object): string | undefined {
   if (value instanceof URL) return value.href
   if (value instanceof RegExp) return value.source
   if (ArrayBuffer.isView(value))
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
-  return value instanceof ArrayBuffer ? Buffer.from(value).toString() : undefined
+    return textIn(Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+  return value instanceof ArrayBuffer ? textIn(Buffer.from(value)) : undefined
 }
+
+/** Bytes with a null among them are an image, an archive, anything but text that the system takes. */
+const textIn = (bytes: Buffer): string => (bytes.includes(0) ? '' : bytes.toString())
 
 function membersOf(value: object): Iterable<readonly [unknown, unknown]> {
   if (value instanceof Map) return value as Map<unknown, unknown>
