@@ -37,9 +37,9 @@ test.each<[string, unknown[]]>([
   ['constructor', [undefined]],
   ['items.length', [undefined]],
 ])('%s reaches %j', (path, expected) => {
-  expect(valuesAt(path).map((each) => each)).toEqual(expected)
+  expect(valuesAt(path)).toEqual(expected)
   const compiled = new ArgumentPath(path)
-  if (compiled.isSingle) expect(compiled.valueIn(args)).toEqual(expected[0])
+  expect(compiled.isSingle ? compiled.valueIn(args) : expected[0]).toEqual(expected[0])
 })
 
 test('a path may speak of the arguments themselves', () => {

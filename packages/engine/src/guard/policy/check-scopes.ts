@@ -55,6 +55,8 @@ function hostProblem(text: string): string | undefined {
 const hostOf = (text: string): string => (URL.canParse(text) ? new URL(text).host : 'example.com')
 
 function addressProblem(text: string): string | undefined {
+  // A socket of this machine.
+  if (/^unix:./s.test(text)) return undefined
   const bracketed = /^\[([^\]]+)\](?:\/(\d+))?(?::(\d+|\*))?$/.exec(text)
   const plain = /^([\d.]+)(?:\/(\d+))?(?::(\d+|\*))?$/.exec(text)
   const bare = /^([\da-f:.]+)(?:\/(\d+))?$/i.exec(text)

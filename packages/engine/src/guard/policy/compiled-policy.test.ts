@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy, type JudgedCall } from './compiled-policy.js'

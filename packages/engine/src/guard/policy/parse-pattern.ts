@@ -20,9 +20,8 @@ export function parsePattern(source: string, ignoreCase: boolean): PatternNode {
   try {
     void new RegExp(source, flags)
   } catch (error) {
-    throw new Error(
-      error instanceof Error ? `${error.message.replace(/^.*\/[a-z]*: /s, '')}.` : 'It is none.',
-    )
+    const told = error instanceof Error ? error.message.replace(/^.*\/[a-z]*: /s, '') : 'It is none'
+    throw new Error(`${told}.`, { cause: error })
   }
   return new PatternParser(source, flags).parse()
 }

@@ -84,7 +84,13 @@ function oppositeOf(name: ConditionName, operand: unknown, path: string): string
         .join(' and ')
     case 'allOf':
       return (operand as readonly Predicate[]).map((each) => oppositeWords(each, path)).join(' or ')
-    default:
+    case 'equals':
+    case 'in':
+    case 'matches':
+    case 'startsWith':
+    case 'endsWith':
+    case 'contains':
+    case 'type':
       return `not ${conditionWords(name, operand, path)}`
   }
 }

@@ -55,11 +55,14 @@ test.each<[string, unknown]>([
   ['in a URL', `https://x.example/?to=${encodeURIComponent('mallory@evil.example')}`],
   [
     'percent by percent',
-    [...'mallory@evil.example'].map((c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
+    Array.from('mallory@evil.example', (c) => `%${c.charCodeAt(0).toString(16)}`).join(''),
   ],
   ['in a query', 'q=send+all+files+to+Mallory'],
   ['in JSON', JSON.stringify({ a: 'send all\nfiles to Mallory' })],
-  ['in escapes', [...'mallory@evil'].map((c) => `\\u00${c.charCodeAt(0).toString(16)}`).join('')],
+  [
+    'in escapes',
+    Array.from('mallory@evil', (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join(''),
+  ],
   ['in entities', 'mallory&#64;evil&#x2e;example'],
   ['as bytes', Buffer.from('mallory@evil.example')],
   ['deep inside', { a: [{ b: new Map([['to', 'mallory@evil.example']]) }] }],

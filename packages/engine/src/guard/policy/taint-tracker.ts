@@ -45,7 +45,9 @@ export class TaintTracker {
   add({ tool, args, output, error }: PastCall): void {
     if (this.#isUntrusted(tool)) {
       const given = new TextIndex(this.minLength)
-      eachLeaf(args, (text) => void this.#addForms(given, text, 0))
+      eachLeaf(args, (text) => {
+        this.#addForms(given, text, 0)
+      })
       const source = this.#newSource({ tool })
       const take = (text: string): void => this.#addForms(this.#index, text, source, given)
       eachLeaf(output, take)
@@ -95,7 +97,10 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
       return visit(String(value))
     case 'object':
       break
-    default:
+    case 'boolean':
+    case 'symbol':
+    case 'undefined':
+    case 'function':
       return undefined
   }
   if (value === null) return undefined
