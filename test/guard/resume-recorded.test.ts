@@ -101,6 +101,32 @@ test('a recording that was killed goes on with the right occurrences', async () 
   expect(replayed.output).toEqual(resumed.output)
 })
 
+test('a killed call of a tool that may run twice is made again without asking, with the same key', async () => {
+  const dir = folder()
+  const keys: string[] = []
+  const agent = async () => {
+    const run = guard({ name: 'shop' })
+    const send = (_: unknown, { idempotencyKey }: { idempotencyKey: string }) => {
+      keys.push(idempotencyKey)
+      return 'sent'
+    }
+    run.tool('send', send, { idempotent: true })
+    run.tool('shout', send)
+    return [(await run.call('send', {})).output, (await run.call('shout', {})).output]
+  }
+  const { run } = await record({ name: 'guarded', dir }, agent)
+  const [first, second] = readGuards(openTape(run.path)).calls
+  const inSend = cutTape(run.path, (first?.callSeq ?? 0) + 1, join(dir, 'send'))
+  const inShout = cutTape(run.path, (second?.callSeq ?? 0) + 1, join(dir, 'shout'))
+  expect((await resume(inSend, agent)).output).toEqual(['sent', 'sent'])
+  expect(keys[2]).toBe(keys[0])
+  await expect(resume(inShout, agent)).rejects.toThrow(
+    expect.objectContaining({ code: 'STEP_IN_DOUBT' }) as Error,
+  )
+  expect((await resume(inShout, agent, { inDoubt: 'retry' })).output).toEqual(['sent', 'sent'])
+  expect(keys.at(-1)).toBe(keys[1])
+})
+
 test('limits count what the tape has served', async () => {
   const { agent, done } = agentOf({ limits: { calls: 3 } })
   const dir = folder()

@@ -35,7 +35,8 @@ export type {
   ToolFunction,
 } from './guard/guarded-tool.js'
 export type { GuardedStep, GuardResult } from './guard/guard-result.js'
-export type { CallOptions, GuardRun } from './guard/guard-run.js'
+export type { CallOptions, EndedGuard, GuardRun } from './guard/guard-run.js'
+export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './guard/resume/in-doubt.js'
 export { checkPolicy } from './guard/policy/check-policy.js'
 export type { PolicyProblem } from './guard/policy/check-policy.js'
 export { PolicyInvalid } from './guard/policy/policy-invalid.js'

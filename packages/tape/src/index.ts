@@ -33,6 +33,7 @@ export {
 } from './read-model/guard-note.js'
 export {
   guardSavings,
+  SavingsTally,
   type GuardSavings,
   type SavedFigure,
   type SavedStep,

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { errors } from '../errors.js'
+import { safeToRepeat } from '../guard/resume/safe-to-repeat.js'
 import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy } from './continue-plan.js'
 import { findInDoubt, viewOf } from './in-doubt.js'
@@ -19,11 +20,12 @@ export interface ResumePlanOptions {
  * signal from its last event, after an error with the step that failed.
  */
 export function planResume(tape: Tape, options: ResumePlanOptions = {}): ContinuePlan {
-  const { inDoubt = 'fail', decisions } = options
+  const { inDoubt = 'fail' } = options
+  const decisions = { ...safeToRepeat(tape), ...options.decisions }
   const common = {
     source: path.resolve(tape.path),
     inDoubt,
-    ...(decisions && { decisions }),
+    decisions,
     tail: 'live' as const,
   }
   refuseDoubt(tape, common)

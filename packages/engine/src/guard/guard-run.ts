@@ -2,8 +2,8 @@ import path from 'node:path'
 import {
   encodeBody,
   GUARD_NOTES,
-  guardSavings,
   recordError,
+  SavingsTally,
   toWire,
   type CallUsage,
   type GuardFacts,
@@ -12,7 +12,6 @@ import {
   type GuardSavings,
   type LeftOpenNote,
   type ResumedRun,
-  type SettledCall,
 } from '@retake/tape'
 import { install } from '../boundaries/install.js'
 import type { RecordedRun } from '../record.js'
@@ -64,7 +63,7 @@ export class GuardRun {
   readonly limiter: Limiter
   readonly #tools = new Map<string, GuardedTool>()
   readonly #counters = new CallCounters()
-  readonly #settled: SettledCall[] = []
+  readonly #savings = new SavingsTally()
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
   /** Calls inside calls, on the tape that a session goes on with. */
@@ -191,7 +190,7 @@ export class GuardRun {
 
   /** What serving results and stopping early have saved so far. */
   savings(): GuardSavings {
-    return guardSavings(this.#settled)
+    return this.#savings.total()
   }
 
   /** The run that calls made here belong to: the recording around them, or the guard's own. */
@@ -234,7 +233,7 @@ export class GuardRun {
     output: unknown,
     { error, token }: { readonly error?: unknown; readonly token?: object } = {},
   ): void {
-    this.#settled.push({ tool, intent, facts })
+    this.#savings.add({ tool, intent, facts })
     const { status, attempts, served } = facts
     const started = attempts !== 0 || served !== undefined || status === 'in doubt'
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)

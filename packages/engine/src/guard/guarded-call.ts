@@ -35,6 +35,7 @@ import type { Judgement } from './policy/compiled-policy.js'
 import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import { encloseCalls } from './resume/enclosing-call.js'
+import type { InDoubtDecision } from './resume/in-doubt.js'
 import { NestedSession } from './resume/nested-session.js'
 import { resumeErrors } from './resume/resume-errors.js'
 import { revealed } from './resume/revealed.js'
@@ -246,7 +247,12 @@ export class GuardedCall {
       }
     }
     if (earlier !== undefined && earlier.facts === undefined) {
-      const decision = run.decideDoubt(earlier, tool)
+      let decision: InDoubtDecision
+      try {
+        decision = run.decideDoubt(earlier, tool)
+      } catch (cause) {
+        return deny(this.#broken('nobody could decide about a call in doubt', cause))
+      }
       if (decision === 'fail') return deny(resumeErrors.inDoubt(name, earlier.from.run))
       this.#isSkipped = decision === 'skip'
       if (this.#isSkipped) return { ...about, verdict: 'allow', ...(rule && { rule }) }

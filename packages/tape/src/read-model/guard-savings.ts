@@ -44,43 +44,61 @@ export interface SettledCall {
 
 /** Adds up what did not have to run. A figure that was never recorded stays unknown: nothing is estimated. */
 export function guardSavings(calls: Iterable<SettledCall>): GuardSavings {
-  const steps: SavedStep[] = []
-  const lastMade = new Map<string, GuardFacts>()
-  for (const { tool, intent, facts } of calls) {
-    if (facts === undefined) continue
+  const tally = new SavingsTally()
+  for (const call of calls) tally.add(call)
+  return tally.total()
+}
+
+type Figures = Pick<SavedStep, 'tookMs' | 'usage'>
+
+/** The same, call by call: for a run that goes on. */
+export class SavingsTally {
+  readonly #steps: SavedStep[] = []
+  /** What each call took when it was last made. */
+  readonly #made = new Map<string, Figures>()
+
+  add({ tool, intent, facts }: SettledCall): void {
+    if (facts === undefined) return
     const why = savedBy(facts)
-    if (why === undefined) {
-      if (facts.status === 'done') lastMade.set(intent.fingerprint, facts)
-      continue
-    }
-    const made = why === 'served' ? facts : lastMade.get(intent.fingerprint)
-    steps.push({
+    if (why === undefined || why === 'served') this.#remember(intent.fingerprint, facts)
+    if (why === undefined) return
+    const made = this.#made.get(intent.fingerprint)
+    this.#steps.push({
       call: intent.call,
       tool,
       why,
       ...(facts.exitReason && { exitReason: facts.exitReason }),
       basis: why === 'served' ? 'earlier run' : made === undefined ? 'unknown' : 'same call',
-      ...(made?.tookMs !== undefined && { tookMs: made.tookMs }),
-      ...(made?.usage && { usage: made.usage }),
+      ...made,
     })
-    // What was served may be asked for again, too.
-    if (why === 'served') lastMade.set(intent.fingerprint, facts)
   }
-  const served = steps.filter(({ why }) => why === 'served').length
-  const figure = (of: (step: SavedStep) => number | undefined): SavedFigure => ({
-    // Sums of binary fractions carry dust.
-    known: Number(steps.reduce((sum, step) => sum + (of(step) ?? 0), 0).toFixed(9)),
-    unknown: steps.filter((step) => of(step) === undefined).length,
-  })
-  return {
-    steps,
-    calls: steps.length,
-    served,
-    stopped: steps.length - served,
-    inputTokens: figure(({ usage }) => usage?.inputTokens),
-    outputTokens: figure(({ usage }) => usage?.outputTokens),
-    costUsd: figure(({ usage }) => usage?.costUsd),
-    tookMs: figure(({ tookMs }) => tookMs),
+
+  total(): GuardSavings {
+    const steps = [...this.#steps]
+    const served = steps.filter(({ why }) => why === 'served').length
+    const figure = (of: (step: SavedStep) => number | undefined): SavedFigure => ({
+      // Sums of binary fractions carry dust.
+      known: Number(steps.reduce((sum, step) => sum + (of(step) ?? 0), 0).toFixed(9)),
+      unknown: steps.filter((step) => of(step) === undefined).length,
+    })
+    return {
+      steps,
+      calls: steps.length,
+      served,
+      stopped: steps.length - served,
+      inputTokens: figure(({ usage }) => usage?.inputTokens),
+      outputTokens: figure(({ usage }) => usage?.outputTokens),
+      costUsd: figure(({ usage }) => usage?.costUsd),
+      tookMs: figure(({ tookMs }) => tookMs),
+    }
+  }
+
+  #remember(fingerprint: string, { status, tookMs, usage }: GuardFacts): void {
+    if (status !== 'done') return
+    this.#made.set(fingerprint, {
+      ...(tookMs !== undefined && { tookMs }),
+      ...(usage && { usage }),
+    })
   }
 }
 

@@ -12,10 +12,19 @@ const taken = new Map<string, GuardEnvironment>()
  * values of variables. Taken once for a folder and process, since the code that runs
  * is the one that was loaded.
  */
-export function environment(folder = process.cwd()): GuardEnvironment {
+export function environment(folder = workingFolder()): GuardEnvironment {
   let found = taken.get(folder)
   if (found === undefined) taken.set(folder, (found = look(folder)))
   return found
+}
+
+/** One that was removed has no name any more. */
+function workingFolder(): string {
+  try {
+    return process.cwd()
+  } catch {
+    return path.parse(process.execPath).root
+  }
 }
 
 function look(folder: string): GuardEnvironment {

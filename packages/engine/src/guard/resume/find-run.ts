@@ -46,6 +46,8 @@ const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
 
 /** A tape that is damaged and may be the one looked for is not passed over. */
 function openNamed(file: string, name: string): Tape | undefined {
+  // Most runs of a folder are others': their start tells.
+  if (!startOf(file).includes(`"name":${JSON.stringify(name)}`)) return undefined
   try {
     if (openOwnTape(file).run.name !== name) return undefined
     const tape = openTape(file)
@@ -53,8 +55,7 @@ function openNamed(file: string, name: string): Tape | undefined {
     return readGuards(tape).guards.some(({ guard }) => guard === name) ? tape : undefined
   } catch (error) {
     const code = error instanceof TapeError ? error.code : ''
-    if (NOTHING_IN_IT.has(code) || !startOf(file).includes(`"name":${JSON.stringify(name)}`))
-      return undefined
+    if (NOTHING_IN_IT.has(code)) return undefined
     throw error
   }
 }
