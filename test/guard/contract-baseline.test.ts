@@ -1,3 +1,4 @@
+// oxlint-disable unicorn/no-thenable -- what is then done is a text.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,8 @@
-import { GuardError, type GuardRun, type Schema } from '@retake/engine'
+import { GuardError, type GuardRun } from '@retake/engine'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
+import { rethrow } from '../../guard/rethrow.js'
 import { requireAiSdk } from './supported.js'
 import { toolInput } from './tool-input.js'
 
@@ -53,20 +54,20 @@ function guardTool(
   const gate = new FrameworkTool({
     run,
     name,
-    input: schema as Schema | undefined,
+    input: schema,
     isChecked,
     alone: (input, { signal }) =>
       start(input, { toolCallId: name, messages: [], abortSignal: signal }),
     options,
   })
   const guardedExecute = async (input: unknown, told: ExecuteOptions): Promise<unknown> => {
-    const { error, output } = await gate.call({
+    const { status, error, output } = await gate.call({
       args: input,
       signal: told.abortSignal,
       work: (args, { signal }) => start(args, { ...told, abortSignal: signal }),
     })
-    if (error === undefined) return output
-    throw error instanceof GuardError ? telling(error) : error
+    if (status === 'done') return output
+    return rethrow(error instanceof GuardError ? telling(error) : error)
   }
   return Object.assign(Object.create(Object.getPrototypeOf(tool) as object | null), tool, {
     execute: guardedExecute,

@@ -14,13 +14,14 @@ export function toolInput(given: unknown): {
   readonly schema: Schema | undefined
   readonly isChecked: boolean
 } {
-  if (given === undefined || given === null) return { schema: undefined, isChecked: false }
-  if ('~standard' in (given as object)) return { schema: given as StandardSchema, isChecked: true }
+  if ((typeof given !== 'object' && typeof given !== 'function') || given === null)
+    return { schema: undefined, isChecked: false }
+  if ('~standard' in given) return { schema: given, isChecked: true }
   if (typeof given === 'function') return toolInput((given as () => unknown)())
   const { jsonSchema, validate } = given as AiSchema
   const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
   // Without a function of its own a JSON Schema is only sent to the model; the SDK checks nothing.
-  return { schema: schema as Schema, isChecked: typeof validate === 'function' }
+  return { schema, isChecked: typeof validate === 'function' }
 }
 
 const later = (schema: PromiseLike<Json>): StandardSchema => ({

@@ -4,6 +4,7 @@ import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
 import { toolNotGuardable } from '../../errors.js'
+import { rethrow } from '../../guard/rethrow.js'
 import { requireVersion } from '../supported-version.js'
 import { fromTape, toTape } from './taped-output.js'
 
@@ -56,15 +57,15 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
     runManager?: unknown,
     config?: ToolConfig,
   ): Promise<unknown> => {
-    const { error, output } = await gate.call({
+    const { status, error, output } = await gate.call({
       args,
       signal: config?.signal,
       work: (given, { signal }) => start(given, runManager, { ...config, signal }),
     })
-    if (error === undefined) return fromTape(output)
+    if (status === 'done') return fromTape(output)
     const toolCallId = config?.toolCall?.id
     const isTold = options.onDenied !== 'throw' && config?.signal?.aborted !== true
-    if (!isTold || toolCallId === undefined || !(error instanceof GuardError)) throw error
+    if (!isTold || toolCallId === undefined || !(error instanceof GuardError)) return rethrow(error)
     const message = new ToolMessage({
       content: denialText(error),
       tool_call_id: toolCallId,
@@ -82,7 +83,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
 /** LangChain has put arguments through a zod schema before it calls a tool; a JSON Schema changes nothing. */
 function inputOf(schema: unknown): { input?: Schema; isChecked: boolean } {
   if (typeof schema !== 'object' || schema === null) return { isChecked: true }
-  if ('~standard' in schema) return { input: schema as Schema, isChecked: true }
+  if ('~standard' in schema) return { input: schema, isChecked: true }
   // Schemas of zod before it had Standard Schema.
   return '_def' in schema ? { isChecked: true } : { input: schema as Schema, isChecked: false }
 }
@@ -93,7 +94,7 @@ async function wholeOf(result: unknown): Promise<unknown> {
     return settled
   const pieces = (settled as AsyncIterable<unknown>)[Symbol.asyncIterator]()
   for (;;) {
-    const { done, value } = (await pieces.next()) as IteratorResult<unknown>
-    if (done === true) return value
+    const next: IteratorResult<unknown, unknown> = await pieces.next()
+    if (next.done === true) return next.value
   }
 }

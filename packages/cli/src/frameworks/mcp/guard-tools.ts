@@ -5,6 +5,7 @@ import { mcpClientConnected, toolNotGuardable } from '../../errors.js'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
+import { rethrow } from '../../guard/rethrow.js'
 import { CALLS, requireMcp } from './calls.js'
 import type { McpClient } from './name-mcp-client.js'
 
@@ -110,15 +111,15 @@ class GuardedClient {
 
   async #call(params: CallParams, args: unknown[], ask: Method): Promise<unknown> {
     const told = (args[this.#optionsAt] ?? {}) as { readonly signal?: AbortSignal }
-    const { error, output } = await this.#tool(params.name).call({
+    const { status, error, output } = await this.#tool(params.name).call({
       args: params.arguments ?? {},
       signal: told.signal,
       work: (given, context) => this.#ask(ask, { ...params, arguments: given }, args, context),
     })
-    if (error === undefined) return output
+    if (status === 'done') return output
     if (error instanceof McpToolFailed) return error.result
     const isTold = this.options.onDenied !== 'throw' && told.signal?.aborted !== true
-    if (!isTold || !(error instanceof GuardError)) throw error
+    if (!isTold || !(error instanceof GuardError)) return rethrow(error)
     return { isError: true, content: [{ type: 'text', text: denialText(error) }] }
   }
 

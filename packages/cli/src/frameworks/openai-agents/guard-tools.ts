@@ -2,6 +2,7 @@ import { GuardError, type GuardRun, type Schema } from '@retake/engine'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
+import { rethrow } from '../../guard/rethrow.js'
 import { toolNotGuardable } from '../../errors.js'
 import { requireVersion } from '../supported-version.js'
 
@@ -52,16 +53,16 @@ function guardTool(run: GuardRun, tool: FunctionTool, options: GuardToolsOptions
     options,
   })
   const invoke = async (context: unknown, input: string, details?: Details): Promise<unknown> => {
-    const { error, output } = await gate.call({
+    const { status, error, output } = await gate.call({
       args: readInput(input),
       signal: details?.signal,
       work: (args, { signal }) => start(args, context, { ...details, signal }),
     })
-    if (error === undefined) return output
+    if (status === 'done') return output
     const isTold = options.onDenied !== 'throw' && details?.signal?.aborted !== true
     if (isTold && error instanceof GuardError) return denialText(error)
     if (error instanceof Error && error.message === SDK_ERROR) return SDK_ERROR
-    throw error
+    return rethrow(error)
   }
   return Object.defineProperties(Object.create(Object.getPrototypeOf(tool) as object | null), {
     ...Object.getOwnPropertyDescriptors(tool),

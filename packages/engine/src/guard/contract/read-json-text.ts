@@ -32,6 +32,7 @@ function whatIsWrong(text: string): Exclude<JsonText, { value: unknown }> {
   return { code: 'INVALID_JSON', found: firstFault(text) }
 }
 
+// oxlint-disable no-control-regex -- JSON itself forbids them in texts.
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
 const OPEN_STRING = /"(?:[^"\\\u0000-\u001f]|\\.?)*$/y

@@ -10,7 +10,7 @@ const FIELDS = ['kind', 'schema', 'onDrift']
 /** A contract as it was given: in full, or only a schema. */
 export function contractOf(output: Schema | Contract): Contract {
   const isContract = !('~standard' in output) && FIELDS.some((field) => field in output)
-  return isContract ? (output as Contract) : { schema: output as Schema }
+  return isContract ? output : { schema: output as Schema }
 }
 
 /** What is wrong with the schemas of a tool, to be known before it starts: after, its effect is there. */

@@ -42,7 +42,7 @@ function entriesOf(schema: object): string | undefined {
   const fields = Object.entries(entries).map(([key, field]) => {
     const { expects: wanted, type } = field as { expects?: unknown; type?: unknown }
     const isOptional = type === 'optional' || type === 'nullish' || type === 'exact_optional'
-    const shape = entriesOf(field as object) ?? String(wanted ?? 'any')
+    const shape = entriesOf(field as object) ?? (typeof wanted === 'string' ? wanted : 'any')
     return `${key}${isOptional ? '?' : ''}: ${shape}`
   })
   return `{ ${fields.join(', ')} }`

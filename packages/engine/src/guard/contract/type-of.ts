@@ -42,5 +42,5 @@ export function typesIn(expected: string): readonly string[] {
     .replace(/^\(|\)$/g, '')
     .split(/\s*(?:\||,|\bor\b)\s*/)
     .map((part) => WORDS[part.replace(/^an? |"/g, '').toLowerCase()])
-  return parts.every((part) => part !== undefined) ? (parts as string[]) : []
+  return parts.every((part) => part !== undefined) ? parts : []
 }
