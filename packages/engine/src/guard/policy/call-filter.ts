@@ -22,7 +22,12 @@ const ANY = -1
 export const effectBits = (effects: readonly Effect[] | undefined): number => {
   if (effects === undefined) return ANY
   let bits = 0
-  for (const effect of effects) bits |= 1 << EFFECTS.indexOf(effect)
+  for (const effect of effects) {
+    const index = EFFECTS.indexOf(effect)
+    // A word that is not known could mean anything.
+    if (index < 0) return ANY
+    bits |= 1 << index
+  }
   return bits
 }
 

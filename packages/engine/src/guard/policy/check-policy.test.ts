@@ -86,25 +86,31 @@ test.each<[unknown, string]>([
   ],
   [
     { name: 'p', network: { allow: ['a.*.example'] } },
-    'network.allow[0]: "a.*.example" is no host; `*` may only stand for everything before a dot, as in *.example.com.',
+    'network.allow[0]: "a.*.example" is no host; write one like api.example.com, *.example.com or example.com:8443.',
   ],
-  [{ name: 'p', network: { allow: ['a.example:99999'] } }, 'network.allow[0]: 99999 is no port.'],
+  [
+    { name: 'p', network: { allow: ['a.example:99999'] } },
+    'network.allow[0]: "a.example:99999" is no host; write one like api.example.com, *.example.com or example.com:8443.',
+  ],
   [
     { name: 'p', network: { addresses: ['10.0.0.0/40'] } },
-    'network.addresses[0]: /40 is too long for an address of IPv4.',
+    'network.addresses[0]: "10.0.0.0/40" is no address; write one like 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names go under allow.',
   ],
   [
-    { name: 'p', network: { methods: ['get'] } },
-    'network.methods[0]: "get" is no HTTP method; they are written like GET.',
+    { name: 'p', network: { methods: ['GET /'] } },
+    'network.methods[0]: "GET /" is no HTTP method; they are written like GET.',
   ],
   [
     { name: 'p', shell: { allow: ['git status'] } },
     'shell.allow[0]: Write the program and its arguments as a list: [git, status].',
   ],
-  [{ name: 'p', shell: { allow: [[]] } }, 'shell.allow[0]: It names no program.'],
+  [
+    { name: 'p', shell: { allow: [[]] } },
+    'shell.allow[0]: It cannot be used: it names no program.',
+  ],
   [
     { name: 'p', shell: { allow: [['a', '**', 'b']] } },
-    'shell.allow[0][1]: `**` stands for any number of arguments, and only at the end.',
+    'shell.allow[0]: It cannot be used: ** stands before the end.',
   ],
   [{ name: 'p', limits: { calls: -1 } }, 'limits.calls: It is at least 0, not -1.'],
   [{ name: 'p', limits: { call: 1 } }, 'limits.call: There is no key "call". Did you mean calls?'],

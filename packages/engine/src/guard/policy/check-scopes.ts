@@ -1,4 +1,6 @@
-import { isIP } from 'node:net'
+import { ArgumentVector } from '../bounds/argument-vector.js'
+import { hostPattern } from '../bounds/host-pattern.js'
+import { ListedAddresses } from '../bounds/listed-addresses.js'
 import type { DataCheck, PlainObject } from './data-check.js'
 
 type Path = readonly (string | number)[]
@@ -30,7 +32,7 @@ function checkNetwork(check: DataCheck, data: unknown): void {
   eachText(check, ['network', 'allow'], scope['allow'], 'A host', hostProblem)
   eachText(check, ['network', 'addresses'], scope['addresses'], 'An address', addressProblem)
   eachText(check, ['network', 'methods'], scope['methods'], 'A method', (text) =>
-    /^[A-Z]+$/.test(text) ? undefined : `"${text}" is no HTTP method; they are written like GET.`,
+    /^[A-Z]+$/i.test(text) ? undefined : `"${text}" is no HTTP method; they are written like GET.`,
   )
 }
 
@@ -38,35 +40,26 @@ function hostProblem(text: string): string | undefined {
   if (text.includes('://'))
     return `"${text}" is an address with a scheme; write the host, such as ${hostOf(text)}.`
   if (/[/?#@\s]/.test(text)) return `"${text}" is more than a host; leave out path and user.`
-  const [, name = '', port] =
-    /^(\[[^\]]*\]|[^:]*|[\da-f:]*:[\da-f:.]*)(?::(\d+|\*))?$/i.exec(text) ?? []
-  if (name === '') return `"${text}" is no host.`
-  if (port !== undefined && port !== '*' && Number(port) > 65_535) return `${port} is no port.`
-  if (name === '*' || isIP(name.replaceAll(/[[\]]/g, '')) > 0) return undefined
-  const labels = name.replace(/\.$/, '').split('.')
-  const isFine = labels.every(
-    (label, index) => (label === '*' && index === 0) || /^[\p{L}\p{N}_-]+$/u.test(label),
-  )
-  return isFine
+  return canBeRead(() => hostPattern(text))
     ? undefined
-    : `"${text}" is no host; \`*\` may only stand for everything before a dot, as in *.example.com.`
+    : `"${text}" is no host; write one like api.example.com, *.example.com or example.com:8443.`
 }
 
 const hostOf = (text: string): string => (URL.canParse(text) ? new URL(text).host : 'example.com')
 
-function addressProblem(text: string): string | undefined {
-  // A socket of this machine.
-  if (/^unix:./s.test(text)) return undefined
-  const bracketed = /^\[([^\]]+)\](?:\/(\d+))?(?::(\d+|\*))?$/.exec(text)
-  const plain = /^([\d.]+)(?:\/(\d+))?(?::(\d+|\*))?$/.exec(text)
-  const bare = /^([\da-f:.]+)(?:\/(\d+))?$/i.exec(text)
-  const [, address = '', bits, port] = bracketed ?? plain ?? bare ?? []
-  const family = isIP(address)
-  if (family === 0)
-    return `"${text}" is no address; write one like 127.0.0.1:5432, 10.1.0.0/16 or [::1]:8080. Names go under allow.`
-  if (bits !== undefined && Number(bits) > (family === 4 ? 32 : 128))
-    return `/${bits} is too long for an address of IPv${family}.`
-  return port !== undefined && Number(port) > 65_535 ? `${port} is no port.` : undefined
+const addressProblem = (text: string): string | undefined =>
+  canBeRead(() => new ListedAddresses([text]))
+    ? undefined
+    : `"${text}" is no address; write one like 127.0.0.1:5432, 10.1.0.0/16, [::1]:8080 or unix:/run/db.sock. Names go under allow.`
+
+/** The scopes know best what they understand. */
+function canBeRead(read: () => unknown): boolean {
+  try {
+    read()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function checkShell(check: DataCheck, data: unknown): void {
@@ -89,17 +82,13 @@ function checkShell(check: DataCheck, data: unknown): void {
 }
 
 function checkVector(check: DataCheck, path: Path, vector: readonly unknown[]): void {
-  if (vector.length === 0) check.add(path, 'It names no program.')
-  for (const [index, part] of vector.entries()) {
-    if (typeof part !== 'string') check.add([...path, index], 'It is a text.')
-    else if (part.includes('\0')) check.add([...path, index], 'It has a null byte.')
-    else if (index === 0 && part.trim() === '') check.add([...path, index], 'It names no program.')
-    else if ((part === '**' || part === '-**') && index !== vector.length - 1)
-      check.add(
-        [...path, index],
-        `\`${part}\` stands for any number of arguments, and only at the end.`,
-      )
+  const wrong = vector.findIndex((part) => typeof part !== 'string' || part.includes('\0'))
+  if (wrong >= 0) {
+    check.add([...path, wrong], 'It is a text without null bytes.')
+    return
   }
+  const { mistake } = new ArgumentVector(vector as readonly string[])
+  if (mistake !== undefined) check.add(path, `It cannot be used: ${mistake}.`)
 }
 
 function eachText(

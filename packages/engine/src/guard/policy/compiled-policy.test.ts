@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy, type JudgedCall } from './compiled-policy.js'
 import { judgeCalls } from './judge-calls.js'
@@ -42,6 +42,7 @@ describe('which calls a rule is about', () => {
     [{ deny: '*', effect: 'network' }, ['read'], 'allow'],
     [{ deny: '*', effect: 'network' }, [], 'allow'],
     [{ deny: '*', effect: 'network' }, undefined, 'deny'],
+    [{ deny: '*', effect: 'network' }, ['netwrok' as never], 'deny'],
     [{ ask: '*', effect: ['write', 'shell'] }, undefined, 'ask'],
     [{ deny: '*', declares: 'network' }, undefined, 'allow'],
     [{ deny: '*', declares: 'network' }, ['network'], 'deny'],
@@ -217,6 +218,10 @@ describe('explanations', () => {
     const secret = ['s', 'k'].join('') + `-${'a1B2'.repeat(6)}`
     const byName = told(call('send', { apiKey: 'hunter2hunter2' }))
     expect(byName?.why).not.toContain('hunter2')
+    vi.stubEnv('SOME_PASSWORD', 'correct horse battery')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    const known = told(call('refund', { amount: 'correct horse battery' }))
+    expect(known?.why).not.toContain('horse')
     const byLook = told(call('send', { note: `use tok ${secret}` }))
     expect(byLook?.code).toBe('NO_TOKENS')
     expect(JSON.stringify(byLook)).not.toContain('a1B2')

@@ -61,7 +61,7 @@ export class CompiledPolicy implements LooksBack {
   /** The history must be one of this policy. */
   judge(call: JudgedCall, history: CallHistory): Judgement {
     if (history.policy !== this) history.keepFor(this)
-    const outside = this.#inspect(call.args)
+    const outside = this.outside(call.args)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
     let strictest = ALLOWED
     for (const rules of this.rules) {
@@ -75,7 +75,7 @@ export class CompiledPolicy implements LooksBack {
   }
 
   /** Looks at the arguments for what the scopes forbid, before the tool starts. */
-  #inspect(args: unknown): Denial | undefined {
+  outside(args: unknown): Denial | undefined {
     if (this.#inspectors.length === 0) return undefined
     try {
       return eachText(args, (text, at) => {

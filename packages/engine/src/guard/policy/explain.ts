@@ -1,4 +1,5 @@
 import type { Verdict } from '@retake/tape'
+import type { Denial } from '../guard-error.js'
 import type { JudgedCall } from './call-filter.js'
 import { CallHistory, type PastCall } from './call-history.js'
 import { CompiledPolicy, type Judgement } from './compiled-policy.js'
@@ -20,6 +21,8 @@ export interface ExplainedRule {
 
 export interface Explanation {
   readonly judgement: Judgement
+  /** A scope that denied the call before any rule was asked. */
+  readonly outside?: Denial
   /** Every rule of every policy, and its default, in order. */
   readonly rules: readonly ExplainedRule[]
 }
@@ -55,7 +58,8 @@ export function explain(
     }
     return [...explained, byDefault]
   })
-  return { judgement: policy.judge(call, history), rules }
+  const outside = policy.outside(call.args)
+  return { judgement: policy.judge(call, history), ...(outside && { outside }), rules }
 }
 
 /** The same for calls that were made, each after those before it; the twin of `judgeCalls`. */

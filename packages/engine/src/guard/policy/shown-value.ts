@@ -1,4 +1,4 @@
-import { holdsSecret } from '../../secrets.js'
+import { holdsSecret, SecretMask } from '../../secrets.js'
 
 const LONGEST = 60
 
@@ -7,8 +7,14 @@ const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
 /** Whether a value of this name should not be shown to anybody. Rather too often than once too little. */
-export const isSecretValue = (name: string, text: string): boolean =>
-  holdsSecret(name, text) || TOKEN.test(text)
+const isSecretValue = (name: string, text: string): boolean =>
+  holdsSecret(name, text) || TOKEN.test(text) || holdsSecretOfProcess(text)
+
+function holdsSecretOfProcess(text: string): boolean {
+  const mask = new SecretMask()
+  mask.addEnvironment(process.env)
+  return mask.text(text) !== text
+}
 
 /**
  * A value as an explanation shows it: clipped, on one line, and not at all when it looks
