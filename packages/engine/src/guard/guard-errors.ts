@@ -51,6 +51,13 @@ export const guardErrors = {
     why: 'Rules, resumed runs and the tape know a tool by its name.',
     allowed: 'Give it another name.',
   }),
+  toolNotFunction: (tool: string): Denial => ({
+    code: 'GUARD_TOOL_NOT_FUNCTION',
+    rule: 'guard/tools',
+    what: `Tool "${tool}" is not a function.`,
+    why: 'A guard runs a tool by calling it.',
+    allowed: 'Register it with run.tool(name, function).',
+  }),
   ended: (guard: string, tool: string): Denial => ({
     code: 'GUARD_ENDED',
     rule: 'guard/call',

@@ -94,6 +94,7 @@ export class GuardRun {
     options: GuardedToolOptions<Args> = {},
   ): (args: Args) => Promise<Output> {
     if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
+    if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction(name))
     this.#tools.set(name, {
       name,
       run: run as ToolFunction<unknown, unknown>,
@@ -132,8 +133,9 @@ export class GuardRun {
     args: unknown,
     options: CallOptions = {},
   ): Promise<GuardResult<Output>> {
-    const name = typeof tool === 'string' ? tool : tool.name
-    const known = typeof tool === 'string' ? this.#tools.get(tool) : tool
+    const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
+    const name = isHandedIn ? tool.name : String(tool)
+    const known = isHandedIn ? tool : this.#tools.get(name)
     const result = await new GuardedCall(this, name, known, options).make(args)
     if (options.throws === true && result.error !== undefined) throw result.error
     return result as GuardResult<Output>
@@ -176,6 +178,11 @@ export class GuardRun {
   [Symbol.asyncDispose](): Promise<void> {
     this[Symbol.dispose]()
     return Promise.resolve()
+  }
+
+  /** It has ended, and there is no other tape for calls made here. */
+  get isOver(): boolean {
+    return this.#isEnded && currentSession() === undefined
   }
 
   /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */

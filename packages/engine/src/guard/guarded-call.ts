@@ -92,8 +92,8 @@ export class GuardedCall {
     const { call, denial } = storableCall(this.name, args)
     if (this.#around.length >= DEPTH_MAX) this.#denial ??= guardErrors.tooDeep(this.name, DEPTH_MAX)
     this.#denial ??= denial
+    if (this.run.isOver) return this.#afterEnd(call)
     const session = this.run.session()
-    if (session.closed && !session.replaying) return this.#afterEnd(call)
     // What is judged is what was read, as the tool will get it: not what the caller holds.
     return this.#perform(session, decodeBody(call.as, call.body), call)
   }
@@ -365,11 +365,12 @@ export class GuardedCall {
     }
     const { outcome } = executed
     if ('error' in outcome) {
-      const refusal = findRefusal(outcome.error, bounds.blocked)
+      const error = thrownError(this.name, outcome.error)
+      const refusal = findRefusal(error, bounds.blocked)
       return commit(
         operation,
         { ...facts, status: refusal ? 'denied' : executed.facts.status },
-        { error: refusal ?? thrownError(this.name, outcome.error) },
+        { error: refusal ?? error },
       )
     }
     const checking = checkOutput(tool, outcome.value)

@@ -1,4 +1,5 @@
 import { types } from 'node:util'
+import { fromWire, toWire } from '@retake/tape'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 
@@ -6,7 +7,9 @@ import { guardErrors } from './guard-errors.js'
 export function thrownError(tool: string, thrown: unknown): unknown {
   try {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
-    return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause: thrown })
+    // As the tape will hold it, so that a replay sees the same.
+    const cause = fromWire(toWire(thrown))
+    return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause })
   } catch {
     return new GuardError(guardErrors.threwNoError(tool, 'something unreadable'))
   }
