@@ -164,6 +164,12 @@ describe('rules that look back', () => {
       expect(policy.judge(call('b'), history).verdict).toBe('deny')
       history.add(call('b', {}, { status: 'denied' }))
     }
+    for (let count = 0; count < 5; count += 1) {
+      const token = {}
+      history.begin(call('c'), token)
+      history.add(call('c', {}, { status: 'denied', started: false }), token)
+      expect(policy.judge(call('b'), history).verdict).toBe('deny')
+    }
     history.add(call('x'))
     expect(policy.judge(call('b'), history).verdict).toBe('deny')
     history.add(call('x'))

@@ -2,13 +2,26 @@ import { holdsSecret, SecretMask } from '../../secrets.js'
 
 const LONGEST = 60
 
+/** What follows is not shown anyway, but may tell what the shown part is. */
+const LOOKED_AT = 500
+
 /** Tokens, keys and the like: one long word of letters and digits, or with a known beginning. */
 const TOKEN =
   /(?:^|[^\w-])(?:[a-z]{2,10}[-_](?=[\w-]*\d)[\w-]{12,}|eyJ[\w-]{8,}\.|(?=[\w+/=-]*\d)(?=[\w+/=-]*[a-z])[\w+/=-]{24,})|-----BEGIN|\bbearer\s+\S{8,}|\bbasic\s+[\w+/=]{8,}/i
 
+/** Paths and addresses are long, too: there each part is looked at by itself. */
+const PLACE = /^(?:\.{0,2}\/|~\/|[a-z]:[\\/]|[a-z][a-z+.-]*:\/\/)/i
+
 /** Whether a value of this name should not be shown to anybody. Rather too often than once too little. */
-const isSecretValue = (name: string, text: string): boolean =>
-  holdsSecret(name, text) || TOKEN.test(text) || holdsSecretOfProcess(text)
+function isSecretValue(name: string, text: string): boolean {
+  const start = text.slice(0, LOOKED_AT)
+  const words = PLACE.test(start) ? start.split(/[/\\?&=]/) : [start]
+  return (
+    holdsSecret(name, start) ||
+    words.some((word) => TOKEN.test(word)) ||
+    holdsSecretOfProcess(start)
+  )
+}
 
 function holdsSecretOfProcess(text: string): boolean {
   const mask = new SecretMask()

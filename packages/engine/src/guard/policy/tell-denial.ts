@@ -22,7 +22,7 @@ export function tellDenial(
 ): Denial {
   const { because, code = 'POLICY_DENIED' } = rule.rule
   const { reasons } = matchOf(rule, call, history)
-  const why = [...(because === undefined ? [] : [because]), ...reasons].map(sentence)
+  const why = [...(because === undefined ? [] : [because]), ...reasons.map(capital)].map(sentence)
   return {
     code,
     rule: rule.name,
@@ -127,5 +127,9 @@ const askedWords = (rule: CompiledRule): string[] => {
   return [conditions === undefined ? 'ask for approval' : `${conditions} with approval`]
 }
 
-/** With a full stop. What begins with the name of an argument keeps its case. */
+/** With a full stop. */
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** What begins with the name of an argument or a tool keeps its case. */
+const capital = (reason: string): string =>
+  reason.replace(/^(?:a|it|more|no|the) /, (word) => word.charAt(0).toUpperCase() + word.slice(1))

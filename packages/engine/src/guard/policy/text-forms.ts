@@ -58,12 +58,13 @@ const fromBase64 = (run: string): Buffer =>
 function readable(bytes: Buffer): string[] {
   if (bytes.length < 8) return []
   const text = bytes.toString()
-  let odd = 0
-  for (const char of text) {
-    const code = char.codePointAt(0) ?? 0
-    if (code === 0xfffd || (code < 32 && code !== 9 && code !== 10 && code !== 13)) odd += 1
+  let oddLeft = text.length / 8
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 0xff_fd || (code < 32 && code !== 9 && code !== 10 && code !== 13)) oddLeft -= 1
+    if (oddLeft < 0) return []
   }
-  return odd * 8 <= text.length ? [text] : []
+  return [text]
 }
 
 const urlDecoded = (text: string): string =>
