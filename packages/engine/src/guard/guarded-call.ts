@@ -366,7 +366,9 @@ export class GuardedCall {
     const { outcome } = executed
     if ('error' in outcome) {
       const error = thrownError(this.name, outcome.error)
-      const refusal = findRefusal(error, bounds.blocked)
+      // What a call around this one may not, it may not either.
+      const blocked = [bounds, ...this.#around].flatMap((each) => each.blocked)
+      const refusal = findRefusal(error, blocked)
       return commit(
         operation,
         { ...facts, status: refusal ? 'denied' : executed.facts.status },

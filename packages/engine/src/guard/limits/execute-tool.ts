@@ -71,8 +71,17 @@ export function executeTool(options: ExecuteOptions): Executed | Promise<Execute
 export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   if (facts.status === 'done') return 'success'
   if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
-  const isOfGuard = 'error' in outcome && outcome.error instanceof GuardError
+  const isOfGuard = 'error' in outcome && isGuardError(outcome.error)
   return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
+}
+
+/** A tool may throw a proxy that cannot be asked. */
+function isGuardError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof GuardError
+  } catch {
+    return false
+  }
 }
 
 type Outcome =
