@@ -9,7 +9,7 @@ import { NetworkDenials } from './network-denials.js'
 import type { NetworkScope } from './network-scope.js'
 import { parseAddress, printAddress, type Address } from './parse-address.js'
 import type { Scopes } from './scopes.js'
-import { placeInText } from './place-in-text.js'
+import { placesInText, type NamedPlace } from './place-in-text.js'
 
 type NetworkBounds = NonNullable<Scopes['network']>
 
@@ -81,6 +81,16 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     return denial ?? judgeMethod(method, `${url.origin}${url.pathname}`)
   }
 
+  const judgePlace = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
+    if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
+    const denial = judgeName(host, port)
+    if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
+    const isWeb = protocol === undefined || /^(?:https?|wss?)$/.test(protocol)
+    return methods !== undefined && !isWeb && isCertain
+      ? denials.protocol(protocol, host)
+      : undefined
+  }
+
   return {
     checkRequest,
     checkHost: (host, port, raw) =>
@@ -107,14 +117,10 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       return denial && denials.redirected(denial, `${from.origin}${from.pathname}`)
     },
     inspect: (text, at) => {
-      const place = placeInText(text, at)
-      if (place === undefined) return undefined
-      const { protocol, host, port, isCertain } = place
-      const isWeb = protocol === undefined || /^(?:https?|wss?)$/.test(protocol)
-      if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
-      const denial = judgeName(host, port)
-      if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
-      if (methods !== undefined && !isWeb && isCertain) return denials.protocol(protocol, host)
+      for (const place of placesInText(text, at)) {
+        const denial = judgePlace(place)
+        if (denial !== undefined) return denial
+      }
       return undefined
     },
   }

@@ -12,23 +12,37 @@ export interface NamedPlace {
 }
 
 /**
- * The place that a text names, if the text as a whole is a URL or a host with or without a
- * port. Prose that mentions one is left alone: what a tool makes of that is judged
- * when it connects.
+ * The places that a text names, if the text as a whole is a URL or a host with or without a
+ * port, or a list of URLs by line. Prose that mentions one is left alone: what a tool
+ * makes of that is judged when it connects.
  */
-export function placeInText(given: string, at: string): NamedPlace | undefined {
-  if (!MAY_BE_PLACE.test(given)) return undefined
-  // As URL parsers do: what is not seen is not there.
-  const text = given.replaceAll(INVISIBLE, '')
-  if (text === '' || WHITE.test(text)) return undefined
-  return placeInUrl(text) ?? placeInHost(text, HOST_KEYS.test(at))
+export function placesInText(given: string, at: string): NamedPlace[] {
+  const shown = trimmed(given)
+  // Prose has spaces. What is left of it here is decided by its first letter.
+  if (shown.includes(' ') || !MAY_BEGIN.test(shown)) return []
+  const lines = shown.split(/[\n\r]/).filter((line) => line !== '')
+  if (lines.length > 1 && lines.every((line) => SCHEME.test(line)))
+    return lines.flatMap((line) => placesInText(line, at))
+  const text = shown.replaceAll(/[\t\n\r]/g, '')
+  if (/\s/.test(text)) return []
+  const isHostKey = HOST_KEYS.test(at.slice(-KEY_LENGTH))
+  const place =
+    placeInUrl(text) ?? (text.length > HOST_LENGTH ? undefined : placeInHost(text, isHostKey))
+  return place ? [place] : []
 }
 
-/** Looks at the beginning only, because most texts are not about this and some are long. */
-const MAY_BE_PLACE = /^[\0-\x20]*[\p{L}\p{N}[/\\:.*_-][^\n ]*[\0-\x20]*$/u
-// oxlint-disable-next-line no-control-regex
-const INVISIBLE = /^[\0-\x20]+|[\0-\x20]+$|[\t\n\r]+/g
-const WHITE = /\s/
+const MAY_BEGIN = /^[\p{L}\p{N}[/\\:.*_-]/u
+const KEY_LENGTH = 40
+const HOST_LENGTH = 2048
+
+/** As URL parsers do: what is not seen at the ends is not there. */
+function trimmed(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charCodeAt(start) <= 32) start += 1
+  while (end > start && text.charCodeAt(end - 1) <= 32) end -= 1
+  return text.slice(start, end)
+}
 
 /** Arguments that hold a host where others hold a word. */
 const HOST_KEYS =

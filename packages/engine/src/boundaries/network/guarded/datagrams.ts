@@ -7,13 +7,21 @@ import type { Undo } from '../../patch.js'
 import { checkedLookup } from './checked-lookup.js'
 import { holdForCall } from './watched-sockets.js'
 
+interface Goal {
+  readonly host: string
+  readonly port: number
+}
+
 type Method = (this: dgram.Socket, ...args: unknown[]) => unknown
 
 /** Sockets that guarded calls have made. Their messages are judged also when they leave later. */
 const made = new WeakMap<dgram.Socket, readonly CallBounds[]>()
+/** Where a socket is being connected to; the look-up may come later. */
+const goals = new WeakMap<dgram.Socket, Goal>()
 /** Where a message goes whose name is being looked up right now. */
-let underWay: { host: string; port: number } | undefined
+let underWay: Goal | undefined
 let isSending = false
+let isBinding = false
 
 /** Datagrams of guarded calls: each names where it goes, and is judged by the address it goes to. */
 export function patchDatagrams(): Undo {
@@ -28,7 +36,9 @@ function patchCreate(): Undo {
     if (bounds.length === 0) return native(given, ...rest)
     const options = typeof given === 'object' ? { ...given } : { type: given }
     const lookup = (options as dgram.SocketOptions).lookup ?? dns.lookup
-    const socket = native({ ...options, lookup: lookupWithin(bounds, lookup) }, ...rest)
+    const goal = (): Goal | undefined => underWay ?? goals.get(socket)
+    const checked = lookupWithin(bounds, lookup, goal)
+    const socket = native({ ...options, lookup: checked }, ...rest)
     made.set(socket, bounds)
     holdForCall(bounds, {
       once: (event, listener) => socket.once(event, listener),
@@ -40,13 +50,14 @@ function patchCreate(): Undo {
 
 /** The port is not asked of a look-up, so it is kept from the call that leads to it. */
 const lookupWithin =
-  (bounds: readonly CallBounds[], lookup: unknown) =>
-  (name: string, family: unknown, answered: never): unknown =>
-    checkedLookup(bounds, lookup, underWay ?? { host: name, port: 0 })(
-      name,
-      family as object,
-      answered,
-    )
+  (bounds: readonly CallBounds[], lookup: unknown, goal: () => Goal | undefined) =>
+  (name: string, family: unknown, answered: never): unknown => {
+    const place = goal() ?? { host: name, port: 0 }
+    const ask = isBinding
+      ? (lookup as (...args: unknown[]) => unknown)
+      : checkedLookup(bounds, lookup, place)
+    return ask(name, family as object, answered)
+  }
 
 const boundsOf = (socket: dgram.Socket): readonly CallBounds[] => {
   const own = made.get(socket) ?? []
@@ -76,6 +87,7 @@ function patchConnect(): Undo {
         host: typeof address === 'string' ? address : '127.0.0.1',
         port: Number(port),
       }
+      goals.set(this, place)
       return reach(bounds, this, place, args, () => native.apply(this, args))
     },
   )
@@ -84,7 +96,7 @@ function patchConnect(): Undo {
 function reach(
   bounds: readonly CallBounds[],
   socket: dgram.Socket,
-  place: { host: string; port: number },
+  place: Goal,
   args: readonly unknown[],
   native: () => unknown,
 ): unknown {
@@ -113,19 +125,24 @@ function patchBind(prototype: dgram.Socket): Undo {
   const native = prototype.bind as Method
   return replace(prototype, 'bind', function (this: dgram.Socket, ...args: unknown[]) {
     if (!isSending) for (const each of boundsOf(this)) each.network((scope) => scope.checkListen())
-    return native.apply(this, args)
+    isBinding = true
+    try {
+      return native.apply(this, args)
+    } finally {
+      isBinding = false
+    }
   })
 }
 
 /** `send(message, [offset, length,] port, address, callback)`. */
-function targetOf([, ...rest]: readonly unknown[]): { host: string; port: number } | undefined {
+function targetOf([, ...rest]: readonly unknown[]): Goal | undefined {
   const given = rest.filter((each) => typeof each !== 'function')
   const [port, address] = given.length >= 3 ? given.slice(2) : given
   if (port === undefined || port === null) return undefined
   return { host: typeof address === 'string' ? address : '127.0.0.1', port: Number(port) }
 }
 
-function remoteOf(socket: dgram.Socket): { host: string; port: number } {
+function remoteOf(socket: dgram.Socket): Goal {
   try {
     const { address, port } = socket.remoteAddress()
     return { host: address, port }

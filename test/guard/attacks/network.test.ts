@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentPath } from '../../support/run-retake.mjs'
+
+interface Case {
+  readonly name: string
+  readonly code?: string
+  /** Of what was blocked, where a client does not say what stopped it. */
+  readonly blocked?: string
+  /** `denied` unless set. */
+  readonly status?: string
+  /** The call may be done, as long as it reaches nobody. */
+  readonly mayPass?: boolean
+  /** An address that is allowed, and leads nowhere. */
+  readonly mayConnect?: string
+  readonly attempts?: number
+  /** False where the attack cannot arrive anywhere from here. */
+  readonly reaches?: boolean
+}
+
+interface Seen {
+  readonly status: string
+  readonly code?: string
+  readonly rule?: string
+  readonly allowed?: string
+  readonly message?: string
+  readonly attempts?: number
+  readonly hits: number
+  readonly connects: readonly string[]
+  readonly blocked?: readonly string[]
+}
+
+interface Outcome {
+  readonly name: string
+  readonly thrown?: string
+  readonly attack: Seen
+  readonly twin: Seen
+  readonly reaches?: boolean
+}
+
+const { cases } = (await import(pathToFileURL(agentPath('guard/network-attacks.mjs')).href)) as {
+  cases: readonly Case[]
+}
+
+let folder: string
+let outcomes: ReadonlyMap<string, Outcome>
+let failures: readonly string[]
+let listed: readonly number[]
+
+/** All of them in a Node of their own, with real servers on the loopback. */
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-network-')))
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [agentPath('guard/run-network-attacks.mjs'), folder],
+    { cwd: folder, maxBuffer: 64 << 20 },
+  )
+  const seen = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as {
+    results: readonly Outcome[]
+    failures: readonly string[]
+    listed: readonly number[]
+  }
+  outcomes = new Map(seen.results.map((outcome) => [outcome.name, outcome]))
+  ;({ failures, listed } = seen)
+}, 180_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function outcomeOf(name: string): Outcome {
+  const outcome = outcomes.get(name)
+  if (outcome === undefined) throw new Error(`"${name}" was not tried`)
+  expect(outcome.thrown).toBe(undefined)
+  return outcome
+}
+
+describe('attacks on the network scope', () => {
+  test.each(cases)('$name: reaches nobody', (attempt) => {
+    const { attack } = outcomeOf(attempt.name)
+    expect(attack.hits, 'hits on what is secret').toBe(0)
+    const strangers = attack.connects.filter(
+      (place) =>
+        !listed.some((port) => place.endsWith(`:${port}`)) &&
+        !(attempt.mayConnect && place.startsWith(attempt.mayConnect)),
+    )
+    expect(strangers, 'native connects').toEqual([])
+    if (attempt.mayPass !== true)
+      expect(attack.status, attack.message).toBe(attempt.status ?? 'denied')
+    if (attempt.code !== undefined) {
+      expect(attack.code, attack.message).toBe(attempt.code)
+      expect(attack.rule).toMatch(/\/network$/)
+      expect(attack.allowed).toMatch(/\S/)
+    }
+    if (attempt.blocked !== undefined)
+      expect(attack.blocked?.some((text) => text.startsWith(`${attempt.blocked}:`))).toBe(true)
+    if (attempt.attempts !== undefined) expect(attack.attempts).toBe(attempt.attempts)
+  })
+
+  test.each(cases)('$name: its benign twin is answered', ({ name }) => {
+    const { twin } = outcomeOf(name)
+    expect(twin.status, twin.message).toBe('done')
+    expect(twin.hits).toBe(0)
+  })
+
+  test.each(cases.filter(({ reaches }) => reaches !== false))(
+    '$name: arrives where no guard is',
+    ({ name }) => {
+      expect(outcomeOf(name).reaches).toBe(true)
+    },
+  )
+
+  test('there are more than seventy, each with a name of its own', () => {
+    expect(cases.length).toBeGreaterThan(70)
+    expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
+  })
+
+  test('nothing goes wrong unheard', () => {
+    expect(failures).toEqual([])
+  })
+})
