@@ -1,0 +1,219 @@
+import { describe, expect, test } from 'vitest'
+import { networkBounds } from './network-bounds.js'
+
+const open = networkBounds('p', {})
+const listed = networkBounds('p', {
+  allow: ['api.example.com', '*.cdn.example.com', 'example.org:8443', '[2606:4700::1]:443'],
+  addresses: ['127.0.0.1:5432', '10.1.0.0/16'],
+})
+const reading = networkBounds('p', { methods: ['GET'] })
+
+const code = (denial: { code: string } | undefined) => denial?.code
+
+describe('arguments', () => {
+  test.each([
+    'http://127.0.0.1/',
+    'HTTP://LOCALHOST:80',
+    ' http://10.0.0.1/ ',
+    'http:10.0.0.1',
+    'http:\\\\10.0.0.1\\x',
+    '//10.0.0.1/x',
+    '\\\\10.0.0.1\\share',
+    'ht\ttp://10.0.0.1',
+    'http://exam\nple.com@127.0.0.1/',
+    'http://example.com@127.0.0.1/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://[::ffff:7f00:1]/',
+    'http://１２７.０.０.１/',
+    'ws://192.168.0.1/',
+    'ftp://192.168.0.1/',
+    'redis://127.0.0.1:6379/0',
+    'postgres://user:word@10.0.0.1/db',
+    'custom://127.0.0.1/x',
+    'file://10.0.0.1/share',
+    '127.0.0.1',
+    '127.0.0.1:8080',
+    '10.0.0.1/admin',
+    '0177.0.0.1',
+    'localhost',
+    'localhost:3000',
+    'LOCALHOST:3000/path',
+    '[::1]:80',
+    '::1',
+    'fe80::1%eth0',
+    'user:word@127.0.0.1:80',
+    '2130706433:80',
+    '0x7f000001:80',
+    '127.1:80',
+    'http://example.com/\nhttp://127.0.0.1/',
+  ])('%j is refused where only public hosts are allowed', (text) => {
+    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
+  })
+
+  test.each([
+    'http://169.254.169.254/x',
+    '169.254.169.254',
+    'http://metadata/',
+    'metadata.google.internal',
+  ])('%j is refused as metadata', (text) => {
+    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_METADATA')
+  })
+
+  test.each([
+    ['127.1', 'host'],
+    ['2130706433', 'options.hostname'],
+    ['0x7f000001', 'targetUrl'],
+    ['metadata', 'endpoint'],
+  ])('%j is refused as %s', (text, at) => {
+    expect(code(open.inspect(text, at))).toMatch(/^ADDRESS_/)
+  })
+
+  test.each([
+    'https://evil.test/',
+    'https://api.example.com.evil.test/',
+    'https://api.example.com@evil.test/',
+    'https://cdn.example.com/',
+    '//evil.test/x',
+    'evil.test:443',
+    'example.org:80',
+    'ssh://evil.test',
+    'https://api.example.com/\nhttps://evil.test/',
+  ])('%j is refused where it is not listed', (text) => {
+    expect(code(listed.inspect(text, 'value'))).toBe('HOST_NOT_ALLOWED')
+  })
+
+  test.each([
+    'https://api.example.com/x?y=http://127.0.0.1/',
+    'https://API.EXAMPLE.COM./',
+    'https://a.b.cdn.example.com',
+    'https://example.org:8443/',
+    'https://[2606:4700:0::1]/',
+    'http://127.0.0.1:5432/',
+    '10.1.2.3',
+    'https://api.example.com/a\nhttps://api.example.com/b',
+  ])('%j is let through where it is listed', (text) => {
+    expect(listed.inspect(text, 'value')).toBe(undefined)
+  })
+
+  test.each([
+    '',
+    ' ',
+    'hello',
+    'Ask evil.test about it.',
+    'Our server is at http://127.0.0.1:8080 today',
+    'http://127.0.0.1 is where it runs',
+    'See\nhttps://evil.test/\nfor more',
+    '// a comment',
+    '/usr/local/bin',
+    './a.b/c',
+    '../x',
+    'report.md',
+    'main.py:12',
+    'src/index.ts:10',
+    'index.js',
+    'v1.2.3',
+    '1.2.3',
+    '127.1',
+    '10.1',
+    '2130706433',
+    '0x7f000001',
+    '10:30',
+    '12:30:45',
+    '16:9',
+    '2026-11-15T12:00:00Z',
+    '10.0.0.0/8',
+    'user:42',
+    'node:fs',
+    'nginx:1',
+    'metadata',
+    'instance-data',
+    'somebody@example.test',
+    'mailto:somebody@evil.test',
+    'urn:isbn:123',
+    'data:text/plain,hello',
+    's3://bucket/key',
+    'file:///etc/hosts',
+    'C:\\Users\\x',
+    'a:b:c',
+    'key=value',
+    '{"url":"x"}',
+    '10.example.com',
+    '127.0.0.1.example.com',
+  ])('%j is not taken for a place', (text) => {
+    expect(listed.inspect(text, 'value')).toBe(undefined)
+  })
+
+  test('other protocols are refused where methods are listed', () => {
+    expect(code(reading.inspect('ftp://example.com/', 'x'))).toBe('PROTOCOL_NOT_ALLOWED')
+    expect(code(reading.inspect('gopher://example.com/', 'x'))).toBe('PROTOCOL_NOT_ALLOWED')
+    expect(reading.inspect('https://example.com/', 'x')).toBe(undefined)
+  })
+
+  test('a long text takes no longer than its length', () => {
+    for (const piece of ['\n', '\t', ':', '.', 'a.', '_a', '@', '/', '\u0001', '[', '::', '//'])
+      for (const end of ['', ' x', 'x', '/'])
+        open.inspect(piece.repeat(200_000) + end, `${'a_'.repeat(100_000)}host`)
+  }, 5_000)
+})
+
+describe('hosts', () => {
+  test.each([
+    ['api.example.com', 443, undefined],
+    ['API.example.com.', 1, undefined],
+    ['x.cdn.example.com', 80, undefined],
+    ['cdn.example.com', 80, 'HOST_NOT_ALLOWED'],
+    ['xcdn.example.com', 80, 'HOST_NOT_ALLOWED'],
+    ['example.org', 8443, undefined],
+    ['example.org', 443, 'HOST_NOT_ALLOWED'],
+    ['2606:4700::1', 443, undefined],
+    ['2606:4700::1', 80, 'HOST_NOT_ALLOWED'],
+    ['8.8.8.8', 53, 'HOST_NOT_ALLOWED'],
+    ['127.0.0.1', 5432, undefined],
+    ['localhost', 5432, undefined],
+    ['127.0.0.1', 5433, 'ADDRESS_PRIVATE'],
+    ['10.1.255.1', 9, undefined],
+    ['10.2.0.1', 9, 'ADDRESS_PRIVATE'],
+    ['', 80, 'HOST_NOT_ALLOWED'],
+    ['a b', 80, 'HOST_NOT_ALLOWED'],
+    ['api.example.com/', 80, 'HOST_NOT_ALLOWED'],
+    ['api.example.com\0.evil.test', 80, 'HOST_NOT_ALLOWED'],
+  ])('%j port %i: %s', (host, port, expected) => {
+    expect(code(listed.checkHost(host, port, false))).toBe(expected)
+  })
+
+  test('a refusal says what would be allowed, and by which rule it was', () => {
+    const denial = listed.checkHost('evil.test', 443, false)
+    expect(denial).toMatchObject({ rule: 'p/network', what: 'Connecting to evil.test:443.' })
+    expect(denial?.allowed).toContain('api.example.com')
+    expect(listed.checkAddress('10.9.9.9', 80, 'x.test')?.allowed).toContain('`10.9.9.9:80`')
+  })
+
+  test('a metadata address must be listed by itself', () => {
+    const block = networkBounds('p', { addresses: ['169.254.0.0/16'] })
+    expect(code(block.checkAddress('169.254.169.254', 80, 'x'))).toBe('ADDRESS_METADATA')
+    expect(block.checkAddress('169.254.1.1', 80, 'x')).toBe(undefined)
+    const itself = networkBounds('p', { addresses: ['169.254.169.254:80'] })
+    expect(itself.checkAddress('169.254.169.254', 80, 'x')).toBe(undefined)
+  })
+
+  test('names that are not listed are not looked up', () => {
+    expect(code(listed.checkLookup('data.evil.test'))).toBe('HOST_NOT_ALLOWED')
+    expect(listed.checkLookup('example.org')).toBe(undefined)
+    expect(open.checkLookup('anything.test')).toBe(undefined)
+  })
+
+  test.each(['https://x.test', 'x.test/path', '', 'a*b.test', 'x.test:99999', '*.*.test'])(
+    'an allow list with %j cannot be used',
+    (text) => {
+      expect(() => networkBounds('p', { allow: [text] })).toThrow(/cannot be read/)
+    },
+  )
+
+  test.each(['x.test', '10.0.0.0/33', '1.2.3', '127.0.0.1:99999', '[::1'])(
+    'a list of addresses with %j cannot be used',
+    (text) => {
+      expect(() => networkBounds('p', { addresses: [text] })).toThrow(/cannot be read/)
+    },
+  )
+})
