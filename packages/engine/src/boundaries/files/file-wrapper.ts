@@ -63,7 +63,8 @@ const FRAMES = 30
 
 let looking = false
 
-function isNodesOwn(wrapper: Function): boolean {
+/** Whether Node called `wrapper` for itself; `between` are parts of Node that only hand calls on. */
+export function isNodesOwn(wrapper: Function, between = /^node:fs$/): boolean {
   // Looking at the stack may itself read a source map.
   if (looking) return true
   looking = true
@@ -71,7 +72,7 @@ function isNodesOwn(wrapper: Function): boolean {
   const holder: { stack?: unknown } = {}
   try {
     Error.stackTraceLimit = FRAMES
-    Error.prepareStackTrace = (_, sites) => isLoading(sites)
+    Error.prepareStackTrace = (_, sites) => isLoading(sites, between)
     Error.captureStackTrace(holder, wrapper)
     // Still text where it was not asked: a stack is being printed right now, and what
     // prints it, in a test runner for example, reads a source map.
@@ -88,12 +89,12 @@ function isNodesOwn(wrapper: Function): boolean {
  * loader: what tsx, ts-node or Babel read is the agent's code, not its data.
  * Served from the tape it would hide every change of that code.
  */
-function isLoading(sites: readonly NodeJS.CallSite[]): boolean {
+function isLoading(sites: readonly NodeJS.CallSite[], between: RegExp): boolean {
   let nearest = true
   for (const site of sites) {
     const file = site.getFileName() ?? ''
     // The loader holds unpatched functions of fs, which call patched ones.
-    if (file === 'node:fs') continue
+    if (between.test(file)) continue
     if (file.includes('node_modules')) {
       if (GRACEFUL_FS.test(file)) continue
       const jest = JEST_LOADER.exec(file)

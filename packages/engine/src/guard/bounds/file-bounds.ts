@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { lockBinding } from '../../boundaries/files/bounded/binding-lock.js'
 import { fileDenial, type FileDenialCode } from './file-denials.js'
 import { FileRoots } from './file-roots.js'
 import type { FileScope } from './file-scope.js'
@@ -14,6 +15,7 @@ import type { FileAccess, Scopes } from './scopes.js'
  * a tool starts: a courtesy that stays silent about everything that may be ordinary text.
  */
 export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes['files']> {
+  lockBinding()
   const read = scope.read && new FileRoots(scope.read)
   const write = scope.write && new FileRoots(scope.write)
   const rootsFor = (access: FileAccess): FileRoots | undefined =>

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import type { Dirent, Stats } from 'node:fs'
 import { disk, lookAt } from '../../overlay/disk.js'
+import { outsideRuns } from '../../scope.js'
 
 /** How many entries are looked at before a search is given up. */
 const ENTRIES = 20_000
@@ -37,7 +38,7 @@ const isSame = (one: Stats | undefined, other: Stats): boolean =>
 
 function listOf(folder: string): Dirent[] {
   try {
-    return disk.readdirSync(folder, { withFileTypes: true })
+    return outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true }))
   } catch {
     return []
   }

@@ -48,7 +48,8 @@ export class PathInspector {
     const form = /\s/.test(text) ? undefined : forbiddenForm(text)
     if (form !== undefined)
       return form === 'PATH_DRIVE' && this.#allowsDrive(text) ? undefined : form
-    if (/^\/\/[\w-]+\/[^/]/.test(text)) return 'PATH_UNC'
+    if (/^\/\/[\w-]+\/[^/]/.test(text) && !this.#hold(resolvePlace(text)?.real ?? ''))
+      return 'PATH_UNC'
     const slashed = text.replaceAll('\\', '/')
     if (path.isAbsolute(slashed)) return this.#judgeAbsolute(slashed)
     return climbs(slashed) ? this.#judgeClimbing(slashed) : this.#judgeRelative(slashed)
@@ -155,7 +156,7 @@ export class PathInspector {
 const isNoPath = (text: string): boolean =>
   /[\p{Cc}"<>|*`]|\]\(/u.test(text) ||
   (/^[a-z][a-z\d+.-]+:/i.test(text) &&
-    !/^file:/i.test(text) &&
+    !/^file:|:\$\w+$/i.test(text) &&
     (/^[^:]+:\/\//.test(text) || !climbs(text)))
 
 /** A null byte after something that looks like a path; in other bytes it is nothing special. */

@@ -4,6 +4,7 @@ import { resolvePlace } from '../../../guard/bounds/resolve-place.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
 import { disk, lookAt } from '../../../overlay/disk.js'
 import { flagBits, opensForWriting, opensNew, opensToRead } from '../../../overlay/open-flags.js'
+import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
 import { askGlob } from './bounded-glob.js'
 import { askTree } from './bounded-tree.js'
@@ -157,7 +158,7 @@ const PLANS: Readonly<Record<string, MakePlan>> = {
     const at = pins.target(['write'], to, true)
     // Made first, so that a link which is put there meanwhile is not followed.
     if (!/^\/proc\/self\/fd\/\d+\/[^/]+$/.test(at)) return { args: [from, at, mode] }
-    const fd = disk.openSync(at, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+    const fd = outsideRuns(() => disk.openSync(at, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW))
     return { args: [from, pins.keep(fd, to), mode] }
   },
   cp: ({ asked, args }) => {

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { disk, lookAt } from '../../../overlay/disk.js'
+import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
 
 /**
@@ -16,7 +17,7 @@ export function askTree(asked: AskedBounds, from: string, to: string): void {
     // The copy is a link to the same place.
     if (stats?.isSymbolicLink() === true) asked.ask('write', source)
     if (stats?.isDirectory() !== true) continue
-    for (const name of disk.readdirSync(source))
+    for (const name of outsideRuns(() => disk.readdirSync(source)))
       pending.push([path.join(source, name), path.join(target, name)])
   }
 }

@@ -1,5 +1,3 @@
-import { pathText } from '../file-arguments.js'
-
 /** What a loader reads: modules in any language, what describes them, and everything in packages. */
 const CODE = /\.(?:[cm]?[jt]sx?|node|wasm|map)$|[\\/]package\.json$|[\\/]node_modules[\\/]/i
 
@@ -12,4 +10,7 @@ const LOOKS = new Set(['exists', 'lstat', 'readlink', 'realpath', 'stat'])
  * where Node reads it through `node:fs` at all. What `import` reads, it reads without.
  */
 export const isCode = (name: string, place: unknown): boolean =>
-  LOOKS.has(name) || (name === 'readFile' && CODE.test(pathText(place)))
+  LOOKS.has(name) || (name === 'readFile' && CODE.test(textOf(place)))
+
+const textOf = (place: unknown): string =>
+  typeof place === 'string' ? place : place instanceof URL ? place.pathname : ''

@@ -13,9 +13,6 @@ export function patchOtherWays(): Undo {
   return undoAll([
     // Not even back to where it is: relative paths of everybody depend on it.
     before(process, 'chdir', ([folder]) => ask('enter', String(folder))),
-    before(process, 'binding', ([name]) => {
-      if (String(name).startsWith('fs')) ask('unseen', `process.binding('${String(name)}')`)
-    }),
     before(v8, 'writeHeapSnapshot', ([file = '.']) => ask('write', String(file))),
     ...(process.report
       ? [before(process.report, 'writeReport', ([file = '.']) => ask('write', String(file)))]

@@ -12,7 +12,8 @@ import { PINNED, pinnedFolder } from './pins.js'
 export function pathArgument(asked: AskedBounds, place: unknown): string | undefined {
   if (typeof place === 'string') return withoutPin(place)
   if (types.isUint8Array(place)) {
-    const bytes = Buffer.from(place)
+    // Copied by what it is, not by what it says of itself.
+    const bytes = Buffer.from(new Uint8Array(place))
     const text = bytes.toString()
     // Bytes that are no text could name something else than what was looked at.
     if (!Buffer.from(text).equals(bytes)) asked.ask('unseen', text)

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { resolvePlace, type Place } from '../../../guard/bounds/resolve-place.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
 import { disk, lookAt } from '../../../overlay/disk.js'
+import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
 
 const { O_DIRECTORY, O_NOFOLLOW } = disk.constants
@@ -15,7 +16,7 @@ const canPin = process.platform === 'linux' && disk.existsSync(DESCRIPTORS)
 export const PINNED = /^\/proc\/self\/fd\/(\d+)((?:\/.*)?)$/s
 
 /** No file can be there. */
-const NOWHERE = `${DESCRIPTORS}/2147483646/nothing`
+export const NOWHERE = `${DESCRIPTORS}/2147483646/nothing`
 
 /** How often a path is followed again that changes all the time. */
 const ATTEMPTS = 100
@@ -42,6 +43,7 @@ export class Pins {
 
   /** What is at the end of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
+    if (text === NOWHERE) return text
     if (this.asked.session !== undefined || !canPin) {
       this.#ask(accesses, text)
       return this.asked.session ? text : (resolvePlace(text)?.real ?? text)
@@ -66,6 +68,7 @@ export class Pins {
 
   /** An entry of a folder, whether or not something is there; a link is not followed. */
   entry(ask: (text: string) => void, text: string): string {
+    if (text === NOWHERE) return text
     if (this.asked.session !== undefined || !canPin) {
       ask(text)
       return this.asked.session ? text : (resolvePlace(text, { follow: false })?.real ?? text)
@@ -145,7 +148,7 @@ export class Pins {
   #hold({ real, stats }: Place, flags: number): number | undefined {
     let fd: number
     try {
-      fd = disk.openSync(real, O_PATH | O_NOFOLLOW | flags)
+      fd = outsideRuns(() => disk.openSync(real, O_PATH | O_NOFOLLOW | flags))
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return undefined

@@ -1,0 +1,24 @@
+/** Exchanges a file, and a folder, for links that lead out, again and again, until it is ended. */
+import { renameSync, symlinkSync, writeFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const [, , root, outside] = process.argv
+const at = (...names) => join(root, ...names)
+mkdirSync(at('folder'), { recursive: true })
+writeFileSync(at('folder', 'file.txt'), 'inside')
+writeFileSync(at('file.txt'), 'inside')
+symlinkSync(outside, at('folder-link'))
+symlinkSync(join(outside, 'file.txt'), at('file-link'))
+process.send('ready')
+const swap = (one, other) => {
+  renameSync(at(one), at('held'))
+  renameSync(at(other), at(one))
+  renameSync(at('held'), at(other))
+}
+for (;;) {
+  // Turned off and on at odd places, so that every moment between a look and a use is hit.
+  for (let round = 0; round < 50; round++) {
+    swap('file.txt', 'file-link')
+    swap('folder', 'folder-link')
+  }
+}

@@ -1,0 +1,121 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+interface Case {
+  readonly name: string
+  readonly code: string
+  /** How often the tool is started: not at all when its arguments give it away. */
+  readonly starts: 0 | 1
+  readonly output?: unknown
+  readonly written?: unknown
+  readonly rule?: string
+}
+
+interface Seen {
+  readonly status: string
+  readonly starts: number
+  readonly code?: string
+  readonly rule?: string
+  readonly allowed?: string
+  readonly message?: string
+  readonly output?: unknown
+  readonly root: string
+  readonly isUnchanged: boolean
+  readonly isTold: boolean
+  readonly isWritten?: boolean
+}
+
+const suite = './path-attacks.mjs'
+const { cases } = (await import(suite)) as { cases: readonly Case[] }
+
+/** How many attacks this suite makes. */
+export const attackCount = cases.length
+
+let folder: string
+let outcomes: ReadonlyMap<string, { readonly attack: Seen; readonly twin: Seen }>
+let failures: readonly string[]
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-paths-')))
+  const runner = fileURLToPath(new URL('path-runner.mjs', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [runner, folder], {
+    maxBuffer: 64 << 20,
+  })
+  const seen = JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as {
+    results: readonly { name: string; attack: Seen; twin: Seen }[]
+    failures: readonly string[]
+  }
+  outcomes = new Map(seen.results.map((outcome) => [outcome.name, outcome]))
+  ;({ failures } = seen)
+}, 120_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function seenOf(name: string): { readonly attack: Seen; readonly twin: Seen } {
+  const outcome = outcomes.get(name)
+  if (outcome === undefined) throw new Error(`"${name}" was not tried`)
+  return outcome
+}
+
+test('what is exchanged for a link between the look and the use is neither read nor changed', async () => {
+  const place = await realpath(await mkdtemp(join(tmpdir(), 'retake-race-')))
+  const race = fileURLToPath(new URL('path-race.mjs', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [race, place])
+  const { tries, texts, denied, done, ...seen } = JSON.parse(
+    stdout.slice(stdout.lastIndexOf('\n{') + 1),
+  ) as { tries: number; texts: string[]; denied: number; done: number }
+  await rm(place, { recursive: true, force: true })
+  expect(tries).toBeGreaterThanOrEqual(200)
+  // It was exchanged while it was used, or this says nothing.
+  expect(denied).toBeGreaterThan(0)
+  expect(done).toBeGreaterThan(0)
+  expect(texts).toEqual(['inside'])
+  expect(seen).toMatchObject({
+    isSwapping: true,
+    outside: ['file.txt'],
+    content: 'outside',
+    isUntouched: true,
+  })
+})
+
+describe('attacks on paths', () => {
+  test.each(cases)('$name: stopped', ({ name, code, starts, rule = 'sandbox/files' }) => {
+    const { attack } = seenOf(name)
+    expect(attack, attack.message).toMatchObject({
+      status: 'denied',
+      code,
+      rule,
+      starts,
+      isUnchanged: true,
+      isTold: false,
+    })
+    expect(attack.allowed).toMatch(/\S/)
+  })
+
+  test.each(cases)(
+    '$name: its benign twin is let through',
+    ({ name, output = 'inside', written }) => {
+      const { twin } = seenOf(name)
+      expect(twin, twin.message).toMatchObject({
+        status: 'done',
+        starts: 1,
+        output,
+        isUnchanged: true,
+      })
+      expect(twin.isWritten).toBe(written === undefined ? undefined : true)
+    },
+  )
+
+  test('there are at least seventy, and no two have one name', () => {
+    expect(attackCount).toBeGreaterThanOrEqual(70)
+    expect(new Set(cases.map(({ name }) => name)).size).toBe(attackCount)
+  })
+
+  test('no rejection is left unheard', () => {
+    expect(failures).toEqual([])
+  })
+})
