@@ -26,6 +26,9 @@ await once(server.listen(0, '127.0.0.1'), 'listening')
 const { port } = server.address()
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
+const turns = async (count) => {
+  for (let turned = 0; turned < count; turned += 1) await turn()
+}
 const tries = { inTime: {}, late: {} }
 let isLate = false
 let finish
@@ -75,9 +78,17 @@ run.tool('work', async (_args, context) => {
   child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   const held = net.connect(port, '127.0.0.1')
   held.on('error', () => {})
-  const handle = await fs.promises.open(file('handle'), 'a')
   const descriptor = fs.openSync(file('descriptor'), 'a')
-  ways.handle = () => handle.write('x')
+  const stream = fs.createWriteStream(file('open-stream'))
+  stream.on('error', () => {})
+  // A stream whose write was refused holds back what follows, and calls nobody.
+  ways.openStream = async () => {
+    const written = new Promise((resolve, reject) =>
+      stream.write('x', (error) => (error ? reject(error) : resolve('written'))),
+    )
+    if ((await (isLate ? Promise.race([written, turns(10)]) : written)) !== 'written')
+      throw new Error('held back')
+  }
   ways.descriptor = () => fs.writeSync(descriptor, 'x')
   ways.held = () =>
     new Promise((resolve, reject) => {
