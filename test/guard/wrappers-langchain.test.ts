@@ -1,6 +1,14 @@
 import { AIMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages'
 import { DynamicTool, StructuredTool } from '@langchain/core/tools'
-import { Command } from '@langchain/langgraph'
+import {
+  Command,
+  interrupt,
+  isInterrupted,
+  MemorySaver,
+  MessagesAnnotation,
+  Send,
+  StateGraph,
+} from '@langchain/langgraph'
 import { ToolNode } from '@langchain/langgraph/prebuilt'
 import { ChatOpenAI } from '@langchain/openai'
 import { createAgent, tool } from 'langchain'
@@ -146,16 +154,68 @@ test('a message that a tool returns is a message again', async () => {
   expect(message).toMatchObject({ content: 'mine', artifact: { a: 1 } })
 })
 
-test('a tool that returns a Command says that it cannot be guarded', async () => {
-  const jump = tool(() => new Command({ goto: 'end' }), {
-    name: 'jump',
-    description: 'Jumps.',
+test('what a tool tells the graph to do is done, with its messages, also when it is replayed', async () => {
+  const dir = tempFolder()
+  let started = 0
+  const jump = tool(
+    (_input, config: { toolCall?: { id?: string } }) => {
+      started += 1
+      const message = new ToolMessage({ content: 'moved', tool_call_id: config.toolCall?.id ?? '' })
+      return new Command({
+        update: { messages: [message] },
+        goto: [new Send('next', { messages: [message] })],
+      })
+    },
+    { name: 'jump', description: 'Jumps.', schema: z.object({}) },
+  )
+  const agent = async () => {
+    const node = new ToolNode(guardTools(gate({ dir }), [jump]))
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('tools', node, { ends: ['next'] })
+      .addNode('next', ({ messages }) => ({
+        messages: [new AIMessage(`next saw ${messages.map((each) => each.type).join()}`)],
+      }))
+      .addEdge('__start__', 'tools')
+      .compile()
+    const asked = new AIMessage({ content: '', tool_calls: [call('jump', {})] })
+    const { messages } = await graph.invoke({ messages: [asked] })
+    return messages.map((each) => [each.type, each.text])
+  }
+  const expected = [
+    ['ai', ''],
+    ['tool', 'moved'],
+    ['ai', 'next saw tool'],
+  ]
+  expect(await agent()).toEqual(expected)
+  const recorded = await record({ name: 'graph', dir }, agent)
+  expect(recorded.output).toEqual(expected)
+  expect(await replay(recorded.run.path, agent)).toEqual({ output: expected, divergences: [] })
+  expect(started).toBe(2)
+})
+
+test('a tool can hold the graph and is asked again when it goes on', async () => {
+  const dir = tempFolder()
+  const ask = tool(() => `they said ${String(interrupt('Really?'))}`, {
+    name: 'ask',
+    description: 'Asks.',
     schema: z.object({}),
   })
-  const [guarded] = guardTools(gate(), [jump])
-  await expect(guarded?.invoke(call('jump', {}))).rejects.toMatchObject({
-    code: 'TOOL_NOT_GUARDABLE',
-  })
+  const agent = async () => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('tools', new ToolNode(guardTools(gate({ dir }), [ask])))
+      .addEdge('__start__', 'tools')
+      .compile({ checkpointer: new MemorySaver() })
+    const thread = { configurable: { thread_id: '1' } }
+    const asked = new AIMessage({ content: '', tool_calls: [call('ask', {})] })
+    const held = await graph.invoke({ messages: [asked] }, thread)
+    const { messages } = await graph.invoke(new Command({ resume: 'yes' }), thread)
+    return [isInterrupted(held), messages.at(-1)?.text]
+  }
+  const expected = [true, 'they said yes']
+  expect(await agent()).toEqual(expected)
+  const recorded = await record({ name: 'graph', dir }, agent)
+  expect(recorded.output).toEqual(expected)
+  expect(await replay(recorded.run.path, agent)).toEqual({ output: expected, divergences: [] })
 })
 
 test('schemas are known to the guard, for calls that come from elsewhere', async () => {

@@ -6,7 +6,7 @@ import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
 import { toolNotGuardable } from '../../errors.js'
 import { rethrow } from '../../guard/rethrow.js'
 import { requireVersion } from '../supported-version.js'
-import { fromTape, toTape } from './taped-output.js'
+import { asGraphError, fromTape, toTape } from './taped-output.js'
 
 /** What is used of a LangChain tool. */
 interface LangChainTool {
@@ -44,7 +44,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
   if (typeof tool._call !== 'function')
     throw toolNotGuardable(name, 'a tool that a provider or another program runs')
   const start = async (...args: Parameters<LangChainTool['_call']>): Promise<unknown> =>
-    toTape(name, await wholeOf(tool._call(...args)))
+    toTape(await wholeOf(tool._call(...args)))
   const gate = new FrameworkTool({
     run,
     name,
@@ -62,10 +62,11 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
       signal: config?.signal,
       work: (given, { signal }) => start(given, runManager, { ...config, signal }),
     })
-    if (status === 'done') return fromTape(output)
+    if (status === 'done') return await fromTape(output)
     const toolCallId = config?.toolCall?.id
     const isTold = options.onDenied !== 'throw' && config?.signal?.aborted !== true
-    if (!isTold || toolCallId === undefined || !(error instanceof GuardError)) return rethrow(error)
+    if (!isTold || toolCallId === undefined || !(error instanceof GuardError))
+      return rethrow(await asGraphError(error))
     const message = new ToolMessage({
       content: denialText(error),
       tool_call_id: toolCallId,
