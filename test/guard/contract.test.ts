@@ -1,12 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { type } from 'arktype'
 import { guard, GuardError } from 'retake'
 import type { Contract, GuardedToolOptions, GuardResult, Schema } from '@retake/engine'
 import * as v from 'valibot'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { run } from '../support/run-retake.mjs'
+
+const repository = fileURLToPath(new URL('../..', import.meta.url))
 
 let dir: string
 
@@ -21,9 +25,9 @@ async function call(
   args: unknown,
   returns: (args: unknown) => unknown = (given) => given,
 ): Promise<GuardResult & { readonly started: readonly unknown[] }> {
-  const run = guard({ name: 'contract', dir, durability: 'memory' })
+  const gate = guard({ name: 'contract', dir, durability: 'memory' })
   const started: unknown[] = []
-  run.tool(
+  gate.tool(
     'refund',
     (given: unknown) => {
       started.push(given)
@@ -31,8 +35,8 @@ async function call(
     },
     options,
   )
-  const result = await run.call('refund', args)
-  run.end()
+  const result = await gate.call('refund', args)
+  gate.end()
   return { ...result, started }
 }
 
@@ -117,7 +121,7 @@ describe.each(Object.entries(schemas))('%s', (_, schema) => {
 
 describe('what the schema returns', () => {
   test('is what the tool gets, what is judged, fingerprinted and stored', async () => {
-    const run = guard({
+    const gate = guard({
       name: 'contract',
       dir,
       policy: { name: 'shop', rules: [{ id: 'eur', allow: 'refund' }], default: 'deny' },
@@ -127,9 +131,9 @@ describe('what the schema returns', () => {
       amount: z.coerce.number(),
       currency: z.string().default('EUR'),
     })
-    run.tool('refund', (args: unknown) => seen.push(args), { input })
-    const text = await run.call('refund', { amount: '5', spy: 'x' })
-    const number = await run.call('refund', { currency: 'EUR', amount: 5 })
+    gate.tool('refund', (args: unknown) => seen.push(args), { input })
+    const text = await gate.call('refund', { amount: '5', spy: 'x' })
+    const number = await gate.call('refund', { currency: 'EUR', amount: 5 })
     expect(seen).toEqual([
       { amount: 5, currency: 'EUR' },
       { amount: 5, currency: 'EUR' },
@@ -296,11 +300,43 @@ describe('a broken promise', () => {
     expect(extra.drift).toMatchObject([{ code: 'SCHEMA_BROKEN', path: 'b' }])
   })
 
+  test.each([
+    ['zod', z.object({ n: z.union([z.string(), z.number()]) }), 'string | number'],
+    ['zod, nullable', z.object({ n: z.number().nullable() }), 'number'],
+    ['valibot', v.object({ n: v.union([v.string(), v.number()]) }), 'string | number'],
+    ['arktype', type({ n: 'string | number' }) as Schema, 'number | string'],
+    ['JSON Schema', { properties: { n: { type: ['string', 'number'] } } }, 'string | number'],
+  ])('that had alternatives names them: %s', async (_, schema, expected) => {
+    const { drift } = await returning(schema, { n: true })
+    expect(drift).toEqual([{ code: 'TYPE_CHANGED', path: 'n', expected, found: 'boolean' }])
+  })
+
   test('quotes no text of the result', async () => {
     const { drift, error } = await returning(v.object({ a: v.pipe(v.string(), v.maxLength(3)) }), {
       a: 'confidential',
     })
     expect(JSON.stringify([drift, (error as Error).message])).not.toContain('confidential')
+  })
+})
+
+test('a JSON Schema without anything that reads it says what to do, and no tool starts', async () => {
+  const program = `
+    import { guard } from '@retake/engine'
+    const run = guard({ name: 'bare', dir: process.argv[2], durability: 'memory' })
+    let started = 0
+    for (const schema of ['input', 'output'])
+      run.tool(schema, () => (started += 1), { [schema]: { type: 'object' } })
+    const results = [await run.call('input', {}), await run.call('output', {})]
+    console.log(JSON.stringify({ started, codes: results.map(({ error }) => error.code), fix: results[0].error.fix }))
+    run.end()
+  `
+  const args = ['--input-type=module', '--eval', program, 'x', dir]
+  const { code, stdout, stderr } = await run(process.execPath, args, repository)
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toEqual({
+    started: 0,
+    codes: ['JSON_SCHEMA_UNUSABLE', 'JSON_SCHEMA_UNUSABLE'],
+    fix: expect.stringMatching(/from "retake".*useJsonSchema/),
   })
 })
 

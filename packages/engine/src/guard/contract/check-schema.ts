@@ -76,10 +76,30 @@ function fromStandard(result: StandardResult): CheckedValue {
 
 const NOTHING_SAID: SchemaIssue = { path: [], message: 'does not fit' }
 
-function schemaIssue(issue: StandardIssue & { readonly expected?: unknown }): SchemaIssue {
+/** What libraries say beyond the standard. */
+interface ToldIssue extends StandardIssue {
+  readonly expected?: unknown
+  /** Of alternatives, zod tells why each does not fit. */
+  readonly errors?: unknown
+}
+
+function schemaIssue(issue: ToldIssue): SchemaIssue {
   const path = [...(issue.path ?? [])].map((each) => (typeof each === 'object' ? each.key : each))
-  const { expected, message } = issue
-  return { path, message, ...(typeof expected === 'string' && { expected }) }
+  const { message } = issue
+  const expected = typeof issue.expected === 'string' ? issue.expected : eitherOf(issue.errors)
+  if (expected === undefined) return { path, message }
+  const told = issue.errors === undefined ? message : `${message}: expected ${expected}`
+  return { path, message: told, expected }
+}
+
+/** `string | number`, where each alternative expects something of the value itself. */
+function eitherOf(errors: unknown): string | undefined {
+  if (!Array.isArray(errors) || errors.length === 0) return undefined
+  const wanted = (errors as unknown[]).map((each) => {
+    const first = (Array.isArray(each) ? each[0] : undefined) as ToldIssue | undefined
+    return first?.path?.length === 0 && typeof first.expected === 'string' ? first.expected : ''
+  })
+  return wanted.includes('') ? undefined : wanted.join(' | ')
 }
 
 const threw = (error: unknown): CheckedValue => ({
