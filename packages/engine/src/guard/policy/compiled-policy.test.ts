@@ -176,6 +176,16 @@ describe('rules that look back', () => {
     expect(policy.judge(call('b'), history).verdict).toBe('allow')
   })
 
+  test('calls under way count within a window, too', () => {
+    const rules: Rule[] = [{ deny: 's', moreThan: 1, within: 3 }]
+    const policy = new CompiledPolicy([{ name: 'p', rules }])
+    const history = new CallHistory(policy)
+    history.begin(call('s'), {})
+    expect(policy.judge(call('s'), history).verdict).toBe('deny')
+    for (let count = 0; count < 3; count += 1) history.add(call('x'))
+    expect(policy.judge(call('s'), history).verdict).toBe('allow')
+  })
+
   test('calls under way count, until it is known that they never started', () => {
     const policy = new CompiledPolicy([{ name: 'p', rules: [{ deny: 's', moreThan: 1 }] }])
     const history = new CallHistory(policy)

@@ -54,12 +54,9 @@ export class CompiledRule {
       )
     if (tainted !== undefined) {
       const taint = taintOf(tainted)
-      const index = lookBack.taints.push({
-        from: taint.from,
-        minLength: taint.minLength ?? DEFAULT_TAINT_LENGTH,
-      })
+      const index = taintIndex(lookBack, taint)
       const paths = taint.in === undefined ? [] : namesOf(taint.in)
-      this.#taint = { index: index - 1, paths: paths.map((path) => new ArgumentPath(path)) }
+      this.#taint = { index, paths: paths.map((path) => new ArgumentPath(path)) }
     }
     this.#looksBack = moreThan !== undefined || after !== undefined || tainted !== undefined
   }
@@ -101,6 +98,16 @@ export class CompiledRule {
     const { within } = this.rule
     return within === undefined ? undefined : history.number - within + 1
   }
+}
+
+/** Rules that follow the same text share what is kept of it. */
+function taintIndex({ taints }: LookBackList, taint: Taint): number {
+  const from = [...namesOf(taint.from)].toSorted()
+  const minLength = taint.minLength ?? DEFAULT_TAINT_LENGTH
+  const known = taints.findIndex(
+    (each) => each.minLength === minLength && namesOf(each.from).join('\0') === from.join('\0'),
+  )
+  return known >= 0 ? known : taints.push({ from, minLength }) - 1
 }
 
 export const verdictOf = (rule: Rule): Verdict =>

@@ -30,11 +30,8 @@ export function matchOf(rule: CompiledRule, call: JudgedCall, history: CallHisto
         : `${call.tool} says that its effects are ${call.effects.join(', ') || 'none'}`
     if (!filter.fitsEffects(effectBits(call.effects)))
       return against(`${says}; the rule is about ${[asked].flat().join(', ')}`)
-    reasons.push(
-      effect !== undefined && call.effects === undefined
-        ? `${says}, so it may ${[asked].flat().join(' or ')}`
-        : says,
-    )
+    const isUntold = effect !== undefined && call.effects === undefined
+    reasons.push(isUntold ? `${says}, so it may have any effect` : says)
   }
   for (const test of filter.tests) {
     if (!filter.holds(test, call.args)) return against(mismatch(filter, test, call.args))
@@ -105,7 +102,7 @@ export const nameList = (names: string | readonly string[]): string => {
 
 /** Calls made before, as part of a sentence. */
 export function earlierWords({ tool = '*', effect, when = {} }: Earlier): string {
-  const effects = effect === undefined ? '' : ` that may ${[effect].flat().join(' or ')}`
+  const effects = effect === undefined ? '' : ` (effect ${[effect].flat().join(' or ')})`
   const conditions = Object.entries(when).map(
     ([path, predicate]) => `${path} ${predicateWords(predicate, path)}`,
   )

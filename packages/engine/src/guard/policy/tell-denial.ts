@@ -89,7 +89,9 @@ function otherwise({ rule, names, filter }: CompiledRule): string[] {
     ...(effect === undefined
       ? []
       : [`tools that declare their effects, none of them ${[effect].flat().join(' or ')}`]),
-    ...(declares === undefined ? [] : [`tools that do not ${[declares].flat().join(' or ')}`]),
+    ...(declares === undefined
+      ? []
+      : [`tools that do not declare ${[declares].flat().join(' or ')}`]),
     ...(moreThan === undefined
       ? []
       : [
