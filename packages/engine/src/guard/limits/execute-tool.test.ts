@@ -294,6 +294,11 @@ describe('attempts', () => {
     expect(await errorOf(hanging.executing)).toMatchObject({ rule: 'limits/deadlineMs' })
   })
 
+  it('are not made without end when the number of retries is none', async () => {
+    const { executing } = start(() => Promise.reject(refused()), { retries: NaN })
+    expect((await executing).facts.attempts).toBeUndefined()
+  })
+
   it('end when the caller aborts in the pause', async () => {
     const caller = new AbortController()
     const { clock, executing } = start(

@@ -97,6 +97,8 @@ class Execution {
   #isOver = false
   /** How often something was refused to the tool before this attempt. */
   #refusals = 0
+  /** The deadline of the call comes before the end of the attempt's time. */
+  #isLast = false
   #usage: CallUsage | undefined
   #total: CallUsage | undefined
 
@@ -123,6 +125,8 @@ class Execution {
       if (typeof next !== 'number') return this.#end(next)
       if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
         return this.#end({ stop: limitErrors.aborted(tool.name, true) })
+      // The event loop may have been held up for longer than the pause.
+      if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
       const shortage = again?.(this.#usage)
       if (shortage !== undefined) return this.#end({ stop: shortage })
       outcome = await this.#try()
@@ -151,7 +155,9 @@ class Execution {
       }
     })
     if (returned !== undefined) return returned
-    const ms = Math.min(timeoutMs, Math.max(0, this.#leftMs))
+    const leftMs = this.#leftMs
+    this.#isLast = leftMs < timeoutMs
+    const ms = Math.max(0, Math.min(timeoutMs, leftMs))
     return waitFor<Outcome>(ms, signal, this.#clock, (done) => (settle = done))
   }
 
@@ -193,26 +199,25 @@ class Execution {
     const { tool, bounds } = this.options
     const { retries = 0, idempotent, idempotencyKey } = tool.options
     // What was refused is refused again, whatever the tool made of it.
-    if (retries === 0 || bounds.blocked.length > this.#refusals) return { error }
+    if (!(retries > 0) || bounds.blocked.length > this.#refusals) return { error }
     const { safety, askedMs } = this.#inside(() => this.#read(error))
     const mayRunTwice = idempotent === true || idempotencyKey !== undefined
     // The error is about one request; what else the attempt did has happened.
     const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
     if (safety === 'final') return { error }
     if (!mayRunTwice && (safety === 'transient' || didMore)) return { error }
-    const exhausted = (why: string): Outcome => ({
-      exitReason: 'retries',
-      error: new GuardError(limitErrors.retriesExhausted(tool.name, this.#attempt, why), {
-        cause: error,
-      }),
-    })
-    if (this.#attempt > retries) return exhausted('There is no attempt left.')
-    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS)
-      return exhausted(`It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.`)
+    if (!(this.#attempt <= retries)) return this.#exhausted(error, 'There is no attempt left.')
+    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS) {
+      const why = `It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.`
+      return this.#exhausted(error, why)
+    }
     const pauseMs = retryPauseMs(this.#attempt, askedMs, this.#clock)
-    return pauseMs < this.#leftMs
-      ? pauseMs
-      : exhausted('There is no time left for another attempt.')
+    return pauseMs < this.#leftMs ? pauseMs : this.#exhausted(error, NO_TIME)
+  }
+
+  #exhausted(cause: unknown, why: string): Outcome {
+    const denial = limitErrors.retriesExhausted(this.options.tool.name, this.#attempt, why)
+    return { error: new GuardError(denial, { cause }), exitReason: 'retries' }
   }
 
   /** Errors are the tool's: reading them may run code of the tool. */
@@ -232,7 +237,7 @@ class Execution {
   /** The tool goes on, and nobody waits for it: it loses its way out. */
   #giveUp(because: WaitEnd): Executed {
     const { tool, bounds, timeoutMs, deadlineMs = Infinity } = this.options
-    const isDeadline = this.#leftMs <= 0
+    const isDeadline = this.#isLast
     const denial =
       because === 'aborted'
         ? limitErrors.aborted(tool.name, true)
@@ -273,6 +278,8 @@ class Execution {
     return insideTool(this.options.session, work, this.options.bounds)
   }
 }
+
+const NO_TIME = 'There is no time left for another attempt.'
 
 /** The signal is made when it is looked at; a getter of the class costs nothing until then. */
 class CallContext implements ToolContext {

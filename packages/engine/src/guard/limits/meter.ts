@@ -26,7 +26,7 @@ export class Meter {
     this.tokens = new Budget(tokens ?? Infinity)
     this.nanoUsd = new Budget(capInNanoUsd(costUsd ?? Infinity))
     this.nanoUsdPerMinute = new MinuteBudget(capInNanoUsd(costUsdPerMinute ?? Infinity))
-    this.places = concurrency === undefined ? undefined : new Places(concurrency)
+    this.places = concurrency === undefined ? undefined : new Places(Math.floor(concurrency))
   }
 
   get limitsTokens(): boolean {

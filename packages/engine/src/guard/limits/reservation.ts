@@ -19,6 +19,7 @@ export class Reservation {
   #said: CallUsage | undefined
   #least = NOTHING
   #counted = NOTHING
+  #more: CallUsage | undefined
   readonly #isTry: boolean
 
   constructor(
@@ -70,6 +71,7 @@ export class Reservation {
     const now = this.#now()
     const used = usedAmount(usage, this.amount)
     for (const meter of this.meters.all) meter.settle(this.amount, used, now)
+    this.#noteBeyond(used)
     let denial: Denial | undefined
     for (const meter of this.meters.all) denial ??= meter.shortage(this.tool, this.amount, now)
     for (const meter of this.meters.all) meter.reserve(denial ? NOTHING : this.amount)
@@ -93,7 +95,8 @@ export class Reservation {
     const now = this.#now()
     for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
     this.#close(outcome)
-    return this.#beyond(this.#counted)
+    this.#noteBeyond(this.#counted)
+    return this.#more
   }
 
   /** A call that is over says what it used all the same: its tool went on. */
@@ -148,14 +151,15 @@ export class Reservation {
   }
 
   /** Where nothing is limited a tool need not reserve, and then uses nothing beyond. */
-  #beyond(used: Amount): CallUsage | undefined {
+  #noteBeyond(used: Amount): void {
     const { asked } = this.meters
     const { tokens, nanoUsd } = beyond(used, this.amount)
     const more = toUsage({
       tokens: asked.tokens !== undefined || this.amount.tokens > 0 ? tokens : 0,
       nanoUsd: asked.costUsd !== undefined || this.amount.nanoUsd > 0 ? nanoUsd : 0,
     })
-    if (more !== undefined) this.meters.usedMore(used)
-    return more
+    if (more === undefined) return
+    this.#more = addUsage(this.#more, more)
+    this.meters.usedMore(used)
   }
 }
