@@ -1,27 +1,19 @@
-import {
-  decodeBody,
-  type BodyForm,
-  type CallUsage,
-  type ExitReason,
-  type GuardFacts,
-} from '@retake/tape'
+import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
 import { insideTool } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { GuardError, type Denial } from '../guard-error.js'
-import { encodeResult } from '../encode-result.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addUsage, wrongField } from './amount.js'
-import type { CircuitOutcome } from './circuit-breaker.js'
 import { AttemptBounds } from './attempt-bounds.js'
+import { CallContext } from './call-context.js'
+import type { CircuitOutcome } from './circuit-breaker.js'
 import { realClock, type Clock } from './clock.js'
+import { encodeOutput, type Encoded } from './encode-output.js'
 import { LazySignal } from './lazy-signal.js'
 import { limitErrors } from './limit-errors.js'
-import { isLargerThan } from './output-size.js'
-import { LONGEST_ASKED_MS, retryPauseMs } from './retry-pause.js'
-import { retryAfterMs } from './retry-after.js'
-import { retrySafety, type RetrySafety } from './retry-safety.js'
+import { nextAttempt } from './next-attempt.js'
 import { waitFor, type WaitEnd } from './wait-for.js'
 
 export interface ExecuteOptions {
@@ -84,10 +76,8 @@ function isGuardError(thrown: unknown): boolean {
   }
 }
 
-type Outcome =
-  | Exclude<Executed['outcome'], { readonly error: unknown }>
-  | { readonly error: unknown; readonly exitReason?: ExitReason }
-  | { readonly stop: Denial }
+/** How an attempt, or the call with it, ends. */
+type Outcome = Encoded | { readonly error: unknown; readonly exitReason: 'retries' }
 
 class Execution {
   readonly #clock: Clock
@@ -175,58 +165,29 @@ class Execution {
     this.#total = addUsage(this.#total, usage)
   }
 
-  /** Measures a result as it goes on the tape, and keeps it from changing any more. */
   #encoded(value: unknown): Outcome {
+    const { tool, outputBytes = Infinity, session } = this.options
+    // Nobody waits for it any more.
     if (this.#isOver) return { error: undefined }
-    const { tool, outputBytes = Infinity } = this.options
-    try {
-      if (isLargerThan(value, outputBytes))
-        return { stop: limitErrors.outputSize(tool.name, outputBytes, undefined) }
-      const { as, body } = encodeResult(tool.name, value, this.options.session)
-      const size = body.byteLength
-      if (size > outputBytes) return { stop: limitErrors.outputSize(tool.name, outputBytes, size) }
-      const own = as === 'bytes' ? new Uint8Array(body) : body
-      // Code that checks a result is not the tool's: it gets plain data, no getters of the tool.
-      const isChecked = tool.options.output !== undefined
-      return { value: isChecked ? decodeBody(as, own) : value, as, body: own }
-    } catch (error) {
-      return { error }
-    }
+    return encodeOutput(tool, value, outputBytes, session)
   }
 
   /** Milliseconds to wait before the next attempt, or how the call ends. */
   #afterError(error: unknown): number | Outcome {
     const { tool, bounds } = this.options
-    const { retries = 0, idempotent, idempotencyKey } = tool.options
     // What was refused is refused again, whatever the tool made of it.
-    if (!(retries > 0) || bounds.blocked.length > this.#refusals) return { error }
-    const { safety, askedMs } = this.#inside(() => this.#read(error))
-    const mayRunTwice = idempotent === true || idempotencyKey !== undefined
+    if (bounds.blocked.length > this.#refusals) return { error }
     // The error is about one request; what else the attempt did has happened.
     const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
-    if (safety === 'final') return { error }
-    if (!mayRunTwice && (safety === 'transient' || didMore)) return { error }
-    if (!(this.#attempt <= retries)) return this.#exhausted(error, 'There is no attempt left.')
-    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS) {
-      const why = `It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.`
-      return this.#exhausted(error, why)
-    }
-    const pauseMs = retryPauseMs(this.#attempt, askedMs, this.#clock)
-    return pauseMs < this.#leftMs ? pauseMs : this.#exhausted(error, NO_TIME)
+    const next = this.#inside(() => nextAttempt(tool, error, this.#attempt, didMore, this.#clock))
+    if (next === 'none') return { error }
+    if ('why' in next) return this.#exhausted(error, next.why)
+    return next.pauseMs < this.#leftMs ? next.pauseMs : this.#exhausted(error, NO_TIME)
   }
 
   #exhausted(cause: unknown, why: string): Outcome {
     const denial = limitErrors.retriesExhausted(this.options.tool.name, this.#attempt, why)
     return { error: new GuardError(denial, { cause }), exitReason: 'retries' }
-  }
-
-  /** Errors are the tool's: reading them may run code of the tool. */
-  #read(error: unknown): { safety: RetrySafety; askedMs: number | undefined } {
-    try {
-      return { safety: retrySafety(error), askedMs: retryAfterMs(error, this.#clock.date()) }
-    } catch {
-      return { safety: 'final', askedMs: undefined }
-    }
   }
 
   get #leftMs(): number {
@@ -258,7 +219,7 @@ class Execution {
     const outcome: Executed['outcome'] =
       'stop' in ended ? { error: new GuardError(ended.stop) } : ended
     const exitReason =
-      'stop' in ended ? ended.stop.exitReason : 'error' in ended ? ended.exitReason : undefined
+      'stop' in ended ? ended.stop.exitReason : 'exitReason' in ended ? ended.exitReason : undefined
     const status = 'stop' in ended ? 'stopped' : 'error' in outcome ? 'failed' : 'done'
     return {
       outcome,
@@ -280,24 +241,6 @@ class Execution {
 }
 
 const NO_TIME = 'There is no time left for another attempt.'
-
-/** The signal is made when it is looked at; a getter of the class costs nothing until then. */
-class CallContext implements ToolContext {
-  readonly #lazy: LazySignal
-
-  constructor(
-    signal: LazySignal,
-    readonly idempotencyKey: string,
-    readonly attempt: number,
-    readonly use: (usage: CallUsage) => void,
-  ) {
-    this.#lazy = signal
-  }
-
-  get signal(): AbortSignal {
-    return this.#lazy.signal
-  }
-}
 
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
