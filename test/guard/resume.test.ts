@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createHash, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -17,6 +17,7 @@ import { readGuards } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { guard, type GuardOptions } from '@retake/engine'
 import { expect, onTestFinished, test } from 'vitest'
+import { readRecords, writeRecords } from '../support/forge-tape.js'
 
 const child = fileURLToPath(new URL('../agents/guard-resume.mjs', import.meta.url))
 
@@ -172,6 +173,25 @@ test('results of a tape that was changed are not served', async () => {
   expect(existsSync(`${tape}.lock`)).toBe(false)
 })
 
+test('a result that was forged with the right checksums is not served', async () => {
+  const { open, dir, failing } = shop()
+  failing.add('Al')
+  const first = open()
+  await first.call('pay', { to: 'Al' })
+  first[Symbol.dispose]()
+  const [tape = ''] = tapesIn(dir)
+  const records = readRecords(tape)
+  const forged = records.map((record) => {
+    const event = JSON.parse(record.text) as { type: string; guard?: object; error?: object }
+    if (event.type !== 'result') return record
+    const { error: _, ...rest } = event
+    return { ...record, text: JSON.stringify({ ...rest, guard: { status: 'done' } }) }
+  })
+  writeRecords(tape, forged)
+  expect(readGuards(openTape(tape)).calls[0]?.state).toBe('done')
+  expect(() => open()).toThrow(expect.objectContaining({ code: 'RESUME_TAPE_CORRUPT' }) as Error)
+})
+
 test('a tape that went on after it was resumed, or is gone, is noticed', async () => {
   const { open, dir } = shop()
   const first = open()
@@ -317,7 +337,8 @@ test('a tool that is idempotent or has a key is made again by itself', async () 
   const { dir } = shop()
   for (const options of [
     { idempotent: true },
-    { idempotencyKey: ({ to }: { to: string }) => `to ${to}` },
+    // A key that is never the same twice: the one on the tape counts.
+    { idempotencyKey: ({ to }: { to: string }) => `to ${to} ${randomUUID()}` },
   ]) {
     const keys: string[] = []
     const open = () => {
@@ -379,6 +400,23 @@ test('a call that waits for approval when its run is killed is not in doubt', as
   expect((await second.call('pay', { to: 'Al' })).status).toBe('done')
 })
 
+test('a call that was approved and then killed is in doubt', async () => {
+  const { open, done } = shop()
+  const options: Partial<GuardOptions> = {
+    policy: { name: 'careful', rules: [{ ask: 'stuck' }] },
+    approval: { ask: () => ({ approved: true, by: 'me' }) },
+  }
+  const first = open(options)
+  first.tool('stuck', () => {
+    done.push('stuck')
+    return new Promise<string>(() => {})
+  })
+  void first.call('stuck', {})
+  while (done.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  first[Symbol.dispose]()
+  expect(open(options).inDoubt()).toMatchObject([{ tool: 'stuck' }])
+})
+
 test("what is served is judged by today's policy", async () => {
   const { open, done } = shop()
   const first = open()
@@ -433,6 +471,24 @@ test('calls that a tool made are served when the tool itself failed', async () =
   expect(output).toEqual([{ paid: 'Al' }, { paid: 'Bo' }])
   expect((await second.call('pay', { to: 'Al' })).served).toBe(true)
   expect(done).toEqual(['Al', 'Al', 'Bo'])
+})
+
+test('a call is the same whether the one before it, which made the same call inside, was served or not', async () => {
+  const { open, done, failing } = shop()
+  failing.add('Bo')
+  const first = open()
+  await first.call('all', { of: ['Al'] })
+  await first.call('pay', { to: 'Al' })
+  await first.call('pay', { to: 'Bo' })
+  first[Symbol.dispose]()
+  const second = open()
+  const results = [
+    await second.call('all', { of: ['Al'] }),
+    await second.call('pay', { to: 'Al' }),
+    await second.call('pay', { to: 'Al' }),
+  ]
+  expect(results.map(({ served }) => served)).toEqual([true, true, false])
+  expect(done).toEqual(['Al', 'Al', 'Al'])
 })
 
 test('policy and limits hold for calls that a tool makes', async () => {
@@ -505,8 +561,10 @@ test('the tape says under which policy and where it was made, and the seal is si
     policy: { hash: readGuards(tape).calls[0]?.intent.policy, policies: [policy] },
     environment: {
       node: process.version,
-      git: { revision: expect.stringMatching(/^[\da-f]{40}$/) as string },
-      lockfile: { name: 'package-lock.json' },
+      lockfile: {
+        name: 'package-lock.json',
+        sha256: createHash('sha256').update(readFileSync('package-lock.json')).digest('hex'),
+      },
     },
   })
   expect(JSON.stringify(note)).not.toContain(String(process.env['PATH']))
