@@ -25,7 +25,7 @@ test.each<[unknown, string]>([
 })
 
 test.each<[string, unknown, string?]>([
-  ['a key with a known beginning', key('sk' + '-')],
+  ['a key with a known beginning', key(['sk', ''].join('-'))],
   ['a long token', `use ${key('')} please`],
   ['a token in an address', `https://api.example.com/hook/${key('')}`],
   ['a password in an address', ['postgres://ann', 'hunter2@db.example/x'].join(':')],
