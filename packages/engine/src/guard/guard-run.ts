@@ -128,7 +128,7 @@ export class GuardRun {
    * Verifies a call, then runs it. Never throws unless asked to: the result says what became
    * of it. A tool that is not registered can be handed in as it is, for one call.
    */
-  async call<Output = unknown>(
+  call<Output = unknown>(
     tool: string | GuardedTool,
     args: unknown,
     options: CallOptions = {},
@@ -136,14 +136,19 @@ export class GuardRun {
     const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
     const name = isHandedIn ? tool.name : String(tool)
     const known = isHandedIn ? tool : this.#tools.get(name)
-    const result = await new GuardedCall(this, name, known, options).make(args)
-    if (options.throws === true && result.error !== undefined) throw result.error
-    return result as GuardResult<Output>
+    const made = new GuardedCall(this, name, known, options).make(args)
+    const result = made as Promise<GuardResult<Output>>
+    return options.throws === true ? result.then(withoutError) : result
   }
 
   /** Counts what is spent outside of guarded tools, such as by the model that calls them. */
   spend(usage: CallUsage): void {
     this.limiter.spend(usage)
+  }
+
+  /** Whether calls carry their place in the program: finding it costs more than all else of a call in memory. */
+  get namesSites(): boolean {
+    return this.options.durability !== 'memory'
   }
 
   get toolNames(): string[] {
@@ -316,4 +321,9 @@ export class GuardRun {
     const session = this.#own?.session ?? currentSession()
     session?.keep?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
   }
+}
+
+function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
+  if (result.error !== undefined) throw result.error
+  return result
 }

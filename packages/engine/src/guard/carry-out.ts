@@ -1,0 +1,201 @@
+import { decodeBody, GUARD_NOTES, type GuardFacts } from '@retake/tape'
+import { natives } from '../natives.js'
+import { EMPTY, type Operation } from '../sessions/session.js'
+import type { Approved } from './approval/approval.js'
+import { approveCall } from './approval/approve-call.js'
+import { CallBounds } from './bounds/call-bounds.js'
+import { findRefusal } from './bounds/find-refusal.js'
+import type { CanonicalCall } from './canonical-call.js'
+import { checkOutput, type CheckedOutput } from './contract/check-output.js'
+import type { Decision } from './decide-call.js'
+import { GuardError, type Denial } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import type { GuardedCall } from './guarded-call.js'
+import type { GuardedTool } from './guarded-tool.js'
+import { commit, commitRefusal } from './guard-outcome.js'
+import { AttemptBounds } from './limits/attempt-bounds.js'
+import { circuitOutcome, executeTool, type Executed } from './limits/execute-tool.js'
+import type { Reservation } from './limits/reservation.js'
+import { callKey } from './resume/call-ledger.js'
+import type { EarlierCall } from './resume/earlier-calls.js'
+import { encloseCalls } from './resume/enclosing-call.js'
+import { revealed } from './resume/revealed.js'
+import { thrownError } from './thrown-error.js'
+import { whenReady } from './when-ready.js'
+
+const DEFAULT_EXPIRY_MS = 300_000
+
+type Later = void | Promise<void>
+
+/** Carries out what was decided about a call: refuses it, serves its answer, or runs its tool. */
+export function carryOut(
+  call: GuardedCall,
+  operation: Operation,
+  decision: Decision,
+  canonical: CanonicalCall,
+): Later {
+  return new CarriedCall(call, operation, decision, canonical).start()
+}
+
+class CarriedCall {
+  readonly #call: GuardedCall
+  readonly #operation: Operation
+  readonly #decision: Decision
+  readonly #canonical: CanonicalCall
+  #facts: Partial<GuardFacts> | undefined
+
+  constructor(
+    call: GuardedCall,
+    operation: Operation,
+    decision: Decision,
+    canonical: CanonicalCall,
+  ) {
+    this.#call = call
+    this.#operation = operation
+    this.#decision = decision
+    this.#canonical = canonical
+  }
+
+  start(): Later {
+    const { refusal, isSkipped, earlier, reservation, intent } = this.#decision
+    const { tool } = this.#call
+    if (refusal !== undefined) return commitRefusal(this.#operation, refusal)
+    if (isSkipped === true)
+      return commit(
+        this.#operation,
+        { status: 'in doubt', attempts: 0 },
+        { as: undefined, body: EMPTY, recorded: undefined },
+      )
+    if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
+    if (tool === undefined || reservation === undefined)
+      throw new Error('a call was let through without its tool, or without room for it')
+    if (intent.verdict === 'allow') return this.#run(tool, reservation)
+    return this.#approved(
+      () => {
+        // From here on it may have its effect; until here a crash left nothing in doubt.
+        const { guard, call: number } = intent
+        const approved = Buffer.from(JSON.stringify({ guard, call: number }))
+        this.#operation.session.keep?.(GUARD_NOTES.approved, approved)
+        return this.#run(tool, reservation)
+      },
+      () => reservation.release(),
+    )
+  }
+
+  /** Asks where a rule wants that, then goes on. */
+  #approved(next: () => Later, refused?: () => void): Later {
+    if (this.#decision.intent.verdict !== 'ask') return next()
+    return this.#ask().then((approved) => {
+      if (approved.approval) this.#facts = { approval: approved.approval }
+      if (!('denial' in approved)) return next()
+      refused?.()
+      return this.#refuse(approved.denial)
+    })
+  }
+
+  #ask(): Promise<Approved> {
+    const { run, name, options } = this.#call
+    const { intent } = this.#decision
+    const { approval = {} } = run.options
+    const askedAt = natives.dateNow()
+    return approveCall(
+      {
+        digest: `${intent.fingerprint}-${intent.occurrence}-${intent.policy}`,
+        guard: run.name,
+        tool: name,
+        args: this.#args(),
+        rule: intent.rule ?? 'default',
+        why: intent.why ?? '',
+        tape: this.#operation.session.recording?.tape,
+        event: this.#operation.id,
+        askedAt,
+        expiresAt: askedAt + (approval.expiresMs ?? DEFAULT_EXPIRY_MS),
+      },
+      approval,
+      options.signal,
+    )
+  }
+
+  #serve({ error: recorded, facts, from: served, result }: EarlierCall): void {
+    const { as, body } = revealed(result(), this.#operation.session.secrets)
+    commit(
+      this.#operation,
+      { ...facts, ...this.#facts, status: 'done', attempts: 0, served },
+      { as, body, recorded },
+    )
+  }
+
+  #run(tool: GuardedTool, room: Reservation): Later {
+    const { run, name, options, around } = this.#call
+    const { fingerprint, occurrence, within, key } = this.#decision.intent
+    const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
+    const bounds = new Bounds(name, run.policy.scopes, around)
+    encloseCalls(bounds, callKey(fingerprint, occurrence, within))
+    const { session } = this.#operation
+    return whenReady(room.ready(bounds, options.signal), (denial) => {
+      if (denial !== undefined) return this.#refuse(denial)
+      const executing = executeTool({
+        tool,
+        args: () => this.#args(),
+        session: session.owner ?? session,
+        bounds,
+        idempotencyKey: key ?? callKey(fingerprint, occurrence),
+        signal: options.signal,
+        again: (usage) => room.again(usage),
+        late: (usage) => room.late(usage),
+        ...run.limiter.allowanceOf(tool),
+      })
+      return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
+    })
+  }
+
+  #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
+    const { name, around } = this.#call
+    bounds.end(guardErrors.callOver(name))
+    const { outcome, lastUsage, isGivenUp } = executed
+    const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
+    const facts: GuardFacts = {
+      ...this.#facts,
+      ...executed.facts,
+      ...(overused && { overused }),
+      ...(bounds.blocked.length > 0 && {
+        blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
+      }),
+    }
+    if ('error' in outcome) {
+      const error = thrownError(name, outcome.error)
+      // What a call around this one may not, it may not either.
+      const refusal = findRefusal(
+        error,
+        [bounds, ...around].flatMap((each) => each.blocked),
+      )
+      const status = refusal ? 'denied' : facts.status
+      return commit(this.#operation, { ...facts, status }, { error: refusal ?? error })
+    }
+    return whenReady(checkOutput(tool, outcome.value), (checked) =>
+      this.#checked(facts, outcome, checked),
+    )
+  }
+
+  #checked(
+    facts: GuardFacts,
+    { value: returned, as, body }: Extract<Executed['outcome'], { value: unknown }>,
+    { value, drift, denial }: CheckedOutput,
+  ): void {
+    const withDrift = drift.length > 0 ? { ...facts, drift } : facts
+    if (denial)
+      commit(this.#operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
+    else if (value === returned)
+      commit(this.#operation, withDrift, { as, body, recorded: undefined })
+    else commit(this.#operation, withDrift, { value })
+  }
+
+  #refuse(denial: Denial): void {
+    commitRefusal(this.#operation, { denial }, this.#facts)
+  }
+
+  /** A fresh copy each time: a tool may do with it what it likes. */
+  #args(): unknown {
+    return decodeBody(this.#canonical.as, this.#canonical.body)
+  }
+}

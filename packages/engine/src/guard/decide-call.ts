@@ -1,0 +1,154 @@
+import type { ArgumentDrift, GuardIntent } from '@retake/tape'
+import type { Session } from '../sessions/session.js'
+import type { CanonicalCall } from './canonical-call.js'
+import { judgeArguments } from './contract/baseline/judge-arguments.js'
+import { GuardError, type Denial } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import type { GuardedCall } from './guarded-call.js'
+import type { Refusal } from './guard-outcome.js'
+import type { Reservation } from './limits/reservation.js'
+import type { Judgement } from './policy/compiled-policy.js'
+import type { EarlierCall } from './resume/earlier-calls.js'
+import type { InDoubtDecision } from './resume/in-doubt.js'
+import { NestedSession } from './resume/nested-session.js'
+import { resumeErrors } from './resume/resume-errors.js'
+
+/** What was decided about a call, and what it takes to carry that out. */
+export interface Decision {
+  readonly intent: GuardIntent
+  /** Set when it is not let through. */
+  readonly refusal?: Refusal
+  /** Room for it in the limits. */
+  readonly reservation?: Reservation
+  /** The same call in an earlier run, whose answer is served. */
+  readonly earlier?: EarlierCall
+  /** In doubt, and not to be made again. */
+  readonly isSkipped?: boolean
+}
+
+/** What an intent says about any call, whatever is decided. */
+type About = Omit<GuardIntent, 'verdict'> & { key?: string; argumentDrift?: ArgumentDrift }
+
+/**
+ * Resolves and validates a call: all that can be said before its tool starts, in
+ * one synchronous step, so that no two calls take the last of something. `before` is
+ * what a tape decided about the same call, which is now made live all the same.
+ */
+export function decideCall(
+  call: GuardedCall,
+  session: Session,
+  args: unknown,
+  { fingerprint }: CanonicalCall,
+  before?: GuardIntent,
+): Decision {
+  const { run, tool, name } = call
+  run.introduce(session)
+  const within = session instanceof NestedSession ? session.within : undefined
+  const occurrence = before?.occurrence ?? run.nextOccurrence(fingerprint, within)
+  const earlier = before ? undefined : run.findEarlier(session, fingerprint, occurrence, within)
+  const about = aboutCall(call, fingerprint, occurrence, within, before)
+  const deny = (denial: Denial, cause?: unknown): Decision => ({
+    intent: deniedIntent(about, denial),
+    refusal: { denial, ...(cause !== undefined && { cause }) },
+  })
+  const denyBroken = (where: string, thrown: unknown): Decision => {
+    const { denial, cause } = brokenGuard(name, where, thrown)
+    return deny(denial, cause)
+  }
+  if (tool === undefined) return deny(guardErrors.unknownTool(name, run.toolNames))
+  if (call.refusal !== undefined) return deny(call.refusal.denial, call.refusal.cause)
+  const { effects, idempotencyKey } = tool.options
+  let judgement: Judgement
+  try {
+    judgement = run.policy.judge({ tool: name, args, effects }, run.history)
+    const judged = judgeArguments(run.options, { tool: name, args }, judgement)
+    judgement = judged.judgement
+    if (judged.drift) about.argumentDrift = judged.drift
+  } catch (cause) {
+    return denyBroken('its policy could not judge it', cause)
+  }
+  const { verdict, rule, denial } = judgement
+  if (verdict === 'deny' && denial) return deny(run.explainChange(denial, earlier))
+  // It counts from here on; if it never starts after all, its answer says so.
+  run.history.begin({ tool: name, args, effects }, call)
+  const { key } = before ?? earlier?.intent ?? {}
+  try {
+    const own = key ?? idempotencyKey?.(args) ?? run.keyOf(session, fingerprint, occurrence, within)
+    if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${String(own)}`)
+    about.key = own
+  } catch (cause) {
+    return deny(resumeErrors.keyFailed(name, cause))
+  }
+  if (earlier?.facts?.status === 'done') {
+    // What was approved under this very policy need not be approved again.
+    const isAsked = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
+    const told = isAsked && denial && { code: denial.code, why: denial.why }
+    const isServed = { verdict: isAsked ? 'ask' : 'allow', served: earlier.from } as const
+    return { intent: { ...about, ...(rule && { rule }), ...told, ...isServed }, earlier }
+  }
+  if (earlier !== undefined && earlier.facts === undefined) {
+    let decision: InDoubtDecision
+    try {
+      decision = run.decideDoubt(earlier, tool)
+    } catch (cause) {
+      return denyBroken('nobody could decide about a call in doubt', cause)
+    }
+    if (decision === 'fail') return deny(resumeErrors.inDoubt(name, earlier.from.run))
+    if (decision === 'skip')
+      return { intent: { ...about, verdict: 'allow', ...(rule && { rule }) }, isSkipped: true }
+  }
+  const reservation = run.limiter.admit(tool, fingerprint, args)
+  if ('code' in reservation) return deny(reservation)
+  const { reserved } = reservation
+  return {
+    reservation,
+    intent: {
+      ...about,
+      verdict,
+      ...(rule && { rule }),
+      ...(denial && { code: denial.code, why: denial.why, allowed: denial.allowed }),
+      ...(reserved && { reserved }),
+    },
+  }
+}
+
+function aboutCall(
+  { run, tool }: GuardedCall,
+  fingerprint: string,
+  occurrence: number,
+  within: string | undefined,
+  before: GuardIntent | undefined,
+): About {
+  const { effects, idempotent, idempotencyKey } = tool?.options ?? {}
+  const isIdempotent = idempotent === true || idempotencyKey !== undefined
+  return {
+    guard: run.name,
+    call: before?.call ?? run.nextCall(),
+    fingerprint,
+    occurrence,
+    policy: run.policy.hash,
+    ...(effects && { effects }),
+    ...(isIdempotent && { idempotent: true }),
+    ...(within !== undefined && { within }),
+  }
+}
+
+/** What goes on the tape about a call that is not let through. */
+export const deniedIntent = (
+  about: Omit<GuardIntent, 'verdict'>,
+  { code, rule, why, allowed, exitReason }: Denial,
+): GuardIntent => ({
+  ...about,
+  verdict: 'deny',
+  code,
+  rule,
+  why,
+  allowed,
+  ...(exitReason && { exitReason }),
+})
+
+/** Where the guard's own work throws, the call is not let through. */
+export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>
+  cause instanceof GuardError
+    ? { denial: cause.denial }
+    : { denial: guardErrors.broken(tool, where), cause }

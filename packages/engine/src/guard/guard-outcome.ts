@@ -1,0 +1,91 @@
+import {
+  encodeBody,
+  recordError,
+  type BodyForm,
+  type GuardFacts,
+  type GuardIntent,
+  type GuardStatus,
+  type RecordedError,
+} from '@retake/tape'
+import type { Operation } from '../sessions/session.js'
+import { GuardError, type Denial } from './guard-error.js'
+import type { GuardResult } from './guard-result.js'
+
+/** How a call came out, as it goes on the tape. */
+export type Outcome =
+  | { readonly value: unknown }
+  | { readonly error: unknown }
+  | {
+      readonly as: BodyForm | undefined
+      readonly body: Uint8Array
+      readonly recorded: RecordedError | undefined
+    }
+
+/** Why a call is not let through, and what threw, if something did. */
+export interface Refusal {
+  readonly denial: Denial
+  readonly cause?: unknown
+}
+
+/** Puts the answer of a call on its tape, from where it reaches the agent. */
+export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
+  if ('error' in outcome) {
+    const { error } = outcome
+    operation.complete({ type: 'result', guard, error: recordError(error) }, undefined, error)
+  } else if ('value' in outcome) {
+    const { as, body } = encodeBody(outcome.value)
+    operation.complete({ type: 'result', as, guard }, body)
+  } else {
+    const { as, body, recorded } = outcome
+    operation.complete(
+      { type: 'result', guard, ...(as && { as }), ...(recorded && { error: recorded }) },
+      body,
+    )
+  }
+}
+
+/** The answer of a call that was never started. */
+export function commitRefusal(
+  operation: Operation,
+  { denial, cause }: Refusal,
+  facts?: Partial<GuardFacts>,
+): void {
+  const { exitReason } = denial
+  commit(
+    operation,
+    { ...facts, status: statusOf(denial), attempts: 0, ...(exitReason && { exitReason }) },
+    { error: new GuardError(denial, cause ? { cause } : undefined) },
+  )
+}
+
+/** Only a call that may have been made already is in doubt; one that a limit stopped, stopped. */
+const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
+  code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
+
+/** What the caller is told. */
+export const resultOf = (
+  tool: string,
+  event: number,
+  intent: GuardIntent,
+  facts: GuardFacts,
+  output: unknown,
+  error: unknown,
+): GuardResult => ({
+  status: facts.status,
+  output,
+  error,
+  step: {
+    number: intent.call,
+    tool,
+    event,
+    fingerprint: intent.fingerprint,
+    occurrence: intent.occurrence,
+  },
+  served: facts.served !== undefined,
+  exitReason: facts.exitReason,
+  drift: facts.drift ?? NO_DRIFT,
+  intent,
+  facts,
+})
+
+const NO_DRIFT: GuardResult['drift'] = []
