@@ -35,7 +35,7 @@ export default defineConfig({
           maxWorkers: 2,
           maxConcurrency: 2,
           testTimeout: soak ? 3_600_000 : 120_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
         },
       },
