@@ -59,7 +59,7 @@ function shop() {
     failing,
     open,
     /** Makes a call and lets go of the run while its tool is at work, as a kill would. */
-    async crashIn(tool: string, args: unknown): Promise<void> {
+    crashIn: async (tool: string, args: unknown): Promise<void> => {
       hanging = true
       const run = open()
       const before = done.length
@@ -342,7 +342,7 @@ test('a tool that is idempotent or has a key is made again by itself', async () 
   ]) {
     const keys: string[] = []
     const open = () => {
-      const run = guard({ name: `keyed ${Object.keys(options)}`, dir, resume: true })
+      const run = guard({ name: `keyed ${Object.keys(options).join()}`, dir, resume: true })
       onTestFinished(() => run[Symbol.dispose]())
       run.tool(
         'send',
@@ -382,18 +382,18 @@ test('a call in doubt that is never made again is reported at the end, and on th
 test('a call that waits for approval when its run is killed is not in doubt', async () => {
   const { open } = shop()
   const policy = { name: 'careful', rules: [{ ask: 'pay' }] }
-  let isAsked = false
+  const asked: unknown[] = []
   const first = open({
     policy,
     approval: {
-      ask: () => {
-        isAsked = true
+      ask: (request) => {
+        asked.push(request)
         return new Promise(() => {})
       },
     },
   })
   void first.call('pay', { to: 'Al' })
-  while (!isAsked) await new Promise((resolve) => setImmediate(resolve))
+  while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve))
   first[Symbol.dispose]()
   const second = open({ policy, approval: { ask: () => ({ approved: true, by: 'me' }) } })
   expect(second.inDoubt()).toEqual([])

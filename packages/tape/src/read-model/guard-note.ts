@@ -95,10 +95,25 @@ export const bodyToText = (as: BodyForm, body: Uint8Array): string =>
 export const bodyFromText = (as: BodyForm, text: string): Uint8Array =>
   as === 'bytes' ? fromBase64(text) : new TextEncoder().encode(text)
 
-/** What a note says; undefined when it is not what a guard writes. */
-export function readGuardNote<T>(tape: TapeLike, note: NoteEvent): T | undefined {
+/** What each note holds. */
+interface GuardNotes {
+  readonly opened: GuardOpened
+  readonly approved: ApprovedNote
+  readonly again: DecidedAgainNote
+  readonly call: NestedCallNote
+  readonly result: NestedResultNote
+  readonly leftOpen: LeftOpenNote
+}
+
+/** What a note says; undefined when it is another one, or not what a guard writes. */
+export function readGuardNote<Kind extends keyof GuardNotes>(
+  tape: TapeLike,
+  note: NoteEvent,
+  kind: Kind,
+): GuardNotes[Kind] | undefined {
+  if (note.name !== GUARD_NOTES[kind]) return undefined
   try {
-    return JSON.parse(new TextDecoder().decode(tape.body(note.seq))) as T
+    return JSON.parse(new TextDecoder().decode(tape.body(note.seq))) as GuardNotes[Kind]
   } catch {
     return undefined
   }

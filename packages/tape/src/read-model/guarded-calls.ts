@@ -3,10 +3,7 @@ import type { BodyForm, CallEvent, NoteEvent, RecordedError, ResultEvent } from 
 import type { GuardFacts, GuardIntent, GuardStatus } from '../guard-facts.js'
 import {
   bodyFromText,
-  GUARD_NOTES,
   readGuardNote,
-  type ApprovedNote,
-  type DecidedAgainNote,
   type GuardOpened,
   type NestedCallNote,
   type NestedResultNote,
@@ -100,25 +97,24 @@ class GuardReader {
   }
 
   #note(event: NoteEvent): void {
-    if (event.name === GUARD_NOTES.opened) {
-      const opened = readGuardNote<GuardOpened>(this.tape, event)
-      if (opened !== undefined) this.guards.push({ ...opened, seq: event.seq })
-    } else if (event.name === GUARD_NOTES.call) {
-      const start = readGuardNote<NestedCallNote>(this.tape, event)
-      if (start !== undefined) this.#add(new NestedCall(this.tape, start, event))
-    } else if (event.name === GUARD_NOTES.result) {
-      const end = readGuardNote<NestedResultNote>(this.tape, event)
-      const call = end && this.#byNumber.get(`${end.guard} ${end.call}`)
-      if (end && call instanceof NestedCall) call.ended ??= { note: event, end }
-    } else if (event.name === GUARD_NOTES.again) {
-      const again = readGuardNote<DecidedAgainNote>(this.tape, event)
-      const call = again && this.#byNumber.get(`${again.intent.guard} ${again.intent.call}`)
-      if (again && call) call.intent = again.intent
-    } else if (event.name === GUARD_NOTES.approved) {
-      const approved = readGuardNote<ApprovedNote>(this.tape, event)
-      const call = approved && this.#byNumber.get(`${approved.guard} ${approved.call}`)
-      if (call !== undefined) call.isApproved = true
-    }
+    const { tape } = this
+    const opened = readGuardNote(tape, event, 'opened')
+    if (opened !== undefined) this.guards.push({ ...opened, seq: event.seq })
+    const start = readGuardNote(tape, event, 'call')
+    if (start !== undefined) this.#add(new NestedCall(tape, start, event))
+    const end = readGuardNote(tape, event, 'result')
+    const ended = end && this.#callOf(end)
+    if (end && ended instanceof NestedCall) ended.ended ??= { note: event, end }
+    const again = readGuardNote(tape, event, 'again')
+    const decided = again && this.#callOf(again.intent)
+    if (again && decided) decided.intent = again.intent
+    const approved = readGuardNote(tape, event, 'approved')
+    const asked = approved && this.#callOf(approved)
+    if (asked !== undefined) asked.isApproved = true
+  }
+
+  #callOf({ guard, call }: { readonly guard: string; readonly call: number }) {
+    return this.#byNumber.get(`${guard} ${call}`)
   }
 }
 

@@ -22,13 +22,13 @@ export type InDoubtDecision = 'fail' | 'retry' | 'skip'
 
 export type InDoubtChoice = InDoubtDecision | ((call: CallInDoubt) => InDoubtDecision)
 
-export const describeDoubt = ({ tool, intent, from, args }: EarlierCall): CallInDoubt => ({
-  tool,
-  args: args(),
-  fingerprint: intent.fingerprint,
-  occurrence: intent.occurrence,
-  key: intent.key,
-  from,
+export const describeDoubt = (call: EarlierCall): CallInDoubt => ({
+  tool: call.tool,
+  args: call.args(),
+  fingerprint: call.intent.fingerprint,
+  occurrence: call.intent.occurrence,
+  key: call.intent.key,
+  from: call.from,
 })
 
 /** A tool that may run twice, or whose other side knows a call by its key, is simply asked again. */
