@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { encodeBody, stableStringify, toWire, type BodyForm } from '@retake/tape'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
@@ -82,5 +82,5 @@ export function fingerprintOf(tool: string, args: unknown): string {
 
 function fingerprintOfWire(tool: string, wire: unknown): string {
   const text = stableStringify([tool, wire])
-  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return hash('sha256', text).slice(0, 32)
 }

@@ -9,7 +9,6 @@ import type {
 } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
-import { natives } from '../natives.js'
 import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
@@ -17,6 +16,7 @@ import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from './answer-source.js'
 import type { AnswerSource } from './answer-source.js'
+import { BackgroundWriter } from './background-writer.js'
 import type { Divergence } from './divergence.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
@@ -55,9 +55,6 @@ export interface RecordSessionOptions {
   readonly signingKey?: KeyObject | undefined
 }
 
-/** How long events of a background tape stay in memory at most. */
-const FLUSH_MS = 50
-
 /**
  * Writes everything the agent touches to the tape and lets completions reach it
  * one at a time, in the order they will be replayed in.
@@ -86,9 +83,8 @@ export class RecordSession implements Session {
   #isUnsynced = true
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
-  readonly #inBackground: boolean
+  readonly #background: BackgroundWriter | undefined
   readonly #signingKey: KeyObject | undefined
-  #flushing: NodeJS.Timeout | undefined
 
   constructor(
     readonly writer: TapeWriter,
@@ -98,7 +94,7 @@ export class RecordSession implements Session {
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
     this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
-    this.#inBackground = options.inBackground === true
+    this.#background = options.inBackground === true ? new BackgroundWriter(writer) : undefined
     this.#signingKey = options.signingKey
     this.replaying = this.#answers.isTape === true
     this.keepsIn = this.#answers.keepsIn === true
@@ -220,8 +216,7 @@ export class RecordSession implements Session {
   close(): void {
     if (this.closed) return
     this.closed = true
-    natives.clearTimeout(this.#flushing)
-    if (this.#inBackground) this.writer.flush()
+    this.#background?.flush()
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
     if (!this.replaying && !this.keepsIn) sessionClosed()
@@ -238,22 +233,11 @@ export class RecordSession implements Session {
     if (this.closed) return -1
     this.#isUnsynced = true
     const masked = body && this.secrets.bytes(body)
-    if (this.#inBackground) return this.#hold(event, masked) + this.#shift
-    return this.writer.append(event, masked) + this.#shift
-  }
-
-  #hold(event: NewEvent, body: Uint8Array | undefined): number {
-    this.#flushing ??= natives
-      .setTimeout(() => {
-        this.#flushing = undefined
-        if (!this.closed) this.writer.flush()
-      }, FLUSH_MS)
-      .unref()
-    return this.writer.hold(event, body)
+    return (this.#background ?? this.writer).append(event, masked) + this.#shift
   }
 
   #barrier(): void {
-    if (this.closed || this.#inBackground) return
+    if (this.closed || this.#background !== undefined) return
     this.writer.barrier()
     this.#isUnsynced = false
   }

@@ -91,18 +91,24 @@ export class TapeWriter {
   /** Writes an event and answers with its number. The body is not kept after the call. */
   append(event: NewEvent, body?: Uint8Array): number {
     const { seq } = this.#encoder
-    this.#file.append(this.#encoder.encode(event, this.#at(), body))
+    this.#file.append(this.#encoder.encode(event, this.elapsed(), body))
     return seq
   }
 
   /**
    * Like `append`, but the event may stay in memory until `flush`: for many events
    * that belong together. Nobody may see its effects before. Every other method flushes.
+   * `at` is when it happened, by `elapsed`, if that was not now.
    */
-  hold(event: NewEvent, body?: Uint8Array): number {
+  hold(event: NewEvent, body?: Uint8Array, at: number = this.elapsed()): number {
     const { seq } = this.#encoder
-    this.#file.hold(this.#encoder.encode(event, this.#at(), body))
+    this.#file.hold(this.#encoder.encode(event, at, body))
     return seq
+  }
+
+  /** Milliseconds since the run started, to the microsecond. */
+  elapsed(): number {
+    return Math.round(this.#now() * 1000) / 1000
   }
 
   /** Every held event is written to the file when this returns. */
@@ -129,7 +135,7 @@ export class TapeWriter {
   seal(options: { readonly privateKey?: KeyObject } = {}): void {
     const { privateKey } = options
     const sign = privateKey && ed25519Signer(privateKey)
-    this.#file.append(this.#encoder.encodeSeal(this.#at(), sign))
+    this.#file.append(this.#encoder.encodeSeal(this.elapsed(), sign))
     this.#file.sync()
     this.close()
   }
@@ -138,10 +144,6 @@ export class TapeWriter {
   close(): void {
     this.#file.close()
     this.#lock.release()
-  }
-
-  #at(): number {
-    return Math.round(this.#now() * 1000) / 1000
   }
 }
 
