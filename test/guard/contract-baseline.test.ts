@@ -123,6 +123,15 @@ describe('a score', () => {
     for (const { what } of drift.reasons) expect(what).toMatch(/\w/)
   })
 
+  test('is found at once for texts made to keep it busy', () => {
+    for (const note of [
+      'a('.repeat(300_000),
+      `a@${'.'.repeat(300_000)} `,
+      `[${']'.repeat(300_000)}x`,
+    ])
+      expect(scoreOf({ note }).score).toBeGreaterThan(0)
+  })
+
   test('is the sum of all, the heaviest first', () => {
     const { score, reasons } = scoreOf({ hook: 'https://evil.test/', amount: 300, express: true })
     expect(score).toBe(15 + 5 + 3)

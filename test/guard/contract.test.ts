@@ -278,6 +278,20 @@ describe('JSON in a text', () => {
   })
 })
 
+test('texts made to keep a reader busy are read at once', async () => {
+  const nasty = [
+    `{"a": "${'\\\\'.repeat(200_000)}" x`,
+    `{"a": "${'\\'.repeat(200_001)}`,
+    `${'['.repeat(200_000)}`,
+    `{${' '.repeat(400_000)}x`,
+    `{"a": "${'x'.repeat(2_000_000)}`,
+  ]
+  for (const text of nasty) {
+    const { drift } = await returning({ kind: 'json' }, text)
+    expect(drift).toMatchObject([{ code: 'INVALID_JSON' }])
+  }
+})
+
 describe('a broken promise', () => {
   test('is noted and handed on with warn', async () => {
     const schema = z.object({ a: z.number() })

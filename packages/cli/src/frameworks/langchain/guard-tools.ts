@@ -78,6 +78,7 @@ function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOption
   // The tool itself stays as it is, behind one that differs only in this.
   return Object.create(tool, {
     _call: { value: call, writable: true, configurable: true },
+    ...('func' in tool && { func: { value: call, writable: true, configurable: true } }),
   }) as LangChainTool
 }
 

@@ -32,12 +32,27 @@ function whatIsWrong(text: string): Exclude<JsonText, { value: unknown }> {
   return { code: 'INVALID_JSON', found: firstFault(text) }
 }
 
-// oxlint-disable no-control-regex -- JSON itself forbids them in texts.
 const SCALAR = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)(?![\w.+-])/y
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
-const OPEN_STRING = /"(?:[^"\\\u0000-\u001f]|\\.?)*$/y
 const OPEN_SCALAR =
   /(?:t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?|-|-?\d+(?:\.\d*)?(?:[eE][+-]?)?)$/y
+
+/** Where the text in quotes that begins here ends; whether it is cut off, or broken, if it does not. */
+function endOfText(text: string, start: number): number | 'open' | 'broken' {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 34) return at + 1
+    if (code < 32) return 'broken'
+    if (code !== 92) continue
+    at += 1
+    const escaped = text[at]
+    if (escaped === undefined) return 'open'
+    if (escaped === 'u') {
+      if (!/^[\da-f]*$/i.test(text.slice(at + 1, at + 5))) return 'broken'
+      at += 4
+    } else if (!'"\\/bfnrt'.includes(escaped)) return 'broken'
+  }
+  return 'open'
+}
 
 /** Follows the text as a parser would, without keeping anything, up to where it cannot be JSON. */
 function firstFault(text: string): string {
@@ -51,6 +66,11 @@ function firstFault(text: string): string {
     if (match !== null) at = pattern.lastIndex
     return match !== null
   }
+  const takeText = (): boolean => {
+    const end = text[at] === '"' ? endOfText(text, at) : 'broken'
+    if (typeof end === 'number') at = end
+    return typeof end === 'number'
+  }
   for (;;) {
     take(/\s*/y)
     const next = text[at]
@@ -58,7 +78,7 @@ function firstFault(text: string): string {
     const isClosing = next === '}' || next === ']'
     const fits = open.at(-1) === (next === '}' ? '{' : '[')
     if (isClosing && isAfterComma) return `JSON with a comma too many before character ${at}`
-    if (isClosing && fits && wants !== 'colon' && (wants === 'after' || text[at] !== undefined)) {
+    if (isClosing && fits && wants !== 'colon') {
       open.pop()
       at += 1
       wants = 'after'
@@ -74,13 +94,14 @@ function firstFault(text: string): string {
       at += 1
       wants = open.at(-1) === '{' ? 'key' : 'value'
       isAfterComma = true
-    } else if (wants === 'key' && take(STRING)) wants = 'colon'
+    } else if (wants === 'key' && takeText()) wants = 'colon'
     else if (wants === 'value' && (next === '{' || next === '[')) {
       open.push(next)
       at += 1
       wants = next === '{' ? 'key' : 'value'
-    } else if (wants === 'value' && (take(STRING) || take(SCALAR))) wants = 'after'
-    else if (take(OPEN_STRING) || take(OPEN_SCALAR)) return cutOff(text, open.length)
+    } else if (wants === 'value' && (takeText() || take(SCALAR))) wants = 'after'
+    else if ((next === '"' && endOfText(text, at) === 'open') || take(OPEN_SCALAR))
+      return cutOff(text, open.length)
     else return `JSON that is broken at character ${at}${hint(text.slice(at), wants)}`
   }
 }
