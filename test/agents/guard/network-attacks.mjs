@@ -72,11 +72,13 @@ const udpText = (port, host, how = 'send') =>
 const webSocketText = (WebSocket, url) =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url)
-    socket.onmessage = ({ data }) => {
+    socket.addEventListener('message', ({ data }) => {
       resolve(String(data))
       socket.close()
-    }
-    socket.onerror = (event) => reject(event.error ?? new Error('failed', { cause: event }))
+    })
+    socket.addEventListener('error', (event) =>
+      reject(event.error ?? new Error('failed', { cause: event })),
+    )
   })
 
 const clients = {

@@ -1,4 +1,5 @@
 /** Servers on the loopback for attacks on the network scope: one that nobody may reach, and one that is listed. */
+import { createHash } from 'node:crypto'
 import dgram from 'node:dgram'
 import http from 'node:http'
 import http2 from 'node:http2'
@@ -34,15 +35,13 @@ function answer(request, response) {
 
 /** Answers the opening of a WebSocket, then says hello once. */
 function greet(request, socket) {
-  import('node:crypto').then(({ createHash }) => {
-    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
-    const accept = createHash('sha1').update(key).digest('base64')
-    socket.on('error', () => {})
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-    )
-    socket.write(Buffer.from('\x81\x05hello', 'latin1'))
-  })
+  const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`
+  const accept = createHash('sha1').update(key).digest('base64')
+  socket.on('error', () => {})
+  socket.write(
+    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+  )
+  socket.write(Buffer.from('\x81\x05hello', 'latin1'))
 }
 
 /** A proxy that goes wherever it is told. */

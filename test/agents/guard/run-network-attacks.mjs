@@ -1,8 +1,9 @@
 /**
  * Makes every attack on the network scope and its benign twin in this one process, and
- * prints what became of them as JSON. Where an attack can reach the secret server from
+ * puts what became of them into `results.json`. Where an attack can reach the secret server from
  * here, it is also made without a guard, to see that it is one.
  */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as retake from '@retake/engine'
 import { cases } from './network-attacks.mjs'
@@ -66,13 +67,14 @@ async function control({ args, tool, before }) {
   const ready = await before?.(world)
   const hitsBefore = world.hits
   const context = { signal: new AbortController().signal }
-  let isOver = false
-  const over = () => (isOver = true)
+  const state = { isOver: false }
+  const over = () => (state.isOver = true)
   Promise.resolve()
     .then(() => tool(given, { ...world, ready, context }))
     .then(over, over)
   // Some of those who are reached never answer.
-  while (!isOver && world.hits === hitsBefore) await new Promise((resolve) => setImmediate(resolve))
+  while (!state.isOver && world.hits === hitsBefore)
+    await new Promise((resolve) => setImmediate(resolve))
   await turns()
   await ready?.end?.()
   return world.hits > hitsBefore
@@ -92,7 +94,6 @@ for (const { name, twin, ...attack } of cases) {
   results.push(result)
 }
 const { allowed, allowedH2, allowedTls, allowedRaw, allowedUdp } = world
-console.log(
-  `\n${JSON.stringify({ results, failures, listed: [allowed, allowedH2, allowedTls, allowedRaw, allowedUdp] })}`,
-)
+const listed = [allowed, allowedH2, allowedTls, allowedRaw, allowedUdp]
+writeFileSync(join(folder, 'results.json'), JSON.stringify({ results, failures, listed }))
 process.exit(0)

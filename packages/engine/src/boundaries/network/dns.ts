@@ -67,7 +67,7 @@ function refuse(refusal: Error, ask: Ask, args: readonly unknown[]): unknown {
   if (ask === withPromise) return Promise.reject(refusal)
   const callback = args.at(-1)
   if (typeof callback !== 'function') throw refusal
-  process.nextTick(callback as (error: Error) => void, refusal)
+  process.nextTick(callback, refusal)
   return {}
 }
 

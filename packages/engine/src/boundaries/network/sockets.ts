@@ -37,8 +37,7 @@ function patchConnect(): Undo {
     const [options, callback] = Array.isArray(args[0])
       ? (args[0] as ReturnType<NormalizeArgs>)
       : normalizeArgs(args)
-    if (session === undefined)
-      return connectWithin(bounds, this, options as object, callback, native)
+    if (session === undefined) return connectWithin(bounds, this, options, callback, native)
     if (callback) this.once('connect', callback)
     const bound = carryBounds()
     new TapeConnection(session, this, targetOf('tcp', options), () =>

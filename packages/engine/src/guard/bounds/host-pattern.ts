@@ -14,8 +14,8 @@ export interface HostPattern {
 
 export function hostPattern(text: string): HostPattern {
   const [, host = '', port] =
-    /^(\[.*\]|[^:]*|[^[\]]*:[^[\]]*:[^[\]]*?)(?::(\d+))?$/.exec(text) ?? []
-  const parsed = { text, port: port === undefined ? undefined : Number(port) }
+    /^(\[.*\]|[^:]*|[^[\]]*:[^[\]]*:[^[\]]*?)(?::(\d+|\*))?$/.exec(text) ?? []
+  const parsed = { text, port: port === undefined || port === '*' ? undefined : Number(port) }
   if (host === '*') return { ...parsed, name: '', below: 'every' }
   const isWild = host.startsWith('*.')
   const found = canonicalHost(isWild ? host.slice(2) : host)

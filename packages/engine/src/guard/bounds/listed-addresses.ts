@@ -38,11 +38,12 @@ const fits = (entry: Entry, address: Address, port: number | undefined): boolean
   (entry.port === undefined || port === undefined || entry.port === port) &&
   inRange(address, entry.range)
 
-/** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:5432`, `::1`, `[::1]:80`, `[fd00::/8]:80`. */
+/** `127.0.0.1`, `127.0.0.1:5432`, `10.0.0.0/8:*`, `::1`, `[::1]:80`, `[fd00::]/8:80`. */
 function entryOf(text: string): Entry {
-  const [, bracketed, dotted, port] = /^(?:\[(.+)\]|([\d./]+))(?::(\d+))?$/.exec(text) ?? []
-  const range = parseRange(bracketed ?? dotted ?? text)
-  const number = port === undefined ? undefined : Number(port)
+  const [, bracketed, bits = '', dotted, port] =
+    /^(?:\[(.+)\](\/\d+)?|([\d./]+))(?::(\d+|\*))?$/.exec(text) ?? []
+  const range = parseRange(bracketed === undefined ? (dotted ?? text) : bracketed + bits)
+  const number = port === undefined || port === '*' ? undefined : Number(port)
   if (range === undefined || (number ?? 1) > 65_535)
     throw invalidScope(
       'addresses',

@@ -153,7 +153,9 @@ describe('arguments', () => {
   test('a long text takes no longer than its length', () => {
     for (const piece of ['\n', '\t', ':', '.', 'a.', '_a', '@', '/', '\u0001', '[', '::', '//'])
       for (const end of ['', ' x', 'x', '/'])
-        open.inspect(piece.repeat(200_000) + end, `${'a_'.repeat(100_000)}host`)
+        expect(
+          open.inspect(piece.repeat(200_000) + end, `${'a_'.repeat(100_000)}host`)?.code,
+        ).not.toBe('ADDRESS_PRIVATE')
   }, 5_000)
 })
 
@@ -187,6 +189,34 @@ describe('hosts', () => {
     expect(denial).toMatchObject({ rule: 'p/network', what: 'Connecting to evil.test:443.' })
     expect(denial?.allowed).toContain('api.example.com')
     expect(listed.checkAddress('10.9.9.9', 80, 'x.test')?.allowed).toContain('`10.9.9.9:80`')
+  })
+
+  test.each([
+    ['[fd00::]/8:80', 'fd12::1', 80, true],
+    ['[fd00::]/8:80', 'fd12::1', 81, false],
+    ['10.0.0.0/8:*', '10.1.1.1', 7, true],
+    ['10.0.0.0/8:5432', '10.1.1.1', 5432, true],
+    ['10.0.0.0/8:5432', '10.1.1.1', 5433, false],
+    ['fd00::/8', 'fd12::1', 1, true],
+    ['127.0.0.1', '::ffff:127.0.0.1', 1, true],
+    ['127.0.0.1', '::1', 1, false],
+  ])('listed as %s: %s port %i: %s', (entry, address, port, isAllowed) => {
+    const bounds = networkBounds('p', { addresses: [entry] })
+    expect(bounds.checkAddress(address, port, 'x') === undefined).toBe(isAllowed)
+  })
+
+  test('a host may be listed with every port', () => {
+    const bounds = networkBounds('p', { allow: ['x.test:*', '*:443'] })
+    expect(bounds.checkHost('x.test', 9, true)).toBe(undefined)
+    expect(bounds.checkHost('y.test', 443, true)).toBe(undefined)
+    expect(bounds.checkHost('y.test', 80, true)?.code).toBe('HOST_NOT_ALLOWED')
+  })
+
+  test('a local socket must be listed', () => {
+    const bounds = networkBounds('p', { addresses: ['unix:/run/db.sock'] })
+    expect(bounds.checkSocket('/run/db.sock')).toBe(undefined)
+    expect(bounds.checkSocket('/run/db.sock2')?.code).toBe('SOCKET_NOT_ALLOWED')
+    expect(open.checkSocket('/var/run/docker.sock')?.code).toBe('SOCKET_NOT_ALLOWED')
   })
 
   test('a metadata address must be listed by itself', () => {

@@ -2,11 +2,7 @@ import type { LookupAddress, LookupOptions } from 'node:dns'
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import type { Place } from './socket-watch.js'
 
-type Answered = (
-  error: Error | null,
-  address?: string | readonly LookupAddress[],
-  family?: number,
-) => void
+type Answered = (error: Error | null, address?: unknown, family?: number) => void
 type Lookup = (host: string, options: LookupOptions, answered: Answered) => unknown
 
 /**
@@ -23,11 +19,11 @@ export function checkedLookup(
   return (name, options, answered) =>
     (lookup as Lookup)(name, options, (error, address, family) => {
       if (error) return answered(error)
-      let judged: string | readonly LookupAddress[]
+      let judged: unknown
       try {
         judged = Array.isArray(address)
-          ? judgeAll(bounds, copyOf(address as readonly LookupAddress[]), port, host)
-          : judgeOne(bounds, String(address), port, host)
+          ? judgeAll(bounds, copyOf(address), port, host)
+          : judgeOne(bounds, asText(address), port, host)
       } catch (refusal) {
         return answered(refusal as Error)
       }
@@ -35,8 +31,15 @@ export function checkedLookup(
     })
 }
 
-const copyOf = (addresses: readonly LookupAddress[]): readonly LookupAddress[] =>
-  addresses.map(({ address, family }) => ({ address: String(address), family: Number(family) }))
+/** Read once: an answer may say something else the next time. */
+const copyOf = (addresses: readonly unknown[]): readonly LookupAddress[] =>
+  addresses.map((each) => {
+    const { address, family } = each as { address: unknown; family: unknown }
+    return { address: asText(address), family: Number(family) }
+  })
+
+// oxlint-disable-next-line no-base-to-string
+const asText = (address: unknown): string => String(address)
 
 function judgeOne(bounds: readonly CallBounds[], address: string, port: number, host: string) {
   for (const each of bounds) each.address(address, port, host)

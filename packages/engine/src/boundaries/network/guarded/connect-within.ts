@@ -24,10 +24,11 @@ export function connectWithin(
 ): net.Socket {
   const isHttp = isHttpWork()
   const given = options as Record<string, unknown>
-  const { path: pipe, port } = given
+  const { port } = given
+  const pipe = asText(given['path'])
   const host = asText(given['host'])
   const place: Place = pipe
-    ? { host: '', port: 0, path: socketPath(String(pipe)) }
+    ? { host: '', port: 0, path: socketPath(pipe) }
     : { host: host || 'localhost', port: Number(port) }
   try {
     checkPlace(bounds, place, isHttp)
@@ -40,7 +41,7 @@ export function connectWithin(
   const own = {
     host,
     port,
-    path: pipe ? String(pipe) : undefined,
+    path: pipe || undefined,
     lookup: checkedLookup(bounds, lookup, place),
   }
   const judged = Object.create(given) as object
@@ -63,8 +64,10 @@ function checkPlace(bounds: readonly CallBounds[], place: Place, isHttp: boolean
   }
 }
 
-const asText = (host: unknown): string | undefined =>
-  host === undefined || host === null ? undefined : String(host)
+/** Read once: an object may say something else the next time. */
+const asText = (value: unknown): string | undefined =>
+  // oxlint-disable-next-line no-base-to-string
+  value === undefined || value === null ? undefined : String(value)
 
 /** Names of abstract sockets start with a zero byte and are no paths. */
 const socketPath = (pipe: string): string => (pipe.startsWith('\0') ? pipe : path.resolve(pipe))

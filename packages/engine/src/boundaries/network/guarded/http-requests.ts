@@ -72,7 +72,7 @@ function urlOf(request: http.ClientRequest, options: Record<string, unknown>): U
 }
 
 function hostOf({ host, port }: Record<string, unknown>): string {
-  const name = String(host ?? 'localhost')
+  const name = typeof host === 'string' ? host : 'localhost'
   const bare = name.replace(/%.*/s, '')
   return `${name.includes(':') && !name.startsWith('[') ? `[${bare}]` : name}:${String(port)}`
 }

@@ -20,7 +20,7 @@ const patched = new WeakSet<object>()
  * each request on any session is judged by those who make it.
  */
 export function http2Within(native: Connect): Connect {
-  return ((authority: string | URL, ...rest: unknown[]) => {
+  return (authority: string | URL, ...rest: unknown[]) => {
     const bounds = currentBounds()
     const connect = native as (...args: unknown[]) => Session
     const session =
@@ -31,7 +31,7 @@ export function http2Within(native: Connect): Connect {
     patchRequests(session)
     if (bounds.length > 0) holdForCall(bounds, session)
     return session
-  }) as Connect
+  }
 }
 
 /** The class has no name outside of Node: its first session leads to it. */

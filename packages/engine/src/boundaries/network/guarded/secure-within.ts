@@ -31,7 +31,6 @@ export function secureWithin(
 }
 
 function givenSocket(options: unknown): net.Socket | undefined {
-  const socket =
-    typeof options === 'object' ? (options as tls.ConnectionOptions | null)?.socket : undefined
-  return socket instanceof net.Socket ? socket : undefined
+  if (typeof options !== 'object' || options === null || !('socket' in options)) return undefined
+  return options.socket instanceof net.Socket ? options.socket : undefined
 }

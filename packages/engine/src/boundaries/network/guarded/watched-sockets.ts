@@ -1,4 +1,4 @@
-import net from 'node:net'
+import type net from 'node:net'
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import { GuardError } from '../../../guard/guard-error.js'
 import { guardErrors } from '../../../guard/guard-errors.js'
@@ -102,7 +102,7 @@ export function checkOpen(bounds: readonly CallBounds[], socket: net.Socket): vo
 
 /** Not a connection of this process to somewhere: somebody connected to it, or it is a pipe to a child. */
 const isFromOutside = (socket: net.Socket): boolean =>
-  (socket as { server?: unknown }).server != null ||
+  ((socket as { server?: unknown }).server ?? undefined) !== undefined ||
   (!socket.connecting && socket.remoteAddress === undefined)
 
 function whereIs(socket: net.Socket): Place {
