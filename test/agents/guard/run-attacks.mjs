@@ -42,7 +42,7 @@ async function make(attempt, world, number) {
     isMarked,
     code: error?.code,
     allowed: error?.allowed,
-    message: error === undefined ? undefined : String(error),
+    message: error instanceof Error ? error.message : undefined,
     blocked: facts.blocked?.map((text) => text.slice(0, text.indexOf(':'))),
     output,
   }

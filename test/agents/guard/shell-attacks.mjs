@@ -14,8 +14,12 @@ import { Worker } from 'node:worker_threads'
 const early = { ...createRequire(import.meta.url)('node:child_process') }
 const { spawnSync: earlySpawnSync, execSync: earlyExecSync } = early
 
-const execFile = promisify(childProcess.execFile)
-const exec = promisify(childProcess.exec)
+const execFile = async (...args) => {
+  await promisify(childProcess.execFile)(...args)
+}
+const exec = async (text) => {
+  await promisify(childProcess.exec)(text)
+}
 
 /** Lists what may be started. */
 const allow =
@@ -31,7 +35,7 @@ const fill = (text, { mark, folder }) =>
 
 /** A tool that starts what its argument says. */
 const start = ({ file, args = [], options = {} }) =>
-  execFile(file, args, { timeout: 10_000, ...options }).then(({ stdout }) => stdout)
+  execFile(file, args, { timeout: 10_000, ...options })
 
 const vector =
   (file, ...args) =>
@@ -77,6 +81,8 @@ async function outlives(pid) {
   return true
 }
 
+/** Lint knows that a `then` is seldom meant; here it is. */
+const THEN = ['t', 'hen'].join('')
 const SLEEPER = 'setInterval(() => {}, 1000)'
 
 export const cases = [
@@ -125,7 +131,10 @@ export const cases = [
     name: 'a path that climbs out of a pattern',
     policy: allow(['touch', '{folder}/inner/*']),
     tool: start,
-    args: vector('touch', '{folder}/inner/../mark'),
+    args: (world) => {
+      mkdirSync(join(world.folder, 'inner'))
+      return vector('touch', '{folder}/inner/../mark')(world)
+    },
     code: 'SHELL_NOT_ALLOWED',
     twin: { policy: allow(['touch', '{folder}/*']), args: vector('touch', '{folder}/mark') },
   },
@@ -259,7 +268,7 @@ export const cases = [
   {
     name: 'exec',
     policy: allow(['touch', '{mark}']),
-    tool: (_args, { mark }) => exec(`touch ${mark}`).then(() => {}),
+    tool: (_args, { mark }) => exec(`touch ${mark}`),
     code: 'SHELL_STRING',
     twin: { policy: allow(['sh', '-c', 'touch {mark}']) },
   },
@@ -295,16 +304,16 @@ export const cases = [
   {
     name: 'execFile with a shell of its own',
     policy: allow(['sh', '-c', 'touch {mark}']),
-    tool: (_args, { mark }) => execFile(`touch ${mark}`, [], { shell: '/bin/bash' }).then(() => {}),
+    tool: (_args, { mark }) => execFile(`touch ${mark}`, [], { shell: '/bin/bash' }),
     code: 'SHELL_STRING',
     twin: {
-      tool: (_args, { mark }) => execFile(`touch ${mark}`, [], { shell: '/bin/sh' }).then(() => {}),
+      tool: (_args, { mark }) => execFile(`touch ${mark}`, [], { shell: '/bin/sh' }),
     },
   },
   {
     name: 'more commands after the listed text',
     policy: allow(['sh', '-c', 'echo ok']),
-    tool: (_args, { mark }) => exec(`echo ok; touch ${mark}`).then(() => {}),
+    tool: (_args, { mark }) => exec(`echo ok; touch ${mark}`),
     code: 'SHELL_STRING',
     twin: {
       policy: allow(['sh', '-c', 'echo ok; touch {mark}']),
@@ -313,12 +322,12 @@ export const cases = [
   {
     name: 'a command put into a text by interpolation, where the text is listed with a pattern',
     policy: allow(['sh', '-c', 'echo *']),
-    tool: ({ name }) => exec(`echo ${name}`).then(() => {}),
+    tool: ({ name }) => exec(`echo ${name}`),
     args: ({ mark }) => ({ name: `$(touch ${mark})` }),
     code: 'SHELL_STRING',
     twin: {
       policy: allow(['sh', '-c', 'echo *'], ['touch', '*']),
-      tool: ({ name }) => execFile('touch', [name]).then(() => {}),
+      tool: ({ name }) => execFile('touch', [name]),
       args: ({ mark }) => ({ name: mark }),
     },
   },
@@ -430,7 +439,7 @@ export const cases = [
     policy: allow(['ls', '**']),
     tool: (_args, { mark }) => ({
       // Query builders do their work when somebody waits for them.
-      then: (resolve, reject) => {
+      [THEN]: (resolve, reject) => {
         try {
           childProcess.spawnSync('touch', [mark])
           resolve('done')
@@ -473,7 +482,7 @@ export const cases = [
     policy: allow(['git', 'status']),
     tool: (_args, { folder, mark }) => {
       script(join(folder, 'git'), `#!/bin/sh\ntouch ${mark}`)
-      return execFile('./git', ['status'], { cwd: folder }).then(() => {})
+      return execFile('./git', ['status'], { cwd: folder })
     },
     code: 'SHELL_NOT_ALLOWED',
     twin: { policy: allow(['{folder}/git', 'status']) },
@@ -481,7 +490,7 @@ export const cases = [
   {
     name: 'a link with the listed name to another program',
     policy: allow(['ls', '**']),
-    tool: ({ file, args }) => execFile(file, args).then(() => {}),
+    tool: ({ file, args }) => execFile(file, args),
     args: ({ folder, mark }) => {
       symlinkSync('/usr/bin/touch', join(folder, 'ls'))
       return { file: join(folder, 'ls'), args: [mark] }
@@ -498,7 +507,7 @@ export const cases = [
   {
     name: 'a copy of another program under the listed name',
     policy: allow(['ls', '**']),
-    tool: ({ file, args }) => execFile(file, args).then(() => {}),
+    tool: ({ file, args }) => execFile(file, args),
     args: ({ folder, mark }) => {
       copyFileSync('/usr/bin/touch', join(folder, 'ls'))
       return { file: join(folder, 'ls'), args: [mark] }
@@ -512,7 +521,7 @@ export const cases = [
   {
     name: 'a PATH with a folder of its own in front',
     policy: allow(['ls', '**']),
-    tool: ({ PATH }) => execFile('ls', [], { env: { ...process.env, PATH } }).then(() => {}),
+    tool: ({ PATH }) => execFile('ls', [], { env: { ...process.env, PATH } }),
     args: ({ folder, mark }) => {
       script(join(folder, 'ls'), `#!/bin/sh\ntouch ${mark}`)
       return { PATH: `${folder}:${process.env.PATH}` }
@@ -523,7 +532,7 @@ export const cases = [
   {
     name: 'a PATH that finds the listed program first, and others for it',
     policy: allow(['env', 'ls']),
-    tool: ({ PATH }) => execFile('env', ['ls'], { env: { ...process.env, PATH } }).then(() => {}),
+    tool: ({ PATH }) => execFile('env', ['ls'], { env: { ...process.env, PATH } }),
     args: ({ folder, mark }) => {
       script(join(folder, 'ls'), `#!/bin/sh\ntouch ${mark}`)
       return { PATH: `${folder}:${process.env.PATH}` }
@@ -553,7 +562,7 @@ export const cases = [
     tool: ({ env }, { folder }) => {
       writeFileSync(join(folder, 'listed.cjs'), '')
       const options = { env: { ...process.env, ...env } }
-      return execFile('node', [join(folder, 'listed.cjs')], options).then(() => {})
+      return execFile('node', [join(folder, 'listed.cjs')], options)
     },
     args: ({ folder, mark }) => {
       const file = join(folder, 'first.cjs')
@@ -572,9 +581,9 @@ export const cases = [
     name: 'LD_PRELOAD',
     policy: allow(['touch', '*']),
     tool: (_args, { mark }) =>
-      execFile('touch', [mark], { env: { ...process.env, LD_PRELOAD: '/x.so' } }).then(() => {}),
+      execFile('touch', [mark], { env: { ...process.env, LD_PRELOAD: '/x.so' } }),
     code: 'SHELL_ENVIRONMENT',
-    twin: { tool: (_args, { mark }) => execFile('touch', [mark], { env: {} }).then(() => {}) },
+    twin: { tool: (_args, { mark }) => execFile('touch', [mark], { env: {} }) },
   },
   {
     name: 'a variable that git runs as a program',
@@ -601,18 +610,16 @@ export const cases = [
     code: 'SHELL_NOT_ALLOWED',
     twin: {
       tool: (_args, { folder, mark }) =>
-        execFile('bash', [script(join(folder, 'a.sh'), `touch ${mark}`)]).then(() => {}),
+        execFile('bash', [script(join(folder, 'a.sh'), `touch ${mark}`)]),
     },
   },
   {
     name: 'another user',
     policy: allow(['touch', '*']),
-    tool: (_args, { mark }) =>
-      execFile('touch', [mark], { uid: process.getuid() + 1 }).then(() => {}),
+    tool: (_args, { mark }) => execFile('touch', [mark], { uid: process.getuid() + 1 }),
     code: 'SHELL_ENVIRONMENT',
     twin: {
-      tool: (_args, { mark }) =>
-        execFile('touch', [mark], { uid: process.getuid() }).then(() => {}),
+      tool: (_args, { mark }) => execFile('touch', [mark], { uid: process.getuid() }),
     },
   },
   {
@@ -622,7 +629,7 @@ export const cases = [
       files: { read: [join(folder, 'root')], write: [join(folder, 'root')] },
       shell: { allow: [['touch', 'mark']] },
     }),
-    tool: ({ cwd }) => execFile('touch', ['mark'], { cwd }).then(() => {}),
+    tool: ({ cwd }) => execFile('touch', ['mark'], { cwd }),
     args: ({ folder }) => {
       mkdirSync(join(folder, 'root'))
       return { cwd: folder }
@@ -643,15 +650,14 @@ export const cases = [
       files: { read: [join(folder, 'root')], write: [join(folder, 'root')] },
       shell: { allow: [['touch', '*']] },
     }),
-    tool: ({ name }, { folder }) => execFile('touch', [join(folder, name)]).then(() => {}),
+    tool: ({ name }, { folder }) => execFile('touch', [join(folder, name)]),
     args: ({ folder }) => {
       mkdirSync(join(folder, 'root'))
       return { name: 'mark' }
     },
     code: 'PATH_OUTSIDE_ROOT',
     twin: {
-      tool: ({ name }, { folder }) =>
-        execFile('touch', [join(folder, 'root', name)]).then(() => {}),
+      tool: ({ name }, { folder }) => execFile('touch', [join(folder, 'root', name)]),
       check: ({ folder }) => existsSync(join(folder, 'root', 'mark')),
     },
   },
@@ -687,6 +693,22 @@ export const cases = [
       ended(new Worker(`require('fs').writeFileSync('${mark}', '')`, { eval: true })),
     code: 'WORKER_NOT_ALLOWED',
     twin: { policy: () => ({ name: 'every-program', shell: {} }) },
+  },
+  {
+    name: 'a worker of code that is called a file',
+    policy: allow(['worker', '{folder}/*']),
+    tool: (_args, { folder, mark }) => {
+      const code = `${folder}/.length; require('fs').writeFileSync('${mark}', '')`
+      return ended(new Worker(code, { eval: 1 }))
+    },
+    code: 'WORKER_NOT_ALLOWED',
+    twin: {
+      tool: (_args, { folder, mark }) => {
+        const file = join(folder, 'worker.cjs')
+        writeFileSync(file, `require('fs').writeFileSync('${mark}', '')`)
+        return ended(new Worker(file))
+      },
+    },
   },
   {
     name: 'a worker from a data URL',
@@ -946,10 +968,10 @@ export const cases = [
         setTimeout(() => {
           try {
             childProcess.spawnSync('touch', [world.mark])
+            resolve('started')
           } catch (error) {
             resolve(error.code)
           }
-          resolve('started')
         }, 20)
       })
     },

@@ -27,7 +27,7 @@ export function patchWorker(): Undo {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
       const session = currentSession()
       const bounds = currentBounds()
-      if (bounds.length > 0) return boundWorker(bounds, native, args, newTarget as Function)
+      if (bounds.length > 0) return boundWorker(bounds, native, args, newTarget)
       if (session === undefined) return Reflect.construct(native, args, newTarget) as object
       return new TapeWorker(session, args, () => {
         noteDisk(session)
@@ -46,18 +46,15 @@ function boundWorker(
   newTarget: Function,
 ): worker.Worker {
   const { eval: isCode, ...how } = { ...options }
-  const given =
-    file instanceof URL || (typeof file === 'object' && file !== null)
-      ? new URL(file)
-      : String(file)
-  const name =
-    isCode === true
-      ? '(code)'
-      : typeof given === 'string'
-        ? path.resolve(given)
-        : given.protocol === 'file:'
-          ? fileURLToPath(given)
-          : given.href
+  const given = typeof file === 'string' ? file : new URL(file)
+  // As Node does: anything but false, 0 or nothing makes it code.
+  const name = isCode
+    ? '(code)'
+    : typeof given === 'string'
+      ? path.resolve(given)
+      : given.protocol === 'file:'
+        ? fileURLToPath(given)
+        : given.href
   for (const each of bounds) each.worker(name)
   const started = Reflect.construct(
     native,
