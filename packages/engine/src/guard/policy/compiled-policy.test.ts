@@ -78,6 +78,16 @@ describe('which calls a rule is about', () => {
     expect(judge(allowing, call('t', args), { default: 'deny' }).verdict).toBe(all)
   })
 
+  test('arguments are looked at as they are now, also when they are the same object', () => {
+    const rules = [{ deny: '*', when: { 'items.*': { over: 10 } } }]
+    const policy = new CompiledPolicy([{ name: 'p', rules }])
+    const history = new CallHistory(policy)
+    const args = { items: [1] }
+    expect(policy.judge(call('t', args), history).verdict).toBe('allow')
+    args.items.push(50)
+    expect(policy.judge(call('t', args), history).verdict).toBe('deny')
+  })
+
   test('where nothing is, only `exists: false` holds', () => {
     const rules = [{ deny: '*', when: { '**.url': { exists: false } } }]
     expect(judge(rules, call('t', { a: 1 })).verdict).toBe('deny')
