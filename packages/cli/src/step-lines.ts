@@ -1,5 +1,5 @@
 import { summarizeStep } from '@retake/tape'
-import type { Exchange, McpNotification, Message, MessagePart, Step } from '@retake/tape'
+import type { Exchange, McpNotification, Message, MessagePart, Step, StepGuard } from '@retake/tape'
 import { duration } from './duration.js'
 import { cost } from './facts.js'
 import { fromHere } from './from-here.js'
@@ -19,6 +19,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
     `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
     ...wrap(factLine(step), width),
     ...origin,
+    ...(step.guard === undefined ? [] : wrap(printable(guardLine(step.guard)), width)),
     ...(step.within.length === 0 ? [] : [`in ${placePath(step)}`]),
     ...(step.error === undefined ? [] : [`${paint('red', 'error')} ${printable(step.error)}`]),
     ...(exchange && mcp ? [carrierLine(exchange)] : []),
@@ -36,6 +37,19 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
       ? section('output', textOf(call.output.map(({ bytes }) => bytes)), paint)
       : []),
   ]
+}
+
+/** Which rule let it through or stopped it, and who was asked. */
+function guardLine(guard: StepGuard): string {
+  const { rule, code, status, exitReason, approval, served, drift = [] } = guard
+  return [
+    `guard: rule ${rule ?? 'default'}`,
+    ...(code === undefined || status === 'done' ? [] : [code]),
+    ...(exitReason === undefined ? [] : [`stopped by ${exitReason}`]),
+    ...(approval === undefined ? [] : [`${approval.how} by ${approval.by}`]),
+    ...(served === undefined ? [] : [`served from run ${served.run}`]),
+    ...(drift.length === 0 ? [] : [`drift ${drift.map((each) => each.code).join(', ')}`]),
+  ].join(' · ')
 }
 
 /** Agents and nodes a step happened in, as their framework names them. */
