@@ -491,6 +491,32 @@ test('a call is the same whether the one before it, which made the same call ins
   expect(done).toEqual(['Al', 'Al', 'Al'])
 })
 
+test('calls of another guard that a tool made are served, too', async () => {
+  const { open, done, dir } = shop()
+  let fails = true
+  const openBoth = () => {
+    const inner = guard({ name: 'inner', dir })
+    inner.tool('note', ({ text }: { text: string }) => void done.push(text))
+    const run = open()
+    run.tool('outer', async () => {
+      const { status } = await inner.call('note', { text: 'noted' })
+      if (fails) throw new Error('not yet')
+      return status
+    })
+    return run
+  }
+  const first = openBoth()
+  expect((await first.call('outer', {})).status).toBe('failed')
+  first[Symbol.dispose]()
+  fails = false
+  const second = openBoth()
+  expect((await second.call('outer', {})).output).toBe('done')
+  expect(done).toEqual(['noted'])
+  // The calls of both are on one tape.
+  const { path = '' } = second.end() ?? {}
+  expect(readGuards(openTape(path)).guards.map((each) => each.guard)).toEqual(['shop', 'inner'])
+})
+
 test('policy and limits hold for calls that a tool makes', async () => {
   const { open, done } = shop()
   const denying = open({ policy: { name: 'no-pay', rules: [{ deny: 'pay' }] } })

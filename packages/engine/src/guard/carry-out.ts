@@ -73,9 +73,8 @@ class CarriedCall {
     return this.#approved(
       () => {
         // From here on it may have its effect; until here a crash left nothing in doubt.
-        const { guard, call: number } = intent
-        const approved = Buffer.from(JSON.stringify({ guard, call: number }))
-        this.#operation.session.keep?.(GUARD_NOTES.approved, approved)
+        const { id: op, session } = this.#operation
+        session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op })))
         return this.#run(tool, reservation)
       },
       () => reservation.release(),

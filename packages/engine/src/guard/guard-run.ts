@@ -27,7 +27,7 @@ import { Limiter } from './limits/limiter.js'
 import { CallCounters } from './resume/call-counters.js'
 import { callKey, nestedCallsOn } from './resume/call-ledger.js'
 import type { EarlierCall, EarlierCalls } from './resume/earlier-calls.js'
-import { EarlierRuns } from './resume/earlier-runs.js'
+import { EarlierRuns, settleDoubt } from './resume/earlier-runs.js'
 import { enclosingCall } from './resume/enclosing-call.js'
 import { environment } from './resume/environment.js'
 import { releaseAtExit } from './resume/exit.js'
@@ -213,7 +213,10 @@ export class GuardRun {
     if (owner !== undefined && !owner.closed)
       return new NestedSession(owner, enclosingCall() ?? 'tool')
     this.#resume()
-    this.#own ??= new OwnTape(this.options, this.#earlier?.dir)
+    if (this.#own === undefined) {
+      this.#own = new OwnTape(this.options, this.#earlier?.dir)
+      this.#earlier?.resumeIn(this.#own.session)
+    }
     return this.#own.session
   }
 
@@ -272,24 +275,25 @@ export class GuardRun {
     occurrence: number,
     within: string | undefined,
   ): EarlierCall | undefined {
-    const found = this.#earlier?.find(fingerprint, occurrence, within)
+    const found = this.#runsFor(session)?.find(this.name, fingerprint, occurrence, within)
     if (found !== undefined || within === undefined || !this.#hasFollowed) return found
     const { recording } = session
     if (this.#nested === undefined && recording !== undefined)
-      this.#nested = nestedCallsOn(recording.tape, this.name)
-    return this.#nested?.find(fingerprint, occurrence, within)
+      this.#nested = nestedCallsOn(recording.tape)
+    return this.#nested?.find(this.name, fingerprint, occurrence, within)
   }
 
   decideDoubt(call: EarlierCall, tool: GuardedTool): InDoubtDecision {
     const decision = decideDoubt(call, tool, this.options.inDoubt)
-    if (decision !== 'fail') this.#earlier?.settle(call)
+    if (decision !== 'fail') settleDoubt(call)
     return decision
   }
 
   /** What a tool is told as `idempotencyKey` unless it has its own: the same however often the run is resumed. */
   keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
     const tape = session.recording?.tape
-    const run = this.#earlier?.root ?? (tape === undefined ? '' : path.basename(tape, '.tape'))
+    const run =
+      this.#runsFor(session)?.root ?? (tape === undefined ? '' : path.basename(tape, '.tape'))
     return `${run}-${callKey(fingerprint, occurrence, within)}`
   }
 
@@ -298,6 +302,11 @@ export class GuardRun {
     const { hash } = this.policy
     if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
     return resumeErrors.policyChanged(denial, earlier.from.run, earlier.intent.policy, hash)
+  }
+
+  /** A call inside one of another guard is on the tapes of that one's runs. */
+  #runsFor({ owner }: Session): EarlierRuns | undefined {
+    return (owner && EarlierRuns.of(owner)) ?? this.#earlier
   }
 
   /** Not where a tape answers: it has the results that were served, too. */

@@ -160,11 +160,11 @@ export class GuardedCall {
 
   /** What a tape decided about a call that is made live all the same is decided anew, and said so. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
-    const { session } = operation
+    const { session, id: op } = operation
     const args = decodeBody(call.as, call.body)
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const { intent } = decision
-    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify({ intent })))
+    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify({ op, intent })))
     return decision
   }
 }

@@ -57,9 +57,8 @@ export interface NestedCallNote {
 }
 
 export interface NestedResultNote {
-  /** Guard and number of the call, as its intent has them. */
-  readonly guard: string
-  readonly call: number
+  /** The note of its start. */
+  readonly op: number
   readonly facts: GuardFacts
   readonly as?: BodyForm
   readonly body?: string
@@ -68,12 +67,13 @@ export interface NestedResultNote {
 
 /** A call that a rule asks about was let through: only now its tool may start. */
 export interface ApprovedNote {
-  readonly guard: string
-  readonly call: number
+  /** The event, or the note, that started it. */
+  readonly op: number
 }
 
 /** A call that stands on the tape is made again, live: what was decided about it this time. */
 export interface DecidedAgainNote {
+  readonly op: number
   readonly intent: GuardIntent
 }
 

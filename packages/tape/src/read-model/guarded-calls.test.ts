@@ -22,15 +22,14 @@ function script(): EventScript {
   kept(tape, 'guard', { guard: 'refunds', policy: { hash: 'p1', policies: [] }, environment: {} })
   tape.add({ type: 'draw', kind: 'guard', value: intent(1) })
   const lookup = tape.tool('lookup', { id: 7 })
-  kept(tape, 'guard-call', {
+  const inside = kept(tape, 'guard-call', {
     intent: intent(2, { within: 'f1-1' }),
     tool: 'audit',
     as: 'json',
     body: '{"who":"me"}',
   })
   kept(tape, 'guard-result', {
-    guard: 'refunds',
-    call: 2,
+    op: inside,
     facts: { status: 'done' },
     as: 'text',
     body: 'noted',

@@ -62,8 +62,7 @@ export function readGuards(tape: TapeLike): GuardsOnTape {
 class GuardReader {
   readonly guards: GuardOnTape[] = []
   readonly calls: OpenCall[] = []
-  readonly #byOp = new Map<number, TopCall>()
-  readonly #byNumber = new Map<string, OpenCall>()
+  readonly #byOp = new Map<number, OpenCall>()
 
   constructor(readonly tape: TapeLike) {
     let drawn: GuardIntent | undefined
@@ -80,20 +79,18 @@ class GuardReader {
         drawn = undefined
       } else if (event.type === 'result') {
         const call = this.#byOp.get(event.op)
-        if (call !== undefined) call.end ??= event
+        if (call instanceof TopCall) call.end ??= event
       } else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
     }
   }
 
   #start(intent: GuardIntent, event: CallEvent): void {
-    const call = new TopCall(this.tape, intent, event)
-    this.#byOp.set(event.seq, call)
-    this.#add(call)
+    this.#add(new TopCall(this.tape, intent, event))
   }
 
   #add(call: OpenCall): void {
     this.calls.push(call)
-    this.#byNumber.set(`${call.intent.guard} ${call.intent.call}`, call)
+    this.#byOp.set(call.callSeq, call)
   }
 
   #note(event: NoteEvent): void {
@@ -103,18 +100,14 @@ class GuardReader {
     const start = readGuardNote(tape, event, 'call')
     if (start !== undefined) this.#add(new NestedCall(tape, start, event))
     const end = readGuardNote(tape, event, 'result')
-    const ended = end && this.#callOf(end)
+    const ended = end && this.#byOp.get(end.op)
     if (end && ended instanceof NestedCall) ended.ended ??= { note: event, end }
     const again = readGuardNote(tape, event, 'again')
-    const decided = again && this.#callOf(again.intent)
+    const decided = again && this.#byOp.get(again.op)
     if (again && decided) decided.intent = again.intent
     const approved = readGuardNote(tape, event, 'approved')
-    const asked = approved && this.#callOf(approved)
+    const asked = approved && this.#byOp.get(approved.op)
     if (asked !== undefined) asked.isApproved = true
-  }
-
-  #callOf({ guard, call }: { readonly guard: string; readonly call: number }) {
-    return this.#byNumber.get(`${guard} ${call}`)
   }
 }
 

@@ -8,7 +8,7 @@ export const callKey = (fingerprint: string, occurrence: number, within?: string
   `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
 
 /**
- * What became of every call of a guard, over one or more tapes, read from the
+ * What became of every guarded call, over one or more tapes, read from the
  * oldest on. A call that was done stays done, whatever came later. One in doubt
  * stays in doubt until it was really made again: being denied, or not being made,
  * settles nothing.
@@ -16,18 +16,20 @@ export const callKey = (fingerprint: string, occurrence: number, within?: string
 export class CallLedger implements EarlierCalls {
   readonly #calls = new Map<string, EarlierCall>()
 
-  constructor(readonly guard: string) {}
-
   /** With `isNestedOnly` calls of the agent itself are left out: a session serves those. */
   addTape(tape: Tape, { isNestedOnly = false } = {}): void {
     for (const call of readGuards(tape).calls) {
-      const isWanted = call.intent.guard === this.guard && (call.isNested || !isNestedOnly)
-      if (isWanted) this.#add(tape.run.id, call)
+      if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
     }
   }
 
-  find(fingerprint: string, occurrence: number, within?: string): EarlierCall | undefined {
-    return this.#calls.get(callKey(fingerprint, occurrence, within))
+  find(
+    guard: string,
+    fingerprint: string,
+    occurrence: number,
+    within?: string,
+  ): EarlierCall | undefined {
+    return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
   }
 
   /** Calls that were under way when a run was stopped, in the order they were first made. */
@@ -37,7 +39,8 @@ export class CallLedger implements EarlierCalls {
 
   #add(run: string, call: GuardedCallOnTape): void {
     const { intent, facts, state } = call
-    const key = callKey(intent.fingerprint, intent.occurrence, intent.within)
+    const { guard, fingerprint, occurrence, within } = intent
+    const key = `${callKey(fingerprint, occurrence, within)} ${guard}`
     const known = this.#calls.get(key)
     if (known?.facts?.status === 'done') return
     // Nothing ran: what is known of it stays.
@@ -57,8 +60,8 @@ export class CallLedger implements EarlierCalls {
 }
 
 /** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
-export function nestedCallsOn(tape: string, guard: string): EarlierCalls {
-  const ledger = new CallLedger(guard)
+export function nestedCallsOn(tape: string): EarlierCalls {
+  const ledger = new CallLedger()
   ledger.addTape(
     outsideRuns(() => openTape(tape)),
     { isNestedOnly: true },

@@ -14,8 +14,13 @@ export interface EarlierCall {
   result(): { readonly as: BodyForm | undefined; readonly body: Uint8Array }
 }
 
-/** What earlier runs of the same name have done already. */
+/** What earlier runs have done already. */
 export interface EarlierCalls {
-  /** The nth time that this very call was made, by the agent or inside another call. */
-  find(fingerprint: string, occurrence: number, within?: string): EarlierCall | undefined
+  /** The nth time that this very call was made of a guard, by the agent or inside another call. */
+  find(
+    guard: string,
+    fingerprint: string,
+    occurrence: number,
+    within?: string,
+  ): EarlierCall | undefined
 }

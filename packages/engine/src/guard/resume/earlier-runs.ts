@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { readGuards, TapeError, type ResumedRun, type Tape } from '@retake/tape'
 import { openTape, TapeLock } from '@retake/tape/node'
+import type { Session } from '../../sessions/session.js'
 import { CallLedger } from './call-ledger.js'
 import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
 import { released } from './exit.js'
@@ -18,13 +19,11 @@ export class EarlierRuns implements EarlierCalls {
   readonly resumes: readonly ResumedRun[]
   /** Where their tapes lie, and where that of the run belongs that goes on from them. */
   readonly dir: string
-  readonly #ledger: CallLedger
-  readonly #settled = new Set<EarlierCall>()
+  readonly #ledger = new CallLedger()
   readonly #lock: TapeLock
 
-  private constructor(name: string, tapes: readonly Tape[], lock: TapeLock) {
+  private constructor(tapes: readonly Tape[], lock: TapeLock) {
     this.#lock = lock
-    this.#ledger = new CallLedger(name)
     for (const tape of tapes) this.#ledger.addTape(tape)
     this.resumes = tapes
       .map((tape) => ({ run: tape.run.id, chain: tape.chainAt(tape.count - 1) }))
@@ -44,7 +43,7 @@ export class EarlierRuns implements EarlierCalls {
           lock.release()
           continue
         }
-        return new EarlierRuns(name, familyOf(found, name), lock)
+        return new EarlierRuns(familyOf(found, name), lock)
       } catch (error) {
         lock.release()
         throw error
@@ -52,18 +51,23 @@ export class EarlierRuns implements EarlierCalls {
     }
   }
 
-  find(fingerprint: string, occurrence: number, within?: string): EarlierCall | undefined {
-    return this.#ledger.find(fingerprint, occurrence, within)
+  /** The runs that the run of this session goes on from: for calls of other guards inside its own. */
+  static of(session: Session): EarlierRuns | undefined {
+    return resumedBy.get(session)
   }
 
-  /** A call in doubt is made again, or given up on purpose. */
-  settle(call: EarlierCall): void {
-    this.#settled.add(call)
+  /** The session that goes on from these runs. */
+  resumeIn(session: Session): void {
+    resumedBy.set(session, this)
+  }
+
+  find(...call: Parameters<EarlierCalls['find']>): EarlierCall | undefined {
+    return this.#ledger.find(...call)
   }
 
   /** Calls in doubt about which nothing was decided so far. */
   openDoubts(): readonly EarlierCall[] {
-    return this.#ledger.inDoubt().filter((call) => !this.#settled.has(call))
+    return this.#ledger.inDoubt().filter((call) => !settled.has(call))
   }
 
   /** Id of the first of the runs: the same however often it is resumed. */
@@ -76,6 +80,12 @@ export class EarlierRuns implements EarlierCalls {
     this.#lock.release()
   }
 }
+
+const resumedBy = new WeakMap<Session, EarlierRuns>()
+const settled = new WeakSet<EarlierCall>()
+
+/** A call in doubt is made again, or given up on purpose. */
+export const settleDoubt = (call: EarlierCall): void => void settled.add(call)
 
 /** The tape of the run that all of them go back to: its lock is the lock of all. */
 function rootOf(file: string): string {

@@ -73,10 +73,8 @@ export class NestedSession implements Session {
   completed(operation: Operation, event: NewDelivery, body: Uint8Array, native: unknown): void {
     if (event.type !== 'result' || this.#intent === undefined) return this.#never()
     const { as, error, guard: facts = { status: 'done' } } = event
-    const { guard, call } = this.#intent
     const note: NestedResultNote = {
-      guard,
-      call,
+      op: operation.id,
       facts,
       ...(as && { as, body: bodyToText(as, body) }),
       ...(error && { error }),
