@@ -1184,3 +1184,6 @@ export const cases = [
   ...tricks,
   ...policies,
 ]
+
+/** How many attacks this suite makes. */
+export const attackCount = cases.length

@@ -53,7 +53,7 @@ run.tool('touch', ({ way, name }) => ways[way](join(root, ...name)))
 const stats = fs.statSync(join(outside, 'file.txt'))
 const seen = { tries: 0, done: 0, denied: 0, failed: 0, texts: [], codes: [] }
 const note = (list, value) => void (value === undefined || list.includes(value) || list.push(value))
-for (let round = 0; round < 40; round++) {
+for (let round = 0; round < 20; round++) {
   for (const way of Object.keys(ways)) {
     for (const name of [['file.txt'], ['folder', 'file.txt']]) {
       // Split, so that no look at the arguments stops it before the boundary does.

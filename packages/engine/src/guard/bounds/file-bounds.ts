@@ -17,7 +17,8 @@ import type { FileAccess, Scopes } from './scopes.js'
 export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes['files']> {
   lockBinding()
   const read = scope.read && new FileRoots(scope.read)
-  const write = scope.write && new FileRoots(scope.write)
+  const isSame = JSON.stringify(scope.read) === JSON.stringify(scope.write)
+  const write = isSame ? read : scope.write && new FileRoots(scope.write)
   const rootsFor = (access: FileAccess): FileRoots | undefined =>
     access === 'read' ? read : access === 'write' ? write : (read ?? write)
   // Where everything may be read or everything written, an argument alone tells nothing.

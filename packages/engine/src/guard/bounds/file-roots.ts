@@ -81,7 +81,7 @@ const stampOf = (stats: Stats | undefined): string =>
 
 function lookThrough(place: string): Stats | undefined {
   try {
-    return disk.statSync(place)
+    return disk.statSync(place, { throwIfNoEntry: false })
   } catch {
     return undefined
   }

@@ -1,7 +1,8 @@
 import path from 'node:path'
 import type { Dirent, Stats } from 'node:fs'
-import { disk, lookAt } from '../../overlay/disk.js'
+import { disk } from '../../overlay/disk.js'
 import { outsideRuns } from '../../scope.js'
+import { lookAt } from './resolve-place.js'
 
 /** How many entries are looked at before a search is given up. */
 const ENTRIES = 20_000

@@ -1,13 +1,12 @@
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { lookAt } from '../../overlay/disk.js'
 import type { FileDenialCode } from './file-denials.js'
 import type { FileRoots } from './file-roots.js'
 import { mayHaveNameOutside } from './hard-links.js'
 import { decodePercent, DISGUISES } from './path-disguises.js'
 import { climbs, forbiddenForm, isDevicePlace } from './path-forms.js'
-import { resolvePlace, type Place } from './resolve-place.js'
+import { lookAt, resolvePlace, type Place } from './resolve-place.js'
 
 /** Longer than every path. */
 const LENGTH = 4096
@@ -23,7 +22,7 @@ export class PathInspector {
 
   /** Whether an argument is read or written is not known: what either list allows is let through. */
   constructor(...lists: readonly FileRoots[]) {
-    this.#lists = lists
+    this.#lists = [...new Set(lists)]
   }
 
   inspect(text: string): FileDenialCode | undefined {
@@ -117,7 +116,9 @@ export class PathInspector {
     const bases = this.#folders()
     const cwd = process.cwd()
     if (this.#hold(cwd)) bases.push(cwd)
+    const [first = ''] = text.split('/', 1)
     for (const from of new Set(bases)) {
+      if (lookAt(path.join(from, first)) === undefined) continue
       const place = resolvePlace(text, { from })
       if (place === undefined) return 'PATH_SYMLINK_LOOP'
       if (place.links > 0 && !this.#hold(place.real)) return 'PATH_SYMLINK_ESCAPE'
@@ -148,7 +149,7 @@ export class PathInspector {
   }
 
   #folders(): string[] {
-    return this.#lists.flatMap((roots) => [...roots.folders])
+    return [...new Set(this.#lists.flatMap((roots) => [...roots.folders]))]
   }
 }
 

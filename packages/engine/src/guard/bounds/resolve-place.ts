@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Stats } from 'node:fs'
-import { disk, lookAt } from '../../overlay/disk.js'
+import { disk } from '../../overlay/disk.js'
 
 /** Where a path really leads. */
 export interface Place {
@@ -57,6 +57,15 @@ export function resolvePlace(given: string, options: ResolveOptions = {}): Place
     stats = undefined
   }
   return { real, stats: stats ?? lookAt(real), links }
+}
+
+/** What is at a path itself, links not followed; undefined when nothing is, or nothing can be seen. */
+export function lookAt(place: string): Stats | undefined {
+  try {
+    return disk.lstatSync(place, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
 }
 
 const SEPARATORS = path.sep === '\\' ? /[\\/]/ : /\//

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
-import { lookAt } from '../../../overlay/disk.js'
+import { lookAt } from '../../../guard/bounds/resolve-place.js'
 import type { Session } from '../../../sessions/session.js'
 
 /** The guarded calls around a call of `node:fs`, all of which have to allow it. */

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import type { Dirent } from 'node:fs'
-import { resolvePlace } from '../../../guard/bounds/resolve-place.js'
+import { lookAt, resolvePlace } from '../../../guard/bounds/resolve-place.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
-import { disk, lookAt } from '../../../overlay/disk.js'
+import { disk } from '../../../overlay/disk.js'
 import { flagBits, opensForWriting, opensNew, opensToRead } from '../../../overlay/open-flags.js'
 import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
@@ -205,8 +205,7 @@ const PLANS: Readonly<Record<string, MakePlan>> = {
   open: (call) => {
     const { at, bits } = opens(call, call.args[1])
     const finish = (value: unknown): unknown => {
-      const { fd = value } = value as { fd?: unknown }
-      if (typeof fd === 'number') ownDescriptor(call.asked, fd)
+      ownDescriptor(call.asked, value)
       return value
     }
     const [, flags, ...rest] = call.args

@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { disk, lookAt } from '../../../overlay/disk.js'
+import { disk } from '../../../overlay/disk.js'
+import { lookAt } from '../../../guard/bounds/resolve-place.js'
 import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
 

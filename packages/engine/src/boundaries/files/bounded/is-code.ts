@@ -1,3 +1,5 @@
+import { resolvePlace } from '../../../guard/bounds/resolve-place.js'
+
 /** What a loader reads: modules in any language, what describes them, and everything in packages. */
 const CODE = /\.(?:[cm]?[jt]sx?|node|wasm|map)$|[\\/]package\.json$|[\\/]node_modules[\\/]/i
 
@@ -10,7 +12,7 @@ const LOOKS = new Set(['exists', 'lstat', 'readlink', 'realpath', 'stat'])
  * where Node reads it through `node:fs` at all. What `import` reads, it reads without.
  */
 export const isCode = (name: string, place: unknown): boolean =>
-  LOOKS.has(name) || (name === 'readFile' && CODE.test(textOf(place)))
+  LOOKS.has(name) || (name === 'readFile' && CODE.test(resolvePlace(textOf(place))?.real ?? ''))
 
 const textOf = (place: unknown): string =>
   typeof place === 'string' ? place : place instanceof URL ? place.pathname : ''

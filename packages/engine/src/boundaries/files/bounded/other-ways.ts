@@ -7,7 +7,7 @@ import { AskedBounds } from './asked-bounds.js'
 
 /**
  * Ways to files that are not in `node:fs`. They are asked about inside guarded calls and are
- * otherwise as they were. Native addons and WASI have ways of their own, which are not seen.
+ * otherwise as they were. Native addons, WASI and `node:sqlite` have ways of their own, which are not seen.
  */
 export function patchOtherWays(): Undo {
   return undoAll([

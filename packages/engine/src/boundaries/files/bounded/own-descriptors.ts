@@ -1,18 +1,37 @@
+import type { EventEmitter } from 'node:events'
 import type { Stats } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
 import { disk } from '../../../overlay/disk.js'
 import type { AskedBounds } from './asked-bounds.js'
 
-/** What each guarded call has opened: numbers, and which file each one was. */
-const opened = new WeakMap<CallBounds, Map<number, string>>()
+/** What a guarded call has opened: numbers, and which file each one was. */
+class OwnDescriptors {
+  readonly files = new Map<number, string>()
+  isOver = false
 
-export function ownDescriptor({ bounds }: AskedBounds, fd: number): void {
-  const file = fileOf(fd)
-  if (file === undefined) return
+  constructor(bounds: CallBounds) {
+    bounds.hold(() => void (this.isOver = true))
+  }
+}
+
+const opened = new WeakMap<CallBounds, OwnDescriptors>()
+
+/** Takes note of what `open` gave to a tool: a number, or a handle, which is closed with the call. */
+export function ownDescriptor({ bounds }: AskedBounds, given: unknown): void {
+  const handle: Partial<FileHandle & EventEmitter> | undefined =
+    typeof given === 'object' && given !== null ? given : undefined
+  const fd = handle?.fd ?? given
+  const file = typeof fd === 'number' ? fileOf(fd) : undefined
+  if (typeof fd !== 'number' || file === undefined) return
   for (const each of bounds) {
-    const own = opened.get(each) ?? new Map<number, string>()
-    opened.set(each, own.set(fd, file))
+    let own = opened.get(each)
+    if (own === undefined) opened.set(each, (own = new OwnDescriptors(each)))
+    own.files.set(fd, file)
+    if (handle?.close === undefined) continue
+    const letGo = each.hold(() => void handle.close?.().catch(() => {}))
+    handle.once?.('close', letGo)
   }
 }
 
@@ -30,7 +49,8 @@ export function askDescriptor(asked: AskedBounds, access: FileAccess, fd: number
   // Nothing is open there: Node says so.
   if (file === undefined) return
   for (const each of asked.bounds) {
-    if (opened.get(each)?.get(fd) === file) continue
+    const own = opened.get(each)
+    if (own?.isOver === false && own.files.get(fd) === file) continue
     const place = placeOf(fd)
     if (place === undefined) each.file('descriptor', `descriptor ${fd}`)
     else each.file(access, place)
@@ -40,11 +60,11 @@ export function askDescriptor(asked: AskedBounds, access: FileAccess, fd: number
 /** Whether every call around has opened it; then it may also be closed when they are over. */
 export function isOwn({ bounds }: AskedBounds, fd: number): boolean {
   const file = fileOf(fd)
-  return file !== undefined && bounds.every((each) => opened.get(each)?.get(fd) === file)
+  return file !== undefined && bounds.every((each) => opened.get(each)?.files.get(fd) === file)
 }
 
 export function disownDescriptor({ bounds }: AskedBounds, fd: number): void {
-  for (const each of bounds) opened.get(each)?.delete(fd)
+  for (const each of bounds) opened.get(each)?.files.delete(fd)
 }
 
 function fileOf(fd: number): string | undefined {

@@ -1,7 +1,7 @@
 import path from 'node:path'
-import { resolvePlace, type Place } from '../../../guard/bounds/resolve-place.js'
+import { lookAt, resolvePlace, type Place } from '../../../guard/bounds/resolve-place.js'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
-import { disk, lookAt } from '../../../overlay/disk.js'
+import { disk } from '../../../overlay/disk.js'
 import { outsideRuns } from '../../../scope.js'
 import type { AskedBounds } from './asked-bounds.js'
 
