@@ -401,6 +401,19 @@ export const cases = [
     twin: { policy: allow(['touch', '*']) },
   },
   {
+    name: 'the handle below a child process',
+    policy: allow(['ls', '**']),
+    tool: (_args, { mark }) =>
+      new Promise((resolve) => {
+        const { _handle: handle } = new childProcess.ChildProcess()
+        Object.assign(handle, { onexit: resolve })
+        const envPairs = [`PATH=${process.env.PATH}`]
+        handle.spawn({ file: 'touch', args: ['touch', mark], envPairs, stdio: [] })
+      }),
+    code: 'SHELL_NOT_ALLOWED',
+    twin: { policy: allow(['touch', '*']) },
+  },
+  {
     name: 'a module that is loaded by code from text',
     policy: allow(['ls', '**']),
     tool: (_args, { mark }) => {

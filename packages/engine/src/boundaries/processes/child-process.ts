@@ -18,7 +18,7 @@ import { TapeTimer } from '../timers.js'
  * `ChildProcess.prototype.spawn`; on replay no process is started.
  */
 export function patchChildProcess(): Undo {
-  return undoAll([patchSpawn(), patchTimeouts(), patchSync(), patchSyncDoor()])
+  return undoAll([patchSpawn(), patchSpawnDoor(), patchTimeouts(), patchSync(), patchSyncDoor()])
 }
 
 function patchSpawn(): Undo {
@@ -29,7 +29,12 @@ function patchSpawn(): Undo {
     const files = fileSession()
     const start = (child: ChildProcess, how: any): number => {
       beforeContact('process')
-      return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
+      isAsked = true
+      try {
+        return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
+      } finally {
+        isAsked = false
+      }
     }
     const bounds = currentBounds()
     const how = bounds.length === 0 ? options : boundOptions(bounds, options)
@@ -38,6 +43,22 @@ function patchSpawn(): Undo {
     else new TapeChild(session, this, how, start)
     if (bounds.length > 0) boundChild(bounds, this, how.detached === true)
     return started
+  })
+}
+
+/** The calls around have been asked about the process that is started now. */
+let isAsked = false
+
+/** The handle below `ChildProcess`, which a tool could take and use itself. */
+function patchSpawnDoor(): Undo {
+  const child = new (ChildProcess as unknown as new () => { _handle?: object })()
+  const handle =
+    child._handle === undefined ? null : (Object.getPrototypeOf(child._handle) as object)
+  const native = handle && (handle as { spawn?: unknown }).spawn
+  if (handle === null || typeof native !== 'function') return () => {}
+  return replace(handle, 'spawn', function (this: object, options: any): unknown {
+    const bounds = isAsked ? [] : currentBounds()
+    return native.call(this, bounds.length === 0 ? options : boundOptions(bounds, options))
   })
 }
 
