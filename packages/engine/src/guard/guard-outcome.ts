@@ -51,10 +51,15 @@ export function commitRefusal(
   facts?: Partial<GuardFacts>,
 ): void {
   const { exitReason } = denial
+  const error = new GuardError(denial, cause ? { cause } : undefined)
+  // Where the guard made it says nothing; where the call was made does.
+  const { event } = operation.action
+  const site = event.type === 'call' ? event.site : undefined
+  error.stack = `${error.name}: ${error.message}${site === undefined ? '' : `\n    at ${site}`}`
   commit(
     operation,
     { ...facts, status: statusOf(denial), attempts: 0, ...(exitReason && { exitReason }) },
-    { error: new GuardError(denial, cause ? { cause } : undefined) },
+    { error },
   )
 }
 

@@ -63,6 +63,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
     },
     response: exchange?.response && responseOf(step, exchange.response, options.eventsFrom),
     call: callOf(step, budget),
+    guard: step.guard,
     mcp: mcp && clipMcp(mcp, budget),
     failure: failure && clipError(failure, budget),
   }

@@ -1,4 +1,12 @@
-import type { HeaderPair, McpExchange, Message, Place, RecordedError, Usage } from '@retake/tape'
+import type {
+  HeaderPair,
+  McpExchange,
+  Message,
+  Place,
+  RecordedError,
+  StepGuard,
+  Usage,
+} from '@retake/tape'
 import type { Row } from './step-rows.js'
 
 /** Everything about one step, but for what is too large: that is fetched or downloaded on its own. */
@@ -21,6 +29,8 @@ export interface StepDetail extends Row {
   readonly response: ResponseDetail | undefined
   readonly call: CallView | undefined
   readonly mcp: McpExchange | undefined
+  /** Of a guarded tool: what its guard did with it. */
+  readonly guard: StepGuard | undefined
   /** The error as it was recorded, with its stack; of an answer that only says it failed, see `error`. */
   readonly failure: RecordedError | undefined
 }

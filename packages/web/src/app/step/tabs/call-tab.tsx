@@ -6,6 +6,7 @@ import { ErrorView } from '../error/error-view.js'
 import { Field } from '../field/field-links.js'
 import { clock, plural } from '../../design/figures.js'
 import { Section } from '../section.js'
+import { GuardSection } from './guard-section.js'
 import { LongText } from '../text/long-text.js'
 import { placed } from '../placed.js'
 import { Lossy } from '../text/lossy.js'
@@ -29,6 +30,7 @@ export function CallTab({ run, detail }: TabProps) {
         <Field path="name" className="font-mono font-medium [overflow-wrap:anywhere]">
           <VisibleText text={call.name} />
         </Field>
+        {detail.guard !== undefined && <GuardSection guard={detail.guard} />}
         <Section title={kind === 'process' ? 'Command' : 'Arguments'}>
           <ToolContent value={call.args} path="args" />
         </Section>
