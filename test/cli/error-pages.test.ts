@@ -11,10 +11,30 @@ function codesOf(name: string): string[] {
   return [...new Set([...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? ''))]
 }
 
+/** Every source file of the guard, where each part says itself why it refuses. */
+const guardTexts = readdirSync(new URL('../../packages/engine/src/guard', import.meta.url), {
+  recursive: true,
+  encoding: 'utf8',
+})
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .map((file) =>
+    readFileSync(
+      new URL(`../../packages/engine/src/guard/${file.replaceAll('\\', '/')}`, import.meta.url),
+      'utf8',
+    ),
+  )
+const quoted = (text: string): string[] =>
+  [...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? '')
+/** Codes of refusals; kinds of drift are no errors. */
+const guardCodes = guardTexts
+  .flatMap((text) => text.match(/^ *code: .*$/gm) ?? [])
+  .flatMap(quoted)
+  .filter((code) => !/^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+)$/.test(code))
+
 const packages = readdirSync(new URL('../../packages', import.meta.url))
 /** Inside of Jest there is no package to import errors from. */
 const door = readFileSync(new URL('../../packages/cli/jest/door.cjs', import.meta.url), 'utf8')
-const codes = [...packages.flatMap(codesOf), /code ([A-Z_]+)/.exec(door)?.[1] ?? '']
+const codes = [...packages.flatMap(codesOf), ...guardCodes, /code ([A-Z_]+)/.exec(door)?.[1] ?? '']
 
 test('every error code has a page that says what, why and what to do', () => {
   expect(codes.length).toBeGreaterThan(30)
@@ -30,7 +50,7 @@ test('every error code has a page that says what, why and what to do', () => {
 
 test('every page is about an error that exists', () => {
   const pages = readdirSync(new URL('../../docs/errors', import.meta.url))
-  const known = new Set([...codes, 'README'])
+  const known = new Set([...codes, ...guardTexts.flatMap(quoted), 'README'])
   expect(pages.map((file) => basename(file, '.md')).filter((code) => !known.has(code))).toEqual([])
 })
 
