@@ -282,7 +282,7 @@ test('texts made to keep a reader busy are read at once', async () => {
   const nasty = [
     `{"a": "${'\\\\'.repeat(200_000)}" x`,
     `{"a": "${'\\'.repeat(200_001)}`,
-    `${'['.repeat(200_000)}`,
+    '['.repeat(200_000),
     `{${' '.repeat(400_000)}x`,
     `{"a": "${'x'.repeat(2_000_000)}`,
   ]
