@@ -36,6 +36,7 @@ export type {
 } from './guard/guarded-tool.js'
 export type { GuardedStep, GuardResult } from './guard/guard-result.js'
 export type { CallOptions, EndedGuard, GuardRun } from './guard/guard-run.js'
+export type { BreakerLimits, CallLimits, Limits } from './guard/limits/limits.js'
 export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './guard/resume/in-doubt.js'
 export { checkPolicy } from './guard/policy/check-policy.js'
 export type { PolicyProblem } from './guard/policy/check-policy.js'

@@ -17,11 +17,14 @@ export function leavesOf(value: unknown): Leaf[] {
       return
     }
     for (const [key, member] of Object.entries(each))
-      look(member, [...path, Array.isArray(each) ? '*' : key])
+      look(member, [...path, Array.isArray(each) ? '*' : escaped(key)])
   }
   look(value, [])
   return leaves
 }
+
+/** A key that could be taken for more than one part of a path. */
+const escaped = (key: string): string => key.replaceAll(/[.*\\]/g, String.raw`\$&`)
 
 /** Every value at such a path. */
 export const valuesAt = (value: unknown, path: string): unknown[] =>

@@ -75,8 +75,12 @@ function expandPresets(data: unknown): Expanded {
   for (const [index, each] of (Array.isArray(named) ? named : [named]).entries()) {
     const [name, options] = presetOf(each)
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
-    if (make !== undefined) used.push(make(options))
-    else {
+    if (make !== undefined) {
+      const made = make(options)
+      const wrong = checkPolicy(made)
+      problems.push(...wrong.map(({ message }) => ({ path: ['presets', index], message })))
+      used.push(made)
+    } else {
       const close = closestName(name, Object.keys(presets))
       const known =
         close === undefined
@@ -92,8 +96,8 @@ const makers: Readonly<Record<string, (options: never) => Policy>> = presets
 
 function presetOf(value: unknown): [name: string, options: never] {
   if (typeof value !== 'object' || value === null) return [String(value), {} as never]
-  const [entry = ['', {}]] = Object.entries(value)
-  return entry as [string, never]
+  const [[name, options] = ['', {}]] = Object.entries(value)
+  return [name, (options ?? {}) as never]
 }
 
 /** Folders are meant from where the file is, not from where the program was started. */
