@@ -76,10 +76,9 @@ function expandPresets(data: unknown): Expanded {
     const [name, options] = presetOf(each)
     const make = Object.hasOwn(presets, name) ? makers[name] : undefined
     if (make !== undefined) {
-      const made = make(options)
-      const wrong = checkPolicy(made)
-      problems.push(...wrong.map(({ message }) => ({ path: ['presets', index], message })))
-      used.push(made)
+      const { made, wrong } = makePreset(name, () => make(options))
+      problems.push(...wrong.map((message) => ({ path: ['presets', index], message })))
+      used.push(...made)
     } else {
       const close = closestName(name, Object.keys(presets))
       const known =
@@ -90,6 +89,19 @@ function expandPresets(data: unknown): Expanded {
     }
   }
   return { used, rest, problems }
+}
+
+/** The policy of a preset, or what is wrong with its options. */
+function makePreset(
+  name: string,
+  make: () => Policy,
+): { readonly made: readonly Policy[]; readonly wrong: readonly string[] } {
+  try {
+    const made = make()
+    return { made: [made], wrong: checkPolicy(made).map(({ message }) => message) }
+  } catch {
+    return { made: [], wrong: [`The options of preset "${name}" are missing, or of another kind.`] }
+  }
 }
 
 const makers: Readonly<Record<string, (options: never) => Policy>> = presets
