@@ -30,6 +30,15 @@ test('one argument is judged as it is, several as a list, and a list stays one a
   await expect(checked({ a: 'x' as never })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
 })
 
+test('a function that throws nothing has failed all the same', async () => {
+  const empty = gate().wrap(() => Promise.reject(undefined), { name: 'empty' })
+  const ended = await empty().then(
+    () => 'returned',
+    () => 'threw',
+  )
+  expect(ended).toBe('threw')
+})
+
 test('a function without a name is refused', () => {
   expect(() =>
     gate().wrap(

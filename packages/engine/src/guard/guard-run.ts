@@ -333,6 +333,7 @@ export class GuardRun {
 }
 
 function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
-  if (result.error !== undefined) throw result.error
+  // A tool may throw nothing at all, and has failed then, too.
+  if (result.error !== undefined || result.status === 'failed') throw result.error
   return result
 }
