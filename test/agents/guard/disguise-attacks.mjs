@@ -322,7 +322,7 @@ export const cases = [
       return Object.defineProperty({}, 'path', { get: read, enumerable: true })
     },
     tool: ({ path }) => write(path),
-    mayPass: true,
+    passes: true,
     twin: { args: ({ inside }) => ({ path: inside }), check: isInside },
   },
   {
@@ -336,7 +336,7 @@ export const cases = [
       )
     },
     tool: ({ path }) => write(path),
-    mayPass: true,
+    passes: true,
     twin: { args: ({ inside }) => new Proxy({ path: inside }, {}), check: isInside },
   },
   {
@@ -356,7 +356,7 @@ export const cases = [
       })
     },
     tool: ({ path, other = path }) => write(other),
-    mayPass: true,
+    passes: true,
     twin: { args: ({ inside }) => ({ path: inside }), check: isInside },
   },
   {
@@ -418,7 +418,7 @@ export const cases = [
     args: ({ inside }) => ({ path: inside }),
     during: (args, { mark }) => void (args.path = mark),
     tool: ({ path }) => write(path),
-    mayPass: true,
+    passes: true,
     twin: { during: undefined, check: isInside },
   },
   {
@@ -427,7 +427,7 @@ export const cases = [
     args: ({ inside }) => Buffer.from(inside.padEnd(300)),
     during: (args, { mark }) => void args.write(mark.padEnd(300)),
     tool: (args) => write(args.toString().trim()),
-    mayPass: true,
+    passes: true,
     twin: { during: undefined, check: isInside },
   },
   {
@@ -442,7 +442,7 @@ export const cases = [
     args: ({ inside }) => ({ path: inside }),
     during: (args, { mark }) => void (args.path = mark),
     tool: ({ path }) => write(path),
-    mayPass: true,
+    passes: true,
     twin: { during: undefined, check: isInside },
   },
   {
@@ -468,7 +468,7 @@ export const cases = [
     }),
     args: ({ inside }) => ({ path: inside }),
     tool: async ({ path }) => write(path),
-    mayPass: true,
+    passes: true,
     twin: { toolOptions: () => ({ input: standard((value) => ({ value })) }), check: isInside },
   },
   {
@@ -481,7 +481,7 @@ export const cases = [
       args.path = mark
       throw Object.assign(new Error('later'), { code: 'ECONNRESET' })
     },
-    mayPass: true,
+    passes: true,
     twin: { tool: ({ path }) => write(path), check: isInside },
   },
 
