@@ -64,5 +64,4 @@ for (const [number, { name, twin, ...attack }] of cases.entries()) {
   }
   results.push(result)
 }
-console.log(JSON.stringify({ results, failures }))
-process.exit(0)
+process.stdout.write(`${JSON.stringify({ results, failures })}\n`, () => process.exit(0))
