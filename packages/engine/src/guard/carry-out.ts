@@ -4,7 +4,9 @@ import { EMPTY, type Operation } from '../sessions/session.js'
 import type { Approved } from './approval/approval.js'
 import { approveCall } from './approval/approve-call.js'
 import { CallBounds } from './bounds/call-bounds.js'
+import { effectScopes } from './bounds/effect-scopes.js'
 import { findRefusal } from './bounds/find-refusal.js'
+import type { Scopes } from './bounds/scopes.js'
 import type { CanonicalCall } from './canonical-call.js'
 import { checkOutput, type CheckedOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
@@ -36,6 +38,10 @@ export function carryOut(
 ): Later {
   return new CarriedCall(call, operation, decision, canonical).start()
 }
+
+/** What the policies allow, and no more than the tool has declared. */
+const scopesOf = (scopes: readonly Scopes[], { options: { effects } }: GuardedTool) =>
+  effects === undefined ? scopes : [...scopes, effectScopes(effects)]
 
 class CarriedCall {
   readonly #call: GuardedCall
@@ -128,7 +134,7 @@ class CarriedCall {
     const { run, name, options, around } = this.#call
     const { fingerprint, occurrence, within, key } = this.#decision.intent
     const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
-    const bounds = new Bounds(name, run.policy.scopes, around)
+    const bounds = new Bounds(name, scopesOf(run.policy.scopes, tool), around)
     encloseCalls(bounds, callKey(fingerprint, occurrence, within))
     const { session } = this.#operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {

@@ -23,7 +23,7 @@ export interface GuardedToolOptions<Args> {
   readonly input?: Schema
   /** What is promised of the result. */
   readonly output?: Schema | Contract
-  /** What the tool does to the world. One that does not say may do anything. */
+  /** What the tool does to the world: it is held to that. One that does not say may do anything. */
   readonly effects?: readonly Effect[]
   /** Running it twice does no harm: a call in doubt is simply made again. */
   readonly idempotent?: boolean
