@@ -28,6 +28,16 @@ export async function after({ server }) {
 }
 
 const insideRoot = ({ root }) => ({ name: 'inside', files: { read: [root], write: [root] } })
+/** Somebody is asked, and takes their time. */
+const asksInsideRoot = (world) => [insideRoot(world), { name: 'asks', rules: [{ ask: '*' }] }]
+const approvedLater = () => ({
+  approval: {
+    ask: async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return { approved: true, by: 'somebody' }
+    },
+  },
+})
 const isInside = ({ inside }) => existsSync(inside)
 const write = (path) => writeFileSync(path, '')
 
@@ -414,7 +424,8 @@ export const cases = [
   },
   {
     name: 'by a change after the call was made',
-    policy: insideRoot,
+    policy: asksInsideRoot,
+    options: approvedLater,
     args: ({ inside }) => ({ path: inside }),
     during: (args, { mark }) => void (args.path = mark),
     tool: ({ path }) => write(path),
@@ -423,7 +434,8 @@ export const cases = [
   },
   {
     name: 'by a change of bytes after the call was made',
-    policy: insideRoot,
+    policy: asksInsideRoot,
+    options: approvedLater,
     args: ({ inside }) => Buffer.from(inside.padEnd(300)),
     during: (args, { mark }) => void args.write(mark.padEnd(300)),
     tool: (args) => write(args.toString().trim()),
