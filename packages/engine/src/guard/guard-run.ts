@@ -134,7 +134,8 @@ export class GuardRun {
     options: CallOptions = {},
   ): Promise<GuardResult<Output>> {
     const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
-    const name = isHandedIn ? tool.name : String(tool as unknown)
+    const given: unknown = tool
+    const name = isHandedIn ? tool.name : String(given)
     const known = isHandedIn ? tool : this.#tools.get(name)
     const made = new GuardedCall(this, name, known, options).make(args)
     const result = made as Promise<GuardResult<Output>>
