@@ -22,5 +22,5 @@ for (const [tool, file] of [
   const { status, output, error } = await run.call(tool, { file })
   console.log(`${tool}(${file}): ${status}`)
   if (error instanceof GuardError) console.log(`  ${error.code}: ${error.why}`)
-  else console.log(`  ${output}`)
+  else console.log(' ', output)
 }

@@ -50,11 +50,12 @@ export async function checkPolicyFile(
 }
 
 function placed(
-  { file, placeOf }: PolicyFile,
+  policyFile: PolicyFile,
   at: readonly (string | number)[],
   problem: PolicyProblem,
 ): PlacedProblem {
-  const place = placeOf([...at, ...problem.path])
+  const { file } = policyFile
+  const place = policyFile.placeOf([...at, ...problem.path])
   return { ...problem, place: place ? `${file}:${place.line}:${place.column}` : file }
 }
 

@@ -46,7 +46,7 @@ function read(file: string): string {
 
 async function readModule(file: string): Promise<PolicyFile> {
   try {
-    if (/ts$/.test(file)) await import('../typescript/typescript-loader.js')
+    if (file.endsWith('ts')) await import('../typescript/typescript-loader.js')
     const { href } = pathToFileURL(path.resolve(file))
     const module = (await import(href)) as { readonly default?: unknown }
     return { file, data: module.default, placeOf: () => undefined }

@@ -88,11 +88,11 @@ class CarriedCall {
   }
 
   /** Asks where a rule wants that, then goes on. */
-  #approved(next: () => Later, refused?: () => void): Later {
-    if (this.#decision.intent.verdict !== 'ask') return next()
+  #approved(goOn: () => Later, refused?: () => void): Later {
+    if (this.#decision.intent.verdict !== 'ask') return goOn()
     return this.#ask().then((approved) => {
       if (approved.approval) this.#facts = { approval: approved.approval }
-      if (!('denial' in approved)) return next()
+      if (!('denial' in approved)) return goOn()
       refused?.()
       return this.#refuse(approved.denial)
     })
@@ -121,8 +121,9 @@ class CarriedCall {
     )
   }
 
-  #serve({ error: recorded, facts, from: served, result }: EarlierCall): void {
-    const { as, body } = revealed(result(), this.#operation.session.secrets)
+  #serve(earlier: EarlierCall): void {
+    const { error: recorded, facts, from: served } = earlier
+    const { as, body } = revealed(earlier.result(), this.#operation.session.secrets)
     commit(
       this.#operation,
       { ...facts, ...this.#facts, status: 'done', attempts: 0, served },

@@ -73,8 +73,10 @@ export function decideCall(
   run.history.begin({ tool: name, args, effects }, call)
   const { key } = before ?? earlier?.intent ?? {}
   try {
-    const own = key ?? idempotencyKey?.(args) ?? run.keyOf(session, fingerprint, occurrence, within)
-    if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${String(own)}`)
+    // It is the tool's function: what it returns may be anything.
+    const given: unknown = key ?? idempotencyKey?.(args)
+    const own = given ?? run.keyOf(session, fingerprint, occurrence, within)
+    if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
     about.key = own
   } catch (cause) {
     return deny(resumeErrors.keyFailed(name, cause))
@@ -146,6 +148,8 @@ export const deniedIntent = (
   allowed,
   ...(exitReason && { exitReason }),
 })
+
+const describe = (value: unknown): string => (value === '' ? 'an empty text' : typeof value)
 
 /** Where the guard's own work throws, the call is not let through. */
 export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>

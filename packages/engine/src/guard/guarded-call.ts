@@ -48,16 +48,16 @@ export class GuardedCall {
     } catch (cause) {
       checking = refuse(cause)
     }
-    const next = (input: CheckedInput): Promise<GuardResult> => {
+    const goOn = (input: CheckedInput): Promise<GuardResult> => {
       if ('denial' in input) this.refusal = { denial: input.denial }
       return this.#makeWith('args' in input ? input.args : given)
     }
-    if (checking instanceof Promise) return checking.catch(refuse).then(next)
+    if (checking instanceof Promise) return checking.catch(refuse).then(goOn)
     try {
-      return next(checking)
+      return goOn(checking)
     } catch (error) {
       // No tape could be opened, for example: whoever waits for the call is told.
-      return Promise.reject(error as Error)
+      return Promise.reject(error)
     }
   }
 

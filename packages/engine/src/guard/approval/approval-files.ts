@@ -74,7 +74,7 @@ export function readDecision(file: string, request: ApprovalRequest): ApprovalDe
   const stored = readJson(file) as StoredDecision | undefined
   if (stored === undefined || stored.of !== digestOf(request)) return undefined
   const { approved, by, reason } = stored
-  return { approved: approved === true, by, ...(reason !== undefined && { reason }) }
+  return { approved, by, ...(reason !== undefined && { reason }) }
 }
 
 /** Of everything that was shown, arguments included. */

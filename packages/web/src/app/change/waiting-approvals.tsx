@@ -73,13 +73,14 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
         </span>
       </p>
       {why !== '' && <p className="text-sm">{why}</p>}
-      <pre
+      <section
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls: keys need a way in
         tabIndex={0}
         aria-label={`Arguments of ${tool}`}
         className="max-h-48 overflow-auto rounded border border-line p-2 font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]"
       >
         <LongText text={args} />
-      </pre>
+      </section>
       <div className="flex flex-wrap items-end gap-2">
         <TextField label="Reason, goes on the tape" value={reason} onChange={setReason} />
         <Button look="primary" disabled={isSent} onClick={() => decide(true)}>
