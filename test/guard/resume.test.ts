@@ -615,3 +615,49 @@ test('a secret in a result that is served is the one of this process', async () 
   const { served, output } = await open().call('reveal', {})
   expect({ served, output }).toEqual({ served: true, output: { header: `Bearer ${secret}` } })
 })
+
+/** Ways in which a tool has its effect, and nobody gets its answer. */
+const unheard: Readonly<Record<string, Parameters<ReturnType<typeof guard>['tool']>[2]>> = {
+  'it took too long': { timeoutMs: 20 },
+  'its result was too large': {},
+  'its result was not what was promised': { output: { kind: 'nothing' } },
+}
+
+test.each(Object.entries(unheard))(
+  'a call that was given up because %s is in doubt when it is resumed',
+  async (why, options) => {
+    const dir = mkdtempSync(join(tmpdir(), 'retake-resume-'))
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+    const done: string[] = []
+    const open = (more: Partial<GuardOptions> = {}) => {
+      const limits = why.includes('large') ? { limits: { outputBytes: 100 } } : {}
+      const run = guard({ name: 'shop', dir, resume: true, ...limits, ...more })
+      onTestFinished(() => run[Symbol.dispose]())
+      run.tool(
+        'pay',
+        () => {
+          done.push('paid')
+          return why.includes('long') ? new Promise(() => {}) : 'x'.repeat(200)
+        },
+        options,
+      )
+      return run
+    }
+    const first = open()
+    expect((await first.call('pay', {})).output).toBeUndefined()
+    first[Symbol.dispose]()
+
+    const second = open()
+    expect(second.inDoubt()).toMatchObject([{ tool: 'pay' }])
+    expect(await second.call('pay', {})).toMatchObject({
+      status: 'in doubt',
+      error: { code: 'CALL_IN_DOUBT' },
+    })
+    expect(done).toEqual(['paid'])
+    second[Symbol.dispose]()
+
+    // Who has looked may say so.
+    await open({ inDoubt: 'retry' }).call('pay', {})
+    expect(done).toEqual(['paid', 'paid'])
+  },
+)

@@ -1,4 +1,10 @@
-import { readGuards, type GuardedCallOnTape, type Tape } from '@retake/tape'
+import {
+  readGuards,
+  type GuardedCallOnTape,
+  type GuardFacts,
+  type RecordedError,
+  type Tape,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { outsideRuns } from '../../scope.js'
 import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
@@ -50,7 +56,7 @@ export class CallLedger implements EarlierCalls {
     this.#calls.set(key, {
       tool: call.tool,
       intent,
-      facts,
+      facts: facts && isUnheard(facts, call.error) ? undefined : facts,
       from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
       error: call.error,
       args: () => call.args(),
@@ -58,6 +64,21 @@ export class CallLedger implements EarlierCalls {
     })
   }
 }
+
+/** Codes of results that a tool gave and nobody got. */
+const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
+
+/**
+ * Whether a tool ran and its answer was not waited for, or not handed on: it may well have
+ * had its effect. What a tool says itself, an error for example, is an answer.
+ */
+const isUnheard = (
+  { status, attempts, served }: GuardFacts,
+  error: RecordedError | undefined,
+): boolean =>
+  attempts !== 0 &&
+  served === undefined &&
+  (status === 'stopped' || (status === 'failed' && THROWN_AWAY.has(error?.code)))
 
 /** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
 export function nestedCallsOn(tape: string): EarlierCalls {

@@ -2,7 +2,7 @@ import type { ServedFrom } from '@retake/tape'
 import type { GuardedTool } from '../guarded-tool.js'
 import type { EarlierCall } from './earlier-calls.js'
 
-/** A call that was under way when its run was stopped: it may have had its effect. */
+/** A call whose tool was started and whose answer nobody got: it may have had its effect. */
 export interface CallInDoubt {
   readonly tool: string
   readonly args: unknown

@@ -1,6 +1,9 @@
 import { RetakeError } from '../../errors.js'
 import type { Denial } from '../guard-error.js'
 
+/** Said beside the code of the denial itself. */
+const POLICY_CHANGED = 'POLICY_CHANGED'
+
 /** Why a run is not resumed, and why a call of a resumed run is not made. */
 export const resumeErrors = {
   corrupt: (tape: string, seq: number, message: string) =>
@@ -36,7 +39,7 @@ export const resumeErrors = {
     code: 'CALL_IN_DOUBT',
     rule: 'guard/in-doubt',
     what: `Tool "${tool}" was not started again.`,
-    why: `Run ${run} was stopped while this very call was under way: it may have had its effect.`,
+    why: `In run ${run} this very call was started and nobody got its answer: it may have had its effect.`,
     allowed:
       'Find out whether it did, then resume with `inDoubt`: retry or skip, for all or by a function. A tool that is `idempotent` or has an `idempotencyKey` is retried by itself.',
   }),
@@ -50,6 +53,6 @@ export const resumeErrors = {
   /** Said where a call is denied that an earlier run was allowed to make. */
   policyChanged: (denial: Denial, run: string, then: string, now: string): Denial => ({
     ...denial,
-    why: `${denial.why} (POLICY_CHANGED: run ${run} made this call under policy ${then}; today's is ${now}.)`,
+    why: `${denial.why} (${POLICY_CHANGED}: run ${run} made this call under policy ${then}; today's is ${now}.)`,
   }),
 }
