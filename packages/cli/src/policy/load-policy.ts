@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { checkPolicy, presets, type Policy, type PolicyProblem } from '@retake/engine'
+import { checkPolicy, presets, RetakeError, type Policy, type PolicyProblem } from '@retake/engine'
 import { closestName } from '../closest-name.js'
 import { policyInvalid } from '../errors.js'
 import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
@@ -100,8 +100,12 @@ function makePreset(
   try {
     const made = make()
     return { made: [made], wrong: checkPolicy(made).map(({ message }) => message) }
-  } catch {
-    return { made: [], wrong: [`The options of preset "${name}" are missing, or of another kind.`] }
+  } catch (error) {
+    const wrong =
+      error instanceof RetakeError
+        ? error.what
+        : `The options of preset "${name}" are missing, or of another kind.`
+    return { made: [], wrong: [wrong] }
   }
 }
 

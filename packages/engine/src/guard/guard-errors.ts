@@ -51,12 +51,22 @@ export const guardErrors = {
     why: 'Rules, resumed runs and the tape know a tool by its name.',
     allowed: 'Give it another name.',
   }),
-  toolNotFunction: (tool: string): Denial => ({
+  toolNotFunction: (tool: unknown): Denial => ({
     code: 'GUARD_TOOL_NOT_FUNCTION',
     rule: 'guard/tools',
-    what: `Tool "${tool}" is not a function.`,
-    why: 'A guard runs a tool by calling it.',
-    allowed: 'Register it with run.tool(name, function).',
+    what:
+      typeof tool === 'string'
+        ? `What was given as tool "${tool}" is not a function.`
+        : 'A tool was given without a name.',
+    why: 'A guard knows a tool by its name, and runs it by calling it.',
+    allowed: 'Register it with run.tool(name, function), or run.wrap(function) if it has a name.',
+  }),
+  optionsInvalid: (of: string, problems: readonly string[]): Denial => ({
+    code: 'GUARD_OPTIONS_INVALID',
+    rule: 'guard/options',
+    what: `The options of ${of} cannot be used. ${problems.join(' ')}`,
+    why: 'An option that is not understood would be one without effect, and calls would pass that it should stop.',
+    allowed: 'Correct what is named.',
   }),
   ended: (guard: string, tool: string): Denial => ({
     code: 'GUARD_ENDED',

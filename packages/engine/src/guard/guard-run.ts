@@ -17,6 +17,7 @@ import { install } from '../boundaries/install.js'
 import type { RecordedRun } from '../record.js'
 import { currentSession, outsideRuns, toolOwner } from '../scope.js'
 import type { Session } from '../sessions/session.js'
+import { checkToolOptions } from './check-options.js'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
@@ -93,8 +94,10 @@ export class GuardRun {
     run: ToolFunction<Args, Output>,
     options: GuardedToolOptions<Args> = {},
   ): (args: Args) => Promise<Output> {
+    if (typeof run !== 'function' || typeof name !== 'string')
+      throw new GuardError(guardErrors.toolNotFunction(name))
     if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
-    if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction(name))
+    checkToolOptions(name, options)
     this.#tools.set(name, {
       name,
       run: run as ToolFunction<unknown, unknown>,
@@ -111,6 +114,7 @@ export class GuardRun {
     run: (...args: Args) => Output,
     options: GuardedToolOptions<unknown> & { readonly name?: string } = {},
   ): (...args: Args) => Promise<Awaited<Output>> {
+    if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction('run.wrap'))
     const { name = run.name, ...rest } = options
     if (name === '') throw new GuardError(guardErrors.functionWithoutName())
     const call = this.tool(

@@ -3,6 +3,7 @@ import type { ApprovalOptions } from './approval/approval.js'
 import type { Baseline } from './contract/baseline/baseline.js'
 import type { OnArgumentDrift } from './contract/baseline/judge-arguments.js'
 import { readBaseline } from './contract/baseline/read-baseline.js'
+import { checkGuardOptions } from './check-options.js'
 import { GuardRun } from './guard-run.js'
 import type { Limits } from './limits/limits.js'
 import type { InDoubtChoice } from './resume/in-doubt.js'
@@ -45,6 +46,7 @@ export interface GuardOptions {
  * recording are on its tape; elsewhere the guard opens a tape of its own.
  */
 export function guard(options: GuardOptions): GuardRun {
+  checkGuardOptions(options)
   const { baseline } = options
   return new GuardRun(
     baseline === undefined ? options : { ...options, baseline: readBaseline(baseline) },

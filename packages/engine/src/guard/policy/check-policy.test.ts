@@ -70,7 +70,10 @@ test.each<[unknown, string]>([
   [undefined, 'A policy is an object, not missing.'],
   [null, 'A policy is an object, not nothing.'],
   [[], 'A policy is an object, not a list.'],
-  ['readOnly', 'A policy is an object, not a text.'],
+  [
+    'readOnly',
+    'A policy is an object, not the text "readOnly". Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.',
+  ],
   [{}, 'It has no name; explanations say `name/rule`.'],
   [{ name: '' }, 'name: A name is empty.'],
   [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],

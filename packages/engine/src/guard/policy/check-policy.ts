@@ -28,6 +28,8 @@ const VERDICTS = ['allow', 'deny', 'ask']
  */
 export function checkPolicy(data: unknown): PolicyProblem[] {
   const check = new DataCheck()
+  const hint = mistakenFor(data)
+  if (hint !== undefined) return [{ path: [], message: hint }]
   const policy = check.object([], data, 'A policy', [
     'name',
     'default',
@@ -46,4 +48,15 @@ export function checkPolicy(data: unknown): PolicyProblem[] {
   checkScopes(check, policy)
   checkLimits(check, policy['limits'])
   return check.problems
+}
+
+/** What people hand in first, and what they meant. */
+function mistakenFor(data: unknown): string | undefined {
+  if (typeof data === 'string')
+    return `A policy is an object, not the text "${data.slice(0, 60)}". Read a file with \`await loadPolicy(file)\`; presets are functions, such as \`presets.readOnly()\`.`
+  if (typeof data === 'function')
+    return 'A policy is an object, not a function. Call the preset: `presets.readOnly()`.'
+  return data instanceof Promise
+    ? 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
+    : undefined
 }

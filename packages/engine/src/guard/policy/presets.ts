@@ -1,3 +1,4 @@
+import { checkPreset } from './check-preset.js'
 import type { Names, Policy } from './policy.js'
 
 export interface ReadOnlyOptions {
@@ -40,6 +41,8 @@ export interface StrictOptions {
   readonly ask?: Names
 }
 
+const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs']
+
 /** Policies to start with. Several together: the strictest holds. */
 export const presets = {
   /**
@@ -51,24 +54,28 @@ export const presets = {
    *
    * Not promised: a server that changes something on GET.
    */
-  readOnly: ({ read, hosts, addresses }: ReadOnlyOptions = {}): Policy => ({
-    name: 'readOnly',
-    files: { ...(read && { read }), write: [] },
-    network: {
-      ...(hosts && { allow: hosts }),
-      ...(addresses && { addresses }),
-      methods: ['GET', 'HEAD', 'OPTIONS'],
-    },
-    shell: { allow: [] },
-    rules: [
-      {
-        id: 'no-effects',
-        deny: '*',
-        declares: ['write', 'shell', 'spend'],
-        because: 'Nothing may be changed.',
+  readOnly: (options: ReadOnlyOptions = {}): Policy => {
+    checkPreset('readOnly', options, ['read', 'hosts', 'addresses'])
+    const { read, hosts, addresses } = options
+    return {
+      name: 'readOnly',
+      files: { ...(read && { read }), write: [] },
+      network: {
+        ...(hosts && { allow: hosts }),
+        ...(addresses && { addresses }),
+        methods: ['GET', 'HEAD', 'OPTIONS'],
       },
-    ],
-  }),
+      shell: { allow: [] },
+      rules: [
+        {
+          id: 'no-effects',
+          deny: '*',
+          declares: ['write', 'shell', 'spend'],
+          because: 'Nothing may be changed.',
+        },
+      ],
+    }
+  },
   /**
    * Files below `root` only, for reading and writing; no network and no programs, unless given.
    *
@@ -77,6 +84,7 @@ export const presets = {
    * Not promised: what a program that was allowed to start does.
    */
   sandbox: (options: SandboxOptions): Policy => {
+    checkPreset('sandbox', options, SANDBOX, 'root')
     const { root, read = [], write, hosts = [], addresses, programs = [] } = options
     const roots = typeof root === 'string' ? [root] : root
     return {
@@ -92,26 +100,37 @@ export const presets = {
    *
    *     guard({ name: 'mail', policy: [presets.network({ allow: ['api.example.com'] }), presets.noShell()] })
    */
-  network: ({ allow, addresses, methods }: NetworkOptions): Policy => ({
-    name: 'network',
-    network: { allow, ...(addresses && { addresses }), ...(methods && { methods }) },
-  }),
+  network: (options: NetworkOptions): Policy => {
+    checkPreset('network', options, ['allow', 'addresses', 'methods'], 'allow')
+    const { allow, addresses, methods } = options
+    return {
+      name: 'network',
+      network: { allow, ...(addresses && { addresses }), ...(methods && { methods }) },
+    }
+  },
   /**
    * No program is started, but for the argument vectors in `except`.
    *
    *     guard({ name: 'notes', policy: presets.noShell({ except: [['git', 'log', '**']] }) })
    */
-  noShell: ({
-    except = [],
-  }: { readonly except?: readonly (readonly string[])[] } = {}): Policy => ({
-    name: 'noShell',
-    shell: { allow: except },
-    ...(except.length === 0 && {
-      rules: [
-        { id: 'no-programs', deny: '*', declares: 'shell', because: 'No program may be started.' },
-      ],
-    }),
-  }),
+  noShell: (options: { readonly except?: readonly (readonly string[])[] } = {}): Policy => {
+    checkPreset('noShell', options, ['except'])
+    const { except = [] } = options
+    return {
+      name: 'noShell',
+      shell: { allow: except },
+      ...(except.length === 0 && {
+        rules: [
+          {
+            id: 'no-programs',
+            deny: '*',
+            declares: 'shell',
+            because: 'No program may be started.',
+          },
+        ],
+      }),
+    }
+  },
   /**
    * Denies by default: only the tools that are listed run, those under `ask` once somebody approved.
    *
@@ -119,12 +138,16 @@ export const presets = {
    *
    * Says nothing about what they touch: add `sandbox` or `readOnly`.
    */
-  strict: ({ allow = [], ask = [] }: StrictOptions = {}): Policy => ({
-    name: 'strict',
-    default: 'deny',
-    rules: [
-      ...(ask.length === 0 ? [] : [{ id: 'approved', ask }]),
-      ...(allow.length === 0 ? [] : [{ id: 'listed', allow }]),
-    ],
-  }),
+  strict: (options: StrictOptions = {}): Policy => {
+    checkPreset('strict', options, ['allow', 'ask'])
+    const { allow = [], ask = [] } = options
+    return {
+      name: 'strict',
+      default: 'deny',
+      rules: [
+        ...(ask.length === 0 ? [] : [{ id: 'approved', ask }]),
+        ...(allow.length === 0 ? [] : [{ id: 'listed', allow }]),
+      ],
+    }
+  },
 }

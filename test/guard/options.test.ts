@@ -1,0 +1,76 @@
+import { guard, presets, type GuardOptions, type GuardRun } from 'retake'
+import { describe, expect, test } from 'vitest'
+
+const wrong = (text: string): unknown =>
+  expect.objectContaining({
+    code: 'GUARD_OPTIONS_INVALID',
+    what: expect.stringContaining(text) as string,
+  })
+
+describe('a guard is not made with options that mean nothing', () => {
+  test.each<[options: unknown, text: string]>([
+    [undefined, 'is an object'],
+    ['refunds', 'is an object, not a text'],
+    [{}, 'It needs a `name`.'],
+    [{ name: 3 }, 'name: It is a text, not a number.'],
+    [{ name: 'x', polices: presets.readOnly() }, 'Did you mean policy?'],
+    [{ name: 'x', limit: { calls: 1 } }, 'Did you mean limits?'],
+    [{ name: 'x', durability: 'none' }, 'durability: It cannot be "none".'],
+    [{ name: 'x', approval: 'viewer' }, "`approval: { ask: 'viewer' }`"],
+    [{ name: 'x', approval: () => true }, '`approval: { ask: your function }`'],
+    [{ name: 'x', approval: { ask: 'viewr' } }, 'approval.ask: It cannot be "viewr".'],
+    [{ name: 'x', approval: { asks: 'viewer' } }, 'Did you mean ask?'],
+    [{ name: 'x', resume: 3 }, 'resume: It is true, or the id or path of a run'],
+    [{ name: 'x', inDoubt: 'repeat' }, 'It is one of fail, retry, skip.'],
+    [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It is an object'],
+    [{ name: 'x', onArgumentDrift: { over: 0.5, then: 'stop' } }, 'onArgumentDrift.then'],
+  ])('%j: %s', (options, text) => {
+    expect(() => guard(options as GuardOptions)).toThrow(wrong(text) as Error)
+  })
+})
+
+describe('a tool is not registered with options that mean nothing', () => {
+  test.each<[options: object, text: string]>([
+    [{ effect: ['write'] }, 'Did you mean effects?'],
+    [{ effects: 'write' }, 'effects: It is a list, not a text.'],
+    [{ effects: ['writes'] }, 'Did you mean write?'],
+    [{ retries: -1 }, 'retries: It is at least 0'],
+    [{ timeoutMs: '5s' }, 'timeoutMs: It is a number'],
+    [{ idempotent: 'yes' }, 'idempotent: It is true or false'],
+    [{ idempotencyKey: 'order' }, 'idempotencyKey: It is a function'],
+  ])('%j: %s', (options, text) => {
+    const run = guard({ name: 'x' })
+    expect(() => run.tool('a', () => 1, options)).toThrow(wrong(text) as Error)
+    expect(run.toolNames).toEqual([])
+  })
+})
+
+describe('a preset does not take options it would ignore', () => {
+  test.each<[title: string, make: () => unknown, text: string]>([
+    ['sandbox()', () => presets.sandbox(undefined as never), 'It needs `root`.'],
+    ['sandbox, misspelt', () => presets.sandbox({ rooot: '.' } as never), 'Did you mean root?'],
+    ['network({})', () => presets.network({} as never), 'It needs `allow`.'],
+    ['network({ hosts })', () => presets.network({ hosts: ['a.example'] } as never), '"hosts"'],
+    ['readOnly({ write })', () => presets.readOnly({ write: ['.'] } as never), '"write"'],
+    ['strict of a list', () => presets.strict(['search'] as never), 'not a list'],
+    ['noShell({ allow })', () => presets.noShell({ allow: [] } as never), '"allow"'],
+  ])('%s', (_, make, text) => {
+    expect(make).toThrow(wrong(text) as Error)
+  })
+})
+
+test.each<[policy: unknown, text: string]>([
+  ['policy.yaml', 'await loadPolicy(file)'],
+  [presets.readOnly, 'Call the preset'],
+  [Promise.resolve([]), 'Wait for it'],
+])('a policy that is none is told what was meant: %s', (policy, text) => {
+  expect(() => guard({ name: 'x', policy: policy as never })).toThrow(text)
+})
+
+test('something that is no function, or has no name, is no tool', () => {
+  const run: GuardRun = guard({ name: 'x' })
+  const noTool = expect.objectContaining({ code: 'GUARD_TOOL_NOT_FUNCTION' }) as Error
+  expect(() => run.tool('a', 3 as never)).toThrow(noTool)
+  expect(() => run.tool((() => 1) as never, undefined as never)).toThrow(noTool)
+  expect(() => run.wrap(undefined as never)).toThrow(noTool)
+})
