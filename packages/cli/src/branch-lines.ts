@@ -1,4 +1,4 @@
-import { originOf } from '@retake/tape'
+import { clipText, originOf } from '@retake/tape'
 import type { BranchDetails, BranchEdit, Step, Tape } from '@retake/tape'
 import { printable } from './printable.js'
 
@@ -36,7 +36,7 @@ const ORIGINS = {
 export function editText({ target, path, value }: BranchEdit, width: number): string {
   const text = JSON.stringify(value) ?? 'nothing'
   const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
-  return line.length > width ? `${line.slice(0, width - 1)}…` : line
+  return clipText(line, width)
 }
 
 /** `fork at step 4`, `rerun`. */

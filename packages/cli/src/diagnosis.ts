@@ -1,4 +1,4 @@
-import type { BoundaryNote, Tape } from '@retake/tape'
+import { clipText, type BoundaryNote, type Tape } from '@retake/tape'
 import { plural } from './facts.js'
 import { fromHere } from './from-here.js'
 import type { Source } from './nondeterminism.js'
@@ -34,7 +34,7 @@ export function diagnosisLines(
 ): string[] {
   const { paint, width } = look
   const rows = sources.map(({ name, count, changed, sites }) => [
-    short(name, 28),
+    clipText(name, 28),
     String(count),
     changed ? 'yes' : 'no',
     where(sites),
@@ -87,8 +87,6 @@ function where(sites: readonly string[]): string {
 }
 
 const PLACE_MAX = 26
-const short = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1)}…` : text
 
 /** The end of a text, which is where a failure says why. */
 function lastLines(text: string, count: number): string[] {

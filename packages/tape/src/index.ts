@@ -1,3 +1,5 @@
+export { clipText } from './clip-text.js'
+export { driftText } from './drift-text.js'
 export * from './events.js'
 export * from './guard-facts.js'
 export * from './http1.js'

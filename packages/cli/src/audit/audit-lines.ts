@@ -1,4 +1,4 @@
-import type { GuardOnTape } from '@retake/tape'
+import { clipText, type GuardOnTape } from '@retake/tape'
 import { localTime, plural } from '../facts.js'
 import { printable } from '../printable.js'
 import { table } from '../table.js'
@@ -65,7 +65,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
     paint(STYLES[call.state], call.facts?.served ? 'served' : call.state),
     call.rule,
     printable(
-      `${[...call.within, call.tool].join(' › ')}(${clip(JSON.stringify(call.args) ?? '')})`,
+      `${[...call.within, call.tool].join(' › ')}(${clipText(JSON.stringify(call.args) ?? '', 120)})`,
     ),
   ])
   const lines = table([['step', 'time', 'state', 'rule', 'call'], ...rows], width)
@@ -84,8 +84,6 @@ const STYLES: Readonly<Record<AuditedCall['state'], Style>> = {
   stopped: 'yellow',
   'in doubt': 'yellow',
 }
-
-const clip = (json: string): string => (json.length > 120 ? `${json.slice(0, 119)}…` : json)
 
 export function countLine(calls: readonly AuditedCall[]): string {
   const count = (state: AuditedCall['state']) => calls.filter((call) => call.state === state).length

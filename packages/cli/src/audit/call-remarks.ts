@@ -1,3 +1,4 @@
+import { driftText } from '@retake/tape'
 import type { AuditedCall } from './audit-run.js'
 
 /** What there is to say about a call beside its state and its rule, a remark each. */
@@ -18,10 +19,7 @@ export function callRemarks({ facts, state, code, why, error, isNested }: Audite
     ...(state === 'failed' && error !== undefined ? [error] : []),
     ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
     ...blocked.map((what) => `kept from ${what}`),
-    ...drift.map(
-      ({ code: kind, path, expected, found }) =>
-        `${kind}${path === '' ? '' : ` at ${path}`}: ${expected} expected, ${found} found`,
-    ),
+    ...drift.map(driftText),
     ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
   ]
 }

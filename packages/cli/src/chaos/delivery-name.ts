@@ -1,4 +1,4 @@
-import { isDelivery } from '@retake/tape'
+import { clipText, isDelivery } from '@retake/tape'
 import type { RunView, Tape, TapeEvent } from '@retake/tape'
 
 /** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */
@@ -23,8 +23,7 @@ export function deliveryName(tape: Tape, view: RunView, seq: number): string {
 }
 
 const TITLE_MAX = 40
-const shortened = (title: string): string =>
-  title.length > TITLE_MAX ? `${title.slice(0, TITLE_MAX - 1)}…` : title
+const shortened = (title: string): string => clipText(title, TITLE_MAX)
 
 function partOfAnswer(event: TapeEvent): string {
   if (event.type === 'response') return 'the start of the answer to'

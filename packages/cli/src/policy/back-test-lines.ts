@@ -1,3 +1,5 @@
+import { clipText } from '@retake/tape'
+import { plural } from '../facts.js'
 import { printable } from '../printable.js'
 import { table } from '../table.js'
 import type { Look } from '../terminal.js'
@@ -9,7 +11,7 @@ export function backTestLines(result: BackTest, look: Look): string[] {
   return [
     ...section('newly blocked', newlyBlocked, 'red', look),
     ...section('newly allowed', newlyAllowed, 'yellow', look),
-    `${count(calls, 'call')} in ${count(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
+    `${plural(calls, 'call')} in ${plural(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
   ]
 }
 
@@ -25,14 +27,10 @@ function section(
     `step ${call.step}`,
     judgement.verdict,
     judgement.rule ?? 'default',
-    printable(`${call.tool}(${clip(JSON.stringify(call.args) ?? '')})`),
+    printable(`${call.tool}(${clipText(JSON.stringify(call.args) ?? '', 80)})`),
   ])
   return [paint(style, title), ...table(rows, width), '']
 }
-
-const clip = (json: string): string => (json.length > 80 ? `${json.slice(0, 79)}…` : json)
-const count = (number: number, word: string): string =>
-  `${number} ${word}${number === 1 ? '' : 's'}`
 
 /** The same for programs. */
 export const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({

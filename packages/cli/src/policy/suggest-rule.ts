@@ -1,5 +1,6 @@
 import type { Rule } from '@retake/engine'
 import { judgeCalls } from '@retake/engine'
+import { clipText } from '@retake/tape'
 import { candidateRules, type Known } from './candidate-rules.js'
 import { valuesAt } from './leaves.js'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
@@ -100,9 +101,7 @@ function describe(values: readonly unknown[]): string {
     const [least, most] = [Math.min(...values), Math.max(...values)]
     return least === most ? String(least) : `${least} to ${most}`
   }
-  const shown = [...new Set(values.map((value) => clip(JSON.stringify(value))))]
+  const shown = [...new Set(values.map((value) => clipText(JSON.stringify(value), 40)))]
   const rest = shown.length - SHOWN
   return shown.slice(0, SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
-
-const clip = (text: string): string => (text.length > 40 ? `${text.slice(0, 39)}…` : text)

@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { fromWire, toWire } from '@retake/tape'
+import { clipText, fromWire, toWire } from '@retake/tape'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 
@@ -19,6 +19,5 @@ const SHOWN_CHARACTERS = 80
 
 const describe = (thrown: unknown): string => {
   if (typeof thrown !== 'string') return thrown === null ? 'null' : `a value (${typeof thrown})`
-  const text = thrown.length > SHOWN_CHARACTERS ? `${thrown.slice(0, SHOWN_CHARACTERS)}…` : thrown
-  return `the text ${JSON.stringify(text)}`
+  return `the text ${JSON.stringify(clipText(thrown, SHOWN_CHARACTERS))}`
 }

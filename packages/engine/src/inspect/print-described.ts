@@ -1,9 +1,8 @@
-import { DESCRIBED_WORDS } from '@retake/tape'
+import { clipText, DESCRIBED_WORDS } from '@retake/tape'
 
 /** A described value on one line, as a person would write it; not longer than `most` characters. */
 export function printDescribed(json: unknown, most = 200): string {
-  const text = print(json, most)
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
+  return clipText(print(json, most), most)
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/

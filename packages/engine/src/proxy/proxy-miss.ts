@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import type { Divergence } from '../sessions/divergence.js'
 import type { Mismatch } from '../signature.js'
 import type { ProxyRequest } from './proxy-request.js'
@@ -71,6 +72,5 @@ function sentence({ field, recorded, current }: Mismatch): string {
 }
 
 function short(value: unknown): string {
-  const text = value === undefined ? 'missing' : JSON.stringify(value)
-  return text.length > 120 ? `${text.slice(0, 119)}…` : text
+  return value === undefined ? 'missing' : clipText(JSON.stringify(value), 120)
 }

@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import { errors } from '../errors.js'
 import type { ModelRequest } from './model-request.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
@@ -41,4 +42,4 @@ const systemText = ({ messages }: ModelRequest): string =>
     .map(({ text }) => text)
     .join('\n')
 
-const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0, 79)}…` : text)
+const shortened = (text: string): string => clipText(text, 80)

@@ -1,8 +1,8 @@
+import { clipText } from '../clip-text.js'
+
 /** Text on one line, cut to a length. */
-export const shortText = (text: string, length = 80): string => {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > length ? `${line.slice(0, length - 1)}…` : line
-}
+export const shortText = (text: string, length = 80): string =>
+  clipText(text.replace(/\s+/g, ' ').trim(), length)
 
 /** A value as short JSON. Never throws: what JSON has no word for, or cannot follow, is cut as well. */
 export const shortJson = (value: unknown, length = 80): string => {

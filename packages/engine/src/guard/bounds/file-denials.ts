@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { FileAccess } from './scopes.js'
 
@@ -49,7 +50,7 @@ export interface Refused {
 }
 
 export function fileDenial({ code, access, path, at, policy, roots }: Refused): Denial {
-  const shown = JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
+  const shown = JSON.stringify(clipText(path, 200))
   const what =
     at === undefined
       ? `The tool tried ${VERBS[access]} ${shown}.`

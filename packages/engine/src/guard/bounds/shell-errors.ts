@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { ArgumentVector } from './argument-vector.js'
 import type { Command } from './scopes.js'
@@ -75,5 +76,5 @@ function shown({ file, args }: Command): string {
   const text = [file, ...args]
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word)))
     .join(' ')
-  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text
+  return clipText(text, SHOWN_CHARACTERS)
 }

@@ -1,4 +1,4 @@
-import type { ArgumentDrift, Drift } from '@retake/tape'
+import { clipText, driftText, type ArgumentDrift, type Drift } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { SchemaIssue, UnusableSchema } from './check-schema.js'
 import { pathText } from './path-text.js'
@@ -69,14 +69,10 @@ export const contractErrors = {
   }),
 }
 
-export const driftText = ({ code, path, expected, found }: Drift): string =>
-  `${code}${path === '' ? '' : ` at ${path}`}: expected ${expected}, found ${found}`
-
 function listed(texts: readonly string[]): string {
-  const named = texts.slice(0, NAMED).map((text) => {
-    const line = text.replace(/\s+/g, ' ').replace(/\.$/, '')
-    return line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
-  })
+  const named = texts
+    .slice(0, NAMED)
+    .map((text) => clipText(text.replace(/\s+/g, ' ').replace(/\.$/, ''), LONGEST))
   const more = texts.length - named.length
   return more > 0 ? `${named.join('; ')}; and ${more} more` : named.join('; ')
 }

@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import { isStandardSchema } from './check-schema.js'
 import type { Schema } from './contract.js'
 
@@ -10,7 +11,7 @@ const DEEPEST = 4
  */
 export function shapeLine(schema: Schema): string | undefined {
   const line = lineOf(schema)
-  return line !== undefined && line.length > LONGEST ? `${line.slice(0, LONGEST)}…` : line
+  return line === undefined ? undefined : clipText(line, LONGEST)
 }
 
 function lineOf(schema: Schema): string | undefined {

@@ -1,3 +1,4 @@
+import { clipText } from '@retake/tape'
 import { holdsSecret, SecretMask } from '../../secrets.js'
 
 const LONGEST = 60
@@ -40,7 +41,7 @@ export function shownValue(value: unknown, name = ''): string {
   if (value === null) return 'null'
   const text = typeof value === 'string' ? value : jsonOf(value)
   if (isSecretValue(name, text)) return `a hidden text of ${text.length} characters`
-  const clipped = text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text
+  const clipped = clipText(text, LONGEST)
   return typeof value === 'string' ? JSON.stringify(clipped) : clipped
 }
 

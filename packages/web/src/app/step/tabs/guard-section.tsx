@@ -1,4 +1,4 @@
-import type { StepGuard } from '@retake/tape'
+import { driftText, type StepGuard } from '@retake/tape'
 import { Facts } from '../../design/facts.js'
 import { Section } from '../section.js'
 import { VisibleText } from '../text/visible-text.js'
@@ -7,13 +7,7 @@ import { VisibleText } from '../text/visible-text.js'
 export function GuardSection({ guard }: { readonly guard: StepGuard }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [] } = guard
-  const remarks = [
-    ...drift.map(
-      ({ code: kind, path, expected, found }) =>
-        `${kind}${path === '' ? '' : ` at ${path}`}: ${expected} expected, ${found} found`,
-    ),
-    ...blocked.map((what) => `kept from ${what}`),
-  ]
+  const remarks = [...drift.map(driftText), ...blocked.map((what) => `kept from ${what}`)]
   return (
     <Section title="Guard">
       <Facts
