@@ -1,5 +1,9 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { guard, presets, type GuardOptions, type GuardRun } from 'retake'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 
 const wrong = (text: string): unknown =>
   expect.objectContaining({
@@ -73,4 +77,22 @@ test('something that is no function, or has no name, is no tool', () => {
   expect(() => run.tool('a', 3 as never)).toThrow(noTool)
   expect(() => run.tool((() => 1) as never, undefined as never)).toThrow(noTool)
   expect(() => run.wrap(undefined as never)).toThrow(noTool)
+})
+
+test('tools have the types of their functions and schemas, and results of their status', async () => {
+  const run = guard({ name: 'types', dir: mkdtempSync(path.join(tmpdir(), 'retake-types-')) })
+  const input = z.object({ id: z.string(), times: z.coerce.number<string>() })
+  const repeat = run.tool('repeat', ({ id, times }) => id.repeat(times), { input })
+  const half = run.tool('half', async ({ of }: { of: number }) => of / 2)
+  const data = run.tool('data', ({ a }: { a: number }) => a, { input: { type: 'object' } })
+  expectTypeOf(repeat).toEqualTypeOf<(args: { id: string; times: string }) => Promise<string>>()
+  expectTypeOf(half).toEqualTypeOf<(args: { of: number }) => Promise<number>>()
+  expectTypeOf(data).toEqualTypeOf<(args: { a: number }) => Promise<number>>()
+  const result = await run.call<number>('half', { of: 4 })
+  expectTypeOf(result.output).toEqualTypeOf<number | undefined>()
+  expectTypeOf(result.error).toBeUnknown()
+  if (result.status === 'done') expectTypeOf(result.output).toEqualTypeOf<number>()
+  else expectTypeOf(result.output).toEqualTypeOf<undefined>()
+  expect([await repeat({ id: 'ab', times: '2' }), result.output]).toEqual(['abab', 2])
+  run.end()
 })

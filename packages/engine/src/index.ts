@@ -34,7 +34,13 @@ export type {
   ToolContext,
   ToolFunction,
 } from './guard/guarded-tool.js'
-export type { GuardedStep, GuardResult } from './guard/guard-result.js'
+export type {
+  CallRecord,
+  DoneCall,
+  GuardedStep,
+  GuardResult,
+  UndoneCall,
+} from './guard/guard-result.js'
 export type { CallOptions, EndedGuard, GuardRun } from './guard/guard-run.js'
 export type { BreakerLimits, CallLimits, Limits } from './guard/limits/limits.js'
 export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './guard/resume/in-doubt.js'

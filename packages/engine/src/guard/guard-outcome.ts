@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import {
   encodeBody,
   recordError,
@@ -14,7 +15,7 @@ import type { GuardResult } from './guard-result.js'
 /** How a call came out, as it goes on the tape. */
 export type Outcome =
   | { readonly value: unknown }
-  | { readonly error: unknown }
+  | { readonly error: unknown; readonly recorded?: RecordedError }
   | {
       readonly as: BodyForm | undefined
       readonly body: Uint8Array
@@ -30,8 +31,9 @@ export interface Refusal {
 /** Puts the answer of a call on its tape, from where it reaches the agent. */
 export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome): void {
   if ('error' in outcome) {
-    const { error } = outcome
-    operation.complete({ type: 'result', guard, error: recordError(error) }, undefined, error)
+    const { error, recorded = recordError(error) } = outcome
+    const native = runsNothing(error) ? error : undefined
+    operation.complete({ type: 'result', guard, error: recorded }, undefined, native)
   } else if ('value' in outcome) {
     const { as, body } = encodeBody(outcome.value)
     operation.complete({ type: 'result', as, guard }, body)
@@ -42,6 +44,17 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
       body,
     )
   }
+}
+
+/**
+ * Whether an error can be handed on as it is: one that runs code of the tool when it is
+ * looked at is told as it was recorded. The stack is V8's, a getter in some versions.
+ */
+function runsNothing(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return true
+  if (types.isProxy(error)) return false
+  const { stack: _, ...own } = Object.getOwnPropertyDescriptors(error) as PropertyDescriptorMap
+  return Object.values(own).every((property) => property.get === undefined)
 }
 
 /** The answer of a call that was never started. */
@@ -67,7 +80,7 @@ export function commitRefusal(
 const statusOf = ({ code, exitReason }: Denial): GuardStatus =>
   code === 'CALL_IN_DOUBT' ? 'in doubt' : exitReason === undefined ? 'denied' : 'stopped'
 
-/** What the caller is told. */
+/** What the caller is told. An output is handed in only of a call that is done. */
 export const resultOf = (
   tool: string,
   event: number,
@@ -75,22 +88,23 @@ export const resultOf = (
   facts: GuardFacts,
   output: unknown,
   error: unknown,
-): GuardResult => ({
-  status: facts.status,
-  output,
-  error,
-  step: {
-    number: intent.call,
-    tool,
-    event,
-    fingerprint: intent.fingerprint,
-    occurrence: intent.occurrence,
-  },
-  served: facts.served !== undefined,
-  exitReason: facts.exitReason,
-  drift: facts.drift ?? NO_DRIFT,
-  intent,
-  facts,
-})
+): GuardResult =>
+  ({
+    status: facts.status,
+    output,
+    error,
+    step: {
+      number: intent.call,
+      tool,
+      event,
+      fingerprint: intent.fingerprint,
+      occurrence: intent.occurrence,
+    },
+    served: facts.served !== undefined,
+    exitReason: facts.exitReason,
+    drift: facts.drift ?? NO_DRIFT,
+    intent,
+    facts,
+  }) as GuardResult
 
 const NO_DRIFT: GuardResult['drift'] = []

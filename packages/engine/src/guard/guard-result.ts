@@ -11,13 +11,27 @@ export interface GuardedStep {
   readonly occurrence: number
 }
 
-/** What became of a guarded call. */
-export interface GuardResult<Output = unknown> {
-  readonly status: GuardStatus
-  /** What the tool returned; undefined unless `status` is `done`. */
-  readonly output: Output | undefined
+/** What became of a guarded call: `status` says whether there is an output. */
+export type GuardResult<Output = unknown> = DoneCall<Output> | UndoneCall
+
+/** The tool has run, now or in an earlier run, and its result may be used. */
+export interface DoneCall<Output = unknown> extends CallRecord {
+  readonly status: 'done'
+  /** What the tool returned. */
+  readonly output: Output
+  readonly error: undefined
+}
+
+/** There is no result to use. */
+export interface UndoneCall extends CallRecord {
+  readonly status: Exclude<GuardStatus, 'done'>
+  readonly output: undefined
   /** Why there is no output: a `GuardError`, or what the tool threw. */
   readonly error: unknown
+}
+
+/** What is known of every call. */
+export interface CallRecord {
   readonly step: GuardedStep
   /** The result comes from an earlier run; the tool did not run now. */
   readonly served: boolean

@@ -17,6 +17,7 @@ import { install } from '../boundaries/install.js'
 import type { RecordedRun } from '../record.js'
 import { currentSession, outsideRuns, toolOwner } from '../scope.js'
 import type { Session } from '../sessions/session.js'
+import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions } from './check-options.js'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
@@ -88,7 +89,20 @@ export class GuardRun {
     if (currentSession()?.replaying !== true) this.#resume()
   }
 
-  /** Registers a tool, and returns it as a function that throws what goes wrong. */
+  /**
+   * Registers a tool, and returns it as a function that throws what goes wrong. With a
+   * Standard Schema as `input` the arguments have its types.
+   */
+  tool<Input, Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options: GuardedToolOptions<Args> & { readonly input: StandardSchema<Input, Args> },
+  ): (args: Input) => Promise<Output>
+  tool<Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options?: GuardedToolOptions<Args>,
+  ): (args: Args) => Promise<Output>
   tool<Args, Output>(
     name: string,
     run: ToolFunction<Args, Output>,

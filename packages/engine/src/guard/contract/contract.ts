@@ -1,8 +1,10 @@
 /** The part of Standard Schema that is used: zod, valibot, arktype and others have it. */
-export interface StandardSchema {
+export interface StandardSchema<Input = unknown, Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
+    /** Never there at run time: what the schema takes and returns, for the compiler. */
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
     readonly validate: (value: unknown) => StandardResult | Promise<StandardResult>
   }
 }
