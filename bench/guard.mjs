@@ -74,7 +74,7 @@ async function compareWithBarriers(folder, rounds) {
   return {
     name: 'guarded no-op call / two write+fdatasync of as many bytes',
     ratio: guardedMs / floorMs,
-    gate: { max: 1.6 },
+    gate: { max: 2 },
     method: `p50 of ${rounds} in turns; ${guardedMs.toFixed(2)} ms against ${floorMs.toFixed(2)} ms`,
   }
 }
