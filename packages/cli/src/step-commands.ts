@@ -1,4 +1,4 @@
-import { closestName } from './closest-name.js'
+import { closestName } from '@retake/engine'
 import { wrongStepCommand } from './errors.js'
 
 export interface StepCommand {

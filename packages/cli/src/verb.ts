@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { ParseArgsConfig } from 'node:util'
-import { closestName } from './closest-name.js'
+import { closestName } from '@retake/engine'
 import { wrongUsage } from './errors.js'
 
 type Options = NonNullable<ParseArgsConfig['options']>

@@ -1,5 +1,6 @@
 export { answerFrom } from './answer-from.js'
 export type { AnswerFromOptions, AnsweredResult } from './answer-from.js'
+export { closestName } from './closest-name.js'
 export { currentRun } from './current-run.js'
 export type { CurrentRun } from './current-run.js'
 export type { ContinuePlan, InDoubtPolicy, SettledDoubt } from './continue/continue-plan.js'

@@ -1,4 +1,4 @@
-import { closestName } from '../closest-name.js'
+import { closestName } from '@retake/engine'
 import { configInvalid } from '../errors.js'
 import type { ModelPrice, RetakeConfig } from './define-config.js'
 

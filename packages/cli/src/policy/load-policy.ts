@@ -1,6 +1,12 @@
 import path from 'node:path'
-import { checkPolicy, presets, RetakeError, type Policy, type PolicyProblem } from '@retake/engine'
-import { closestName } from '../closest-name.js'
+import {
+  checkPolicy,
+  closestName,
+  presets,
+  RetakeError,
+  type Policy,
+  type PolicyProblem,
+} from '@retake/engine'
 import { policyInvalid } from '../errors.js'
 import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
 

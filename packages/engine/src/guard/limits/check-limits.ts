@@ -1,44 +1,62 @@
 import { GuardError } from '../guard-error.js'
+import { DataCheck, type PlainObject } from '../policy/data-check.js'
 import { limitErrors } from './limit-errors.js'
-import type { CallLimits, Limits } from './limits.js'
-import { NUMBERS } from './merge-limits.js'
+import { NUMBER_LIMITS } from './merge-limits.js'
+
+type Path = readonly (string | number)[]
+
+const CALL_LIMITS = [...NUMBER_LIMITS, 'breaker']
+const USAGE = ['inputTokens', 'outputTokens', 'costUsd']
+
+/** Nothing could happen in less than one of these. */
+const FROM_ONE = new Set(['concurrency', 'timeoutMs', 'deadlineMs', 'repeats', 'failures'])
 
 /** Throws at limits that could not hold: a limit that is misspelled or no number limits nothing. */
-export function checkLimits(limits: Limits): void {
-  check(limits, '', [...KNOWN, 'repeats', 'reserve', 'tools'])
-  const { repeats, reserve, tools } = limits
-  if (repeats !== undefined) needCount(repeats, 'repeats')
-  for (const [name, value] of Object.entries(reserve ?? {})) needAmount(value, `reserve.${name}`)
-  for (const [tool, of] of Object.entries(tools ?? {})) check(of, `tools.${tool}.`, KNOWN)
+export function refuseWrongLimits(limits: unknown): void {
+  const check = new DataCheck()
+  checkLimits(check, limits, [])
+  const [problem] = check.problems
+  if (problem !== undefined)
+    throw new GuardError(limitErrors.limitsInvalid(problem.path.join('.'), problem.message))
 }
 
-const KNOWN: readonly string[] = [...NUMBERS, 'breaker']
-const COUNTS = new Set<string>(['concurrency', 'timeoutMs', 'deadlineMs'])
-
-function check(limits: CallLimits, where: string, known: readonly string[]): void {
-  if (typeof limits !== 'object' || limits === null)
-    throw invalid(where.replace(/\.$/, ''), limits, 'limits by name')
-  for (const name of Object.keys(limits)) {
-    if (!known.includes(name)) throw invalid(where + name, undefined, `one of ${known.join(', ')}`)
+/** Checks limits as data: the run's, and those of single tools. */
+export function checkLimits(check: DataCheck, data: unknown, path: Path): void {
+  const limits = check.object(path, data, 'Limits', [...CALL_LIMITS, 'repeats', 'reserve', 'tools'])
+  if (limits === undefined) return
+  checkCallLimits(check, limits, path)
+  checkNumbers(check, path, limits, ['repeats'])
+  if (limits['reserve'] !== undefined) {
+    const at = [...path, 'reserve']
+    const reserve = check.object(at, limits['reserve'], '"reserve"', USAGE)
+    if (reserve !== undefined) checkNumbers(check, at, reserve, USAGE)
   }
-  for (const name of NUMBERS) {
-    const value = limits[name]
-    if (value === undefined) continue
-    if (COUNTS.has(name)) needCount(value, where + name)
-    else needAmount(value, where + name)
+  if (limits['tools'] === undefined) return
+  const tools = check.object([...path, 'tools'], limits['tools'], 'Limits by tool', undefined)
+  for (const [tool, data] of Object.entries(tools ?? {})) {
+    const at = [...path, 'tools', tool]
+    const own = check.object(at, data, 'Limits', CALL_LIMITS)
+    if (own !== undefined) checkCallLimits(check, own, at)
   }
-  if (limits.breaker === undefined) return
-  needCount(limits.breaker.failures, `${where}breaker.failures`)
-  needAmount(limits.breaker.cooldownMs, `${where}breaker.cooldownMs`)
 }
 
-function needCount(value: unknown, where: string): void {
-  if (typeof value !== 'number' || !(value >= 1)) throw invalid(where, value, 'a number from 1')
+function checkCallLimits(check: DataCheck, limits: PlainObject, path: Path): void {
+  checkNumbers(check, path, limits, NUMBER_LIMITS)
+  if (limits['breaker'] === undefined) return
+  const at = [...path, 'breaker']
+  const keys = ['failures', 'cooldownMs']
+  const breaker = check.object(at, limits['breaker'], '"breaker"', keys)
+  if (breaker === undefined) return
+  for (const key of keys) if (breaker[key] === undefined) check.add(at, `It has no "${key}".`)
+  checkNumbers(check, at, breaker, keys)
 }
 
-function needAmount(value: unknown, where: string): void {
-  if (typeof value !== 'number' || !(value >= 0)) throw invalid(where, value, 'a number from 0')
+function checkNumbers(
+  check: DataCheck,
+  path: Path,
+  data: PlainObject,
+  keys: readonly string[],
+): void {
+  for (const key of keys)
+    if (data[key] !== undefined) check.count([...path, key], data[key], FROM_ONE.has(key) ? 1 : 0)
 }
-
-const invalid = (where: string, value: unknown, expected: string): GuardError =>
-  new GuardError(limitErrors.limitsInvalid(where, value, expected))

@@ -84,12 +84,12 @@ export const limitErrors = {
     why: `"${field}" is not a number from 0.`,
     allowed: 'Call context.use with numbers from 0.',
   }),
-  limitsInvalid: (where: string, value: unknown, expected: string): Denial => ({
+  limitsInvalid: (where: string, problem: string): Denial => ({
     code: 'LIMITS_INVALID',
     rule: `limits/${where}`,
-    what: `The limits of the guard are wrong at "${where}".`,
-    why: value === undefined ? 'There is no such limit.' : `It is ${JSON.stringify(value)}.`,
-    allowed: `It must be ${expected}.`,
+    what: `The limits of the guard are wrong${where === '' ? '' : ` at "${where}"`}.`,
+    why: problem,
+    allowed: 'Correct it: a limit that is not understood would limit nothing.',
   }),
   loop: (tool: string, round: number, repeats: number): Denial => ({
     code: 'LIMIT_LOOP',

@@ -3,7 +3,7 @@ import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { amountOf, NOTHING, toUsd, usedAmount } from './amount.js'
 import { CallQueue } from './call-queue.js'
-import { checkLimits } from './check-limits.js'
+import { refuseWrongLimits } from './check-limits.js'
 import { realClock, type Clock } from './clock.js'
 import { limitErrors } from './limit-errors.js'
 import type { Limits } from './limits.js'
@@ -39,7 +39,7 @@ export class Limiter {
     readonly limits: readonly Limits[],
     readonly clock: Clock = realClock,
   ) {
-    for (const each of limits) checkLimits(each)
+    for (const each of limits) refuseWrongLimits(each)
     this.#run = new Meter(mergeLimits(limits), '')
     this.#reserve = mergeReserve(limits)
     this.timeoutMs = this.#run.limits.timeoutMs

@@ -4,7 +4,7 @@ import type { BreakerLimits, CallLimits, Limits } from './limits.js'
 export function mergeLimits(all: readonly CallLimits[]): CallLimits {
   const merged: Mutable<CallLimits> = {}
   for (const limits of all) {
-    for (const name of NUMBERS) {
+    for (const name of NUMBER_LIMITS) {
       const value = limits[name]
       if (value !== undefined) merged[name] = Math.min(merged[name] ?? Infinity, value)
     }
@@ -30,7 +30,7 @@ const stricter = (a: BreakerLimits, b: BreakerLimits = a): BreakerLimits => ({
 })
 
 /** The limits that are one number. */
-export const NUMBERS = [
+export const NUMBER_LIMITS = [
   'timeoutMs',
   'deadlineMs',
   'outputBytes',

@@ -1,4 +1,4 @@
-import { checkLimits } from './check-limits.js'
+import { checkLimits } from '../limits/check-limits.js'
 import { checkRules } from './check-rules.js'
 import { checkScopes } from './check-scopes.js'
 import { DataCheck } from './data-check.js'
@@ -46,7 +46,7 @@ export function checkPolicy(data: unknown): PolicyProblem[] {
   if (policy['default'] !== undefined) check.oneOf(['default'], policy['default'], VERDICTS)
   checkRules(check, policy['rules'])
   checkScopes(check, policy)
-  checkLimits(check, policy['limits'])
+  if (policy['limits'] !== undefined) checkLimits(check, policy['limits'], ['limits'])
   return check.problems
 }
 

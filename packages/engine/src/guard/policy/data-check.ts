@@ -1,4 +1,4 @@
-import { closestKey } from './closest-key.js'
+import { closestName } from '../../closest-name.js'
 import type { PolicyProblem } from './check-policy.js'
 
 type Path = readonly (string | number)[]
@@ -31,7 +31,7 @@ export class DataCheck {
 
   #known(path: Path, key: string, keys: readonly string[]): void {
     if (keys.includes(key)) return
-    const close = closestKey(key, keys)
+    const close = closestName(key, keys)
     const hint = close === undefined ? `They are ${keys.join(', ')}.` : `Did you mean ${close}?`
     this.problems.push({ path, message: `There is no key "${key}". ${hint}`, isKey: true })
   }
@@ -69,7 +69,7 @@ export class DataCheck {
 
   oneOf(path: Path, data: unknown, words: readonly string[]): void {
     if (typeof data === 'string' && words.includes(data)) return
-    const close = typeof data === 'string' ? closestKey(data, words) : undefined
+    const close = typeof data === 'string' ? closestName(data, words) : undefined
     const hint =
       close === undefined ? `It is one of ${words.join(', ')}.` : `Did you mean ${close}?`
     const shown = typeof data === 'string' ? `"${data}"` : kindOf(data)

@@ -1,3 +1,4 @@
+import { matchesText } from '../bounds/matches-text.js'
 import type { Names } from './policy.js'
 
 /** Tests names, where `*` stands for any characters. Case counts. */
@@ -8,24 +9,9 @@ export function nameTest(names: Names): NameTest {
   const list = typeof names === 'string' ? [names] : names
   if (list.includes('*')) return () => true
   const exact = new Set(list.filter((name) => !name.includes('*')))
-  const patterns = list.filter((name) => name.includes('*')).map((name) => name.split('*'))
+  const patterns = list.filter((name) => name.includes('*'))
   if (patterns.length === 0) return (name) => exact.has(name)
-  return (name) => exact.has(name) || patterns.some((parts) => fits(parts, name))
-}
-
-/** Each part where it first occurs after the one before, the last at the end. */
-function fits(parts: readonly string[], name: string): boolean {
-  const [first = ''] = parts
-  const last = parts.at(-1) ?? ''
-  if (!name.startsWith(first) || !name.endsWith(last)) return false
-  let at = first.length
-  for (let index = 1; index < parts.length - 1; index += 1) {
-    const part = parts[index] ?? ''
-    const found = name.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return at + last.length <= name.length
+  return (name) => exact.has(name) || patterns.some((pattern) => matchesText(pattern, name))
 }
 
 /** Whether every name that `inner` fits is one of `outer` too, as far as that is plain to see. */

@@ -1,7 +1,10 @@
-/** The name a person most likely meant, if one is close enough. */
+/** The name a person most likely meant, if one is close enough. Case does not count. */
 export function closestName(typed: string, names: readonly string[]): string | undefined {
+  const lower = typed.toLowerCase()
+  const distanceTo = (name: string): number =>
+    name.startsWith(lower) ? 0 : editDistance(lower, name)
   const ranked = names
-    .map((name) => ({ name, distance: name.startsWith(typed) ? 0 : editDistance(typed, name) }))
+    .map((name) => ({ name, distance: distanceTo(name.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)
   const [best] = ranked
   return best !== undefined && best.distance <= Math.max(2, Math.floor(typed.length / 3))
