@@ -42,7 +42,8 @@ export type {
   GuardResult,
   UndoneCall,
 } from './guard/guard-result.js'
-export type { CallOptions, EndedGuard, GuardRun } from './guard/guard-run.js'
+export type { CallOptions, GuardRun } from './guard/guard-run.js'
+export type { EndedGuard } from './guard/resume/guard-tapes.js'
 export type { BreakerLimits, CallLimits, Limits } from './guard/limits/limits.js'
 export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './guard/resume/in-doubt.js'
 export { checkPolicy } from './guard/policy/check-policy.js'

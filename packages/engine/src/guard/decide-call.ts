@@ -42,10 +42,12 @@ export function decideCall(
   before?: GuardIntent,
 ): Decision {
   const { run, tool, name } = call
-  run.introduce(session)
+  run.tapes.introduce(session)
   const within = session instanceof NestedSession ? session.within : undefined
-  const occurrence = before?.occurrence ?? run.nextOccurrence(fingerprint, within)
-  const earlier = before ? undefined : run.findEarlier(session, fingerprint, occurrence, within)
+  const occurrence = before?.occurrence ?? run.tapes.nextOccurrence(fingerprint, within)
+  const earlier = before
+    ? undefined
+    : run.tapes.findEarlier(session, fingerprint, occurrence, within)
   const about = aboutCall(call, fingerprint, occurrence, within, before)
   const deny = (denial: Denial, cause?: unknown): Decision => ({
     intent: deniedIntent(about, denial),
@@ -68,14 +70,14 @@ export function decideCall(
     return denyBroken('its policy could not judge it', cause)
   }
   const { verdict, rule, denial } = judgement
-  if (verdict === 'deny' && denial) return deny(run.explainChange(denial, earlier))
+  if (verdict === 'deny' && denial) return deny(run.tapes.explainChange(denial, earlier))
   // It counts from here on; if it never starts after all, its answer says so.
   run.history.begin({ tool: name, args, effects }, call)
   const { key } = before ?? earlier?.intent ?? {}
   try {
     // It is the tool's function: what it returns may be anything.
     const given: unknown = key ?? idempotencyKey?.(args)
-    const own = given ?? run.keyOf(session, fingerprint, occurrence, within)
+    const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
     about.key = own
   } catch (cause) {
@@ -91,7 +93,7 @@ export function decideCall(
   if (earlier !== undefined && earlier.facts === undefined) {
     let decision: InDoubtDecision
     try {
-      decision = run.decideDoubt(earlier, tool)
+      decision = run.tapes.decideDoubt(earlier, tool)
     } catch (cause) {
       return denyBroken('nobody could decide about a call in doubt', cause)
     }
@@ -125,7 +127,7 @@ function aboutCall(
   const isIdempotent = idempotent === true || idempotencyKey !== undefined
   return {
     guard: run.name,
-    call: before?.call ?? run.nextCall(),
+    call: before?.call ?? run.tapes.nextCall(),
     fingerprint,
     occurrence,
     policy: run.policy.hash,

@@ -66,9 +66,9 @@ export class GuardedCall {
     if (this.around.length >= DEPTH_MAX)
       this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
     if (denial !== undefined) this.refusal ??= { denial }
-    if (this.run.isOver) return Promise.resolve(this.#afterEnd(call))
+    if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
     // What is judged is what was read, as the tool will get it: not what the caller holds.
-    return this.#perform(this.run.session(), decodeBody(call.as, call.body), call)
+    return this.#perform(this.run.tapes.session(), decodeBody(call.as, call.body), call)
   }
 
   /** Nothing can be put down any more, so nothing is run. */
@@ -90,7 +90,7 @@ export class GuardedCall {
     let intent = session.draw('guard', decide)
     // A program that was changed makes another call here: what the tape decided is not about it.
     const isOther = intent.fingerprint !== call.fingerprint
-    if (!isOther && this.#decision === undefined) this.run.follow(intent)
+    if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
     let waiting: Operation | undefined
     const isStarted = intent.verdict !== 'deny' && intent.served === undefined
     return new Promise((resolve) => {
@@ -116,7 +116,7 @@ export class GuardedCall {
       })
       if (!isOther) return
       intent = session.draw('guard', () => ({ ...decide(), again: true as const }))
-      if (this.#decision === undefined) this.run.follow(intent)
+      if (this.#decision === undefined) this.run.tapes.follow(intent)
       if (waiting !== undefined) this.#start(waiting, intent, call)
     })
   }
