@@ -110,3 +110,25 @@ test('guarded calls inside a recording are audited by their agent, and a run wit
   await record({ name: 'plain', dir }, () => Promise.resolve(1))
   expect((await retake(['audit', 'last'])).stdout).toContain('No guarded call is on this tape.')
 })
+
+test('an audit and the steps tell what came of asking, and which calls a limit stopped', async () => {
+  const { folder, retake } = await folderWith({})
+  const dir = join(folder, '.retake', 'runs')
+  const run = guard({
+    name: 'asked',
+    dir,
+    policy,
+    approval: { ask: () => ({ approved: false, by: 'ann', reason: 'not him' }) },
+    limits: { calls: 1 },
+  })
+  run.tool('refund', () => 1)
+  await run.call('refund', { amount: 900 })
+  await run.call('refund', { amount: 1 })
+  await run.call('refund', { amount: 2 })
+  run.end()
+  const { stdout } = await retake(['audit', 'last'])
+  expect(stdout).toMatch(/denied +shop\/large[^\n]*\n[^]*APPROVAL_REFUSED: /)
+  expect(stdout).not.toContain('POLICY_DENIED')
+  expect((await retake(['show', 'last', '--step', '1'])).stdout).toContain('not him. Do something')
+  expect((await retake(['show', 'last'])).stdout).toMatch(/stopped: refund\(\{"amount":2\}\)/)
+})

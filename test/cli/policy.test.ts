@@ -248,3 +248,65 @@ test('what is wrong in a policy file is told with line and column', async () => 
     'POLICY_INVALID',
   )
 })
+
+test('problems are told in the order of the file, tabs and missing files with what to do', async () => {
+  const { retake } = await folderWith({
+    'bad.yaml':
+      'name: p\npresets: [{ sandbox: { rot: . } }]\nrules:\n  - allow: a\n    deny: b\nlimit: 3\n',
+    'tabs.yaml': 'name: p\nrules:\n\t- allow: a\n',
+  })
+  const bad = await retake(['policy', 'check', 'bad.yaml'])
+  expect(bad.stdout.split('\n').map((line) => line.split('  ', 1)[0])).toEqual([
+    'bad.yaml:2:11',
+    'bad.yaml:4:5',
+    'bad.yaml:6:1',
+    '',
+  ])
+  expect(bad.stdout).toContain('There is no key "rot". Did you mean root?')
+  expect((await retake(['policy', 'check', 'tabs.yaml'])).stderr).toMatch(
+    /tabs\.yaml:3:1[^]*fix {2}Indent with spaces\./,
+  )
+  expect((await retake(['policy', 'check', 'none.yaml'])).stderr).toMatch(
+    /There is no file .*none\.yaml\.[^]*Check the path/,
+  )
+  expect((await retake(['policy', 'test', 'bad.yaml', '--tapes', 'none'])).stderr).toContain(
+    'POLICY_INVALID',
+  )
+})
+
+test('a policy tried on what was recorded under it changes nothing', async () => {
+  const { folder, retake } = await folderWith({
+    'policy.yaml': 'name: shop\nrules:\n  - ask: refund\n  - deny: wipe\n',
+    'empty.yaml': 'name: none\n',
+  })
+  const run = guard({
+    name: 'shop',
+    dir: join(folder, 'tapes'),
+    policy: { name: 'shop', rules: [{ ask: 'refund' }, { deny: 'wipe' }] },
+    approval: { ask: ({ tool: asked }) => ({ approved: asked === 'refund', by: 'ann' }) },
+  })
+  run.tool('refund', () => 1, { input: { type: 'object', required: ['amount'] } })
+  run.tool('wipe', () => 1)
+  for (const [name, args] of [
+    ['refund', { amount: 1 }],
+    ['refund', {}],
+    ['wipe', {}],
+    ['nope', {}],
+  ] as const)
+    await run.call(name, args)
+  run.end()
+  const same = await retake(['policy', 'test', 'policy.yaml', '--tapes', 'tapes'])
+  expect([same.code, same.stdout]).toEqual([
+    0,
+    '4 calls in 1 run: 0 newly blocked, 0 newly allowed\n',
+  ])
+  // What no policy has decided, no policy lets through.
+  const loose = await retake(['policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--json'])
+  expect(
+    (JSON.parse(loose.stdout) as { newlyAllowed: { tool: string }[] }).newlyAllowed.map(
+      (call) => call.tool,
+    ),
+  ).toEqual(['wipe'])
+  const missing = await retake(['policy', 'test', 'policy.yaml', '--tapes', 'nowhere'])
+  expect(missing.stderr).toMatch(/There is no folder .*nowhere\.[^]*--tapes/)
+})

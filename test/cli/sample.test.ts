@@ -10,7 +10,7 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
   expect(stdout).toMatch(/read_note\(\.\.\/policy\.ts\): denied\n +PATH_/)
   expect(stdout).toMatch(/clean_up\(today\.txt\): denied\n/)
   expect(stdout).toMatch(/day 0: done \{ temperature: 21 \}/)
-  expect(stdout).toMatch(/day 1: failed[^]*TYPE_CHANGED temperature/)
+  expect(stdout).toMatch(/day 1: failed[^]*TYPE_CHANGED at temperature: /)
   expect(stdout).toMatch(/day 2: failed[^]*TEXT_WHERE_JSON/)
   expect(stdout).toMatch(/identical · (\d+) of \1 events/)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])

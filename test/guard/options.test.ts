@@ -27,7 +27,7 @@ describe('a guard is not made with options that mean nothing', () => {
     [{ name: 'x', resume: 3 }, 'resume: It is true, or the id or path of a run'],
     [{ name: 'x', inDoubt: 'repeat' }, 'It is one of fail, retry, skip.'],
     [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It is an object'],
-    [{ name: 'x', onArgumentDrift: { over: 0.5, then: 'stop' } }, 'onArgumentDrift.then'],
+    [{ name: 'x', onArgumentDrift: { over: 'a lot' } }, 'onArgumentDrift.over: It is a number'],
   ])('%j: %s', (options, text) => {
     expect(() => guard(options as GuardOptions)).toThrow(wrong(text) as Error)
   })

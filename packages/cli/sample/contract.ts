@@ -19,5 +19,5 @@ for (const day of answers.keys()) {
   const { status, output, drift } = await run.call('weather', { day })
   console.log(`day ${day}: ${status}`, output ?? '')
   for (const { code, path, expected, found } of drift)
-    console.log(`  ${code} ${path}: ${expected} expected, ${found} found`)
+    console.log(`  ${code}${path && ` at ${path}`}: ${expected} expected, ${found} found`)
 }

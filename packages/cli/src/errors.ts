@@ -62,6 +62,15 @@ export const noRuns = (folder: string): RetakeError =>
     'Record one with `retake record <file>`, let `retake demo` make some, or name a tape by its path.',
   )
 
+/** Of a folder that was named, or of the one where runs are. */
+export const noTapes = (folder: string, isFolder: boolean): RetakeError =>
+  new RetakeError(
+    'NO_RUNS',
+    'There are no recorded runs to look at.',
+    isFolder ? `${folder} holds no tape.` : `There is no folder ${folder}.`,
+    'Name the folder with --tapes, or record runs with `retake record <file>` or a guard first.',
+  )
+
 export const unknownRun = (name: string, folder: string): RetakeError =>
   new RetakeError(
     'UNKNOWN_RUN',
@@ -680,12 +689,16 @@ export const uiNotListening = (host: string, cause: unknown): RetakeError =>
     { cause },
   )
 
-export const policyUnreadable = (place: string, said: string): RetakeError =>
+export const policyUnreadable = (
+  place: string,
+  said: string,
+  fix = 'A policy is YAML, JSON, or the default export of a JavaScript or TypeScript file.',
+): RetakeError =>
   new RetakeError(
     'POLICY_UNREADABLE',
     `The policy ${place} cannot be read.`,
-    `It was said: ${said.replace(/\.$/, '')}.`,
-    'A policy is YAML, JSON, or the default export of a JavaScript or TypeScript file.',
+    `${said.replace(/\.$/, '')}.`,
+    fix,
   )
 
 export const policyInvalid = (file: string, problems: readonly string[]): RetakeError =>
@@ -703,8 +716,10 @@ export const noSuchToolStep = (run: string, label: string, steps: readonly strin
     `Step ${label} of run ${run} is no tool call.`,
     steps.length === 0
       ? 'The run has no tool calls.'
-      : `Its tool calls are steps ${steps.join(', ')}.`,
-    `\`retake show ${run}\` lists its steps.`,
+      : steps.length === 1
+        ? `Its only tool call is step ${steps[0]}.`
+        : `Its tool calls are steps ${steps.join(', ')}.`,
+    `A rule is about tool calls; \`retake show ${run}\` lists all steps.`,
   )
 
 export const ruleNotFound = (run: string, label: string, passing: number): RetakeError =>

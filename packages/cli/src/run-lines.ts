@@ -6,7 +6,7 @@ import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
 import { printable } from './printable.js'
 import { statusOf } from './run-summary.js'
-import { placePath } from './step-lines.js'
+import { placePath, stateWord } from './step-lines.js'
 import { table } from './table.js'
 import type { Look, Paint } from './terminal.js'
 import { wrap } from './wrap.js'
@@ -107,7 +107,7 @@ function placeCell(step: Step): string {
 
 function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string[] {
   const isServed = step.guard?.served !== undefined
-  const state = step.state !== 'done' ? `${step.state}: ` : isServed ? 'served: ' : ''
+  const state = step.state !== 'done' ? `${stateWord(step)}: ` : isServed ? 'served: ' : ''
   const bad = step.state === 'failed' ? 'red' : step.state === 'denied' ? 'yellow' : undefined
   const marked = bad === undefined ? step.kind : paint(bad, step.kind)
   return [

@@ -56,10 +56,14 @@ function guardLine(guard: StepGuard): string {
 export const placePath = (step: Step): string =>
   printable(step.within.map(({ name }) => name).join(' › '))
 
+/** How it ended; what a guard kept from starting may be stopped, or in doubt. */
+export const stateWord = ({ state, guard }: Step): string =>
+  state === 'denied' ? (guard?.status ?? state) : state
+
 function factLine(step: Step): string {
   const { usage } = step
   return [
-    step.state,
+    stateWord(step),
     step.kind,
     ...(step.provider === undefined ? [] : [step.provider]),
     ...(step.latencyMs === undefined || step.inferred ? [] : [duration(step.latencyMs)]),

@@ -101,7 +101,11 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     fingerprint: intent.fingerprint,
     occurrence: intent.occurrence,
     site: call.site,
-    code: intent.code ?? textOf(error?.code),
+    // Where somebody was asked, what came of that is why.
+    code:
+      intent.verdict === 'ask'
+        ? (textOf(error?.code) ?? intent.code)
+        : (intent.code ?? textOf(error?.code)),
     why: intent.why,
     error: error && `${error.name}: ${error.message}`,
     facts: call.facts,

@@ -1,4 +1,5 @@
 import { judgeCalls, type Judgement, type Policy } from '@retake/engine'
+import type { Verdict } from '@retake/tape'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
 
 /** A call that a policy would treat otherwise than it was treated. */
@@ -10,9 +11,9 @@ export interface ChangedCall {
 export interface BackTest {
   readonly runs: number
   readonly calls: number
-  /** Ran then, would be denied now, or wait for approval. */
+  /** Ran then, would be denied now, or wait for approval where it did not. */
   readonly newlyBlocked: readonly ChangedCall[]
-  /** Denied then, would run now. */
+  /** Denied then by a policy, would run now. */
   readonly newlyAllowed: readonly ChangedCall[]
 }
 
@@ -30,11 +31,16 @@ export function backTest(policies: readonly Policy[], runs: readonly RecordedRun
       const judgement = judgements[index]
       if (judgement === undefined) continue
       const isAllowed = judgement.verdict === 'allow'
-      if (call.status === 'denied' && isAllowed) newlyAllowed.push({ call, judgement })
-      else if (call.status !== 'denied' && call.status !== 'stopped' && !isAllowed)
+      if (call.status === 'denied') {
+        if (isAllowed && call.isByPolicy) newlyAllowed.push({ call, judgement })
+      } else if (call.status !== 'stopped' && isStricter(judgement.verdict, call.verdict))
         newlyBlocked.push({ call, judgement })
     }
   }
   const calls = runs.reduce((sum, run) => sum + run.calls.length, 0)
   return { runs: runs.length, calls, newlyBlocked, newlyAllowed }
 }
+
+/** What was approved then and would be asked about now is nothing new. */
+const isStricter = (verdict: Verdict, then: Verdict): boolean =>
+  verdict === 'deny' || (verdict === 'ask' && then !== 'ask')

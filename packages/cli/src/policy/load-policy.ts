@@ -14,6 +14,8 @@ import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
 export interface PlacedProblem extends PolicyProblem {
   /** `policy.yaml:3:5`, or only the file where it is a program. */
   readonly place: string
+  readonly line?: number
+  readonly column?: number
 }
 
 /**
@@ -52,8 +54,12 @@ export async function checkPolicyFile(
         ),
       )
   }
-  return { policies, problems }
+  return { policies, problems: problems.toSorted(byPlace) }
 }
+
+/** In the order of the file. */
+const byPlace = (a: PlacedProblem, b: PlacedProblem): number =>
+  (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)
 
 function placed(
   policyFile: PolicyFile,
@@ -62,7 +68,9 @@ function placed(
 ): PlacedProblem {
   const { file } = policyFile
   const place = policyFile.placeOf([...at, ...problem.path])
-  return { ...problem, place: place ? `${file}:${place.line}:${place.column}` : file }
+  return place
+    ? { ...problem, place: `${file}:${place.line}:${place.column}`, ...place }
+    : { ...problem, place: file }
 }
 
 interface Expanded {

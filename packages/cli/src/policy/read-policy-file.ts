@@ -27,7 +27,8 @@ export async function readPolicyFile(file: string): Promise<PolicyFile> {
   const [wrong] = document.errors
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
-    throw policyUnreadable(`${file}:${line}:${col}`, firstLine(wrong.message))
+    const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
+    throw policyUnreadable(`${file}:${line}:${col}`, firstLine(wrong.message), fix)
   }
   return {
     file,
@@ -40,6 +41,12 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw policyUnreadable(
+        file,
+        `There is no file ${path.resolve(file)}`,
+        'Check the path; it is meant from the working directory.',
+      )
     throw policyUnreadable(file, error instanceof Error ? error.message : String(error))
   }
 }

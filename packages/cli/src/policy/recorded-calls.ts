@@ -1,9 +1,17 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { guardedCalls } from '@retake/tape'
-import type { Effect, GuardedCallOnTape, GuardStatus, RunView, Step, Tape } from '@retake/tape'
+import { readGuards } from '@retake/tape'
+import type {
+  Effect,
+  GuardedCallOnTape,
+  GuardStatus,
+  RunView,
+  Step,
+  Tape,
+  Verdict,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { noRuns } from '../errors.js'
+import { noTapes } from '../errors.js'
 import { viewRun } from '../view-run.js'
 
 /** A tool call on a tape, as a policy would have seen it. */
@@ -18,6 +26,10 @@ export interface RecordedCall {
   readonly effects: readonly Effect[] | undefined
   /** What a guard did with it then; a call that no guard saw has simply run. */
   readonly status: GuardStatus
+  /** What its policy said of it; `allow` where no guard saw it. */
+  readonly verdict: Verdict
+  /** A rule, a scope or the default of a policy decided, not the guard itself or a contract. */
+  readonly isByPolicy: boolean
 }
 
 /** A run with its tool calls, in the order they were made. */
@@ -35,7 +47,9 @@ export interface RecordedRun {
 export function recordedRun(file: string): RecordedRun {
   const tape = openTape(file)
   const view = viewRun(tape)
-  const guarded = new Map(guardedCalls(tape).map((call) => [call.callSeq, call]))
+  const { guards, calls } = readGuards(tape)
+  const guarded = new Map(calls.map((call) => [call.callSeq, call]))
+  const policies = new Set(guards.flatMap(({ policy }) => policy.policies.map(nameOf)))
   return {
     id: tape.run.id,
     file,
@@ -43,16 +57,17 @@ export function recordedRun(file: string): RecordedRun {
     hasPassed: hasPassed(tape, view),
     calls: view.steps
       .filter(({ kind }) => kind === 'tool')
-      .map((step) => recordedCall(tape, step, step.inferred ? undefined : guarded.get(step.seq))),
+      .map((step) =>
+        recordedCall(tape, step, step.inferred ? undefined : guarded.get(step.seq), policies),
+      ),
   }
 }
 
 /** Every tape of a folder, the oldest first. */
 export function recordedRuns(folder: string): RecordedRun[] {
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw noRuns(path.resolve(folder))
-  const files = readdirSync(folder).filter((name) => name.endsWith('.tape'))
-  if (files.length === 0) throw noRuns(path.resolve(folder))
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
+  if (files.length === 0) throw noTapes(path.resolve(folder), isFolder)
   return files
     .toSorted()
     .map((name) => recordedRun(path.join(folder, name)))
@@ -63,8 +78,10 @@ function recordedCall(
   tape: Tape,
   step: Step,
   guarded: GuardedCallOnTape | undefined,
+  policies: ReadonlySet<string>,
 ): RecordedCall {
   const call = step.call()
+  const rule = guarded?.intent.rule
   return {
     run: tape.run.id,
     step: step.label,
@@ -73,8 +90,12 @@ function recordedCall(
     output: call?.result,
     effects: guarded?.intent.effects,
     status: guarded?.state ?? (step.state === 'done' ? 'done' : 'failed'),
+    verdict: guarded?.intent.verdict ?? 'allow',
+    isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
   }
 }
+
+const nameOf = (policy: unknown): string => (policy as { readonly name?: string }).name ?? ''
 
 function hasPassed(tape: Tape, view: RunView): boolean {
   const last = tape.count > 0 ? endOf(tape) : undefined

@@ -50,7 +50,14 @@ Examples:
     for (const line of replayReceipt(tape, replayed, look())) say(`   ${line}`)
     const identical = output.digest('hex') === first.digest && replayed.divergences.length === 0
     say(
-      `\n   retake audit ${tape.run.id}    which rule decided what\n   retake ui                          see all of it in the browser`,
+      [
+        '',
+        ...[
+          [`retake audit ${tape.run.id}`, 'which rule decided what'],
+          [`retake show ${tape.run.id}`, 'its steps'],
+          ['retake ui', 'see all of it in the browser'],
+        ].map(([command = '', what]) => `   ${command.padEnd(36)}${what}`),
+      ].join('\n'),
     )
     if (json)
       console.log(

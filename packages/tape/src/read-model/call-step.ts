@@ -75,7 +75,10 @@ export class CallStep extends StepBase {
   override get guard(): StepGuard | undefined {
     const { guard: intent, result } = this.#op
     if (intent === undefined) return undefined
-    const { rule, code, policy } = intent
+    const { rule, policy, verdict } = intent
+    const thrown = this.#op.failure?.code
+    // Where somebody was asked, what came of that is why.
+    const code = verdict === 'ask' && thrown !== undefined ? String(thrown) : intent.code
     return { ...result?.guard, ...(rule && { rule }), ...(code && { code }), policy }
   }
 

@@ -28,7 +28,7 @@ export const approvalDenials = {
     denial(
       request,
       'APPROVAL_REFUSED',
-      `${by} refused it${reason === undefined || reason === '' ? '.' : `: ${reason}`}`,
+      `${by} refused it${reason === undefined || reason === '' ? '.' : `: ${reason.replace(/[.!?]*$/, '')}.`}`,
       'Do something else, or ask again with other arguments.',
     ),
   expired: (request: ApprovalRequest): Denial =>
