@@ -117,9 +117,11 @@ export class CallBounds {
   }
 
   #refuse(ask: (scopes: Scopes) => Denial | undefined): void {
-    let denial = this.#over
-    for (const scopes of this.scopes) denial ??= ask(scopes)
-    if (denial !== undefined) this.refuse(denial)
+    if (this.#over !== undefined) this.refuse(this.#over)
+    for (const scopes of this.scopes) {
+      const denial = ask(scopes)
+      if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial)
+    }
   }
 }
 

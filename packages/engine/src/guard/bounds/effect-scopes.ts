@@ -18,35 +18,26 @@ export function effectScopes(effects: readonly Effect[]): Scopes {
 }
 
 function scopesFor(effects: readonly Effect[]): Scopes {
-  const files = fileBounds('tool', { write: [] })
-  const network = networkBounds('tool', { allow: [] })
-  const shell = shellBounds('tool', { allow: [] })
   const may = (effect: Effect): boolean => effects.includes(effect)
   return {
-    ...(may('write') ? {} : { files: held(files, 'write', effects) }),
-    ...(may('network') ? {} : { network: held(network, 'network', effects) }),
-    ...(may('shell') ? {} : { shell: held(shell, 'shell', effects) }),
+    ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
+    ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
+    ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
+    reword: (denial) => undeclared(denial, effects),
   }
 }
 
-/** The same scope, whose refusals say what to declare. */
-function held<S extends object>(scope: S, missing: Effect, effects: readonly Effect[]): S {
-  return new Proxy(scope, {
-    get: (target, key) => {
-      const ask = Reflect.get(target, key) as (...args: unknown[]) => unknown
-      if (!String(key).startsWith('check')) return ask
-      return (...args: unknown[]) => {
-        const denial = ask.apply(target, args) as Denial | undefined
-        return denial && undeclared(denial, missing, effects)
-      }
-    },
-  })
+/** The effect that is missing, by the scope that refused. */
+const MISSING: Readonly<Record<string, Effect>> = {
+  'tool/files': 'write',
+  'tool/network': 'network',
+  'tool/shell': 'shell',
 }
 
-const undeclared = ({ what }: Denial, missing: Effect, effects: readonly Effect[]): Denial => ({
+const undeclared = ({ rule, what }: Denial, effects: readonly Effect[]): Denial => ({
   code: 'EFFECT_NOT_DECLARED',
   rule: 'tool/effects',
   what,
   why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
-  allowed: `Declare the effect "${missing}" if the tool is meant to do this.`,
+  allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
 })

@@ -25,7 +25,7 @@ export interface Command {
   readonly otherUser?: boolean
 }
 
-/** The scopes of one policy, ready to be asked. Each answers with why not, or nothing. */
+/** The scopes of one policy, or of what a tool declares, ready to be asked. Each answers with why not, or nothing. */
 export interface Scopes {
   readonly files?: {
     check(access: FileAccess, path: string): Denial | undefined
@@ -54,4 +54,6 @@ export interface Scopes {
     /** Whether a vector holds this very word: then its author has looked at it. */
     lists(word: string): boolean
   }
+  /** Says what these scopes refuse while a tool runs in words of its own. */
+  readonly reword?: (denial: Denial) => Denial
 }
