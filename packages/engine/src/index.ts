@@ -19,6 +19,7 @@ export type { JsonSchemaCheck, JsonSchemaCompiler } from './guard/contract/json-
 export type { Contract, Schema, StandardSchema } from './guard/contract/contract.js'
 export { decideApproval, pendingApprovals } from './guard/approval/approval-files.js'
 export type { PendingApproval } from './guard/approval/approval-files.js'
+export { userName } from './guard/approval/user-name.js'
 export type {
   ApprovalDecision,
   ApprovalOptions,

@@ -1,15 +1,14 @@
-import { userInfo } from 'node:os'
 import path from 'node:path'
-import { decideApproval, pendingApprovals } from '@retake/engine'
+import { decideApproval, pendingApprovals, userName } from '@retake/engine'
 import type { PendingApproval } from '@retake/engine'
 import { duration } from '../duration.js'
 import { approvalNotPending, wrongUsage } from '../errors.js'
 import { printable } from '../printable.js'
 import { RunStore } from '../run-store.js'
-import { table } from '../table.js'
 import { widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
+import { wrap } from '../wrap.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8
@@ -64,16 +63,23 @@ function list(waiting: readonly Waiting[], json: boolean): number {
     process.stderr.write('no call waits for approval\n')
     return 0
   }
-  const rows = waiting.map(({ request, of, tape }) => [
-    of.slice(0, SHOWN),
-    path.basename(tape, '.tape'),
-    request.rule,
-    `${duration(request.expiresAt - Date.now())} left`,
-    printable(`${request.tool}(${JSON.stringify(request.args) ?? ''})`),
-  ])
-  const head = ['id', 'run', 'rule', '', 'call']
-  console.log(table([head, ...rows], widthOf(process.stdout)).join('\n'))
+  const width = widthOf(process.stdout)
+  console.log(waiting.map((each) => waitingLines(each, width).join('\n')).join('\n\n'))
   return 0
+}
+
+/** All of a call that is to be decided on: nobody should approve what was cut off. */
+function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
+  const { tool, rule, why, args, expiresAt } = request
+  return [
+    `${of.slice(0, SHOWN)}  ${tool}`,
+    `  run   ${path.basename(tape, '.tape')}`,
+    `  rule  ${rule}, ${duration(expiresAt - Date.now())} left`,
+    ...wrap(why, width - 8).map((line, index) => `  ${index === 0 ? 'why ' : '    '}  ${line}`),
+    ...(JSON.stringify(args, undefined, 2) ?? 'no arguments')
+      .split('\n')
+      .map((line) => `  ${line}`),
+  ].map(printable)
 }
 
 function decide(
@@ -86,7 +92,7 @@ function decide(
   const [found] = matches
   if (found === undefined || matches.length > 1) throw approvalNotPending(id)
   const reason = text(values, 'reason')
-  const decision = { approved, by: userInfo().username, ...(reason !== undefined && { reason }) }
+  const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
   if (!decideApproval(found.tape, found.of, decision, Date.now())) throw approvalNotPending(id)
   if (flag(values, 'json')) console.log(JSON.stringify({ ...jsonOf(found), ...decision }))
   else

@@ -1,5 +1,4 @@
-import { userInfo } from 'node:os'
-import { decideApproval, pendingApprovals } from '@retake/engine'
+import { decideApproval, pendingApprovals, userName } from '@retake/engine'
 import type { ApprovalDecisionRequest, WaitingApproval } from '@retake/web'
 import { approvalNotPending } from '../../errors.js'
 import type { RunStore } from '../../run-store.js'
@@ -17,6 +16,6 @@ export function decideWaiting(
   run: string,
   { id, approved, reason }: ApprovalDecisionRequest,
 ): void {
-  const decision = { approved, by: userInfo().username, ...(reason !== undefined && { reason }) }
+  const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
   if (!decideApproval(store.find(run), id, decision, Date.now())) throw approvalNotPending(id)
 }

@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import { userName } from './user-name.js'
 
 export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY
 
@@ -62,13 +62,4 @@ function readAnswer(question: string, signal: AbortSignal): Promise<string> {
       once: true,
     })
   }).finally(() => lines.close())
-}
-
-/** The name of whoever runs this process. */
-export function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return 'somebody'
-  }
 }
