@@ -1,5 +1,12 @@
-import { decodeBody, GUARD_NOTES, type GuardFacts } from '@retake/tape'
+import {
+  decodeBody,
+  GUARD_NOTES,
+  recordError,
+  type GuardFacts,
+  type RecordedError,
+} from '@retake/tape'
 import { natives } from '../natives.js'
+import { insideTool } from '../scope.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
 import type { Approved } from './approval/approval.js'
 import { approveCall } from './approval/approve-call.js'
@@ -42,6 +49,21 @@ export function carryOut(
 /** What the policies allow, and no more than the tool has declared. */
 const scopesOf = (scopes: readonly Scopes[], { options: { effects } }: GuardedTool) =>
   effects === undefined ? scopes : [...scopes, effectScopes(effects)]
+
+/** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
+function tellError(
+  tool: string,
+  thrown: unknown,
+  blocked: readonly GuardError[],
+): { error: unknown; recorded: RecordedError; isRefusal: boolean } {
+  const error = thrownError(tool, thrown)
+  const refusal = findRefusal(error, blocked)
+  return {
+    error: refusal ?? error,
+    recorded: recordError(refusal ?? error),
+    isRefusal: refusal !== undefined,
+  }
+}
 
 class CarriedCall {
   readonly #call: GuardedCall
@@ -169,14 +191,16 @@ class CarriedCall {
       }),
     }
     if ('error' in outcome) {
-      const error = thrownError(name, outcome.error)
       // What a call around this one may not, it may not either.
-      const refusal = findRefusal(
-        error,
-        [bounds, ...around].flatMap((each) => each.blocked),
+      const blocked = [bounds, ...around].flatMap((each) => each.blocked)
+      const { session } = this.#operation
+      const told = insideTool(
+        session.owner ?? session,
+        () => tellError(name, outcome.error, blocked),
+        bounds,
       )
-      const status = refusal ? 'denied' : facts.status
-      return commit(this.#operation, { ...facts, status }, { error: refusal ?? error })
+      const { isRefusal, ...error } = told
+      return commit(this.#operation, isRefusal ? { ...facts, status: 'denied' } : facts, error)
     }
     return whenReady(checkOutput(tool, outcome.value), (checked) =>
       this.#checked(facts, outcome, checked),

@@ -53,7 +53,7 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
 function runsNothing(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return true
   if (types.isProxy(error)) return false
-  const { stack: _, ...own } = Object.getOwnPropertyDescriptors(error) as PropertyDescriptorMap
+  const { stack: _, ...own } = Object.getOwnPropertyDescriptors(error)
   return Object.values(own).every((property) => property.get === undefined)
 }
 

@@ -1,3 +1,4 @@
+import { types } from 'node:util'
 import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
 import { insideTool } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
@@ -67,14 +68,9 @@ export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
   return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
 }
 
-/** A tool may throw a proxy that cannot be asked. */
-function isGuardError(thrown: unknown): boolean {
-  try {
-    return thrown instanceof GuardError
-  } catch {
-    return false
-  }
-}
+/** A proxy is the tool's own code, and none of ours. */
+const isGuardError = (thrown: unknown): boolean =>
+  !types.isProxy(thrown) && thrown instanceof GuardError
 
 /** How an attempt, or the call with it, ends. */
 type Outcome = Encoded | { readonly error: unknown; readonly exitReason: 'retries' }
