@@ -1,5 +1,6 @@
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import { GuardError } from '../../../guard/guard-error.js'
+import { carryBounds } from '../../../scope.js'
 import type { Session } from '../../../sessions/session.js'
 import type { FileFunction } from '../file-natives.js'
 import { isPieces, writePiecesTo } from '../file-pieces.js'
@@ -23,9 +24,11 @@ export function callWithin(
   { name, style }: BoundedFunction,
   session: Session | undefined,
   call: FileFunction,
-  given: unknown[],
+  args: unknown[],
 ): unknown {
   const asked = new AskedBounds(bounds, session)
+  // A run makes the call outside of the tool; what the options have of it stays inside.
+  const given = session === undefined ? args : args.map(withBoundFunctions)
   if (!asked.haveScopes) return callUnlessOver(asked, style, call, given)
   switch (style) {
     case 'sync':
@@ -37,6 +40,20 @@ export function callWithin(
     case 'iterator':
       return iterate(asked, name, call, given)
   }
+}
+
+/** The filter of `cp`, the exclusion of `glob`. */
+function withBoundFunctions(option: unknown): unknown {
+  if (typeof option !== 'object' || option === null) return option
+  const prototype: unknown = Object.getPrototypeOf(option)
+  if (prototype !== Object.prototype && prototype !== null) return option
+  const carry = carryBounds()
+  return Object.fromEntries(
+    Object.entries(option as Record<string, unknown>).map(([name, value]) => [
+      name,
+      typeof value === 'function' ? (...args: unknown[]) => carry(() => value(...args)) : value,
+    ]),
+  )
 }
 
 /** No policy says anything about files; a call that is over may touch nothing all the same. */
