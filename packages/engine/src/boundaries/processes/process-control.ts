@@ -3,12 +3,18 @@ import inspector from 'node:inspector'
 import module from 'node:module'
 import { constants } from 'node:os'
 import path from 'node:path'
+import traceEvents from 'node:trace_events'
 import v8 from 'node:v8'
 import type { CallBounds } from '../../guard/bounds/call-bounds.js'
 import { processErrors } from '../../guard/bounds/process-errors.js'
-import { currentBounds, outsideRuns } from '../../scope.js'
+import { currentBounds } from '../../scope.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
+import { patchLaterCallbacks } from './later-callbacks.js'
+import { isSignalled, patchProcessListeners } from './process-listeners.js'
+
+/** Where Node writes traces, unless it was started otherwise. */
+const TRACE_FILE = 'node_trace.1.log'
 
 /**
  * What a guarded tool could do to the process it runs in: end it, signal others,
@@ -21,7 +27,9 @@ export function patchProcessControl(): Undo {
   const bindings = ['binding', '_linkedBinding'] as const
   return undoAll([
     ...exits.map((name) =>
-      ask(process, name, (each) => each.refuse(processErrors.exit(each.tool, `process.${name}`))),
+      ask(process, name, (each) => {
+        if (!isSignalled()) each.refuse(processErrors.exit(each.tool, `process.${name}`))
+      }),
     ),
     ...identities.map((name) =>
       ask(process, name, (each) =>
@@ -35,7 +43,10 @@ export function patchProcessControl(): Undo {
         ),
       ),
     ),
-    ask(process, '_kill', (each, [pid, signal]) => each.signal(Number(pid), signalName(signal))),
+    ask(process, '_kill', (each, [pid, signal]) => {
+      if (Number(pid) !== process.pid || !isSignalled())
+        each.signal(Number(pid), signalName(signal))
+    }),
     ask(process, 'dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
     ask(crypto, 'setEngine', (each) =>
       each.underScopes((tool) => processErrors.internals(tool, 'crypto.setEngine')),
@@ -45,17 +56,28 @@ export function patchProcessControl(): Undo {
     ask(inspector, 'open', (each) =>
       each.underScopes((tool) => processErrors.inspector(tool, 'inspector.open')),
     ),
+    // It reads what closures hold, the native functions below the boundaries among it.
+    ask(inspector.Session.prototype, 'connect', (each) =>
+      each.underScopes((tool) => processErrors.inspector(tool, 'inspector.Session')),
+    ),
     ask(process, '_debugProcess', (each) =>
       each.underScopes((tool) => processErrors.inspector(tool, 'process._debugProcess')),
     ),
+    // Flags of V8 name files that it writes, and give names to its insides.
+    ask(v8, 'setFlagsFromString', (each, [flag]) =>
+      each.underScopes((tool) =>
+        processErrors.internals(tool, `v8.setFlagsFromString('${String(flag)}')`),
+      ),
+    ),
     // Node writes these files itself.
+    ask(v8, 'setHeapSnapshotNearHeapLimit', (each) => each.file('write', path.resolve('.'))),
+    ask(traceEvents, 'createTracing', (each) => each.file('write', path.resolve(TRACE_FILE))),
     ask(v8, 'writeHeapSnapshot', (each, [file]) => each.file('write', path.resolve(nameOf(file)))),
     ask(process.report, 'writeReport', (each, [file]) =>
       each.file('write', path.resolve(process.report.directory, nameOf(file))),
     ),
-    ...(['on', 'addListener', 'once', 'prependListener', 'prependOnceListener'] as const).map(
-      listenOutside,
-    ),
+    patchProcessListeners(),
+    patchLaterCallbacks(),
   ])
 }
 
@@ -74,26 +96,6 @@ function ask(
       for (const each of currentBounds()) question(each, args)
       return native.apply(this, args)
     }, native),
-  )
-}
-
-/**
- * A signal that a tool was the first to listen for is not its doing when it comes:
- * whoever then ends the program in good order may.
- */
-function listenOutside(
-  method: 'on' | 'addListener' | 'once' | 'prependListener' | 'prependOnceListener',
-): Undo {
-  const native = process[method] as (event: string | symbol, listener: Function) => NodeJS.Process
-  return replace(
-    process,
-    method,
-    function (this: NodeJS.Process, event: string | symbol, listener: Function) {
-      const isSignal = typeof event === 'string' && event in constants.signals
-      return isSignal && currentBounds().length > 0
-        ? outsideRuns(() => native.call(this, event, listener))
-        : native.call(this, event, listener)
-    },
   )
 }
 

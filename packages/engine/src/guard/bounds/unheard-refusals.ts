@@ -1,4 +1,5 @@
 import { natives } from '../../natives.js'
+import { outsideRuns } from '../../scope.js'
 
 /**
  * A refusal is an error in the code of a tool. Where nobody waits for that code, in
@@ -12,7 +13,7 @@ let timer: NodeJS.Timeout | undefined
 /** Called before a refusal is thrown. */
 export function expectUnheard(error: Error): void {
   refusals.add(error)
-  if (timer === undefined) process.prependListener('uncaughtException', hear)
+  if (timer === undefined) outsideRuns(() => process.prependListener('uncaughtException', hear))
   else natives.clearTimeout(timer)
   timer = natives.setTimeout(stopListening, LISTENING_MS)
   timer.unref()

@@ -1,3 +1,5 @@
+import { outsideRuns } from '../../scope.js'
+
 /** Something that must not outlive the process: a lock, a tape that is held in memory. */
 interface Held {
   release(): void
@@ -7,7 +9,7 @@ const held = new Set<Held>()
 
 /** Lets go of it when the process exits, if nobody did before. */
 export function releaseAtExit(one: Held): void {
-  if (held.size === 0) process.on('exit', releaseAll)
+  if (held.size === 0) outsideRuns(() => process.on('exit', releaseAll))
   held.add(one)
 }
 

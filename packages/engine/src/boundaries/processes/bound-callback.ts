@@ -1,0 +1,26 @@
+import { GuardError } from '../../guard/guard-error.js'
+import { carryBounds, currentBounds } from '../../scope.js'
+
+type Callback = (this: unknown, ...args: unknown[]) => unknown
+
+/**
+ * Code that a guarded tool leaves with Node to be called later, when the call and its bounds
+ * are not around any more. It runs within them all the same. What is refused to it is among
+ * what was blocked, and is not an error of whoever calls it. Elsewhere, the callback itself.
+ */
+export function boundCallback(given: unknown): unknown {
+  const bounds = currentBounds()
+  if (bounds.length === 0 || typeof given !== 'function') return given
+  const callback = given as Callback
+  const carry = carryBounds()
+  const isRefusal = (error: unknown): boolean =>
+    error instanceof GuardError && bounds.some(({ blocked }) => blocked.includes(error))
+  return function (this: unknown, ...args: unknown[]): unknown {
+    try {
+      return carry(() => callback.apply(this, args))
+    } catch (error) {
+      if (isRefusal(error)) return undefined
+      throw error
+    }
+  }
+}
