@@ -64,5 +64,4 @@ for (const [number, { twin, ...attack }] of cases.entries()) {
     twin: await make({ ...attack, before: twinBefore ?? attack.before, ...twin }, number, 'twin'),
   })
 }
-console.log(`\n${JSON.stringify({ results, failures })}`)
-process.exit(0)
+process.stdout.write(`\n${JSON.stringify({ results, failures })}\n`, () => process.exit(0))
