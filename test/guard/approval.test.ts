@@ -135,6 +135,9 @@ test('a call waits until it is approved on the command line, and an audit tells 
     return lines.map((line) => JSON.parse(line) as { id: string; tool: string; args: unknown })
   }, 20_000)
   expect(waiting).toMatchObject({ tool: 'refund', args: { amount: 900 } })
+  const { stdout: listed } = await retake(['approvals'])
+  expect(listed).toContain(`${waiting?.id.slice(0, 8)}  refund\n`)
+  expect(listed).toContain('"amount": 900')
   expect((await retake(['approvals', 'approve', 'f00'])).stderr).toContain('APPROVAL_NOT_PENDING')
   expect(started).toEqual([])
 

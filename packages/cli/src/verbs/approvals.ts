@@ -79,8 +79,12 @@ function waitingLines({ request, of, tape }: Waiting, width: number): string[] {
     ...(JSON.stringify(args, undefined, 2) ?? 'no arguments')
       .split('\n')
       .map((line) => `  ${line}`),
-  ].map(printable)
+  ].map((line) => printable(line).replaceAll(UNSEEN, escaped))
 }
+
+/** What turns text around or has no width could make a call look like another. */
+const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}\n]/gu
+const escaped = (char: string): string => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`
 
 function decide(
   waiting: readonly Waiting[],

@@ -30,8 +30,13 @@ function Waiting({ run, live }: { readonly run: Run; readonly live: LiveActions 
   return (
     <section
       aria-label="Waiting for approval"
-      className="max-h-[40%] shrink-0 overflow-auto border-b border-line-strong bg-surface"
+      className="max-h-[40%] shrink-0 max-md:max-h-[50%] overflow-auto border-b border-line-strong bg-surface"
     >
+      {data.length > 1 && (
+        <p className="border-b border-line px-3 py-1 text-sm text-muted">
+          {data.length} calls wait for approval
+        </p>
+      )}
       <ul>
         {data.map((approval) => (
           <ApprovalNote key={approval.id} approval={approval} run={run.id} live={live} />
@@ -63,26 +68,33 @@ function ApprovalNote({ approval, run, live }: ApprovalNoteProps) {
       .finally(() => void queries.invalidateQueries({ queryKey: ['approvals', run] }))
   }
   return (
-    <li className="flex flex-col gap-2 border-b border-line p-3 last:border-b-0">
-      <p>
-        <span className="font-medium">
-          <code>{tool}</code> waits for approval
-        </span>
-        <span className="ml-2 text-sm text-muted">
-          {guard} · rule {rule} · until {new Date(expiresAt).toLocaleTimeString()}
-        </span>
-      </p>
-      {why !== '' && <p className="text-sm">{why}</p>}
-      <section
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls: keys need a way in
-        tabIndex={0}
-        aria-label={`Arguments of ${tool}`}
-        className="max-h-48 overflow-auto rounded border border-line p-2 font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]"
-      >
-        <LongText text={args} />
-      </section>
-      <div className="flex flex-wrap items-end gap-2">
-        <TextField label="Reason, goes on the tape" value={reason} onChange={setReason} />
+    <li className="grid gap-x-4 gap-y-2 border-b border-l-2 border-line border-l-accent p-3 last:border-b-0 md:grid-cols-[minmax(0,1fr)_auto]">
+      <div className="flex min-w-0 flex-col gap-1">
+        <p>
+          <span className="font-medium">
+            <code>{tool}</code> waits for approval
+          </span>
+          <span className="ml-2 text-sm text-muted">
+            {guard} · rule {rule} · until {new Date(expiresAt).toLocaleTimeString()}
+          </span>
+        </p>
+        {why !== '' && <p className="text-sm">{why}</p>}
+        <section
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls: keys need a way in
+          tabIndex={0}
+          aria-label={`Arguments of ${tool}`}
+          className="max-h-32 overflow-auto rounded border border-line p-2 font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]"
+        >
+          <LongText text={args} />
+        </section>
+      </div>
+      <div className="flex flex-wrap content-end items-end gap-2">
+        <TextField
+          className="max-md:w-full"
+          label="Reason, goes on the tape"
+          value={reason}
+          onChange={setReason}
+        />
         <Button look="primary" disabled={isSent} onClick={() => decide(true)}>
           Approve
         </Button>

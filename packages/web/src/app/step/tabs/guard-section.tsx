@@ -13,6 +13,10 @@ export function GuardSection({ guard }: { readonly guard: StepGuard }) {
       <Facts
         className="text-sm"
         facts={[
+          {
+            label: 'outcome',
+            value: status === 'stopped' || status === 'in doubt' ? status : undefined,
+          },
           { label: 'rule', value: rule ?? 'default', isMono: true },
           { label: 'code', value: status === 'done' ? undefined : code, isMono: true },
           { label: 'stopped by', value: exitReason },
