@@ -31,10 +31,7 @@ interface Seen {
 }
 
 const suite = './path-attacks.mjs'
-const { cases, attackCount } = (await import(suite)) as {
-  cases: readonly Case[]
-  attackCount: number
-}
+const { cases } = (await import(suite)) as { cases: readonly Case[] }
 
 let folder: string
 let outcomes: ReadonlyMap<string, { readonly attack: Seen; readonly twin: Seen }>
@@ -130,8 +127,8 @@ describe('attacks on paths', () => {
   )
 
   test('there are at least seventy, and no two have one name', () => {
-    expect(attackCount).toBeGreaterThanOrEqual(70)
-    expect(new Set(cases.map(({ name }) => name)).size).toBe(attackCount)
+    expect(cases.length).toBeGreaterThanOrEqual(70)
+    expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length)
   })
 
   test('no rejection is left unheard', () => {

@@ -3,10 +3,10 @@ import path from 'node:path'
 import { readGuards, TapeError, type Tape } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
 
-/** `true`: the latest of this name, unless it came to its end. A text: id or path of any run. */
-export type Resume = boolean | string
-
-/** The tape of the run that is to be resumed; undefined when there is none to resume. */
+/**
+ * The tape of the run that is to be resumed; undefined when there is none to resume. `true`: the
+ * latest of this name, unless it came to its end. A text: id or path of any run.
+ */
 export function findRun(dir: string, name: string, resume: true | string): string | undefined {
   if (resume !== true) {
     const isPath = resume.endsWith('.tape') || path.basename(resume) !== resume
