@@ -109,7 +109,7 @@ describe('a real server', () => {
     expect(asked.length).toBe(2)
     const written = await serve([{ status: 429 }])
     const note = async () => {
-      await appendFile(`${run.session().recording?.tape}.note`, 'x')
+      await appendFile(`${run.tapes.session().recording?.tape}.note`, 'x')
       return get(written)
     }
     run.tool('note', note, { retries: 3 })
