@@ -208,6 +208,26 @@ test.skipIf(!hasScript).each([
   expect(result).toMatchObject({ status, how: 'terminal', ...told })
 })
 
+test.skipIf(!hasScript)(
+  'Ctrl-C at the question ends the program, and decides nothing',
+  async () => {
+    const { folder, remove } = await makeWorkspace()
+    onTestFinished(remove)
+    const command = [process.execPath, agent, 'terminal'].join(' ')
+    const child = spawn('script', ['-qec', command, '/dev/null'], { cwd: folder })
+    let shown = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      const before = shown
+      shown += chunk.toString()
+      if (!before.includes('approve?') && shown.includes('approve?')) child.stdin.write('\u0003')
+    })
+    const code = await new Promise((resolve) => child.once('close', resolve))
+    expect(shown).toContain('approve?')
+    expect(shown).not.toContain('"status"')
+    expect(code).toBe(130)
+  },
+)
+
 test('without a terminal, a guard that asks there starts nothing', () => {
   const { stdout } = spawnSync(process.execPath, [agent, 'terminal'], { encoding: 'utf8' })
   expect(JSON.parse(stdout)).toMatchObject({ status: 'denied', code: 'APPROVAL_MISSING' })

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { outsideRuns } from '../../scope.js'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 import { userName } from './user-name.js'
 
@@ -57,6 +58,12 @@ function readAnswer(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise<string>((resolve, reject) => {
     lines.question(question, { signal }, (answer) => resolve(answer.trim()))
+    // Whoever presses Ctrl-C wants the program to end, and has not decided on the call.
+    lines.once('SIGINT', () => {
+      reject(new Error('it was interrupted'))
+      lines.close()
+      outsideRuns(() => process.kill(process.pid, 'SIGINT'))
+    })
     lines.once('close', () => resolve(''))
     signal.addEventListener('abort', () => reject(new Error('nobody decided in time')), {
       once: true,
