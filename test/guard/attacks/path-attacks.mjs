@@ -718,6 +718,11 @@ const twoFacedUrl = (first, second) => {
   }
 }
 
+const openForWasm = (folder) => {
+  const { WASI } = process.getBuiltinModule('node:wasi')
+  return typeof new WASI({ version: 'preview1', preopens: { '/': folder } })
+}
+
 const tricks = [
   trick(
     'a link in the root, opened by the tool',
@@ -838,6 +843,12 @@ const tricks = [
     () => process.binding('fs').internalModuleStat('/etc'),
     readInside,
     { rule: 'guard/process' },
+  ),
+  trick(
+    'a folder that is opened for WebAssembly',
+    'PATH_OUTSIDE_ROOT',
+    ({ base }) => openForWasm(base),
+    ({ root }) => (openForWasm(root), 'inside'),
   ),
   trick(
     'a heap snapshot',
@@ -1184,6 +1195,3 @@ export const cases = [
   ...tricks,
   ...policies,
 ]
-
-/** How many attacks this suite makes. */
-export const attackCount = cases.length

@@ -1,5 +1,6 @@
 import asyncHooks from 'node:async_hooks'
 import channels from 'node:diagnostics_channel'
+import module from 'node:module'
 import perfHooks from 'node:perf_hooks'
 import v8 from 'node:v8'
 import { currentBounds } from '../../scope.js'
@@ -18,6 +19,7 @@ export function patchLaterCallbacks(): Undo {
   return undoAll([
     bindFirst(process, 'setUncaughtExceptionCaptureCallback'),
     bindFirst(asyncHooks, 'createHook'),
+    bindFirst(module, 'registerHooks'),
     ...hooks.map((name) => bindFirst(v8.promiseHooks, name)),
     bindClass([globalThis], 'FinalizationRegistry'),
     bindClass([globalThis, perfHooks], 'PerformanceObserver'),

@@ -1,3 +1,4 @@
+import module from 'node:module'
 import v8 from 'node:v8'
 import type { FileAccess } from '../../../guard/bounds/scopes.js'
 import { currentBounds } from '../../../scope.js'
@@ -7,7 +8,7 @@ import { AskedBounds } from './asked-bounds.js'
 
 /**
  * Ways to files that are not in `node:fs`. They are asked about inside guarded calls and are
- * otherwise as they were. Native addons, WASI and `node:sqlite` have ways of their own, which are not seen.
+ * otherwise as they were. Native addons have ways of their own, which are not seen.
  */
 export function patchOtherWays(): Undo {
   return undoAll([
@@ -17,6 +18,7 @@ export function patchOtherWays(): Undo {
     ...(process.report
       ? [before(process.report, 'writeReport', ([file = '.']) => ask('write', String(file)))]
       : []),
+    before(module, 'enableCompileCache', ([folder = '.']) => ask('write', String(folder))),
   ])
 }
 
