@@ -237,6 +237,17 @@ export const cases = [
     promises.cp(file, `${file}-2`, { filter: () => (run(), true) }),
   ),
 
+  recorded('pieces of the body of a request, in a run', (_, run) =>
+    fetch('http://127.0.0.1:9/', {
+      method: 'POST',
+      duplex: 'half',
+      body: (async function* () {
+        run()
+        yield Buffer.from('piece')
+      })(),
+    }).catch(() => {}),
+  ),
+
   around('a session of the inspector in the process', 'INSPECTOR_NOT_ALLOWED', () => {
     const session = new inspector.Session()
     session.connect()
