@@ -128,6 +128,7 @@ test('an audit and the steps tell what came of asking, and which calls a limit s
   run.end()
   const { stdout } = await retake(['audit', 'last'])
   expect(stdout).toMatch(/denied +shop\/large[^\n]*\n[^]*APPROVAL_REFUSED: /)
+  expect(stdout).toContain('refused by ann (callback): not him')
   expect(stdout).not.toContain('POLICY_DENIED')
   expect((await retake(['show', 'last', '--step', '1'])).stdout).toContain('not him. Do something')
   expect((await retake(['show', 'last'])).stdout).toMatch(/stopped: refund\(\{"amount":2\}\)/)

@@ -9,7 +9,7 @@ export function callRemarks({ facts, state, code, why, error, isNested }: Audite
     ...(served ? [`served from run ${served.run}, event ${served.seq}`] : []),
     ...(approval
       ? [
-          `${approval.how === 'break-glass' ? 'break-glass' : 'approval'} by ${approval.by} (${approval.how})${approval.reason === undefined ? '' : `: ${approval.reason}`}`,
+          `${approval.how === 'break-glass' ? 'break-glass' : code === 'APPROVAL_REFUSED' ? 'refused' : 'approval'} by ${approval.by} (${approval.how})${approval.reason === undefined ? '' : `: ${approval.reason}`}`,
         ]
       : []),
     ...(exitReason ? [`stopped by ${exitReason}`] : []),

@@ -90,7 +90,8 @@ function recordedCall(
     output: call?.result,
     effects: guarded?.intent.effects,
     status: guarded?.state ?? (step.state === 'done' ? 'done' : 'failed'),
-    verdict: guarded?.intent.verdict ?? 'allow',
+    // A call that is served keeps the approval it was made with.
+    verdict: guarded?.facts?.approval ? 'ask' : (guarded?.intent.verdict ?? 'allow'),
     isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
   }
 }

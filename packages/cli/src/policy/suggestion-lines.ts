@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import { plural } from '../facts.js'
 import { painter } from '../terminal.js'
 import type { Suggestion } from './suggest-rule.js'
 
@@ -21,7 +22,11 @@ function evidenceLines(suggestion: Suggestion): string[] {
     ...(alsoBlocks.length === 0
       ? []
       : [`        and in the same run step ${alsoBlocks.map(({ step }) => step).join(', ')}`]),
-    `${paint('green', 'spares')}  all ${passing.calls} calls of ${passing.runs} runs that passed, ${passing.ofTool} of them of this tool`,
+    ...(passing.runs === 0
+      ? []
+      : [
+          `${paint('green', 'spares')}  all ${plural(passing.calls, 'call')} of ${plural(passing.runs, 'run')} that passed, ${passing.ofTool} of them of this tool`,
+        ]),
     ...evidence.map(
       ({ path, here, passing: there }) =>
         `        ${path}: ${JSON.stringify(here)} here, ${there} in runs that passed`,
@@ -32,7 +37,10 @@ function evidenceLines(suggestion: Suggestion): string[] {
         `  ${JSON.stringify(rule)} blocks ${blocked} ${blocked === 1 ? 'call' : 'calls'} of runs that passed`,
     ),
     ...(passing.runs === 0
-      ? ['', 'No run that passed was found: the rule is not tried on any.']
+      ? [
+          '',
+          'No other run that passed was found, so the rule is not tried on any: --tapes names a folder.',
+        ]
       : []),
   ]
 }
