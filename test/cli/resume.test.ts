@@ -240,7 +240,7 @@ test('a second resume at the same time is refused', async () => {
   const slow = join(workspace.folder, 'slow.mjs')
   writeFileSync(
     slow,
-    `console.log('up'); await new Promise((r) => setTimeout(r, 1500)); console.log('done')`,
+    `console.log('up'); await new Promise((r) => setTimeout(r, 8000)); console.log('done')`,
   )
   const recording = spawn(process.execPath, [cli, 'record', '--dir', 'slow', slow], {
     cwd: workspace.folder,
