@@ -48,5 +48,7 @@ function stateOf(step: Step, status: RunStatus): RowState {
 function badgeOf(tape: Tape, step: Step): Badge {
   const origin = originOf(tape, step)
   if (step.kind === 'mark' && origin === 'served') return 're-executed'
+  // A guard had the answer already, from the run that it resumes.
+  if (step.guard?.served !== undefined && origin !== 'edited') return 'served'
   return origin ?? 'live'
 }

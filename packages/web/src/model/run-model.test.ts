@@ -47,6 +47,21 @@ describe('rows', () => {
   })
 })
 
+test('a call whose answer a guard served was not really asked', () => {
+  const run = new RunScript()
+  const intent = { guard: 'shop', call: 1, fingerprint: 'f', occurrence: 1, policy: 'p' }
+  for (const served of [undefined, { run: 'earlier', seq: 3 }]) {
+    run.add({ type: 'draw', kind: 'guard', value: { ...intent, verdict: 'allow' } })
+    const op = run.add({ type: 'call', kind: 'tool', name: 'pay', as: 'json' }, '{}')
+    run.add({ type: 'result', op, guard: { status: 'done', ...(served && { served }) } })
+  }
+  const [rows] = run.model().rows()
+  expect(rows?.type === 'rows' && [0, 1].map((place) => rowAt(rows.rows, place).badge)).toEqual([
+    'live',
+    'served',
+  ])
+})
+
 describe('the head of a run', () => {
   test('says what was recorded, how it ended and where', () => {
     const run = new RunScript({ command: ['python', 'agent.py'], cwd: '/app' })

@@ -15,7 +15,7 @@ export type RowState = (typeof STATES)[number]
 
 /**
  * Where the answer of a step came from. `live`: it was really asked. `served`: from
- * the parent's tape. `edited`: a fork put it there. `lost`: it was under way when
+ * the tape of its parent, or of the run that a guard resumes. `edited`: a fork put it there. `lost`: it was under way when
  * the run went live. `re-executed`: it is no answer from outside; the code ran again.
  */
 export const BADGES = ['live', 'served', 'edited', 'lost', 're-executed'] as const

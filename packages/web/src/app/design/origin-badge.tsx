@@ -3,7 +3,10 @@ import { Badge, type BadgeProps } from './badge.js'
 
 const ORIGINS: Readonly<Record<Origin, { tone: BadgeProps['tone']; title: string }>> = {
   live: { tone: 'good', title: 'Really asked, and recorded.' },
-  served: { tone: 'neutral', title: 'Answered from the tape of the parent; nothing was asked.' },
+  served: {
+    tone: 'neutral',
+    title: 'Answered from the tape of an earlier run; nothing was asked.',
+  },
   edited: { tone: 'accent', title: 'The fork put this answer or question here.' },
   lost: {
     tone: 'warning',
