@@ -88,6 +88,37 @@ test('an audit as a page holds what tapes say as text only', async () => {
   expect(page).toContain('approval by ann (callback): known customer')
 })
 
+test('what a resumed run was served, and what that saved, is told', async () => {
+  const { folder, retake } = await folderWith({})
+  const dir = join(folder, '.retake', 'runs')
+  for (const fails of [true, false]) {
+    const run = guard({ name: 'paid', dir, resume: true })
+    run.tool('pay', (_: object, { use }) => {
+      use({ inputTokens: 100, outputTokens: 20, costUsd: 0.25 })
+      return 'paid'
+    })
+    run.tool('send', () => {
+      if (fails) throw new Error('down')
+    })
+    await run.call('pay', {})
+    await run.call('send', {})
+    if (fails) run[Symbol.dispose]()
+    else run.end()
+  }
+  const { stdout } = await retake(['audit', 'last'])
+  expect(stdout).toMatch(/^1 .* served +default +pay/m)
+  expect(stdout).toContain('2 calls, 2 done, 1 of them served')
+  expect(stdout).toMatch(/^saved 1 call \(1 served\) · 120 tokens · \d+ ms · \$0\.25$/m)
+  const { savings } = JSON.parse((await retake(['audit', 'last', '--json'])).stdout) as {
+    savings: object
+  }
+  expect(savings).toMatchObject({
+    calls: 1,
+    costUsd: { known: 0.25, unknown: 0 },
+    steps: [{ tool: 'pay', why: 'served', basis: 'earlier run' }],
+  })
+})
+
 test('of a tape that was changed nothing is told', async () => {
   const { folder, retake } = await folderWith({})
   const tape = await auditedTape(join(folder, '.retake', 'runs'))

@@ -3,6 +3,7 @@ import { version } from '../version.js'
 import { countLine, SIGNATURES } from './audit-lines.js'
 import type { Audit, AuditedCall } from './audit-run.js'
 import { callRemarks } from './call-remarks.js'
+import { savingsLine } from './savings-line.js'
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --muted: #767676 }
@@ -19,7 +20,8 @@ pre { margin: 0; max-width: 34rem; overflow-wrap: anywhere; white-space: pre-wra
 `
 
 /** An audit as one page without any script: text from tapes is text in it. */
-export function auditHtml({ tape, guards, calls }: Audit): string {
+export function auditHtml({ tape, guards, calls, savings }: Audit): string {
+  const saved = savingsLine(savings)
   const digest = createHash('sha256').update(STYLE).digest('base64')
   const policy = `default-src 'none'; style-src 'sha256-${digest}'`
   return `<!doctype html>
@@ -73,6 +75,7 @@ ${facts([
   )
   .join('\n')}
 <h2>${escape(countLine(calls))}</h2>
+${saved === undefined ? '' : `<p>${escape(saved)}</p>`}
 <table>
 <thead><tr><th scope="col">Step</th><th scope="col">Time</th><th scope="col">State</th><th scope="col">Rule</th><th scope="col">Call</th><th scope="col">Remarks</th></tr></thead>
 <tbody>

@@ -6,10 +6,12 @@ import type { Look, Style } from '../terminal.js'
 import { wrap } from '../wrap.js'
 import type { Audit, AuditedCall, AuditedTape } from './audit-run.js'
 import { callRemarks } from './call-remarks.js'
+import { savingsLine } from './savings-line.js'
 
 /** An audit for a person, the verified tape first. */
-export function auditLines({ tape, guards, calls }: Audit, look: Look): string[] {
+export function auditLines({ tape, guards, calls, savings }: Audit, look: Look): string[] {
   if (!tape.ok) return tapeLines(tape, look)
+  const saved = savingsLine(savings)
   return [
     ...tapeLines(tape, look),
     ...guards.flatMap((guard) => guardLines(guard)),
@@ -17,6 +19,7 @@ export function auditLines({ tape, guards, calls }: Audit, look: Look): string[]
     ...(calls.length === 0 ? ['No guarded call is on this tape.'] : callLines(calls, look)),
     '',
     countLine(calls),
+    ...(saved === undefined ? [] : wrap(saved, look.width)),
   ]
 }
 

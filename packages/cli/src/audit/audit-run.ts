@@ -1,8 +1,10 @@
 import {
+  guardSavings,
   plainJson,
   readGuards,
   type GuardedCallOnTape,
   type GuardOnTape,
+  type GuardSavings,
   type SignatureState,
   type Step,
   type Tape,
@@ -55,6 +57,8 @@ export interface Audit {
   readonly tape: AuditedTape
   readonly guards: readonly GuardOnTape[]
   readonly calls: readonly AuditedCall[]
+  /** What serving results and stopping early have saved, by call and in total. */
+  readonly savings: GuardSavings
 }
 
 /** Verifies the tape first; of one that is not whole nothing is told but where it breaks. */
@@ -72,13 +76,14 @@ export function auditRun(tape: Tape): Audit {
     ...(key !== undefined && { key }),
     ...(problem && { problem }),
   }
-  if (!audited.ok) return { tape: audited, guards: [], calls: [] }
+  if (!audited.ok) return { tape: audited, guards: [], calls: [], savings: guardSavings([]) }
   const { guards, calls } = readGuards(tape)
   const steps = new Map(viewRun(tape).recordedSteps.map((step) => [step.seq, step]))
   return {
     tape: audited,
     guards,
     calls: calls.map((call) => auditedCall(tape, call, steps.get(call.callSeq))),
+    savings: guardSavings(calls),
   }
 }
 
