@@ -1,9 +1,8 @@
 import crypto from 'node:crypto'
 import inspector from 'node:inspector'
-import module from 'node:module'
+import module, { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import path from 'node:path'
-import traceEvents from 'node:trace_events'
 import v8 from 'node:v8'
 import type { CallBounds } from '../../guard/bounds/call-bounds.js'
 import { processErrors } from '../../guard/bounds/process-errors.js'
@@ -15,6 +14,15 @@ import { isSignalled, patchProcessListeners } from './process-listeners.js'
 
 /** Where Node writes traces, unless it was started otherwise. */
 const TRACE_FILE = 'node_trace.1.log'
+
+/** Threads do not have the module. */
+function traceEvents(): object {
+  try {
+    return createRequire(import.meta.url)('node:trace_events') as object
+  } catch {
+    return {}
+  }
+}
 
 /**
  * What a guarded tool could do to the process it runs in: end it, signal others,
@@ -71,7 +79,7 @@ export function patchProcessControl(): Undo {
     ),
     // Node writes these files itself.
     ask(v8, 'setHeapSnapshotNearHeapLimit', (each) => each.file('write', path.resolve('.'))),
-    ask(traceEvents, 'createTracing', (each) => each.file('write', path.resolve(TRACE_FILE))),
+    ask(traceEvents(), 'createTracing', (each) => each.file('write', path.resolve(TRACE_FILE))),
     ask(v8, 'writeHeapSnapshot', (each, [file]) => each.file('write', path.resolve(nameOf(file)))),
     ask(process.report, 'writeReport', (each, [file]) =>
       each.file('write', path.resolve(process.report.directory, nameOf(file))),
