@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
+import { TapeError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
@@ -43,21 +44,35 @@ export async function record<T>(
   return { output: await runToEnd(session, agent), run }
 }
 
+/** Ids hold a second and a few letters: of many runs that begin at once two may draw the same. */
+const DRAWS_MAX = 20
+
 /** A new tape, and the session that writes it. */
 export function openRecording(
   options: RecordOptions,
   sessionOptions: RecordSessionOptions = {},
 ): { session: RecordSession; run: RecordedRun } {
-  const id = newRunId()
   const dir = path.resolve(options.dir ?? path.join('.retake', 'runs'))
   mkdirSync(dir, { recursive: true })
-  const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
-  const writer = TapeWriter.create(
-    run.path,
+  for (let draw = 1; ; draw += 1) {
+    const id = newRunId()
+    const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
+    try {
+      return { session: new RecordSession(createTape(run, options), sessionOptions), run }
+    } catch (error) {
+      const isTaken = error instanceof TapeError && error.code === 'TAPE_EXISTS'
+      if (!isTaken || draw >= DRAWS_MAX) throw error
+    }
+  }
+}
+
+function createTape({ id, name, path: file }: RecordedRun, { root }: RecordOptions): TapeWriter {
+  return TapeWriter.create(
+    file,
     {
       type: 'run',
       id,
-      name: options.name,
+      name,
       startedAt: natives.dateNow(),
       scope: 'function',
       node: process.version,
@@ -66,11 +81,10 @@ export function openRecording(
     {
       platform: `${process.platform} ${process.arch}`,
       cwd: process.cwd(),
-      ...(options.root !== undefined && { root: options.root }),
+      ...(root !== undefined && { root }),
     },
     { now: elapsed() },
   )
-  return { session: new RecordSession(writer, sessionOptions), run }
 }
 
 /** Milliseconds since now, to the microsecond. */
