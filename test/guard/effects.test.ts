@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -91,4 +92,27 @@ test('after a secret was read, a tool that hides its network use gets nowhere', 
   expect((await run.call('send', { text: 'the secret' })).status).toBe('denied')
   expect((await run.call('innocent', { text: 'the secret' })).status).toBe('denied')
   expect(hits).toBe(before)
+})
+
+test('a file that a tool has opened is closed when its call is over, whatever the policy', async () => {
+  const { run, folder } = await guarded()
+  const file = join(folder, 'late')
+  let late: Promise<unknown> = Promise.resolve()
+  let isOver = (): void => {}
+  const over = new Promise<void>((resolve) => (isOver = resolve))
+  run.tool(
+    'linger',
+    async () => {
+      const handle = await open(file, 'w')
+      late = over
+        .then(() => handle.write('late'))
+        .catch((error: unknown) => (error as { code?: string }).code)
+      return new Promise(() => {})
+    },
+    { timeoutMs: 50 },
+  )
+  expect((await run.call('linger', {})).exitReason).toBe('timeout')
+  isOver()
+  expect(await late).toBe('EBADF')
+  expect(readFileSync(file, 'utf8')).toBe('')
 })

@@ -94,7 +94,8 @@ export class CallBounds {
 
   /** Something the call has opened, to be ended with it. Returns how to let go of it. */
   hold(release: () => void): () => void {
-    this.#held.add(release)
+    if (this.#over !== undefined) release()
+    else this.#held.add(release)
     return () => void this.#held.delete(release)
   }
 

@@ -6,6 +6,7 @@ import type { FileFunction } from '../file-natives.js'
 import { isPieces, writePiecesTo } from '../file-pieces.js'
 import { AskedBounds } from './asked-bounds.js'
 import { boundedPlan, type BoundedPlan } from './bounded-plan.js'
+import { ownDescriptor } from './own-descriptors.js'
 import { Pins } from './pins.js'
 
 /** A function of `node:fs`: its name without `Sync`, and how it answers. */
@@ -29,7 +30,7 @@ export function callWithin(
   const asked = new AskedBounds(bounds, session)
   // A run makes the call outside of the tool; what the options have of it stays inside.
   const given = session === undefined ? args : args.map(withBoundFunctions)
-  if (!asked.haveScopes) return callUnlessOver(asked, style, call, given)
+  if (!asked.haveScopes) return callUnlessOver(asked, name, style, call, given)
   switch (style) {
     case 'sync':
       return callSync(asked, name, call, given)
@@ -59,6 +60,7 @@ function withBoundFunctions(option: unknown): unknown {
 /** No policy says anything about files; a call that is over may touch nothing all the same. */
 function callUnlessOver(
   asked: AskedBounds,
+  name: string,
   style: BoundedFunction['style'],
   call: FileFunction,
   given: unknown[],
@@ -69,7 +71,13 @@ function callUnlessOver(
     if (style === 'promise') return Promise.reject(error)
     throw error
   }
-  return call(...given)
+  const result = call(...given)
+  if (name !== 'open' || !(result instanceof Promise)) return result
+  // A handle asks nobody any more: it is closed when the call is over.
+  return result.then((handle: unknown) => {
+    ownDescriptor(asked, handle)
+    return handle
+  })
 }
 
 function planOf(asked: AskedBounds, pins: Pins, name: string, given: unknown[]): BoundedPlan {
