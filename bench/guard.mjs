@@ -15,7 +15,7 @@ const now = performance.now.bind(performance)
  */
 export function measure({ quick }) {
   return withTemporaryFolder(async (folder) => [
-    await compareWithBare(folder, quick ? 20 : 200),
+    ...(await compareWithBare(folder, quick ? 20 : 200)),
     await compareWithBarriers(folder, quick ? 50 : 600),
     judgeHundredRules(quick ? 20 : 200),
   ])
@@ -41,12 +41,20 @@ async function compareWithBare(folder, rounds) {
   run.end()
   const [guardedUs, bareUs] = [median(times.guarded), median(times.bare)]
   const meanUs = times.guarded.reduce((sum, us) => sum + us, 0) / rounds
-  return {
-    name: 'guarded no-op call without durability, µs more than the bare function',
-    ratio: guardedUs - bareUs,
-    gate: { max: 25 },
-    method: `p50 of ${rounds} rounds of ${calls} calls in turns; ${guardedUs.toFixed(1)} µs against ${bareUs.toFixed(2)} µs, ${(guardedUs / bareUs).toFixed(0)} times; on average, writing the tape in the background included, ${meanUs.toFixed(1)} µs`,
-  }
+  const method = `${rounds} rounds of ${calls} calls in turns`
+  return [
+    {
+      name: 'guarded no-op call without durability, µs more than the bare function',
+      ratio: meanUs - bareUs,
+      gate: { max: 25 },
+      method: `mean of ${method}, writing the tape in the background included; ${meanUs.toFixed(1)} µs against ${bareUs.toFixed(2)} µs, ${(meanUs / bareUs).toFixed(0)} times`,
+    },
+    {
+      name: '– until its answer is there, p50',
+      ratio: guardedUs - bareUs,
+      method: `p50 of the same rounds, most of which have no writing in them`,
+    },
+  ]
 }
 
 /** A guarded call syncs twice: before the tool starts, and before its result is shown. */
@@ -74,7 +82,7 @@ async function compareWithBarriers(folder, rounds) {
   return {
     name: 'guarded no-op call / two write+fdatasync of as many bytes',
     ratio: guardedMs / floorMs,
-    gate: { max: 2 },
+    gate: { max: 1.6 },
     method: `p50 of ${rounds} in turns; ${guardedMs.toFixed(2)} ms against ${floorMs.toFixed(2)} ms`,
   }
 }
