@@ -11,7 +11,8 @@
  */
 import { existsSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
-import { guard, outsideRuns } from '@retake/engine'
+import { outsideRuns } from '@retake/engine'
+import { guard } from '@retake/engine/guard'
 import { connectTo } from '../support/postgres.mjs'
 
 const [dir] = process.argv.slice(2)

@@ -9,64 +9,8 @@ export type { InDoubt } from './continue/in-doubt.js'
 export { planFork } from './continue/plan-fork.js'
 export { planRerun } from './continue/plan-rerun.js'
 export { overlayOf, planResume } from './continue/plan-resume.js'
-export type { Baseline } from './guard/contract/baseline/baseline.js'
-export { baselineFrom } from './guard/contract/baseline/baseline-from.js'
-export type { BaselineOptions } from './guard/contract/baseline/baseline-from.js'
-export { driftScore } from './guard/contract/baseline/drift-score.js'
-export type { OnArgumentDrift } from './guard/contract/baseline/judge-arguments.js'
-export { useJsonSchema } from './guard/contract/json-schema-compiler.js'
-export type { JsonSchemaCheck, JsonSchemaCompiler } from './guard/contract/json-schema-compiler.js'
-export type { Contract, Schema, StandardSchema } from './guard/contract/contract.js'
-export { decideApproval, pendingApprovals } from './guard/approval/approval-files.js'
-export type { PendingApproval } from './guard/approval/approval-files.js'
-export { userName } from './guard/approval/user-name.js'
-export type {
-  ApprovalDecision,
-  ApprovalOptions,
-  ApprovalRequest,
-  Approver,
-} from './guard/approval/approval.js'
-export { guard } from './guard/guard.js'
-export type { GuardOptions } from './guard/guard.js'
 export { GuardError } from './guard/guard-error.js'
 export type { Denial } from './guard/guard-error.js'
-export type {
-  GuardedTool,
-  GuardedToolOptions,
-  ToolContext,
-  ToolFunction,
-} from './guard/guarded-tool.js'
-export type {
-  CallRecord,
-  DoneCall,
-  GuardedStep,
-  GuardResult,
-  UndoneCall,
-} from './guard/guard-result.js'
-export type { CallOptions, GuardRun } from './guard/guard-run.js'
-export type { EndedGuard } from './guard/resume/guard-tapes.js'
-export type { BreakerLimits, CallLimits, Limits } from './guard/limits/limits.js'
-export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './guard/resume/in-doubt.js'
-export { checkPolicy } from './guard/policy/check-policy.js'
-export type { PolicyProblem } from './guard/policy/check-policy.js'
-export { PolicyInvalid } from './guard/policy/policy-invalid.js'
-export { judgeCalls } from './guard/policy/judge-calls.js'
-export { explain, explainCalls } from './guard/policy/explain.js'
-export type { ExplainedRule, Explanation } from './guard/policy/explain.js'
-export { CompiledPolicy } from './guard/policy/compiled-policy.js'
-export type { JudgedCall, Judgement } from './guard/policy/compiled-policy.js'
-export { CallHistory } from './guard/policy/call-history.js'
-export type { PastCall } from './guard/policy/call-history.js'
-export { presets } from './guard/policy/presets.js'
-export type {
-  Conditions,
-  Earlier,
-  Policy,
-  Predicate,
-  Rule,
-  Taint,
-  When,
-} from './guard/policy/policy.js'
 export { fork } from './fork.js'
 export type { ForkOptions } from './fork.js'
 export { rerun } from './rerun.js'

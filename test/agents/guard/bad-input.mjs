@@ -8,7 +8,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
-import { guard, presets, record, replay } from '@retake/engine'
+import { record, replay } from '@retake/engine'
+import { guard, presets } from '@retake/engine/guard'
 import { openTape } from '@retake/tape/node'
 
 const [, , folder] = process.argv

@@ -5,7 +5,7 @@ import type {
   Schema,
   ToolContext,
   ToolFunction,
-} from '@retake/engine'
+} from '@retake/engine/guard'
 import './json-schema.js'
 import type { GuardToolsOptions } from './guard-tools-options.js'
 

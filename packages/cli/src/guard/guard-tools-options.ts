@@ -1,4 +1,4 @@
-import type { GuardedToolOptions } from '@retake/engine'
+import type { GuardedToolOptions } from '@retake/engine/guard'
 
 /** What every `guardTools` takes. */
 export interface GuardToolsOptions {

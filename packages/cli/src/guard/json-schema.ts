@@ -1,6 +1,6 @@
 /** Lets guards read JSON Schema. Importing this is enough: the engine itself has no dependency. */
 import { Validator, type OutputUnit, type SchemaDraft } from '@cfworker/json-schema'
-import { useJsonSchema, type JsonSchemaCheck } from '@retake/engine'
+import { useJsonSchema, type JsonSchemaCheck } from '@retake/engine/guard'
 import { checkJsonSchema } from './check-json-schema.js'
 
 /** What is wrong in one place, with what was expected there where that is known. */

@@ -1,4 +1,4 @@
-import { judgeCalls, type Judgement, type Policy } from '@retake/engine'
+import { judgeCalls, type Judgement, type Policy } from '@retake/engine/guard'
 import type { Verdict } from '@retake/tape'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
 

@@ -1,4 +1,4 @@
-import type { Rule } from '@retake/engine'
+import type { Rule } from '@retake/engine/guard'
 import type { RecordedCall } from './recorded-calls.js'
 import { leavesOf, valuesAt, type Leaf } from './leaves.js'
 

@@ -1,12 +1,6 @@
 import path from 'node:path'
-import {
-  checkPolicy,
-  closestName,
-  presets,
-  RetakeError,
-  type Policy,
-  type PolicyProblem,
-} from '@retake/engine'
+import { closestName, RetakeError } from '@retake/engine'
+import { checkPolicy, presets, type Policy, type PolicyProblem } from '@retake/engine/guard'
 import { policyInvalid } from '../errors.js'
 import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
 

@@ -1,5 +1,5 @@
-import type { Rule } from '@retake/engine'
-import { judgeCalls } from '@retake/engine'
+import type { Rule } from '@retake/engine/guard'
+import { judgeCalls } from '@retake/engine/guard'
 import { clipText } from '@retake/tape'
 import { candidateRules, type Known } from './candidate-rules.js'
 import { valuesAt } from './leaves.js'

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { decideApproval, pendingApprovals, userName } from '@retake/engine'
-import type { PendingApproval } from '@retake/engine'
+import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
+import type { PendingApproval } from '@retake/engine/guard'
 import { duration } from '../duration.js'
 import { approvalNotPending, wrongUsage } from '../errors.js'
 import { printable } from '../printable.js'

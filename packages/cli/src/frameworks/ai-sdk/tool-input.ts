@@ -1,4 +1,4 @@
-import type { Schema, StandardSchema } from '@retake/engine'
+import type { Schema, StandardSchema } from '@retake/engine/guard'
 import { compileJsonSchema } from '../../guard/json-schema.js'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, GuardError, tool as boundary } from '@retake/engine'
-import type { GuardRun, Schema, ToolContext } from '@retake/engine'
+import type { GuardRun, Schema, ToolContext } from '@retake/engine/guard'
 import { mcpClientConnected, toolNotGuardable } from '../../errors.js'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'

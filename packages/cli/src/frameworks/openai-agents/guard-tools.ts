@@ -1,4 +1,5 @@
-import { GuardError, type GuardRun, type Schema } from '@retake/engine'
+import { GuardError } from '@retake/engine'
+import type { GuardRun, Schema } from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'

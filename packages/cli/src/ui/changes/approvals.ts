@@ -1,4 +1,4 @@
-import { decideApproval, pendingApprovals, userName } from '@retake/engine'
+import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
 import type { ApprovalDecisionRequest, WaitingApproval } from '@retake/web'
 import { approvalNotPending } from '../../errors.js'
 import type { RunStore } from '../../run-store.js'
