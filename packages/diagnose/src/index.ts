@@ -21,3 +21,5 @@ export type {
   Occurrence,
   SourceKind,
 } from './locate/occurrence.js'
+export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
+export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'

@@ -1,6 +1,7 @@
 export { clipText } from './clip-text.js'
 export { driftText } from './drift-text.js'
 export * from './events.js'
+export type * from './blame-findings.js'
 export * from './guard-facts.js'
 export * from './http1.js'
 export * from './recorded-error.js'

@@ -1,0 +1,51 @@
+/**
+ * What a fork does with each step after it has left the tape. Plain data, so that
+ * it can be handed to another process as a part of a `ContinuePlan`.
+ */
+export interface KeptPlan {
+  /** Labels of the steps that get their recorded answers, whatever they are asked. */
+  readonly kept: readonly string[]
+  /** `frozen`: a free step that is asked live is asked the recorded question. */
+  readonly mode: 'free' | 'frozen'
+  /** By label, how a free step is answered; live unless named. */
+  readonly answers?: Readonly<Record<string, FreeAnswer>>
+  /** File of a module whose default export is a `Simulator`: asked about every free step that `answers` does not name. */
+  readonly simulator?: string
+  /** Told to the simulator: two forks with the same seed may come to the same. */
+  readonly seed: number
+}
+
+/**
+ * How a free step is answered without asking: with `payload`, the parsed answer as
+ * `answerPayload` gives it, or with an error of that message.
+ */
+export type FreeAnswer = { readonly payload: unknown } | { readonly error: string }
+
+/** What a simulator is asked: a step that is free, and what it is asked now. */
+export interface SimulatedStep {
+  /** Label of the recorded step it matches; missing for one that the recording does not have. */
+  readonly label?: string
+  readonly kind: 'model' | 'tool' | 'http' | 'process'
+  /** Of a tool, its name; of a request, method and URL. */
+  readonly name: string
+  /** Parsed request, or the arguments of a tool. */
+  readonly request: unknown
+  /** The recorded answer, parsed; missing where there is none. */
+  readonly recorded?: unknown
+  readonly seed: number
+}
+
+/** Answers free steps in place of the outside. `undefined`: it is asked live. */
+export type Simulator = (
+  step: SimulatedStep,
+) => FreeAnswer | undefined | Promise<FreeAnswer | undefined>
+
+/** What became of the steps of the recording, by their labels. */
+export interface KeptReport {
+  /** Event of this run that starts the step; missing where it was not asked for. */
+  readonly matched: Readonly<Record<string, number>>
+  /** Kept, and asked something else than then: the recorded answer was forced. */
+  readonly forced: readonly string[]
+  /** Steps of this run that match no recorded one. */
+  readonly unmatched: number
+}

@@ -1,0 +1,133 @@
+/**
+ * What a search for causes came to, as data: kept beside a run, printed by
+ * `retake blame`, shown in the viewer. Steps are meant by their place among the
+ * steps that were searched, from 0; `steps[i].label` is what people call them.
+ */
+export interface BlameFindings {
+  readonly version: 1
+  readonly verdict: BlameVerdict
+  /** One sentence that says why, where the verdict is not `attributed`. */
+  readonly why?: string
+  /** The first is what made this run fail; the others would have made it fail without it. */
+  readonly causes: readonly CauseSet[]
+  /** Every step that was searched, in order. */
+  readonly steps: readonly BlamedStep[]
+  /** The fewest steps that must be repaired together for the run to pass: one of each cause. */
+  readonly minimalRepair: readonly number[]
+  /** Where it was decided, and where it could no longer be avoided; often the same step. */
+  readonly decisionStep?: number
+  readonly commitStep?: number
+  /** A lower bound of the probability that the first cause is exactly right, from the tests that named it. */
+  readonly confidence: number
+  /** How often it fails when everything is kept, and when nothing is. */
+  readonly anchors: { readonly kept: Rate; readonly free: Rate }
+  /** How often it fails when the steps up to one are kept. Only where it was looked. */
+  readonly riskCurve: readonly RiskPoint[]
+  /** `frozen`: read with everything else held as recorded, because a repair in a live tail does not help. */
+  readonly mode: BlameMode
+  readonly evidence: readonly Probe[]
+  readonly forks: ForkCounts
+  /** What a reader must know: relearned, not monotone, staircase, stopped by a budget. */
+  readonly notes: readonly string[]
+}
+
+/**
+ * `attributed`: `causes` names it. `no attributable step`: it fails as often
+ * whatever is kept. `flaky`: the unchanged run does not fail every time, and no
+ * step explains it. `inconclusive`: not enough forks to tell. `stopped`: by a budget or the user.
+ */
+export type BlameVerdict =
+  | 'attributed'
+  | 'no attributable step'
+  | 'flaky'
+  | 'inconclusive'
+  | 'stopped'
+
+export type BlameMode = 'free' | 'frozen'
+
+/** Steps that together make the run fail; without any one of them they do not. */
+export interface CauseSet {
+  readonly role: 'root' | 'joint' | 'back-up'
+  readonly steps: readonly number[]
+  /** How often the run fails when only these are kept. */
+  readonly sufficiency: Rate
+  /** Each member's exact Shapley share of that. */
+  readonly shares: readonly number[]
+}
+
+/**
+ * `root`: alone necessary and sufficient. `joint`: a member of a cause of several.
+ * `back-up`: would have made it fail without the first cause. `echo`: fails, but only
+ * repeats what a cause made of it. `affected`: changed by a cause, and harmless alone.
+ * `clear`: has nothing to do with it. `unknown`: not reached.
+ */
+export type StepRole = 'root' | 'joint' | 'back-up' | 'echo' | 'affected' | 'clear' | 'unknown'
+
+export interface BlamedStep {
+  readonly label: string
+  readonly role: StepRole
+  /** In the first cause: without it, this run would not have failed then. */
+  readonly isNecessary: boolean
+  /** Kept alone it makes the run fail. */
+  readonly isSufficient: boolean
+  /** 1 / (1 + how many other causes would have to be repaired as well); 0 outside of causes. */
+  readonly responsibility: number
+  /** How often the run fails when only this step is kept, where that was tried. */
+  readonly alone?: Rate
+  /** How likely it was before any fork, by what is seen on the tape. */
+  readonly prior?: number
+}
+
+/** Failures among forks that came to a verdict, with the interval that is shown for it. */
+export interface Rate {
+  readonly fails: number
+  readonly forks: number
+  /** Lower and upper bound, 95 %, valid whenever it was stopped. */
+  readonly low: number
+  readonly high: number
+}
+
+export interface RiskPoint {
+  /** Steps 0 to this one are kept; -1: none. */
+  readonly upTo: number
+  readonly rate: Rate
+}
+
+/** One question that was put to forks, and what they said. */
+export interface Probe {
+  /** What it was for: `anchor`, `prefix`, `cause`, `minimal`, `repair`, `echo`, `back-up`, `audit`, `confirm`, `one out`, `risk`. */
+  readonly purpose: ProbePurpose
+  readonly mode: BlameMode
+  /** Steps held as recorded, as ranges: `0-4,7`. */
+  readonly kept: string
+  readonly rate: Rate
+  readonly undefinedForks: number
+  /** What was concluded; missing while it is open. */
+  readonly fails?: boolean
+}
+
+export type ProbePurpose =
+  | 'anchor'
+  | 'prefix'
+  | 'cause'
+  | 'minimal'
+  | 'repair'
+  | 'echo'
+  | 'back-up'
+  | 'audit'
+  | 'confirm'
+  | 'one out'
+  | 'risk'
+
+export interface ForkCounts {
+  /** Forks that the search asked for, also those an earlier search had run. */
+  readonly asked: number
+  /** Of these, found among the stored ones. */
+  readonly served: number
+  /** That came to no verdict: the agent broke, or the oracle could not tell. */
+  readonly undefined: number
+  /** Steps that were run again in all. */
+  readonly liveSteps: number
+  readonly tokens?: number
+  readonly costUsd?: number
+}
