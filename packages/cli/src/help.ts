@@ -1,4 +1,4 @@
-import type { Verb } from './verb.js'
+import type { Verb, VerbEntry } from './verb.js'
 import { verbs } from './verbs/index.js'
 
 export function generalHelp(): string {
@@ -17,7 +17,7 @@ Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 found something,
 \`retake <command> --help\` tells more, with examples.`
 }
 
-export const verbHelp = ({ name, usage, summary, help }: Verb): string =>
+export const verbHelp = ({ name, summary }: VerbEntry, { usage, help }: Verb): string =>
   `${summary}
 
 usage: retake ${name} ${usage}

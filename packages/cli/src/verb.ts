@@ -8,11 +8,17 @@ export type OptionValues = Readonly<
   Record<string, string | boolean | (string | boolean)[] | undefined>
 >
 
-/** One command of the command line. */
-export interface Verb {
+/** A command as `retake --help` lists it. */
+export interface VerbEntry {
   readonly name: string
   /** One line for `retake --help`. */
   readonly summary: string
+  /** What it does and needs for that: a command loads no code of the others. */
+  load(): Promise<Verb>
+}
+
+/** One command of the command line. */
+export interface Verb {
   /** What follows the name, for example `<run> [--json]`. */
   readonly usage: string
   /** The rest of `retake <verb> --help`: options and examples. */
@@ -32,6 +38,7 @@ const COMMON: Options = { json: { type: 'boolean' }, help: { type: 'boolean', sh
 
 /** Reads the arguments of a verb, or says what is wrong with them. */
 export function parseVerb(
+  name: string,
   verb: Verb,
   args: readonly string[],
 ): { values: OptionValues; positionals: string[] } {
@@ -45,23 +52,28 @@ export function parseVerb(
     })
     return { values, positionals: [...positionals, ...args.slice(cut)] }
   } catch (error) {
-    throw usageOf(verb, options, error as NodeJS.ErrnoException)
+    throw usageOf(name, verb, options, error as NodeJS.ErrnoException)
   }
 }
 
 const isBare = ({ valueOptional = [] }: Verb, arg: string): boolean =>
   valueOptional.some((name) => arg === `--${name}`)
 
-function usageOf(verb: Verb, options: Options, { code, message }: NodeJS.ErrnoException): Error {
+function usageOf(
+  name: string,
+  verb: Verb,
+  options: Options,
+  { code, message }: NodeJS.ErrnoException,
+): Error {
   const [what = message] = message.split(/(?<=\.) |\n/)
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-    return wrongUsage(verb.name, what, 'The option is used in another way.')
+    return wrongUsage(name, what, 'The option is used in another way.')
   const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''
   const close = closestName(typed, Object.keys(options))
   const why = verb.agentFollows
     ? 'Options of the agent go after its file.'
     : 'The command has no such option.'
-  return wrongUsage(verb.name, what, close === undefined ? why : `Did you mean --${close}?`)
+  return wrongUsage(name, what, close === undefined ? why : `Did you mean --${close}?`)
 }
 
 function firstPositional(args: readonly string[], options: Options): number {

@@ -14,8 +14,6 @@ import { wrap } from '../wrap.js'
 const SHOWN = 8
 
 export const approvals: Verb = {
-  name: 'approvals',
-  summary: 'List tool calls that wait for approval, and decide on them',
   usage: '[approve <id> | refuse <id>] [--reason text]',
   help: `Calls wait here that a rule with \`ask\` is about, in programs whose guard has
 \`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A decision is good

@@ -13,8 +13,6 @@ import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const audit: Verb = {
-  name: 'audit',
-  summary: 'Tell which guarded tool calls a run made, under which rules',
   usage: '<run> [--html file] [--json]',
   help: `Verifies the whole tape first: chain, seal and signature. Then every guarded
 call: when, by which agent, with what arguments, which rule decided, who

@@ -13,8 +13,6 @@ import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const bisect: Verb = {
-  name: 'bisect',
-  summary: 'Find the commit that changed what the program does, by replaying',
   usage: '<run> --good <rev> [options]',
   help: `Replays the tape with the code of commits between a good and a bad one and names
 the first that differs. Commits are checked out in temporary folders; your own

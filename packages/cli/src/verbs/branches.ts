@@ -15,8 +15,6 @@ import type { Verb } from '../verb.js'
 import path from 'node:path'
 
 export const branches: Verb = {
-  name: 'branches',
-  summary: 'Show the tree of forks, reruns and resumes that a run belongs to',
   usage: '<run> [options]',
   help: `Each branch says where it left its parent, what was changed, what it came to,
 and what it saved by being served instead of asking again.

@@ -25,8 +25,6 @@ const SEEDS = 50
 const SEEDS_MAX = 100_000
 
 export const chaos: Verb = {
-  name: 'chaos',
-  summary: 'Find races: replay other legal orders of what reached the agent',
   usage: '<run> [--seeds 50] [options]',
   help: `Runs the recorded program again and again with the answers of its tape, each time
 in another order in which they could have come, and reports every order that

@@ -27,8 +27,6 @@ import type { OptionValues, Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const demo: Verb = {
-  name: 'demo',
-  summary: 'See it work: an agent with a bug, replayed, forked and mended',
   usage: '[--open | --no-open] [--json]',
   help: `Records a small refund agent that talks to a scripted model on this machine,
 stops the model, replays the run, and shows what a changed prompt looks like.

@@ -14,8 +14,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const diff: Verb = {
-  name: 'diff',
-  summary: 'Compare two runs, step by step',
   usage: '<a> <b> [options]',
   help: `Aligns the steps of two runs and shows what differs first, then all of it:
 messages, tool calls and results, the tools that MCP servers offer, requests,

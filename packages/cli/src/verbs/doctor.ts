@@ -19,8 +19,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const doctor: Verb = {
-  name: 'doctor',
-  summary: 'Find every source of nondeterminism in an agent, with file and line',
   usage: '[options] <file> [arguments of the agent…]',
   help: `Runs the agent twice, for real, and compares the two recordings; then replays
 the first to prove that nothing was missed. Exit code 3 when something is not

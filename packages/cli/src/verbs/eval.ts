@@ -21,8 +21,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const evaluate: Verb = {
-  name: 'eval',
-  summary: 'Print what an expression was, each time a line ran',
   usage: "<run> --at file:line '<expression>'",
   help: `Runs the recorded program again, offline, and evaluates the expression
 whenever the line is about to run, as if a log line had stood there. The run is

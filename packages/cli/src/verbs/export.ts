@@ -11,8 +11,6 @@ import { text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const exportRun: Verb = {
-  name: 'export',
-  summary: 'Write a run in another format',
   usage: '<run> --jsonl',
   help: `Options:
   --jsonl         one event a line, for grep and jq; \`body\` is JSON where the

@@ -11,8 +11,6 @@ import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const files: Verb = {
-  name: 'files',
-  summary: 'Show what a branch wrote; keep it, or throw it away',
   usage: '<branch> [--diff] [--keep [folder]] [--discard] [options]',
   help: `Forks and reruns write no file of yours: what they write stays beside their tape.
 This shows how it differs from the disk as it is now.

@@ -11,8 +11,6 @@ import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const fork: Verb = {
-  name: 'fork',
-  summary: 'Run again from a step, with another answer or another question',
   usage: '<run> --at N [--set path=json | --request path=json | --edit]',
   help: `Everything before step N is served from the tape and costs nothing. Step N gets
 the answer you give it, or is asked again; what follows is live and recorded as

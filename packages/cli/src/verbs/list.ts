@@ -12,8 +12,6 @@ import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const list: Verb = {
-  name: 'list',
-  summary: 'Show the runs of this folder, newest first',
   usage: '[options]',
   help: `Options:
   --dir <folder>  where the tapes are (default: .retake/runs)

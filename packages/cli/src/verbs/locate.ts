@@ -9,8 +9,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const locate: Verb = {
-  name: 'locate',
-  summary: 'Find where a value came from, and everywhere it went',
   usage: '<run> <text> [options]',
   help: `Looks through every event of a run: answers, streamed ones too, files, tool
 results, random values and the environment, where a value comes in; requests,

@@ -12,8 +12,6 @@ import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const policy: Verb = {
-  name: 'policy',
-  summary: 'Check a policy for tools, try it on recorded runs, suggest a rule',
   usage: 'check <file> | test <file> [options] | suggest <run> --deny-step <n>',
   help: `check     says whether a policy file can be used, and where it cannot.
 test      judges every tool call of recorded runs, and lists those that the

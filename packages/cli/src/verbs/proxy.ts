@@ -5,8 +5,6 @@ import { text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const proxy: Verb = {
-  name: 'proxy',
-  summary: 'Record and replay programs of any language over HTTP',
   usage: 'record --upstream <url>… [options] | replay <run> [options]',
   help: `Listens on the loopback and stands in for the providers. Point the base URL of
 an SDK at it, or curl. \`record\` passes requests on and writes a tape; \`replay\`

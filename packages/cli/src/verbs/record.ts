@@ -14,8 +14,6 @@ import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const record: Verb = {
-  name: 'record',
-  summary: 'Run an agent and record everything it touches',
   usage: '[options] <file> [arguments of the agent…] | -- <command>',
   help: `The agent runs as it is: its output, input and exit code stay the same. What
 Retake has to say goes to stderr when the agent has ended.

@@ -12,8 +12,6 @@ import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
 export const replay: Verb = {
-  name: 'replay',
-  summary: 'Run the recorded program again, offline, served from its tape',
   usage: '<run> [--step N [--inspect]] [options]',
   help: `Runs the real code again, with the recorded arguments in the recorded folder.
 Nothing leaves the process: models, tools, files, clock and chance are answered

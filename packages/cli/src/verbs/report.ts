@@ -15,8 +15,6 @@ import type { Verb } from '../verb.js'
 const LARGE_BYTES = 20e6
 
 export const report: Verb = {
-  name: 'report',
-  summary: 'Write a run and the viewer into one HTML file, to keep or to send',
   usage: '<run> [-o file] [options]',
   help: `The file shows the run wherever it is opened, from disk and without a network.
 It holds the tape itself: everything the agent sent and was told.

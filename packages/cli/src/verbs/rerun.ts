@@ -7,8 +7,6 @@ import { text } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const rerun: Verb = {
-  name: 'rerun',
-  summary: "Run today's code against a run, and pay only for what changed",
   usage: '<run> [options]',
   help: `Serves every step that the code still asks for in the same way, at no cost. From
 the first difference on it is live, and recorded as a branch of the old run.

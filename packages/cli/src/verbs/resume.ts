@@ -12,8 +12,6 @@ import type { Verb } from '../verb.js'
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
 export const resume: Verb = {
-  name: 'resume',
-  summary: 'Go on with a run that was killed or ended with an error',
   usage: '<run> [--in-doubt ask|retry|skip|fail] [options]',
   help: `What the tape holds is served, then the run goes live. A killed run is continued
 on its own tape. A run that ended with an error goes on as a branch, with the

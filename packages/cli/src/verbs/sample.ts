@@ -13,8 +13,6 @@ import { flag } from '../verb.js'
 import type { Verb } from '../verb.js'
 
 export const sample: Verb = {
-  name: 'sample',
-  summary: 'See guarded tools in three acts: a policy, a contract and a replay',
   usage: '[--json]',
   help: `Runs two small programs that come with Retake and records them: one whose tools
 meet a policy, one whose tool breaks its promise. Then the first is replayed:

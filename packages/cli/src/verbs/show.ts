@@ -17,8 +17,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const show: Verb = {
-  name: 'show',
-  summary: 'Show the steps of a run, or one step in full',
   usage: '<run> [--step N] [options]',
   help: `Options:
   --step <N>      one step in full: messages, request and answer, result

@@ -15,8 +15,6 @@ import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const snapshot: Verb = {
-  name: 'snapshot',
-  summary: "Capture the program's state at every step, by replaying",
   usage: '<run> [--every k]',
   help: `Runs the recorded program again, offline, and writes down at every step which
 line of your code ran when the answer had come, the stack and the variables.

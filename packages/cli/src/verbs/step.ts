@@ -16,8 +16,6 @@ const MEBIBYTE = 2 ** 20
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export const step: Verb = {
-  name: 'step',
-  summary: 'Go through a run step by step, forward and back, and look around',
   usage: '<run> [--at N] [options]',
   help: `Replays the recorded program, offline, and stops where the answer of a step
 reached it. Steps are in the order of their answers. Going back is replaying

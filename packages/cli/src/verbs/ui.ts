@@ -13,8 +13,6 @@ import type { OptionValues, Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 export const ui: Verb = {
-  name: 'ui',
-  summary: 'Open the viewer: see a run, move through it, change it',
   usage: '[<run>] [--step N] [options]',
   help: `Serves the viewer on this machine and opens it in the browser, with the list of
 runs or with one run. It goes on until Ctrl-C. Only who has the printed address

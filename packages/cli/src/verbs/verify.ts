@@ -17,8 +17,6 @@ import { verifyTape } from '../verify-tape.js'
 import type { Verified } from '../verify-tape.js'
 
 export const verify: Verb = {
-  name: 'verify',
-  summary: 'Check that tapes are whole and still replay; for CI',
   usage: '<run|folder>… [options]',
   help: `Recomputes every digest of the tape, then runs the program again and compares.
 Exit code 3 when a tape is damaged or a program does something else now.

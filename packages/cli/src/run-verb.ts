@@ -1,0 +1,60 @@
+import { closestName } from '@retake/engine'
+import { Interrupted } from './agent-process.js'
+import { loadConfig } from './config/load-config.js'
+import { unknownVerb } from './errors.js'
+import { verbHelp } from './help.js'
+import { errorLines, exitCodeOf, explain } from './print-error.js'
+import { signalExitCode } from './signal-exit-code.js'
+import { parseVerb } from './verb.js'
+import type { VerbEntry } from './verb.js'
+import { verbs } from './verbs/index.js'
+
+/** Runs the command of that name; answers with its exit code. */
+export async function runVerb(name: string, args: readonly string[]): Promise<number> {
+  let jsonTo: NodeJS.WriteStream | undefined
+  try {
+    const entry = find(name)
+    const verb = await entry.load()
+    const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
+    // Until the arguments are understood, any --json counts that cannot be the agent's.
+    if (verb.agentFollows !== true && args.includes('--json')) jsonTo = stream
+    const { values, positionals } = parseVerb(name, verb, args)
+    jsonTo = values['json'] === true ? stream : undefined
+    if (values['help'] === true) {
+      console.log(verbHelp(entry, verb))
+      return 0
+    }
+    await loadConfig(process.cwd())
+    return await verb.run(values, positionals)
+  } catch (error) {
+    return fail(error, jsonTo)
+  }
+}
+
+/** `retake help <command>`. */
+export async function explainVerb(name: string): Promise<number> {
+  try {
+    const entry = find(name)
+    console.log(verbHelp(entry, await entry.load()))
+    return 0
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** Says what went wrong, as JSON where that was asked for. A mistake in Retake itself keeps its stack. */
+function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
+  if (error instanceof Interrupted) return signalExitCode(error.signal)
+  const explained = explain(error)
+  if (explained === undefined) throw error
+  if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
+  else process.stderr.write(errorLines(explained))
+  return exitCodeOf(error)
+}
+
+function find(name: string): VerbEntry {
+  const verb = verbs.find((each) => each.name === name)
+  if (verb !== undefined) return verb
+  const names = verbs.map((each) => each.name)
+  throw unknownVerb(name, closestName(name, names))
+}
