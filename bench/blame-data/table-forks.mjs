@@ -1,0 +1,67 @@
+/**
+ * Real failed runs as fork sources: what a fork comes to is looked up in a table
+ * of re-executed repairs (test/golden/blame/README.md). Steps are messages.
+ *
+ * @typedef {{ kind: 'replace' | 'drop' | 'insert', msg_index: number | null, tool: string }} Edit
+ * @typedef {{ i: number, role: string, tool: string | null, err: boolean }} TableStep
+ * @typedef {{ domain: string, task_id: number | string, trial: number, n_messages: number, steps: TableStep[], edits: Edit[], pass_by_edit_mask: string | null }} TableRun
+ */
+
+/** Runs that fail as recorded and that some set of edits repairs. @param {readonly TableRun[]} runs */
+export const usableRuns = (runs) =>
+  runs.filter(({ pass_by_edit_mask: table }) => table?.[0] === '0' && table.includes('1'))
+
+/** A failed run, forked by looking things up. The same coalition always comes to the same. */
+export class TableForks {
+  /** @param {TableRun} run */
+  constructor(run) {
+    this.run = run
+    this.stepCount = run.n_messages
+    const last = run.steps.findLast(({ role }) => role === 'assistant')?.i ?? 0
+    /** The step that each edit is charged to; a missing call to the last of the assistant. */
+    this.places = run.edits.map(({ msg_index: place }) => place ?? last)
+    const edited = new Set(this.places)
+    /** @type {readonly number[]} */
+    this.recorded = Array.from({ length: this.stepCount }, (_, step) => (edited.has(step) ? 1 : 0))
+    this.forks = 0
+  }
+
+  /** Whether the run passes when exactly these steps are repaired. @param {(step: number) => boolean} isRepaired */
+  passesWhen(isRepaired) {
+    let mask = 0
+    for (const [bit, step] of this.places.entries()) if (isRepaired(step)) mask |= 1 << bit
+    return this.run.pass_by_edit_mask?.[mask] === '1'
+  }
+
+  /**
+   * Both modes come to the same: an edit is there or not, whatever came before.
+   *
+   * @param {import('@retake/diagnose').Coalition} coalition
+   * @returns {Promise<import('@retake/diagnose').Fork>}
+   */
+  fork({ kept }) {
+    this.forks++
+    const held = new Set(kept)
+    const outcome = this.passesWhen((step) => !held.has(step)) ? 'pass' : 'fail'
+    const values = this.recorded.map((value, step) => (held.has(step) ? value : 0))
+    return Promise.resolve({ outcome, values })
+  }
+
+  /** The fewest steps that repair it together, by trying all. @returns {number[]} */
+  smallestRepair() {
+    const steps = [...new Set(this.places)]
+    /** @type {number[]} */
+    let best = []
+    for (let mask = 1; mask < 1 << steps.length; mask++) {
+      const chosen = steps.filter((_, bit) => (mask >> bit) & 1)
+      if (best.length > 0 && chosen.length >= best.length) continue
+      if (this.passesWhen((step) => chosen.includes(step))) best = chosen
+    }
+    return best
+  }
+
+  /** Whether repairing one step alone, the others kept, ever helps. */
+  hasSingleRepair() {
+    return this.places.some((place) => this.passesWhen((step) => step === place))
+  }
+}
