@@ -23,3 +23,37 @@ export type {
 } from './locate/occurrence.js'
 export { blameRun, type BlameOptions, type BlameProgress } from './blame/blame-run.js'
 export type { Coalition, Fork, ForkOutcome, ForkSource, StepValue } from './blame/fork-source.js'
+export { COMPETING_FAULTS, type CompetingFault } from './blame/models/competing-faults.js'
+export {
+  brokenRun,
+  flakyRun,
+  passingRun,
+  staircase,
+  type StaircaseModel,
+} from './blame/models/controls.js'
+export { NOISE_LEVELS, type NoiseLevel } from './blame/models/noise.js'
+export { randomModel } from './blame/models/random-family.js'
+export {
+  SCENARIO_NAMES,
+  SCENARIOS,
+  type Scenario,
+  type ScenarioName,
+} from './blame/models/scenarios.js'
+export {
+  accusationOf,
+  meanScore,
+  scoreMethod,
+  type Accusation,
+  type BlameMethod,
+  type Score,
+} from './blame/models/score.js'
+export { seededRandom, type Random } from './blame/models/seeded-random.js'
+export {
+  structuralModel,
+  type FailLevels,
+  type PlantedModel,
+  type Structure,
+} from './blame/models/structural-model.js'
+export { confidenceSequence } from './blame/stats/confidence-sequence.js'
+export type { Interval } from './blame/stats/interval.js'
+export { wilson } from './blame/stats/wilson.js'

@@ -1,0 +1,34 @@
+/** Numbers from 0 up to 1, the same for the same seed: the mulberry32 recurrence. */
+export type Random = () => number
+
+export function seededRandom(seed: number): Random {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** One more whole number mixed into a seed, so that neighbours come to unrelated streams. */
+export function mixSeed(seed: number, value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  mixed ^= mixed >>> 13
+  mixed = Math.imul(mixed, 0xc2b2ae35)
+  mixed = seed ^ mixed
+  mixed = (mixed << 13) | (mixed >>> 19)
+  return (Math.imul(mixed, 5) + 0xe6546b64) | 0
+}
+
+/** `count` different whole numbers below `below`, in rising order. */
+export function pickSteps(random: Random, below: number, count: number): number[] {
+  const picked = new Set<number>()
+  while (picked.size < count) picked.add(Math.floor(random() * below))
+  return [...picked].toSorted((a, b) => a - b)
+}
+
+/** One of a list, each as likely as often as it stands in it. */
+export function pickOne<T>(random: Random, choices: readonly T[]): T {
+  return choices[Math.floor(random() * choices.length)]!
+}

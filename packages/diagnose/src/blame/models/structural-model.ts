@@ -1,0 +1,93 @@
+import type { Coalition, Fork, ForkSource } from '../fork-source.js'
+import { mixSeed, seededRandom, type Random } from './seeded-random.js'
+
+/** A run that failed for a reason that is known, because it was planted. */
+export interface PlantedModel extends ForkSource {
+  readonly name: string
+  /** The steps that together made it fail; none where nothing did. */
+  readonly truth: readonly number[]
+  /** Steps that carry a fault only because the truth did. */
+  readonly echoes: readonly number[]
+  /** Other sets that would have made it fail without the truth. */
+  readonly backups: readonly (readonly number[])[]
+}
+
+/** How often it fails when a cause is there, and when none is. */
+export interface FailLevels {
+  readonly withCause: number
+  readonly without: number
+}
+
+/** A run as a small machine: each step carries a fault (1) or does not (0). */
+export interface Structure {
+  readonly name: string
+  readonly stepCount: number
+  /** Steps that carried a fault in the failed run. */
+  readonly faulty: readonly number[]
+  /** What a free step comes to, from what came before it; without a fault unless set. */
+  readonly free?: (step: number, values: readonly number[], random: Random) => number
+  /** Whether these faults make a cause. */
+  readonly isFaulted: (values: readonly number[]) => boolean
+  readonly levels: FailLevels
+  readonly truth: readonly number[]
+  readonly echoes?: readonly number[]
+  readonly backups?: readonly (readonly number[])[]
+}
+
+/**
+ * Runs a structure as forks. What a fork comes to depends on the seed, the coalition
+ * and the draw, never on the forks before it: a search may ask in any order, or twice.
+ */
+export function structuralModel(structure: Structure, seed: number): PlantedModel {
+  const { stepCount, levels, isFaulted } = structure
+  const free = structure.free ?? noFault
+  const recorded = faultsAt(stepCount, structure.faulty)
+  return {
+    name: structure.name,
+    stepCount,
+    recorded,
+    truth: structure.truth,
+    echoes: structure.echoes ?? [],
+    backups: structure.backups ?? [],
+    fork(coalition, draw) {
+      const random = seededRandom(forkSeed(seed, coalition, draw))
+      const values = stepValues(coalition, recorded, free, random)
+      const rate = isFaulted(values) ? levels.withCause : levels.without
+      const fork: Fork = { outcome: random() < rate ? 'fail' : 'pass', values }
+      return Promise.resolve(fork)
+    },
+  }
+}
+
+/** In frozen mode a free step is asked the recorded question: it sees what came before it then. */
+function stepValues(
+  coalition: Coalition,
+  recorded: readonly number[],
+  free: NonNullable<Structure['free']>,
+  random: Random,
+): number[] {
+  const { kept, mode } = coalition
+  const values: number[] = []
+  const seen = mode === 'frozen' ? recorded : values
+  let next = 0
+  for (let step = 0; step < recorded.length; step++) {
+    const isKept = kept[next] === step
+    if (isKept) next++
+    values.push(isKept ? recorded[step]! : free(step, seen, random))
+  }
+  return values
+}
+
+function forkSeed(seed: number, { kept, mode }: Coalition, draw: number): number {
+  let mixed = mixSeed(seed, mode === 'frozen' ? -2 : -1)
+  for (const step of kept) mixed = mixSeed(mixed, step)
+  return mixSeed(mixSeed(mixed, -3), draw)
+}
+
+function faultsAt(stepCount: number, faulty: readonly number[]): number[] {
+  const recorded: number[] = Array.from({ length: stepCount }, () => 0)
+  for (const step of faulty) recorded[step] = 1
+  return recorded
+}
+
+const noFault = () => 0
