@@ -1,6 +1,6 @@
 import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors.js'
-import { runCommand } from './run-command.js'
-import type { CommandEnd } from './run-command.js'
+import { runCommand } from '../run-command.js'
+import type { CommandEnd } from '../run-command.js'
 
 export interface Commit {
   readonly hash: string

@@ -7,8 +7,8 @@ import type { GitRepository } from './git-repository.js'
 import type { Interruption } from './interruption.js'
 import { linkModules } from './link-modules.js'
 import type { LinkedModules } from './link-modules.js'
-import type { Judgement, Oracle } from './oracle.js'
-import { runCommand } from './run-command.js'
+import type { Oracle } from '../oracle/oracle.js'
+import { runCommand } from '../run-command.js'
 import { withWorktree } from './worktree.js'
 
 export interface Trial {
@@ -22,7 +22,13 @@ export interface Trial {
   readonly interruption: Interruption
 }
 
-export interface Tried extends Judgement {
+/** What is said of one commit. */
+export interface CommitVerdict {
+  readonly verdict: 'same' | 'different' | 'untestable'
+  readonly reason: string
+}
+
+export interface Tried extends CommitVerdict {
   readonly commit: string
   readonly modules: LinkedModules
   readonly replayed?: Replayed
@@ -70,7 +76,7 @@ async function replayIn(
   folder: string,
   commit: string,
   { tape, repository, oracle, timeoutMs, interruption }: Trial,
-): Promise<Judgement & { replayed?: Replayed }> {
+): Promise<CommitVerdict & { replayed?: Replayed }> {
   const output: Buffer[] = []
   let size = 0
   let replayed: Replayed
@@ -94,16 +100,27 @@ async function replayIn(
   const notLoaded = loadError(replayed)
   if (notLoaded !== undefined) return { ...untestable(notLoaded), replayed }
   if (oracle === undefined) return { ...compared(replayed), replayed }
-  const exitCode = replayed.end?.exitCode
-  const outcome = {
-    commit,
-    stdout: Buffer.concat(output),
-    ...(exitCode !== undefined && { exitCode }),
-  }
-  return { ...(await oracle(outcome, interruption.signal)), replayed }
+  const { end, signal } = replayed
+  const stdoutBytes = Buffer.concat(output)
+  const { verdict, reason } = await oracle(
+    {
+      commit,
+      stdout: stdoutBytes.toString(),
+      stdoutBytes,
+      ended: end?.exitCode !== undefined && signal === undefined,
+      ...(end?.exitCode !== undefined && { exitCode: end.exitCode }),
+      ...(signal && { signal }),
+      ...(end?.error && { error: { class: end.error.class, message: end.error.message } }),
+      tape: tape.path,
+    },
+    interruption.signal,
+  )
+  return { verdict: AS_COMMIT[verdict], reason, replayed }
 }
 
-function compared({ divergences: [first] }: Replayed): Judgement {
+const AS_COMMIT = { pass: 'same', fail: 'different', undefined: 'untestable' } as const
+
+function compared({ divergences: [first] }: Replayed): CommitVerdict {
   return first === undefined
     ? { verdict: 'same', reason: 'identical' }
     : { verdict: 'different', reason: `event ${first.seq}: ${first.summary}` }
@@ -126,4 +143,4 @@ function loadError({ end, served }: Replayed): string | undefined {
   return `It does not start: ${error.class}: ${error.message.split('\n')[0]}`
 }
 
-const untestable = (reason: string): Judgement => ({ verdict: 'untestable', reason })
+const untestable = (reason: string): CommitVerdict => ({ verdict: 'untestable', reason })

@@ -1,4 +1,4 @@
-import type { Oracle } from '../bisect/oracle.js'
+import type { Judgement, Oracle, RunOutcome } from '../oracle/oracle.js'
 import { compareOutcomes } from './outcome.js'
 import type { Outcome, OutcomeDifference } from './outcome.js'
 import type { TriedOrder } from './try-order.js'
@@ -40,22 +40,15 @@ const notAsked = ({ what }: { readonly what: string }): OutcomeDifference => ({
 
 /** By what the user calls good: an order counts when it is judged otherwise than the recorded run. */
 export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<Judge> {
-  const ask = (outcome: Outcome): ReturnType<Oracle> =>
-    oracle(
-      {
-        commit: '',
-        stdout: Buffer.from(outcome.stdout.join('')),
-        ...(outcome.exitCode !== undefined && { exitCode: outcome.exitCode }),
-      },
-      new AbortController().signal,
-    )
+  const ask = (outcome: Outcome): Promise<Judgement> =>
+    oracle(asOracleSees(outcome), new AbortController().signal)
   const before = await ask(recorded)
   return async (tried) => {
     const { outputOrderDiffers } = compareOutcomes(recorded, tried.outcome)
     if (tried.divergence !== undefined || tried.cutShort.length > 0)
       return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers: false }
     const now = await ask(tried.outcome)
-    if (now.verdict === 'untestable')
+    if (now.verdict === 'undefined' || before.verdict === 'undefined')
       return { ...tried, verdict: 'unclear', differences: [], outputOrderDiffers }
     if (now.verdict === before.verdict)
       return { ...tried, verdict: 'same', differences: [], outputOrderDiffers }
@@ -63,3 +56,11 @@ export async function judgeByOracle(oracle: Oracle, recorded: Outcome): Promise<
     return { ...tried, verdict: 'changed', differences: [flipped], outputOrderDiffers }
   }
 }
+
+const asOracleSees = ({ stdout, exitCode, signal, error }: Outcome): RunOutcome => ({
+  stdout: stdout.join(''),
+  ended: exitCode !== undefined,
+  ...(exitCode !== undefined && { exitCode }),
+  ...(signal !== undefined && { signal }),
+  ...(error !== undefined && { error }),
+})

@@ -4,8 +4,8 @@ import type { Tape } from '@retake/tape'
 export interface Outcome {
   readonly exitCode?: number
   readonly signal?: string
-  /** Class and message of the error that ended it. */
-  readonly error?: string
+  /** The error that ended it. */
+  readonly error?: { readonly class: string; readonly message: string }
   /** What it wrote to stdout, write by write. */
   readonly stdout: readonly string[]
 }
@@ -21,7 +21,7 @@ export function outcomeOf(tape: Tape): Outcome {
       outcome = {
         ...(exitCode !== undefined && { exitCode }),
         ...(signal !== undefined && { signal }),
-        ...(error && { error: `${error.class}: ${error.message}` }),
+        ...(error && { error: { class: error.class, message: error.message } }),
       }
     }
   }
@@ -48,7 +48,7 @@ export function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcom
     if (before !== after) differences.push({ what, recorded: text(before), now: text(after) })
   }
   compare('exit code', recorded.exitCode ?? recorded.signal, now.exitCode ?? now.signal)
-  compare('error', recorded.error, now.error)
+  compare('error', errorText(recorded), errorText(now))
   const before = linesOf(recorded)
   const after = linesOf(now)
   const isSame = before.join('\n') === after.join('\n')
@@ -63,6 +63,8 @@ export function compareOutcomes(recorded: Outcome, now: Outcome): ComparedOutcom
   return { differences, outputOrderDiffers: !isSame && !differences.some(isOutput) }
 }
 
+const errorText = ({ error }: Outcome): string | undefined =>
+  error && `${error.class}: ${error.message}`
 const isOutput = ({ what }: OutcomeDifference): boolean => what === 'stdout'
 const linesOf = ({ stdout }: Outcome): string[] => stdout.join('').split('\n')
 const text = (value: string | number | undefined): string => String(value ?? 'none')

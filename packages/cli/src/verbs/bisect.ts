@@ -2,10 +2,10 @@ import { openTape } from '@retake/tape/node'
 import { bisectLines, triedLine } from '../bisect/bisect-lines.js'
 import { bisectRun } from '../bisect/bisect-run.js'
 import { Interruption } from '../bisect/interruption.js'
-import { parseOracle } from '../bisect/oracle.js'
 import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { plural } from '../facts.js'
+import { makeOracle } from '../oracle/make-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
@@ -54,7 +54,8 @@ Examples:
     const oracle = text(values, 'oracle')
     const build = text(values, 'run')
     const timeoutMs = timeoutOf(values)
-    const judge = oracle === undefined ? {} : { oracle: parseOracle(oracle) }
+    const judge =
+      oracle === undefined ? {} : { oracle: await makeOracle(oracle, { verb: 'bisect' }) }
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const interruption = new Interruption()
     let progress: Progress | undefined

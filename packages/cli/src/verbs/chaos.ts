@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { parseOracle } from '../bisect/oracle.js'
 import { findRaces } from '../chaos/find-races.js'
 import type { Races } from '../chaos/find-races.js'
 import { judgeByOracle, judgeByOutcome } from '../chaos/judge-order.js'
@@ -14,6 +13,7 @@ import type { RaceContext } from '../chaos/race-lines.js'
 import { tryOrder } from '../chaos/try-order.js'
 import { recordedOrderDiffers, runHasNoEnd, wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
+import { makeOracle } from '../oracle/make-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
@@ -98,7 +98,7 @@ Examples:
 async function judgeFor(tape: Tape, oracle: string | undefined): Promise<Judge> {
   const recorded = outcomeOf(tape)
   if (recorded.exitCode === undefined) throw runHasNoEnd(tape.run.id)
-  const parsed = oracle === undefined ? undefined : parseOracle(oracle, 'chaos')
+  const parsed = oracle === undefined ? undefined : await makeOracle(oracle, { verb: 'chaos' })
   const byOutcome = judgeByOutcome(recorded)
   const control = await byOutcome(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') {

@@ -13,6 +13,6 @@ export {
 } from './edited-answer.js'
 export { drawPayload, editedDraw } from './edited-draw.js'
 export { payloadBytes, type Payload } from './payload.js'
-export { parsePath, pathText, type PathKey } from './json-path.js'
+export { parsePath, pathText, readPath, type PathKey } from './json-path.js'
 export { getPath, parseSet, setPath } from './set-path.js'
 export { wholeResponse } from './whole-response.js'

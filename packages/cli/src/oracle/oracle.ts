@@ -1,0 +1,58 @@
+/** What a run came to, as far as an oracle may know. */
+export interface RunOutcome {
+  /** What it wrote to stdout. */
+  readonly stdout: string
+  /** The same as it was written, where it is known; commands get these bytes. */
+  readonly stdoutBytes?: Uint8Array
+  /** What it wrote to stderr, where it is known. */
+  readonly stderr?: string
+  /** It came to its own end: it was not killed, and was not given up on. */
+  readonly ended: boolean
+  readonly exitCode?: number
+  /** The signal that killed it. */
+  readonly signal?: string
+  /** The error that ended it: class and message. */
+  readonly error?: { readonly class: string; readonly message: string }
+  /** What a run of `record()` returned. */
+  readonly result?: unknown
+  /** Path of its tape. */
+  readonly tape?: string
+  /** The commit whose code ran, in `retake bisect`. */
+  readonly commit?: string
+}
+
+/** `undefined`: nobody can tell. It counts as neither. */
+export type Verdict = 'pass' | 'fail' | 'undefined'
+
+export interface Judgement {
+  readonly verdict: Verdict
+  /** Why, in a few words. */
+  readonly reason: string
+  /** Of a judge: what it said each time it was asked. */
+  readonly votes?: readonly Verdict[]
+}
+
+/** Tells outcomes that pass from those that fail. It says what passing means. */
+export interface Oracle {
+  (outcome: RunOutcome, signal: AbortSignal): Promise<Judgement>
+  /** As it was asked for. */
+  readonly text: string
+  /** Differs between two oracles that may say different things, as far as that can be seen: text, files, model. */
+  readonly key: string
+}
+
+/** What a function of the user's may answer with. */
+export type OracleAnswer =
+  | boolean
+  | Verdict
+  | { readonly verdict: Verdict; readonly reason?: string }
+
+/** An oracle that the user wrote: the default export of a file, or `oracle` in a configuration. */
+export type OracleFunction = (outcome: RunOutcome) => OracleAnswer | Promise<OracleAnswer>
+
+export const judged = (passes: boolean, reason: string): Judgement => ({
+  verdict: passes ? 'pass' : 'fail',
+  reason,
+})
+
+export const cannotTell = (reason: string): Judgement => ({ verdict: 'undefined', reason })

@@ -1,0 +1,42 @@
+import { clipText } from '@retake/tape'
+import type { Check, WrongOracle } from './check.js'
+import { judged } from './oracle.js'
+
+const SHOWN_MAX = 60
+
+/** `stdout:/regex/flags` or `stdout:some text`: passes when it matches, or stands in the output. */
+export function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
+  if (wanted === '')
+    throw wrong('"stdout:" names no text.', "For example: --oracle 'stdout:order refunded'.")
+  if (!wanted.startsWith('/')) {
+    const shown = JSON.stringify(clipText(wanted, SHOWN_MAX))
+    return {
+      judge: ({ stdout }) => {
+        const holds = stdout.includes(wanted)
+        return judged(holds, `stdout ${holds ? 'holds' : 'does not hold'} ${shown}`)
+      },
+    }
+  }
+  const pattern = patternOf(wanted)
+  if (pattern === undefined)
+    throw wrong(
+      `"stdout:${wanted}" holds no regular expression.`,
+      "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
+    )
+  return {
+    judge: ({ stdout }) => {
+      const matches = stdout.search(pattern) >= 0
+      return judged(matches, `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`)
+    },
+  }
+}
+
+function patternOf(text: string): RegExp | undefined {
+  const parts = /^\/(.+)\/([a-z]*)$/s.exec(text)
+  if (parts === null) return undefined
+  try {
+    return new RegExp(parts[1] ?? '', parts[2] ?? '')
+  } catch {
+    return undefined
+  }
+}
