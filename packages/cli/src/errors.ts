@@ -354,6 +354,15 @@ export const stateUnreadable = (file: string, cause: unknown): RetakeError =>
     { cause },
   )
 
+export const findingsUnreadable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'FINDINGS_UNREADABLE',
+    `What blame found, ${file}, cannot be read.`,
+    `${reason(cause)}.`,
+    'Search again with `retake blame`: forks that were run are not run again. The run itself is as it was.',
+    { cause },
+  )
+
 export const gitMissing = (cause: unknown): RetakeError =>
   new RetakeError(
     'GIT_MISSING',
@@ -752,4 +761,28 @@ export const mcpClientConnected = (): RetakeError =>
     'An MCP client was guarded after it had connected.',
     'Inside a recording its messages are on the tape already, and guarded calls would be there twice.',
     'Call guardTools(run, client) before client.connect(transport).',
+  )
+
+export const blameNoSteps = (run: string): RetakeError =>
+  new RetakeError(
+    'BLAME_NO_STEPS',
+    `Run ${run} has no step that could be blamed.`,
+    'It asks no model, calls no tool, sends no request and starts no process.',
+    'Wrap what may fail in `tool()` from the package retake, and record again.',
+  )
+
+export const blameCannotTell = (oracle: string, why: string): RetakeError =>
+  new RetakeError(
+    'BLAME_CANNOT_TELL',
+    'The oracle cannot tell whether the recorded run failed.',
+    `"${printable(oracle)}" was asked about the unchanged run and came to nothing: ${printable(why)}.`,
+    'Make it answer pass or fail for this run; `retake show` prints what the run wrote.',
+  )
+
+export const blameAgentChanged = (run: string, difference: string): RetakeError =>
+  new RetakeError(
+    'BLAME_AGENT_CHANGED',
+    `The program is no longer the one that was recorded in ${run}.`,
+    `Served from its tape it did something else: ${printable(difference)}. No fork would say anything about the recorded run.`,
+    `\`retake replay ${run}\` shows the first difference. Undo the change, or record the failure again.`,
   )

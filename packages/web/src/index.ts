@@ -8,6 +8,8 @@ export {
 export type * from './api/home.js'
 export { copyAsCurl } from './model/copy-as-curl.js'
 export { copyAsTest, type CopyAsTestOptions } from './model/copy-as-test.js'
+export { readRunBlame } from './model/read-run-blame.js'
+export type * from './model/run-blame.js'
 export { RunModel, type ModelOptions, type StepOptions } from './model/run-model.js'
 export type * from './model/run-head.js'
 export type * from './model/run-parts.js'

@@ -4,12 +4,14 @@ import { makeReport } from '@retake/web'
 import { project } from '../config/project.js'
 import { plural } from '../facts.js'
 import type { Pattern } from '../redact/patterns.js'
+import { maskBlame } from '../redact/mask-blame.js'
 import { maskStates } from '../redact/mask-states.js'
 import { redactRun, type RedactedRun } from '../redact/redact-run.js'
 import { version } from '../version.js'
 import { statusOf } from '../run-summary.js'
 import { viewRun } from '../view-run.js'
 import { embeddedTapes } from './embedded-tapes.js'
+import { gatherBlame } from './gather-blame.js'
 import { gatherParts } from './gather-parts.js'
 import { tapeLine } from './tape-line.js'
 
@@ -38,6 +40,7 @@ export function reportRun(file: string, options: ReportOptions): MadeReport {
   const tape = openTape(file)
   const status = statusOf(viewRun(tape), tape)
   const { states, sources } = gatherParts(tape, { withSource })
+  const { blame, notes: blameNotes } = gatherBlame(tape)
   if (redact.length > 0) onStage('redacting')
   const redacted = redact.length > 0 ? redactRun(file, redact) : undefined
   try {
@@ -54,8 +57,13 @@ export function reportRun(file: string, options: ReportOptions): MadeReport {
       prices: project().prices,
       states: redacted ? maskStates(states, redacted.mask) : states,
       sources: hide(sources),
+      ...(blame && { blame: redacted ? maskBlame(blame, redacted.mask) : blame }),
     }
-    const notes = [...notesOf(tape, status), ...(redacted ? redactionNotes(redacted, redact) : [])]
+    const notes = [
+      ...notesOf(tape, status),
+      ...blameNotes,
+      ...(redacted ? redactionNotes(redacted, redact) : []),
+    ]
     onStage('writing the report')
     const html = makeReport({ ...content, notes })
     return { html, run: tape.run.id, notes, rawBytes: rawBytesOf(tape) }

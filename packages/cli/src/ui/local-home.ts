@@ -6,6 +6,7 @@ import { Branches } from './compare/branches.js'
 import { CapturedStates } from './runs/captured-states.js'
 import { Comparisons } from './compare/comparisons.js'
 import { localChanges } from './changes/local-changes.js'
+import { StoredBlame } from './runs/stored-blame.js'
 import { RunCards } from './runs/run-cards.js'
 import { RunModels } from './runs/run-models.js'
 import { RunWatch } from './runs/run-watch.js'
@@ -16,6 +17,7 @@ export function localHome(store: RunStore): Home {
   const cards = new RunCards(store)
   const models = new RunModels(store)
   const states = new CapturedStates()
+  const blame = new StoredBlame()
   const changes = new RunWatch(store, models)
   const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
   const branches = new Branches(store)
@@ -32,6 +34,7 @@ export function localHome(store: RunStore): Home {
         states: () => states.readable(tape),
         state: (label) => model.state(label, states.of(tape)),
         source: (site) => sourceNear(tape, site),
+        blame: () => blame.of(tape),
       }
     },
     watch: (tell) => changes.watch(tell),

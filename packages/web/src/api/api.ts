@@ -56,6 +56,10 @@ export const createApi = (home: Home) =>
       const run = await home.open(c.req.param('run'))
       return c.json({ excerpt: run.source(c.req.valid('query').site) })
     })
+    .get('/runs/:run/blame', async (c) => {
+      const run = await home.open(c.req.param('run'))
+      return c.json({ blame: run.blame?.() })
+    })
     .get('/runs/:run/steps/:step', asksParts, async (c) => {
       const { model } = await home.open(c.req.param('run'))
       return c.json({ step: model.step(c.req.param('step'), c.req.valid('query')) })

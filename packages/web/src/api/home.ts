@@ -1,4 +1,5 @@
 import type { BranchDetails, CapturedState, ParentLink } from '@retake/tape'
+import type { RunBlame } from '../model/run-blame.js'
 import type { Explained, RunCard, RunStatus, UnreadableRun } from '../model/run-head.js'
 import type { RunModel } from '../model/run-model.js'
 import type { SourceExcerpt } from '../model/run-parts.js'
@@ -34,6 +35,8 @@ export interface OpenRun {
   /** One of them beside the one before it. Throws when they cannot be read. */
   state(label: string): StateView | undefined
   source(site: string): SourceExcerpt | undefined
+  /** What a search for the causes of its failure came to, if there was one. Throws when it cannot be read. */
+  blame?(): RunBlame | undefined
 }
 
 /** For each thing: true, or the reason why not. */
@@ -53,6 +56,8 @@ export type HomeChange =
       readonly status: RunStatus
     }
   | { readonly type: 'gone'; readonly run: string }
+  /** A search for the causes of its failure came to something. */
+  | { readonly type: 'blame'; readonly run: string }
   | { readonly type: 'job'; readonly job: Job }
 
 /** A fork or rerun that was started from the viewer. */

@@ -1,3 +1,4 @@
+import type { RunBlame } from './run-blame.js'
 import type { RunHead } from './run-head.js'
 import type {
   ConsolePart,
@@ -37,6 +38,8 @@ export interface RunSource {
   event(seq: number): Promise<unknown>
   search(text: string, signal: AbortSignal): AsyncIterable<SearchProgress>
   source(site: string): Promise<SourceExcerpt | undefined>
+  /** What a search for the causes of its failure came to; undefined when there was none. */
+  blame(): Promise<RunBlame | undefined>
   /** One event a line, for downloads. */
   exportJsonl(): Promise<Blob>
 }

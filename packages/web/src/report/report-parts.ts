@@ -1,4 +1,5 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
+import type { RunBlame } from '../model/run-blame.js'
 import type { RunStatus } from '../model/run-head.js'
 import type { SourceExcerpt } from '../model/run-parts.js'
 
@@ -35,4 +36,6 @@ export interface ReportParts {
   readonly states: readonly CapturedState[]
   /** Lines of source files by the places that steps name. */
   readonly sources: Readonly<Record<string, SourceExcerpt>>
+  /** What a search for the causes of its failure came to. */
+  readonly blame?: RunBlame
 }

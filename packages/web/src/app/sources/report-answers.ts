@@ -55,6 +55,9 @@ export class ReportAnswers {
       case 'event':
         yield model.event(question.seq)
         break
+      case 'blame':
+        yield this.#parts.blame
+        break
       case 'exportJsonl':
         yield* this.#export()
         break

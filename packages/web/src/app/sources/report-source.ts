@@ -1,4 +1,5 @@
 import type { StepOptions } from '../../model/run-model.js'
+import type { RunBlame } from '../../model/run-blame.js'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type {
@@ -70,6 +71,10 @@ export class ReportSource implements RunSource {
 
   source(site: string) {
     return this.#worker.one<SourceExcerpt | undefined>({ ask: 'source', site })
+  }
+
+  blame() {
+    return this.#worker.one<RunBlame | undefined>({ ask: 'blame' })
   }
 
   async exportJsonl() {

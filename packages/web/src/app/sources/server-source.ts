@@ -1,3 +1,4 @@
+import type { RunBlame } from '../../model/run-blame.js'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { EventRow, FileTouch, SearchProgress } from '../../model/run-parts.js'
@@ -99,6 +100,11 @@ export class ServerSource implements RunSource {
   async source(site: string) {
     const query = { site }
     return (await (await api.source.$get({ param: this.#param, query })).json()).excerpt
+  }
+
+  async blame() {
+    const response = await api.blame.$get({ param: this.#param })
+    return (await readAnswer<{ blame: RunBlame | undefined }>(response)).blame
   }
 
   async exportJsonl() {

@@ -12,7 +12,7 @@ export interface ReportData {
 
 /** The questions of `RunSource`, as they go to the worker. */
 export type Question =
-  | { readonly ask: 'head' | 'console' | 'files' | 'exportJsonl' }
+  | { readonly ask: 'head' | 'console' | 'files' | 'blame' | 'exportJsonl' }
   | { readonly ask: 'rows'; readonly from: number }
   | { readonly ask: 'search'; readonly text: string }
   | ({ readonly ask: 'step'; readonly label: string } & StepOptions)
