@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   guard,
+  loadPolicy,
   presets,
   record,
   replay,
@@ -233,4 +234,16 @@ test('what was decided is replayed, whatever the policy says by then', async () 
   ])
   const replayed = await replay(run.path, agent({ name: 'other' }))
   expect(replayed.output).toEqual(output)
+})
+
+test('a policy read from a program takes back nothing that a recording needs', async () => {
+  const { folder } = await guarded([])
+  const file = join(folder, 'policy.mjs')
+  writeFileSync(file, `export default { name: 'mine', rules: [] }\n`)
+  const agent = async () => {
+    await loadPolicy(file)
+    return Math.random()
+  }
+  const { run, output } = await record({ name: 'agent', dir: folder }, agent)
+  expect((await replay(run.path, agent)).output).toBe(output)
 })

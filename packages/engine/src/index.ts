@@ -24,7 +24,7 @@ export {
   overlayChanges,
 } from './overlay/overlay-changes.js'
 export type { FileChange } from './overlay/overlay-changes.js'
-export { install, uninstall } from './boundaries/install.js'
+export { install, isInstalled, uninstall } from './boundaries/install.js'
 export { currentRecording } from './current-recording.js'
 export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'

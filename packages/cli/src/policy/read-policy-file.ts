@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { uninstall } from '@retake/engine'
-import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
+import { isInstalled, uninstall } from '@retake/engine'
+import type { Document, LineCounter } from 'yaml'
 import { policyUnreadable } from '../errors.js'
 
 /** Where in a file something stands, both from 1. */
@@ -22,8 +22,9 @@ export interface PolicyFile {
 /** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */
 export async function readPolicyFile(file: string): Promise<PolicyFile> {
   if (/\.[cm]?[jt]s$/.test(file)) return readModule(file)
-  const lines = new LineCounter()
-  const document = parseDocument(read(file), { lineCounter: lines, prettyErrors: false })
+  const yaml = await import('yaml')
+  const lines = new yaml.LineCounter()
+  const document = yaml.parseDocument(read(file), { lineCounter: lines, prettyErrors: false })
   const [wrong] = document.errors
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
@@ -33,7 +34,7 @@ export async function readPolicyFile(file: string): Promise<PolicyFile> {
   return {
     file,
     data: document.toJS({ maxAliasCount: 100 }) as unknown,
-    placeOf: (path) => placeIn(document, lines, path),
+    placeOf: (path) => placeIn(yaml, document, lines, path),
   }
 }
 
@@ -52,6 +53,7 @@ function read(file: string): string {
 }
 
 async function readModule(file: string): Promise<PolicyFile> {
+  const wasInstalled = isInstalled()
   try {
     if (file.endsWith('ts')) await import('../typescript/typescript-loader.js')
     const { href } = pathToFileURL(path.resolve(file))
@@ -61,7 +63,8 @@ async function readModule(file: string): Promise<PolicyFile> {
     throw policyUnreadable(file, error instanceof Error ? firstLine(error.message) : String(error))
   } finally {
     // Presets come with the library, which puts itself between a program and the outside.
-    uninstall()
+    // Where it is there already, a program uses it, and its guards go on holding.
+    if (!wasInstalled) uninstall()
   }
 }
 
@@ -69,6 +72,7 @@ const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
 
 /** The key of a member, or the item of a list; of something that is not there, what it is missing in. */
 function placeIn(
+  { isMap, isPair, isScalar, isSeq }: typeof import('yaml'),
   document: Document.Parsed,
   lines: LineCounter,
   wanted: readonly (string | number)[],

@@ -74,6 +74,8 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
   syncBuiltinESMExports()
 }
 
+export const isInstalled = (): boolean => undo !== undefined
+
 export function uninstall(): void {
   undo?.()
   undo = undefined
