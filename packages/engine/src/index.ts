@@ -7,6 +7,14 @@ export type { ContinuePlan, InDoubtPolicy, SettledDoubt } from './continue/conti
 export { findInDoubt } from './continue/in-doubt.js'
 export type { InDoubt } from './continue/in-doubt.js'
 export { planFork } from './continue/plan-fork.js'
+export type {
+  FreeAnswer,
+  KeptPlan,
+  KeptReport,
+  SimulatedStep,
+  Simulator,
+} from './kept/kept-plan.js'
+export { planKept, type KeptForkOptions } from './kept/plan-kept.js'
 export { planRerun } from './continue/plan-rerun.js'
 export { overlayOf, planResume } from './continue/plan-resume.js'
 export { GuardError } from './guard/guard-error.js'

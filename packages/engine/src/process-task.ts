@@ -1,6 +1,7 @@
 import type { RecordedError } from '@retake/tape'
 import type { OrderOptions, Swap } from './answers/delivery-order.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
+import type { KeptReport } from './kept/kept-plan.js'
 
 /**
  * What the command line asks of an agent process, handed over in the variable
@@ -78,6 +79,8 @@ export interface ContinueReport {
   readonly served: number
   readonly reexecuted: number
   readonly settled: readonly SettledDoubt[]
+  /** Set where steps were held at what was recorded. */
+  readonly kept?: KeptReport
   /** From opening the tape to going live, or to the end when it never did. */
   readonly servedMs: number
   readonly wallMs: number
