@@ -23,6 +23,8 @@ export interface FindingsFile {
 export interface SearchedStep {
   readonly label: string
   readonly kind: StepKind
+  /** What kind of step, and which: `tool search_policy`. */
+  readonly name: string
   readonly title: string
 }
 

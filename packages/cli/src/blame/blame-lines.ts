@@ -1,0 +1,187 @@
+import type { BlamedStep } from '@retake/tape'
+import { duration } from '../duration.js'
+import { cost, plural } from '../facts.js'
+import { printable } from '../printable.js'
+import { table } from '../table.js'
+import type { Look, Paint, Style } from '../terminal.js'
+import { wrap } from '../wrap.js'
+import { evidenceLines } from './evidence-lines.js'
+import type { FindingsFile } from './findings-file.js'
+import { bar, rateText } from './rate-text.js'
+import { labelRanges } from './step-ranges.js'
+import { numbered, verdictSentence } from './verdict-sentence.js'
+
+export interface BlameLinesOptions {
+  /** Every question that was put to forks. */
+  readonly evidence?: boolean
+}
+
+/** What a search for causes came to, for a person: the verdict first, then why. */
+export function blameLines(
+  found: FindingsFile,
+  look: Look,
+  { evidence = false }: BlameLinesOptions = {},
+): string[] {
+  const { paint, width } = look
+  return [
+    ...wrap(printable(verdictSentence(found)), width).map((line) => paint('bold', line)),
+    ...wrap(factLine(found), width),
+    ...causeLines(found, look),
+    ...stepLines(found, look),
+    ...clearedLines(found, look),
+    ...momentLines(found, look),
+    ...repairLines(found, look),
+    ...riskLines(found, look),
+    ...(evidence ? evidenceLines(found, look) : []),
+    ...noteLines(found, look),
+  ]
+}
+
+function factLine({ findings, facts }: FindingsFile): string {
+  const { forks } = findings
+  return [
+    ...(findings.verdict === 'attributed'
+      ? [`confidence ${percent(findings.confidence)} or more`]
+      : []),
+    `${plural(forks.asked, 'fork')} (${facts.newForks} new)`,
+    ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
+    plural(forks.liveSteps, 'live step'),
+    ...(forks.tokens === undefined ? [] : [`${forks.tokens} tokens`]),
+    ...(forks.costUsd === undefined ? [] : [cost(forks.costUsd)]),
+    duration(facts.wallMs),
+  ].join(' · ')
+}
+
+/** Rounded down: a bound must not be shown as more than it is. */
+const percent = (part: number): string => `${Math.floor(part * 100)} %`
+
+const heading = (text: string, paint: Paint): string[] => ['', paint('bold', text)]
+
+function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+  if (findings.causes.length === 0) return []
+  const rows = findings.causes.map((cause) => [
+    `  ${paint(styleOf(cause.role), cause.role)}`,
+    cause.steps.map((index) => steps[index]?.label ?? '?').join(' + '),
+    rateText(cause.sufficiency),
+    cause.steps.length > 1 ? `shares ${cause.shares.map(short).join(' + ')}` : '',
+  ])
+  return [
+    ...heading('causes', paint),
+    ...table([['  role', 'steps', 'fails when only they are kept', ''], ...rows], width),
+  ]
+}
+
+const short = (part: number): string => part.toFixed(2)
+
+const STYLES: Partial<Record<BlamedStep['role'], Style>> = {
+  root: 'red',
+  joint: 'red',
+  'back-up': 'yellow',
+  echo: 'cyan',
+}
+const styleOf = (role: BlamedStep['role']): Style => STYLES[role] ?? 'dim'
+
+const ORDER: readonly BlamedStep['role'][] = [
+  'root',
+  'joint',
+  'back-up',
+  'echo',
+  'affected',
+  'unknown',
+]
+const BAR_WIDTH = 10
+
+/** Steps that have to do with it, those that matter most first. */
+function stepLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+  const ranked = findings.steps
+    .map((step, index) => ({ step, index }))
+    .filter(({ step }) => step.role !== 'clear' && step.role !== 'unknown')
+    .toSorted((a, b) => ORDER.indexOf(a.step.role) - ORDER.indexOf(b.step.role))
+  if (ranked.length === 0) return []
+  const isWide = width >= 90
+  const rows = ranked.map(({ step, index }) => [
+    `  ${step.label}`,
+    paint(styleOf(step.role), step.role),
+    bar(step.alone, BAR_WIDTH),
+    rateText(step.alone),
+    ...(isWide ? [step.responsibility === 0 ? '' : short(step.responsibility)] : []),
+    printable(isWide ? (steps[index]?.title ?? '') : (steps[index]?.name ?? '')),
+  ])
+  const header = ['  step', 'role', '', 'alone', ...(isWide ? ['resp.'] : []), '']
+  return [...heading('steps', paint), ...table([header, ...rows], width)]
+}
+
+/** Those that one test has cleared together, and those that were not reached. */
+function clearedLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
+  const withRole = (role: BlamedStep['role']): number[] =>
+    findings.steps.flatMap((step, index) => (step.role === role ? [index] : []))
+  const labels = steps.map(({ label }) => label)
+  const told = (indexes: readonly number[], text: string): string[] =>
+    indexes.length === 0
+      ? []
+      : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
+  const cleared = withRole('clear')
+  return [
+    ...told(cleared, 'clear, the run passes although they are kept'),
+    ...told(withRole('unknown'), 'not known, the search did not come to them'),
+  ].map((line) => line.replace('they are', cleared.length === 1 ? 'it is' : 'they are'))
+}
+
+const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')
+const indented = (text: string, width: number): string[] =>
+  wrap(text, width - 4).map((line, index) => (index === 0 ? `  ${line}` : `    ${line}`))
+
+function momentLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
+  const { decisionStep: decided, commitStep: committed } = findings
+  if (decided === undefined && committed === undefined) return []
+  const at = (index: number): string => numbered(steps, [index])
+  const text =
+    decided === undefined || committed === undefined || decided === committed
+      ? `decided at ${at(decided ?? committed ?? 0)}, and not to be avoided after it`
+      : `decided at ${at(decided)}; could still be avoided until ${at(committed)}`
+  return ['', ...wrap(text, width)]
+}
+
+function repairLines({ findings, steps, run }: FindingsFile, { paint, width }: Look): string[] {
+  const { minimalRepair } = findings
+  const [first] = minimalRepair
+  if (first === undefined) return []
+  const together = minimalRepair.length > 1 ? ' together' : ''
+  const label = steps[first]?.label ?? '?'
+  return [
+    ...heading('repair', paint),
+    ...indented(`${numbered(steps, minimalRepair)}${together}: the run passes without`, width),
+    `  retake fork ${run} --at ${label} --edit`,
+    ...(minimalRepair.length > 1
+      ? indented('then fork the branch at the next of them in the same way', width)
+      : []),
+  ]
+}
+
+function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+  const points = findings.riskCurve
+  if (points.length < 2) return []
+  const rows = points
+    .toSorted((a, b) => a.upTo - b.upTo)
+    .map(({ upTo, rate }) => [
+      upTo < 0 ? '  none' : `  to ${steps[upTo]?.label ?? '?'}`,
+      bar(rate, width >= 90 ? 40 : 20),
+      rateText(rate),
+    ])
+  return [...heading('risk: fails when the steps up to one are kept', paint), ...table(rows, width)]
+}
+
+function noteLines({ findings, facts }: FindingsFile, { paint, width }: Look): string[] {
+  const undefinedBy = Object.entries(facts.undefinedBy).map(
+    ([why, count]) => `${plural(count, 'fork')} without a verdict: ${why}`,
+  )
+  const forced =
+    facts.forcedAnswers === 0
+      ? []
+      : [
+          `${plural(facts.forcedAnswers, 'recorded answer')} given to a changed question: that is an assumption`,
+        ]
+  const notes = [...findings.notes, ...undefinedBy, ...forced]
+  if (notes.length === 0) return []
+  return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, renameSync } from 'node:fs'
+import path from 'node:path'
+import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
+import type { FreeAnswer, KeptPlan } from '@retake/engine'
+import type { Step, Tape } from '@retake/tape'
+import { blameAgentChanged } from '../errors.js'
+import { readOutcome } from '../oracle/read-outcome.js'
+import type { Oracle } from '../oracle/oracle.js'
+import { replayAgent } from '../replay-agent.js'
+import type { ForkPool } from './fork-pool.js'
+import type { ForkRun } from './fork-run.js'
+import { RateLimitPause } from './rate-limit-pause.js'
+import type { StoredFork, StoredForks } from './stored-forks.js'
+import { stepRanges } from './step-ranges.js'
+import { stepValue } from './step-value.js'
+
+export interface ProcessForksOptions {
+  readonly tape: Tape
+  /** The steps that are searched, in order. */
+  readonly steps: readonly Step[]
+  readonly oracle: Oracle
+  readonly pool: ForkPool
+  readonly stored: StoredForks
+  /** By label, how a free step is answered; live unless named. */
+  readonly answers?: Readonly<Record<string, FreeAnswer>>
+  /** File of a module that answers free steps. */
+  readonly simulator?: string
+  readonly seed: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  /** Ends everything that is under way. */
+  readonly signal: AbortSignal
+  /** Folder for the tapes of forks; they are thrown away unless set. */
+  readonly keepIn?: string
+  readonly onPause?: (ms: number) => void
+}
+
+/**
+ * Forks of a recorded run, each a process of its own, judged by an oracle. What a
+ * fork came to is stored before it is handed on, and never run a second time.
+ */
+export class ProcessForks implements ForkSource {
+  readonly stepCount: number
+  readonly recorded: readonly string[]
+  readonly concurrency: number
+  /** Forks that were run and not found among the stored ones. */
+  newForks = 0
+  /** Why forks came to no verdict, with how often; stored ones count as well. */
+  readonly undefinedBy: Record<string, number> = {}
+  forced = 0
+  liveSteps = 0
+  readonly #options: ProcessForksOptions
+  readonly #underWay = new Map<string, Promise<Fork>>()
+  readonly #pause: RateLimitPause
+  #replay: Promise<void> | undefined
+
+  constructor(options: ProcessForksOptions) {
+    this.#options = options
+    this.stepCount = options.steps.length
+    this.recorded = options.steps.map(stepValue)
+    this.concurrency = options.pool.size
+    this.#pause = new RateLimitPause(options.signal, options.onPause)
+  }
+
+  fork(coalition: Coalition, draw: number): Promise<Fork> {
+    const key = `${coalition.mode} ${stepRanges(coalition.kept)} #${draw}`
+    const known = this.#underWay.get(key) ?? this.#forkOnce(coalition, draw)
+    this.#underWay.set(key, known)
+    return known
+  }
+
+  async #forkOnce(coalition: Coalition, draw: number): Promise<Fork> {
+    const stored = this.#options.stored.find(coalition, draw)
+    const fork = stored ?? (await this.#runAndStore(coalition, draw))
+    if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
+    this.forced += fork.forced
+    this.liveSteps += fork.liveSteps
+    return {
+      outcome: fork.outcome,
+      values: fork.values.map((value) => value ?? undefined),
+      ...(stored && { isServed: true }),
+      ...(fork.tokens !== undefined && { tokens: fork.tokens }),
+      ...(fork.costUsd !== undefined && { costUsd: fork.costUsd }),
+    }
+  }
+
+  async #runAndStore(coalition: Coalition, draw: number): Promise<StoredFork> {
+    const isReplay = coalition.kept.length === this.stepCount
+    const fork = await (isReplay ? this.#judgeReplay() : this.#runLive(coalition, draw))
+    this.#options.signal.throwIfAborted()
+    this.newForks += 1
+    this.#options.stored.add(coalition, draw, fork)
+    return fork
+  }
+
+  /** Everything kept is a replay. It comes to the same each time, so only the oracle is asked again. */
+  async #judgeReplay(): Promise<StoredFork> {
+    const { tape, oracle, signal } = this.#options
+    this.#replay ??= replayRun(this.#options)
+    await this.#replay
+    const { verdict, reason } = await oracle(readOutcome(tape), signal)
+    return {
+      outcome: verdict,
+      ...(verdict === 'undefined' && { why: reason }),
+      values: this.recorded,
+      liveSteps: 0,
+      forced: 0,
+      tokens: 0,
+      costUsd: 0,
+    }
+  }
+
+  async #runLive(coalition: Coalition, draw: number): Promise<StoredFork> {
+    const { pool, tape, env = {}, timeoutMs, signal } = this.#options
+    const plan = this.#planOf(coalition, draw)
+    const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
+    const run = await this.#pause.retrying(() => pool.run(job, signal))
+    try {
+      if (run.changed !== undefined) throw blameAgentChanged(tape.run.id, run.changed.summary)
+      const judged = await this.#judge(run)
+      const kept = this.#keepTape(run)
+      return { ...judged, ...(kept !== undefined && { tape: kept }) }
+    } finally {
+      run.remove()
+    }
+  }
+
+  async #judge(run: ForkRun): Promise<StoredFork> {
+    const { steps, oracle, signal } = this.#options
+    const { verdict, reason } =
+      run.broke === undefined
+        ? await oracle(run.outcome, signal)
+        : { verdict: 'undefined' as const, reason: run.broke }
+    return {
+      outcome: verdict,
+      ...(verdict === 'undefined' && { why: reason }),
+      values: steps.map(({ label }) => run.values[label] ?? null),
+      liveSteps: run.liveSteps,
+      forced: run.forced,
+      tokens: run.tokens,
+      ...(run.costUsd !== undefined && { costUsd: run.costUsd }),
+    }
+  }
+
+  #planOf({ kept, mode }: Coalition, draw: number): KeptPlan {
+    const { steps, answers, simulator, seed } = this.#options
+    return {
+      kept: kept.flatMap((index) => steps[index]?.label ?? []),
+      mode,
+      ...(answers && { answers }),
+      ...(simulator !== undefined && { simulator }),
+      seed: seedOf(`${seed} ${mode} ${stepRanges(kept)} ${draw}`),
+    }
+  }
+
+  #keepTape({ tape }: ForkRun): string | undefined {
+    const { keepIn } = this.#options
+    if (keepIn === undefined || tape === undefined) return undefined
+    mkdirSync(keepIn, { recursive: true })
+    const target = path.join(keepIn, path.basename(tape))
+    renameSync(tape, target)
+    return path.basename(target, '.tape')
+  }
+}
+
+/** Two forks that differ in anything have seeds that differ. */
+const seedOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0)
+
+/** Shows that the program still is the one that was recorded. */
+async function replayRun({ tape, timeoutMs }: ProcessForksOptions): Promise<void> {
+  const { divergences } = await replayAgent(tape, { stdio: 'ignore', timeoutMs })
+  const [divergence] = divergences
+  if (divergence !== undefined) throw blameAgentChanged(tape.run.id, divergence.summary)
+}
