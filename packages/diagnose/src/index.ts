@@ -57,3 +57,15 @@ export {
 export { confidenceSequence } from './blame/stats/confidence-sequence.js'
 export type { Interval } from './blame/stats/interval.js'
 export { wilson } from './blame/stats/wilson.js'
+export { BASELINES, type BaselineName } from './blame/classic/baselines.js'
+export {
+  classicForks,
+  classicView,
+  type ClassicOptions,
+  type ClassicStep,
+  type ClassicView,
+} from './blame/classic/classic-view.js'
+export { coreShapley } from './blame/classic/core-shapley.js'
+export type { FlipRate } from './blame/classic/flip-rates.js'
+export { oneByOne } from './blame/classic/one-by-one.js'
+export { clopperPearson } from './blame/stats/clopper-pearson.js'

@@ -1,0 +1,63 @@
+import type { BlameMode } from '@retake/tape'
+import type { ForkSource } from '../fork-source.js'
+
+/** How many forks may be spent, and who may end it. */
+export interface ForkLimits {
+  readonly maxForks?: number
+  readonly signal?: AbortSignal
+  /** Told after each fork how many there were. */
+  readonly onFork?: (asked: number) => void
+}
+
+/** What forks of one coalition came to; undefined ones are left out. */
+export interface Counted {
+  readonly fails: number
+  readonly forks: number
+}
+
+/** Asks a source for a fixed number of forks at a time, and counts what it cost. */
+export class CountedForks {
+  asked = 0
+  undefinedForks = 0
+  readonly #drawn = new Map<string, number>()
+
+  constructor(
+    private readonly source: ForkSource,
+    private readonly limits: ForkLimits = {},
+  ) {}
+
+  /** Whether forks that were asked for will not be run. */
+  get isStopped(): boolean {
+    const { maxForks = Infinity, signal } = this.limits
+    return this.asked >= maxForks || signal?.aborted === true
+  }
+
+  /** Runs a coalition so many times more, as many at once as the source takes. */
+  async run(kept: readonly number[], times: number, mode: BlameMode = 'free'): Promise<Counted> {
+    const key = `${mode}:${kept.join(',')}`
+    let fails = 0
+    let forks = 0
+    let left = times
+    const lane = async () => {
+      while (left > 0 && !this.isStopped) {
+        left--
+        this.asked++
+        const draw = this.#drawn.get(key) ?? 0
+        this.#drawn.set(key, draw + 1)
+        const { outcome } = await this.source.fork({ kept, mode }, draw)
+        if (outcome === 'undefined') this.undefinedForks++
+        else forks++
+        if (outcome === 'fail') fails++
+        this.limits.onFork?.(this.asked)
+      }
+    }
+    const lanes = Math.min(times, this.source.concurrency ?? 1)
+    await Promise.all(Array.from({ length: lanes }, lane))
+    return { fails, forks }
+  }
+}
+
+/** The steps from 0 up to, without, this one. */
+export function stepsBefore(end: number): number[] {
+  return Array.from({ length: end }, (_, step) => step)
+}
