@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isInstalled, uninstall } from '@retake/engine'
-import type { Document, LineCounter } from 'yaml'
 import { policyUnreadable } from '../errors.js'
 
 /** Where in a file something stands, both from 1. */
@@ -22,20 +21,8 @@ export interface PolicyFile {
 /** Reads YAML, JSON, or the default export of a JavaScript or TypeScript file. */
 export async function readPolicyFile(file: string): Promise<PolicyFile> {
   if (/\.[cm]?[jt]s$/.test(file)) return readModule(file)
-  const yaml = await import('yaml')
-  const lines = new yaml.LineCounter()
-  const document = yaml.parseDocument(read(file), { lineCounter: lines, prettyErrors: false })
-  const [wrong] = document.errors
-  if (wrong !== undefined) {
-    const { line, col } = lines.linePos(wrong.pos[0])
-    const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
-    throw policyUnreadable(`${file}:${line}:${col}`, firstLine(wrong.message), fix)
-  }
-  return {
-    file,
-    data: document.toJS({ maxAliasCount: 100 }) as unknown,
-    placeOf: (path) => placeIn(yaml, document, lines, path),
-  }
+  const { parsePolicy } = await import('./parse-policy.js')
+  return parsePolicy(file, read(file))
 }
 
 function read(file: string): string {
@@ -69,31 +56,3 @@ async function readModule(file: string): Promise<PolicyFile> {
 }
 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? ''
-
-/** The key of a member, or the item of a list; of something that is not there, what it is missing in. */
-function placeIn(
-  { isMap, isPair, isScalar, isSeq }: typeof import('yaml'),
-  document: Document.Parsed,
-  lines: LineCounter,
-  wanted: readonly (string | number)[],
-): Place | undefined {
-  let node: unknown = document.contents
-  let offset = startOf(node)
-  for (const key of wanted) {
-    if (isMap(node)) {
-      const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
-      if (!isPair(pair)) break
-      offset = startOf(pair.key) ?? offset
-      node = pair.value
-    } else if (isSeq(node)) {
-      node = node.items[Number(key)]
-      offset = startOf(node) ?? offset
-    } else break
-  }
-  if (offset === undefined) return undefined
-  const { line, col } = lines.linePos(offset)
-  return { line, column: col }
-}
-
-const startOf = (node: unknown): number | undefined =>
-  (node as { range?: readonly number[] | null } | null)?.range?.[0]

@@ -1,0 +1,48 @@
+import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
+import { policyUnreadable } from '../errors.js'
+import type { Place, PolicyFile } from './read-policy-file.js'
+
+/** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
+export function parsePolicy(file: string, text: string): PolicyFile {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const [wrong] = document.errors
+  if (wrong !== undefined) {
+    const { line, col } = lines.linePos(wrong.pos[0])
+    const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
+    const [message = ''] = wrong.message.split('\n', 1)
+    throw policyUnreadable(`${file}:${line}:${col}`, message, fix)
+  }
+  return {
+    file,
+    data: document.toJS({ maxAliasCount: 100 }) as unknown,
+    placeOf: (path) => placeIn(document, lines, path),
+  }
+}
+
+/** The key of a member, or the item of a list; of something that is not there, what it is missing in. */
+function placeIn(
+  document: Document.Parsed,
+  lines: LineCounter,
+  wanted: readonly (string | number)[],
+): Place | undefined {
+  let node: unknown = document.contents
+  let offset = startOf(node)
+  for (const key of wanted) {
+    if (isMap(node)) {
+      const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === key)
+      if (!isPair(pair)) break
+      offset = startOf(pair.key) ?? offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      node = node.items[Number(key)]
+      offset = startOf(node) ?? offset
+    } else break
+  }
+  if (offset === undefined) return undefined
+  const { line, col } = lines.linePos(offset)
+  return { line, column: col }
+}
+
+const startOf = (node: unknown): number | undefined =>
+  (node as { range?: readonly number[] | null } | null)?.range?.[0]
