@@ -786,3 +786,11 @@ export const blameAgentChanged = (run: string, difference: string): RetakeError 
     `Served from its tape it did something else: ${printable(difference)}. No fork would say anything about the recorded run.`,
     `\`retake replay ${run}\` shows the first difference. Undo the change, or record the failure again.`,
   )
+
+export const judgeRefused = (url: string, status: number, said: string): RetakeError =>
+  new RetakeError(
+    'JUDGE_REFUSED',
+    `The judge at ${url} refused with status ${status}.`,
+    said === '' ? 'It did not say why.' : `It said: ${printable(said)}`,
+    'Check address, model and key: `judge: { url, model, apiKeyEnv }` in retake.config.ts, --judge-url and --judge-model.',
+  )

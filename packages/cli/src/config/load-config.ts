@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { uninstall } from '@retake/engine'
 import { configUnreadable } from '../errors.js'
+import { importDefault } from '../import-default.js'
 import { checkConfig } from './check-config.js'
 import { findConfig } from './find-config.js'
 import { useProject } from './project.js'
@@ -26,14 +26,9 @@ export async function loadConfig(folder: string): Promise<void> {
 async function read(file: string): Promise<unknown> {
   try {
     if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
-    if (/\.m?ts$/.test(file)) await import('../typescript/typescript-loader.js')
-    const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
-    return module.default
+    return await importDefault(file)
   } catch (error) {
     throw configUnreadable(file, placeIn(file, error), error)
-  } finally {
-    // `defineConfig` comes with the library, which puts itself between a program and the outside.
-    uninstall()
   }
 }
 

@@ -1,10 +1,18 @@
+import { statSync } from 'node:fs'
+import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { wrongUsage } from '../errors.js'
 import { judgeBounded } from './bounded.js'
 import type { Check, WrongOracle } from './check.js'
 import { commandCheck } from './command-check.js'
 import { exitCheck } from './exit-check.js'
+import { functionCheck } from './function-check.js'
+import type { FunctionPlace } from './function-check.js'
+import { judgeCheck } from './judge/judge-check.js'
+import type { JudgeOptions } from './judge/judge-options.js'
+import { taskOf } from './judge/task-of.js'
 import { jsonCheck } from './json-check.js'
+import { negated } from './negated.js'
 import type { Judgement, Oracle } from './oracle.js'
 import { readOutcome } from './read-outcome.js'
 import { stdoutCheck } from './stdout-check.js'
@@ -16,30 +24,37 @@ export interface OracleOptions {
   readonly recorded?: Tape
   /** Longest time for one judgement; 30 seconds unless set, for a judge 2 minutes. */
   readonly timeoutMs?: number
+  readonly judge?: JudgeOptions
+  /** Where files are looked for; the working directory unless set. */
+  readonly folder?: string
 }
 
-/** What `--oracle` takes, in a line for help. */
-export const ORACLE_FORMS =
-  'exit:0, stdout:/regex/, stdout:text, json:path=value, a command, a file'
+/** Text as `--oracle` takes it, or a function in a configuration. */
+export type OracleSource = string | FunctionPlace
 
 /** Reads an oracle; throws when it is none, before anything was run. */
-export async function makeOracle(text: string, options: OracleOptions): Promise<Oracle> {
+export async function makeOracle(source: OracleSource, options: OracleOptions): Promise<Oracle> {
   const wrong: WrongOracle = (what, why) => wrongUsage(options.verb, what, why)
-  const check = await checkOf(text.trim(), options, wrong)
+  const isText = typeof source === 'string'
+  const text = isText
+    ? source.trim()
+    : `${source.member.join('.')} of ${path.basename(source.file)}`
+  const check = isText ? await checkOf(text, options, wrong) : await functionCheck(source, wrong)
+  const { timeoutMs, recorded } = options
   const bounds = {
-    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
-    ...(options.recorded && { recorded: readOutcome(options.recorded) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(recorded && { recorded: readOutcome(recorded) }),
   }
   const ask = (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> =>
     judgeBounded(check, outcome, signal, bounds)
-  return Object.assign(ask, { text, key: JSON.stringify([text.trim(), check.key ?? '']) })
+  return Object.assign(ask, { text, key: JSON.stringify([text, check.key ?? '']) })
 }
 
 async function checkOf(text: string, options: OracleOptions, wrong: WrongOracle): Promise<Check> {
-  const [, form = '', rest = ''] = /^(not|exit|stdout|json|cmd):(.*)$/s.exec(text) ?? []
+  const [, form = '', rest = ''] = /^(not|exit|stdout|json|cmd|judge):(.*)$/s.exec(text) ?? []
   switch (form) {
     case 'not':
-      return negated(await checkOf(rest, options, wrong))
+      return negated(await checkOf(rest.trim(), options, wrong))
     case 'exit':
       return exitCheck(rest, wrong)
     case 'stdout':
@@ -48,19 +63,28 @@ async function checkOf(text: string, options: OracleOptions, wrong: WrongOracle)
       return jsonCheck(rest, wrong)
     case 'cmd':
       return commandCheck(rest, wrong)
+    case 'judge':
+      return judgeCheck(rest, judgeContext(options), wrong)
     default:
-      return commandCheck(text, wrong)
+      return fileOf(text, options, wrong) ?? commandCheck(text, wrong)
   }
 }
 
-/** What passes fails, and the other way round; what cannot be told stays so. */
-const negated = (check: Check): Check => ({
-  ...check,
-  async judge(outcome, signal) {
-    const judgement = await check.judge(outcome, signal)
-    const { verdict } = judgement
-    return { ...judgement, verdict: verdict === 'undefined' ? verdict : OTHER[verdict] }
-  },
-})
+function judgeContext({ judge = {}, recorded }: OracleOptions): Parameters<typeof judgeCheck>[1] {
+  const task = recorded && taskOf(recorded)
+  return { judge, ...(task !== undefined && { task }) }
+}
 
-const OTHER = { pass: 'fail', fail: 'pass' } as const
+/** A file of code is loaded and asked; what it is called with is no command. */
+function fileOf(
+  text: string,
+  { folder = process.cwd() }: OracleOptions,
+  wrong: WrongOracle,
+): Promise<Check> | undefined {
+  if (!/\.[cm]?[jt]s$/.test(text)) return undefined
+  const file = path.resolve(folder, text)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile())
+    return functionCheck({ file, member: [] }, wrong)
+  if (/\s/.test(text)) return undefined
+  throw wrong(`There is no file ${text}.`, `It was looked for from ${folder}.`)
+}
