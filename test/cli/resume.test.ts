@@ -1,5 +1,5 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -237,31 +237,36 @@ describe('a run cut off', () => {
 })
 
 test('a second resume at the same time is refused', async () => {
-  const slow = join(workspace.folder, 'slow.mjs')
+  const waiting = join(workspace.folder, 'waiting.mjs')
+  const go = join(workspace.folder, 'go')
   writeFileSync(
-    slow,
-    `console.log('up'); await new Promise((r) => setTimeout(r, 8000)); console.log('done')`,
+    waiting,
+    `import { existsSync } from 'node:fs'
+    console.log('up')
+    while (!existsSync(${JSON.stringify(go)})) await new Promise((r) => setTimeout(r, 50))
+    console.log('done')`,
   )
-  const recording = spawn(process.execPath, [cli, 'record', '--dir', 'slow', slow], {
-    cwd: workspace.folder,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    detached: true,
-  })
-  await new Promise((resolve) => recording.stdout.once('data', resolve))
+  const firstLine = (child: ChildProcess): Promise<unknown> =>
+    new Promise((resolve) => child.stdout?.once('data', resolve))
+  const start = (args: readonly string[]): ChildProcess =>
+    spawn(process.execPath, [cli, ...args], {
+      cwd: workspace.folder,
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    })
+  const recording = start(['record', '--dir', 'waiting', waiting])
+  await firstLine(recording)
   process.kill(-Number(recording.pid), 'SIGKILL')
   await new Promise((resolve) => recording.on('exit', resolve))
-  const folder = join(workspace.folder, 'slow')
+  const folder = join(workspace.folder, 'waiting')
   const tape = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tape'))))
-  const [first, second] = await Promise.all([
-    workspace.retake(['resume', tape]),
-    new Promise((resolve) => setTimeout(resolve, 700)).then(() =>
-      workspace.retake(['resume', tape]),
-    ),
-  ])
+  const first = start(['resume', tape])
+  await firstLine(first)
+  const second = await workspace.retake(['resume', tape])
   expect(second.code).toBe(1)
   expect(second.stderr).toContain('TAPE_IN_USE')
-  expect(first.stderr).toContain('resumed')
-  expect(first.stdout).toBe('up\ndone\n')
+  writeFileSync(go, '')
+  expect(await new Promise((resolve) => first.on('exit', resolve))).toBe(0)
   expect((await workspace.retake(['replay', tape])).stdout).toBe('up\ndone\n')
 })
 
