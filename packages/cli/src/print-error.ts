@@ -1,4 +1,4 @@
-import { RetakeError } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
 import { CredentialsError, UsageError } from './errors.js'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'

@@ -1,4 +1,4 @@
-import { closestName } from '@retake/engine'
+import { closestName } from '@retake/engine/errors'
 import { Interrupted } from './agent-process.js'
 import { loadConfig } from './config/load-config.js'
 import { unknownVerb } from './errors.js'

@@ -1,4 +1,4 @@
-import { closestName } from '@retake/engine'
+import { closestName } from '@retake/engine/errors'
 import { wrongStepCommand } from './errors.js'
 
 export interface StepCommand {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { ParseArgsConfig } from 'node:util'
-import { closestName } from '@retake/engine'
+import { closestName } from '@retake/engine/errors'
 import { wrongUsage } from './errors.js'
 
 type Options = NonNullable<ParseArgsConfig['options']>

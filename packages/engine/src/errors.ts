@@ -1,6 +1,8 @@
 import type { Divergence } from './sessions/divergence.js'
 import type { Mismatch } from './signature.js'
 
+export { closestName } from './closest-name.js'
+
 /** Every error of this package: a stable code, what happened, why, and what to do about it. */
 export class RetakeError extends Error {
   override readonly name: string = 'RetakeError'

@@ -1,4 +1,4 @@
-import { closestName } from '@retake/engine'
+import { closestName } from '@retake/engine/errors'
 import { configInvalid } from '../errors.js'
 import type { ModelPrice, RetakeConfig } from './define-config.js'
 
