@@ -1,5 +1,12 @@
 import type { BlameFindings, Probe } from '@retake/tape'
+import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
+import { learnCauses } from './learn-causes.js'
+import { probeOf } from './ledger.js'
+import { makeFindings, type Conclusion } from './make-findings.js'
+import { rateText } from './rate-of.js'
+import { Search } from './search.js'
+import { SearchStopped } from './search-stopped.js'
 
 export interface BlameOptions {
   /** What people call each step; their places from 1 unless set. */
@@ -31,10 +38,99 @@ export interface BlameProgress {
   readonly probe: Probe
 }
 
-/** Finds which steps together made a run fail, in as few forks as possible. */
+/**
+ * Finds which steps together made a run fail, in as few forks as possible. Names a cause
+ * only when tests have proven it; otherwise the verdict says why there is none. An error
+ * of the source ends it: forks that were run are its source's to keep.
+ */
 export async function blameRun(
   source: ForkSource,
   options: BlameOptions = {},
 ): Promise<BlameFindings> {
-  throw new Error(`not built: ${source.stepCount} ${options.seed}`)
+  const { labels, onProgress, errorRate = 0.01, seed = 1, maxCauses = 4, echoes = true } = options
+  const search = new Search(source, { ...options, errorRate, seed, maxCauses, echoes })
+  if (onProgress) {
+    search.ledger.onFork = (cell) => {
+      const forks = search.ledger.counts.asked
+      onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell) })
+    }
+  }
+  return makeFindings(search, await conclude(search), labels)
+}
+
+async function conclude(search: Search): Promise<Conclusion> {
+  if (search.stepCount === 0) {
+    return { verdict: 'no attributable step', why: 'The run has no step that could be blamed.' }
+  }
+  try {
+    return await runSearch(search)
+  } catch (error) {
+    if (!(error instanceof SearchStopped)) throw error
+    return { verdict: 'stopped', why: error.why }
+  }
+}
+
+async function runSearch(search: Search): Promise<Conclusion> {
+  search.begin('anchors')
+  const anchors = await takeAnchors(search)
+  if (!anchors.areSeparate) {
+    const isMostlyFailing = anchors.kept.fails > anchors.kept.forks / 2
+    if (!isMostlyFailing || !(await separatesFrozen(search))) return unattributed(anchors)
+  }
+  search.begin('cause')
+  await learnCauses(search)
+  if (!search.learned) {
+    return {
+      verdict: 'inconclusive',
+      why: 'The failure depends on which steps are kept, but no set of steps could be proven to cause it.',
+    }
+  }
+  if (search.options.echoes) await testEchoes(search)
+  return { verdict: 'attributed' }
+}
+
+/**
+ * Where it fails whatever is kept, a back-up may wait that comes into play once the cause is
+ * repaired. Then causes are read with every other step held as it was.
+ */
+async function separatesFrozen(search: Search): Promise<boolean> {
+  search.mode = 'frozen'
+  if ((await takeAnchors(search)).areSeparate) {
+    search.notes.push(
+      'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
+    )
+    return true
+  }
+  search.mode = 'free'
+  return false
+}
+
+function unattributed({ kept, free, areSame }: Anchors): Conclusion {
+  if (kept.forks === 0 || (kept.fails > 0 && free.forks === 0)) {
+    const which = kept.forks === 0 ? 'the unchanged run' : 'the run with every step free'
+    return { verdict: 'inconclusive', why: `Forks of ${which} came to no verdict.` }
+  }
+  if (kept.fails === 0) {
+    const why = `The unchanged run failed in ${rateText(kept)}: by this oracle it passes.`
+    return { verdict: 'no attributable step', why }
+  }
+  const rates = `the unchanged run failed in ${rateText(kept)}, with every step free in ${rateText(free)}`
+  if (!areSame) {
+    return { verdict: 'inconclusive', why: `That is too close to tell: ${rates}.` }
+  }
+  if (kept.fails < kept.forks) {
+    return { verdict: 'flaky', why: `It does not fail every time, whatever is kept: ${rates}.` }
+  }
+  return { verdict: 'no attributable step', why: `It fails whatever is kept: ${rates}.` }
+}
+
+/** Whether each step that a cause changed would fail alone. */
+async function testEchoes(search: Search): Promise<void> {
+  search.begin('echoes')
+  const changed = search.learned?.changed ?? []
+  const { concurrency } = search.ledger
+  for (let from = 0; from < changed.length; from += concurrency) {
+    const batch = changed.slice(from, from + concurrency)
+    await Promise.all(batch.map((step) => search.fails([step], 'echo')))
+  }
 }

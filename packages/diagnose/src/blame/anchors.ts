@@ -1,0 +1,76 @@
+import type { Cell } from './ledger.js'
+import type { Search } from './search.js'
+import { logBeta } from './stats/log-gamma.js'
+
+/** How often it fails when everything is kept, and when nothing is. */
+export interface Anchors {
+  readonly kept: Cell
+  readonly free: Cell
+  /** They differ; otherwise nothing can be blamed. */
+  readonly areSeparate: boolean
+  /** They are the same, as far as anybody would care; otherwise it is open. */
+  readonly areSame: boolean
+}
+
+const MIN_PAIRS = 4
+const MAX_PAIRS = 90
+/** How much likelier it must be that the rates differ, or that they do not. */
+const SEPARATE = Math.log(100)
+const SAME = Math.log(20)
+/** After this many replays without a failure the run is taken to pass. */
+const PASSES_AFTER = 16
+
+/**
+ * Draws both anchors in turn until they plainly differ or plainly do not. While the
+ * unchanged run has not failed once, only that is run again: without a failure there is
+ * nothing to explain.
+ */
+export async function takeAnchors(search: Search): Promise<Anchors> {
+  const { ledger } = search
+  const kept = search.cell(search.everyStep)
+  const free = search.cell([])
+  for (;;) {
+    const state = compare(search, kept, free)
+    if (state || ledger.isExhausted(kept) || ledger.isExhausted(free)) {
+      if (state === 'separate') {
+        kept.verdict = true
+        free.verdict = false
+      }
+      search.refit()
+      return { kept, free, areSeparate: state === 'separate', areSame: state === 'same' }
+    }
+    await drawNext(search, kept, free)
+  }
+}
+
+async function drawNext({ ledger }: Search, kept: Cell, free: Cell): Promise<void> {
+  if (kept.fails === 0) return ledger.draw(kept, 'anchor')
+  if (free.forks < kept.forks) {
+    const behind = Math.min(kept.forks, MIN_PAIRS) - free.forks
+    return ledger.draw(free, 'anchor', Math.max(1, behind))
+  }
+  if (ledger.concurrency === 1) return ledger.draw(kept, 'anchor')
+  await Promise.all([ledger.draw(kept, 'anchor'), ledger.draw(free, 'anchor')])
+}
+
+function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 'open' | undefined {
+  const { isDeterministic } = search.ledger
+  if (kept.fails === 0) {
+    const enough = isDeterministic ? 1 : PASSES_AFTER
+    return kept.forks >= enough ? 'same' : undefined
+  }
+  const pairs = Math.min(kept.forks, free.forks)
+  if (isDeterministic) return pairs === 0 ? undefined : free.fails === 0 ? 'separate' : 'same'
+  if (pairs < MIN_PAIRS) return undefined
+  const odds = search.levels.logEvidence(kept, free) - logSameRate(kept, free)
+  if (odds >= SEPARATE) return 'separate'
+  if (odds <= -SAME) return 'same'
+  return pairs >= MAX_PAIRS ? 'open' : undefined
+}
+
+/** How likely both tallies are if they have one rate, whatever it is. */
+function logSameRate(kept: Cell, free: Cell): number {
+  const fails = kept.fails + free.fails
+  const passes = kept.forks + free.forks - fails
+  return logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
+}

@@ -1,0 +1,92 @@
+import type { Learned } from './learned.js'
+import { randomRepair } from './minimal-repair.js'
+import type { Search } from './search.js'
+import { union, upTo, without, type StepSet } from './step-set.js'
+
+const LONGER_PREFIXES = 3
+const REPAIRS = 3
+const RANDOM_COALITIONS = 8
+/** A coalition is expected to do what was learned; as much less need it show to be believed. */
+const EXPECTED = Math.log(10)
+/** The least that it must show all the same. */
+const LEAST_BAR = 1.5
+/** How likely a contradiction must be before it is one, as a logarithm. */
+const CONTRADICTION = Math.log(1e4)
+const MAX_DRAWS = 180
+
+/** A coalition that does not do what was learned. */
+export interface Contradiction {
+  readonly kept: StepSet
+  readonly fails: boolean
+}
+
+/**
+ * Puts what was learned to the test with coalitions that the search had no reason to ask:
+ * longer prefixes, the whole run with one step of each cause repaired, and steps chosen at
+ * random. A contradiction ends it at once where a cause passed: that cannot be mended by
+ * one more cause.
+ */
+export async function auditCauses(
+  search: Search,
+  learned: Learned,
+): Promise<Contradiction | undefined> {
+  const coalitions = chooseCoalitions(search, learned)
+  let found: Contradiction | undefined
+  for (let from = 0; from < coalitions.length; from += search.ledger.concurrency) {
+    const batch = coalitions.slice(from, from + search.ledger.concurrency)
+    const results = await Promise.all(batch.map((kept) => contradicts(search, learned, kept)))
+    const passed = results.find((result) => result && !result.fails)
+    if (passed) return passed
+    found ??= results.find((result) => result !== undefined)
+  }
+  return found
+}
+
+function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
+  const { random, stepCount, everyStep, mode } = search
+  const { causes, changed } = learned
+  const chosen = new Map<unknown, StepSet>()
+  const add = (kept: StepSet) => {
+    const steps = without(kept, changed)
+    const cell = search.cell(steps)
+    if (cell.verdict === undefined) chosen.set(cell, steps)
+  }
+  const last = causes[0]!.at(-1)!
+  if (mode === 'free' && last < stepCount - 1) {
+    for (let count = 0; count < LONGER_PREFIXES; count++) {
+      add(upTo(last + 1 + Math.floor(random() * (stepCount - 1 - last))))
+    }
+  }
+  for (let count = 0; count < REPAIRS; count++) {
+    add(without(everyStep, randomRepair(causes, random)))
+  }
+  for (let count = 0; count < RANDOM_COALITIONS; count++) {
+    const some = everyStep.filter(() => random() < 0.5)
+    add(count % 2 === 0 ? union(some, causes[0]!) : without(some, randomRepair(causes, random)))
+  }
+  return [...chosen.values()]
+}
+
+async function contradicts(
+  search: Search,
+  learned: Learned,
+  kept: StepSet,
+): Promise<Contradiction | undefined> {
+  const cell = search.cell(kept)
+  const expected = learned.predicts(kept)
+  const easier = Math.max(LEAST_BAR, search.bar - EXPECTED)
+  const bars = expected
+    ? { fails: easier, passes: search.bar }
+    : { fails: search.bar, passes: easier }
+  const ratio = await search.settle(cell, 'audit', bars)
+  if (cell.forks === 0) return undefined
+  if (ratio > 0 === expected) {
+    search.conclude(cell, expected)
+    return undefined
+  }
+  const strict = { fails: CONTRADICTION, passes: CONTRADICTION, maxDraws: MAX_DRAWS }
+  const confirmed = await search.settle(cell, 'confirm', strict)
+  if (Math.abs(confirmed) < CONTRADICTION / 2) return undefined
+  search.conclude(cell, confirmed > 0)
+  return confirmed > 0 === expected ? undefined : { kept, fails: confirmed > 0 }
+}

@@ -1,0 +1,156 @@
+import type { ProbePurpose } from '@retake/tape'
+import type { Levels } from './levels.js'
+import type { Search } from './search.js'
+import { union, type StepSet } from './step-set.js'
+
+const MAX_DRAWS = 400
+/** Nobody is so unlikely that forks could not say otherwise. */
+const PRIOR_FLOOR = 0.001
+
+export interface FirstFailQuestion {
+  /** In rising order; that they all together fail is taken for granted. */
+  readonly candidates: StepSet
+  /** Kept besides. */
+  readonly fixed: StepSet
+  readonly purpose: ProbePurpose
+  /** How likely a wrong answer may be. */
+  readonly errorRate: number
+  /** The rates to tell apart; those of the search unless set. */
+  readonly levels?: Levels
+  readonly maxDraws?: number
+}
+
+/**
+ * The first candidate up to which the candidates must be kept for the run to fail, by
+ * bisection: each fork is put where it halves what is likely, and what it says is weighed,
+ * not believed. Forks of these coalitions that were drawn before count as well.
+ */
+export async function firstFail(search: Search, question: FirstFailQuestion): Promise<number> {
+  const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = question
+  const belief = new Belief(candidates, question.levels ?? search.levels, search.options.prior)
+  const cells = candidates.map((_, at) => search.cell(union(candidates.slice(0, at + 1), fixed)))
+  for (let at = 0; at < candidates.length - 1; at++) {
+    const { fails, forks } = cells[at]!
+    if (forks > 0) belief.update(at, fails, forks - fails)
+  }
+  for (let drawn = 0; drawn < maxDraws && belief.best() < 1 - errorRate; drawn++) {
+    const at = belief.halfway((split) => !search.ledger.isExhausted(cells[split]!))
+    if (at === undefined) break
+    const cell = cells[at]!
+    const before = { fails: cell.fails, forks: cell.forks }
+    await search.ledger.draw(cell, purpose)
+    const fails = cell.fails - before.fails
+    belief.update(at, fails, cell.forks - before.forks - fails)
+  }
+  return belief.bestAt
+}
+
+/** How likely each candidate is to be the first, together with each pair of rates. */
+class Belief {
+  bestAt = 0
+  private readonly high: Float64Array
+  private readonly low: Float64Array
+  private readonly joint: Float64Array
+  private readonly each: Float64Array
+
+  constructor(
+    private readonly candidates: StepSet,
+    levels: Levels,
+    prior: readonly number[] | undefined,
+  ) {
+    this.high = levels.high
+    this.low = levels.low
+    const pairs = this.high.length
+    this.joint = new Float64Array(candidates.length * pairs)
+    this.each = new Float64Array(candidates.length)
+    for (let at = 0; at < candidates.length; at++) {
+      const weight = Math.max(PRIOR_FLOOR, prior ? (prior[candidates[at]!] ?? 0) : 1)
+      for (let pair = 0; pair < pairs; pair++) {
+        this.joint[at * pairs + pair] = weight * levels.weights[pair]!
+      }
+    }
+    this.normalise(this.sum())
+  }
+
+  /** The share of the likeliest candidate. */
+  best(): number {
+    return this.each[this.bestAt]!
+  }
+
+  /** Where to cut so that both sides are about as likely. */
+  halfway(mayCut: (at: number) => boolean): number | undefined {
+    let before = 0
+    let nearest = Infinity
+    let found: number | undefined
+    for (let at = 0; at < this.candidates.length - 1; at++) {
+      before += this.each[at]!
+      const distance = Math.abs(before - 0.5)
+      if (distance < nearest && mayCut(at)) {
+        nearest = distance
+        found = at
+      }
+    }
+    return found
+  }
+
+  /** Takes in what forks said that kept the candidates up to `cut`. */
+  update(cut: number, fails: number, passes: number): void {
+    const { joint } = this
+    const pairs = this.high.length
+    const [ifHigh, ifLow] = this.likelihoods(fails, passes)
+    let index = 0
+    let total = 0
+    for (let at = 0; at < this.each.length; at++) {
+      const factors = at <= cut ? ifHigh : ifLow
+      let sum = 0
+      for (let pair = 0; pair < pairs; pair++, index++) {
+        const next = joint[index]! * factors[pair]!
+        joint[index] = next
+        sum += next
+      }
+      this.each[at] = sum
+      total += sum
+    }
+    this.normalise(total)
+  }
+
+  /** Of each pair of rates, relative to the largest: many forks at once must not underflow. */
+  private likelihoods(fails: number, passes: number): [Float64Array, Float64Array] {
+    const log = (rate: number) => fails * Math.log(rate) + passes * Math.log1p(-rate)
+    const high = this.high.map(log)
+    const low = this.low.map(log)
+    let largest = -Infinity
+    for (let pair = 0; pair < high.length; pair++) {
+      largest = Math.max(largest, high[pair]!, low[pair]!)
+    }
+    for (let pair = 0; pair < high.length; pair++) {
+      high[pair] = Math.exp(high[pair]! - largest)
+      low[pair] = Math.exp(low[pair]! - largest)
+    }
+    return [high, low]
+  }
+
+  private sum(): number {
+    const pairs = this.high.length
+    let total = 0
+    for (let at = 0; at < this.candidates.length; at++) {
+      let sum = 0
+      for (let pair = 0; pair < pairs; pair++) sum += this.joint[at * pairs + pair]!
+      this.each[at] = sum
+      total += sum
+    }
+    return total
+  }
+
+  /** The joint belief is scaled only before it would underflow. */
+  private normalise(total: number): void {
+    if (total < 1e-150) {
+      for (let index = 0; index < this.joint.length; index++) this.joint[index]! /= total
+    }
+    this.bestAt = 0
+    for (let at = 0; at < this.each.length; at++) {
+      this.each[at]! /= total
+      if (this.each[at]! > this.each[this.bestAt]!) this.bestAt = at
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { auditCauses } from './audit-causes.js'
+import { addCauseIn, findBackUps } from './find-back-ups.js'
+import { findCore } from './find-core.js'
+import { findChanged } from './find-echoes.js'
+import { Learned } from './learned.js'
+import { leaveOneOut } from './leave-one-out.js'
+import { proveCause } from './prove-cause.js'
+import { findRaisedRisk } from './risk-curve.js'
+import type { Search } from './search.js'
+import { rangesText, type StepSet } from './step-set.js'
+
+const MAX_ATTEMPTS = 3
+/** How much surer every test must be when it is all learned again. */
+const SURER = 20
+
+/**
+ * Learns the causes of a run whose anchors differ, and audits what it learned. What can be
+ * mended by one more cause is; otherwise it is all learned again, with surer tests; and at
+ * last step by step. Leaves what is proven in `search.learned`, nothing if nothing is.
+ */
+export async function learnCauses(search: Search): Promise<void> {
+  let changed: StepSet = []
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0) {
+      search.notes.push('An audit or a proof spoke against what was learned; it was learned again.')
+    }
+    const outcome = await learnOnce(search)
+    if (outcome === 'stands') return
+    changed = search.learned?.changed ?? []
+    search.learned = undefined
+    search.errorRate /= SURER
+    search.reopenAll()
+    if (isNearlyCertain(search)) break
+  }
+  await learnOneByOne(search, changed)
+}
+
+async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
+  const core = await findCore(search, search.everyStep)
+  if (!core) return 'contradicted'
+  const proof = await proveCause(search, core, 'first')
+  if (!proof.isProven) return 'contradicted'
+  const learned = new Learned(core, proof.errorRate)
+  search.learned = learned
+  learned.changed = findChanged(search, core)
+  search.begin('back-ups')
+  await findBackUps(search, learned)
+  search.begin('audit')
+  for (;;) {
+    const contradiction = await auditCauses(search, learned)
+    if (!contradiction) break
+    const mayAdd = contradiction.fails && learned.causes.length < search.options.maxCauses
+    if (!mayAdd || !(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
+  }
+  learned.raisedRisk = await findRaisedRisk(search, core)
+  return 'stands'
+}
+
+/** With rates like these a contradiction is no accident: to learn again would not help. */
+function isNearlyCertain({ levels }: Search): boolean {
+  return levels.meanHigh >= 0.96 && levels.meanLow <= 0.04
+}
+
+/** Where causes undo each other: the steps that the whole run needs to fail. */
+async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
+  const needed = await leaveOneOut(search, changed)
+  if (needed.length === 0) return
+  if (!(await search.fails(needed, 'cause'))) {
+    search.notes.push(
+      `Without any one of the steps ${rangesText(needed)} the run passes, but together they do not make it fail.`,
+    )
+    return
+  }
+  search.notes.push(
+    'Keeping more steps does not always fail more often: found by leaving out one step at a time.',
+  )
+  search.learned = new Learned(needed, needed.length * search.errorRate)
+  search.learned.isOneByOne = true
+  search.learned.changed = changed
+}

@@ -1,0 +1,204 @@
+import type { BlameMode, ForkCounts, Probe, ProbePurpose } from '@retake/tape'
+import type { Coalition, Fork, ForkSource, StepValue } from './fork-source.js'
+import { rateOf } from './rate-of.js'
+import { SearchStopped } from './search-stopped.js'
+import { rangesText, type StepSet } from './step-set.js'
+
+/** What is known of one coalition. */
+export interface Cell {
+  readonly coalition: Coalition
+  /** Its steps as ranges. */
+  readonly text: string
+  /** What it was first asked for. */
+  purpose: ProbePurpose
+  /** Forks that came to a verdict, and how many of them failed. */
+  forks: number
+  fails: number
+  undefinedForks: number
+  /** What was concluded; missing while it is open. */
+  verdict: boolean | undefined
+  /** What the steps came to, one entry for each fork that came to a verdict. */
+  readonly values: (readonly (StepValue | undefined)[])[]
+}
+
+export interface LedgerLimits {
+  readonly maxForks?: number
+  readonly maxUsd?: number
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Every fork of a search, by coalition, so that a question that was asked before costs
+ * nothing. Forks that an earlier search had run are not counted against the limits.
+ */
+export class Ledger {
+  readonly isDeterministic: boolean
+  readonly concurrency: number
+  readonly counts = { asked: 0, served: 0, undefined: 0, liveSteps: 0, tokens: 0, costUsd: 0 }
+  onFork: ((cell: Cell) => void) | undefined
+  private readonly cells = new Map<string, Cell>()
+  private readonly asked: Cell[] = []
+  private spentUsd = 0
+  private dearestUsd = 0
+  private readsTokens = false
+  private readsCost = false
+
+  constructor(
+    private readonly source: ForkSource,
+    private readonly limits: LedgerLimits,
+  ) {
+    this.isDeterministic = source.isDeterministic ?? false
+    this.concurrency = Math.max(1, Math.floor(source.concurrency ?? 1))
+  }
+
+  /** With everything kept there is nothing left for a mode to say: that is one coalition. */
+  cell(kept: StepSet, mode: BlameMode): Cell {
+    const isWhole = kept.length === this.source.stepCount
+    const text = rangesText(kept)
+    const key = mode === 'frozen' && !isWhole ? `frozen ${text}` : text
+    let cell = this.cells.get(key)
+    if (!cell) {
+      cell = {
+        coalition: { kept, mode: isWhole ? 'free' : mode },
+        text,
+        purpose: 'prefix',
+        forks: 0,
+        fails: 0,
+        undefinedForks: 0,
+        verdict: undefined,
+        values: [],
+      }
+      this.cells.set(key, cell)
+    }
+    return cell
+  }
+
+  /** More forks of it would tell nothing: one is as good as many, or they come to no verdict. */
+  isExhausted(cell: Cell): boolean {
+    const { forks, undefinedForks } = cell
+    if (this.isDeterministic) return forks + undefinedForks > 0
+    return undefinedForks >= 8 && undefinedForks > 4 * forks
+  }
+
+  /** Runs it some more times, as many at once as the source allows. */
+  async draw(cell: Cell, purpose: ProbePurpose, times = 1): Promise<void> {
+    const wanted = this.isDeterministic ? Math.min(1, times) : times
+    for (let left = wanted; left > 0 && !this.isExhausted(cell);) {
+      const batch = Math.min(left, this.concurrency)
+      if (batch === 1) await this.drawOnce(cell, purpose)
+      else await Promise.all(Array.from({ length: batch }, () => this.drawOnce(cell, purpose)))
+      left -= batch
+    }
+  }
+
+  private async drawOnce(cell: Cell, purpose: ProbePurpose): Promise<void> {
+    this.checkLimits()
+    const draw = this.underWay(cell)
+    const fork = await this.untilStopped(this.source.fork(cell.coalition, draw))
+    this.count(cell, fork)
+    if (draw === 0) cell.purpose = purpose
+    this.onFork?.(cell)
+  }
+
+  private readonly drawn = new Map<Cell, number>()
+
+  /** The number of this draw; it is taken before its fork has ended, so that two at once differ. */
+  private underWay(cell: Cell): number {
+    const draw = this.drawn.get(cell) ?? 0
+    if (draw === 0) this.asked.push(cell)
+    this.drawn.set(cell, draw + 1)
+    this.pending++
+    return draw
+  }
+
+  private pending = 0
+
+  private checkLimits(): void {
+    const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
+    if (signal?.aborted) throw new SearchStopped('It was stopped.')
+    if (this.counts.asked - this.counts.served + this.pending >= maxForks) {
+      throw new SearchStopped(
+        maxForks <= 0 ? 'No forks were allowed.' : `The limit of ${maxForks} forks was reached.`,
+      )
+    }
+    if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.pending + 1) > maxUsd) {
+      throw new SearchStopped(`One more fork could exceed the limit of $${maxUsd}.`)
+    }
+  }
+
+  /** A fork that is under way when the search is stopped is its source's to keep. */
+  private untilStopped(fork: Promise<Fork>): Promise<Fork> {
+    const { signal } = this.limits
+    if (!signal) return fork
+    return new Promise((resolve, reject) => {
+      const stop = () => reject(new SearchStopped('It was stopped.'))
+      signal.addEventListener('abort', stop, { once: true })
+      const settle = () => signal.removeEventListener('abort', stop)
+      fork.then(resolve, reject).finally(settle)
+    })
+  }
+
+  private count(cell: Cell, fork: Fork): void {
+    const { counts } = this
+    this.pending--
+    counts.asked++
+    counts.liveSteps += this.source.stepCount - cell.coalition.kept.length
+    if (fork.tokens !== undefined) {
+      this.readsTokens = true
+      counts.tokens += fork.tokens
+    }
+    if (fork.costUsd !== undefined) {
+      this.readsCost = true
+      counts.costUsd += fork.costUsd
+    }
+    if (fork.isServed) counts.served++
+    else {
+      this.spentUsd += fork.costUsd ?? 0
+      this.dearestUsd = Math.max(this.dearestUsd, fork.costUsd ?? 0)
+    }
+    if (fork.outcome === 'undefined') {
+      counts.undefined++
+      cell.undefinedForks++
+      return
+    }
+    cell.forks++
+    if (fork.outcome === 'fail') cell.fails++
+    cell.values.push(fork.values)
+  }
+
+  /** Every coalition that was asked, in order. */
+  evidence(): Probe[] {
+    return this.asked.map(probeOf)
+  }
+
+  /** The prefixes that were asked, from the shortest. */
+  prefixes(): Cell[] {
+    return this.asked
+      .filter(({ coalition: { kept, mode } }) => mode === 'free' && isPrefix(kept))
+      .toSorted((a, b) => a.coalition.kept.length - b.coalition.kept.length)
+  }
+
+  forkCounts(): ForkCounts {
+    const { tokens, costUsd, ...counts } = this.counts
+    return {
+      ...counts,
+      ...(this.readsTokens ? { tokens } : {}),
+      ...(this.readsCost ? { costUsd } : {}),
+    }
+  }
+}
+
+export function probeOf(cell: Cell): Probe {
+  return {
+    purpose: cell.purpose,
+    mode: cell.coalition.mode,
+    kept: cell.text,
+    rate: rateOf(cell),
+    undefinedForks: cell.undefinedForks,
+    ...(cell.verdict === undefined ? {} : { fails: cell.verdict }),
+  }
+}
+
+function isPrefix(kept: StepSet): boolean {
+  return kept.length === 0 || kept.at(-1) === kept.length - 1
+}

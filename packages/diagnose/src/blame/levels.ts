@@ -1,0 +1,129 @@
+/** Failures among forks. */
+export interface Tally {
+  readonly fails: number
+  readonly forks: number
+}
+
+const HIGH = [0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.995]
+const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4]
+const SMALLEST_GAP = 0.1
+
+/** How much more likely than another pair of rates it is, before any fork, that nothing is left to chance. */
+const CERTAINTY_WEIGHT = 6
+
+/**
+ * How often a run fails when a cause is kept, and when none is: which pairs of rates go
+ * with what was seen so far. There are only these two rates: a run with a third between
+ * them is read as the one that is nearer.
+ */
+export class Levels {
+  /** The pairs, and how likely each is. */
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly weights: Float64Array
+  private readonly prior: Float64Array
+  private readonly logs: readonly Float64Array[]
+  private readonly terms: Float64Array
+
+  constructor(isDeterministic: boolean) {
+    const pairs = isDeterministic
+      ? [[1 - 1e-9, 1e-9] as const]
+      : HIGH.flatMap((high) =>
+          LOW.filter((low) => high - low >= SMALLEST_GAP - 1e-9).map((low) => [high, low] as const),
+        )
+    this.high = Float64Array.from(pairs, ([high]) => high)
+    this.low = Float64Array.from(pairs, ([, low]) => low)
+    this.prior = Float64Array.from(pairs, ([high, low]) =>
+      high > 0.99 && low < 0.01 ? CERTAINTY_WEIGHT : 1,
+    )
+    const total = this.prior.reduce((sum, weight) => sum + weight, 0)
+    for (let pair = 0; pair < this.prior.length; pair++) this.prior[pair]! /= total
+    this.weights = this.prior.slice()
+    this.terms = new Float64Array(pairs.length)
+    const log = (rates: Float64Array) => rates.map((rate) => Math.log(rate))
+    const logNot = (rates: Float64Array) => rates.map((rate) => Math.log1p(-rate))
+    this.logs = [log(this.high), logNot(this.high), log(this.low), logNot(this.low)]
+  }
+
+  /** How often it fails with a cause, on average over what is likely. */
+  get meanHigh(): number {
+    return this.mean(this.high)
+  }
+
+  get meanLow(): number {
+    return this.mean(this.low)
+  }
+
+  /** Reads the rates anew from coalitions that hold a cause and coalitions that do not. */
+  refit(failing: Tally, passing: Tally): void {
+    this.fillTerms(failing, passing)
+    let highest = -Infinity
+    for (const term of this.terms) if (term > highest) highest = term
+    let total = 0
+    for (let pair = 0; pair < this.terms.length; pair++) {
+      const weight = this.prior[pair]! * Math.exp(this.terms[pair]! - highest)
+      this.weights[pair] = weight
+      total += weight
+    }
+    for (let pair = 0; pair < this.weights.length; pair++) this.weights[pair]! /= total
+  }
+
+  /** The logarithm of how likely both tallies are when the two rates differ, before anything was seen. */
+  logEvidence(failing: Tally, passing: Tally): number {
+    this.fillTerms(failing, passing)
+    return this.logSum(this.prior)
+  }
+
+  /**
+   * The logarithm of how much better a coalition's forks go with the rate of a cause than
+   * with the rate of none.
+   */
+  logRatio({ fails, forks }: Tally): number {
+    return this.logLikelihood(fails, forks, 0) - this.logLikelihood(fails, forks, 2)
+  }
+
+  private logLikelihood(fails: number, forks: number, from: 0 | 2): number {
+    const log = this.logs[from]!
+    const logNot = this.logs[from + 1]!
+    const passes = forks - fails
+    for (let pair = 0; pair < this.terms.length; pair++) {
+      this.terms[pair] = fails * log[pair]! + passes * logNot[pair]!
+    }
+    return this.logSum(this.weights)
+  }
+
+  private fillTerms(failing: Tally, passing: Tally): void {
+    const [logHigh, logNotHigh, logLow, logNotLow] = this.logs as [
+      Float64Array,
+      Float64Array,
+      Float64Array,
+      Float64Array,
+    ]
+    const highPasses = failing.forks - failing.fails
+    const lowPasses = passing.forks - passing.fails
+    for (let pair = 0; pair < this.terms.length; pair++) {
+      this.terms[pair] =
+        failing.fails * logHigh[pair]! +
+        highPasses * logNotHigh[pair]! +
+        passing.fails * logLow[pair]! +
+        lowPasses * logNotLow[pair]!
+    }
+  }
+
+  /** ln Σ weight · exp(term), without underflow. */
+  private logSum(weights: Float64Array): number {
+    let highest = -Infinity
+    for (const term of this.terms) if (term > highest) highest = term
+    let sum = 0
+    for (let pair = 0; pair < weights.length; pair++) {
+      sum += weights[pair]! * Math.exp(this.terms[pair]! - highest)
+    }
+    return Math.log(sum) + highest
+  }
+
+  private mean(rates: Float64Array): number {
+    let sum = 0
+    for (let pair = 0; pair < rates.length; pair++) sum += rates[pair]! * this.weights[pair]!
+    return sum
+  }
+}

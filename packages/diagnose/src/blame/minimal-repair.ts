@@ -1,0 +1,36 @@
+import type { StepSet } from './step-set.js'
+
+/** Beyond this many sets the search for a smaller repair stops. */
+const MAX_TRIED = 20_000
+
+/**
+ * The fewest steps that hold one of each cause. Of several as small, the one whose steps
+ * come earliest. With very many causes it may be larger than needed, never too small.
+ */
+export function minimalRepair(causes: readonly StepSet[]): StepSet {
+  let best: StepSet | undefined
+  let tried = 0
+  const choose = (chosen: StepSet, at: number): void => {
+    if (best && (chosen.length >= best.length || ++tried > MAX_TRIED)) return
+    const open = causes.findIndex(
+      (cause, index) => index >= at && !cause.some((step) => chosen.includes(step)),
+    )
+    if (open === -1) {
+      best = chosen
+      return
+    }
+    for (const step of causes[open]!) choose([...chosen, step], open + 1)
+  }
+  choose([], 0)
+  return (best ?? []).toSorted((a, b) => a - b)
+}
+
+/** One random member of each cause: repairing all of them should make the run pass. */
+export function randomRepair(causes: readonly StepSet[], random: () => number): StepSet {
+  const chosen = new Set<number>()
+  for (const cause of causes) {
+    if (cause.some((step) => chosen.has(step))) continue
+    chosen.add(cause[Math.floor(random() * cause.length)]!)
+  }
+  return [...chosen].toSorted((a, b) => a - b)
+}

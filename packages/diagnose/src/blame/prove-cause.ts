@@ -1,0 +1,54 @@
+import type { ProbePurpose } from '@retake/tape'
+import { barOf, type Search } from './search.js'
+import { upTo, without, type StepSet } from './step-set.js'
+
+/** How much stricter than a step of the search the tests are that name a cause. */
+const STRICTER = 5
+/** For these tests more forks may be spent than for a step of the search. */
+const MAX_DRAWS = 180
+
+export interface Proof {
+  readonly isProven: boolean
+  /** At most how likely one of its tests is wrong. */
+  readonly errorRate: number
+}
+
+/**
+ * Tests what it means to be a cause, more strictly than the search that found it: kept
+ * alone it fails, without any one member it does not, and, for the first cause, it does
+ * not fail before its last member.
+ */
+export async function proveCause(
+  search: Search,
+  core: StepSet,
+  order: 'first' | 'other',
+): Promise<Proof> {
+  const last = core.at(-1)!
+  const claims: [StepSet, boolean, ProbePurpose][] = [[core, true, 'cause']]
+  for (const step of core) claims.push([without(core, [step]), false, 'minimal'])
+  if (order === 'first') claims.push([upTo(last - 1), false, 'repair'])
+  let errorRate = 0
+  for (const [kept, fails, purpose] of claims) {
+    const odds = await oddsOf(search, kept, fails, purpose)
+    if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
+    errorRate += 1 / (1 + Math.exp(odds))
+  }
+  return { isProven: true, errorRate: Math.min(1, errorRate) }
+}
+
+/** How much likelier the claim is than its opposite, as a logarithm. */
+async function oddsOf(
+  search: Search,
+  kept: StepSet,
+  fails: boolean,
+  purpose: ProbePurpose,
+): Promise<number> {
+  const cell = search.cell(kept)
+  const strict = barOf(search.errorRate / STRICTER)
+  const bars = { fails: strict, passes: strict, maxDraws: MAX_DRAWS }
+  // Its own forks must not have shaped the rates that they are measured by.
+  search.reopen(cell)
+  const ratio = await search.settle(cell, purpose, bars)
+  if (cell.forks > 0) search.conclude(cell, ratio > 0)
+  return fails ? ratio : -ratio
+}

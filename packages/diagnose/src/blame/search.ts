@@ -1,0 +1,168 @@
+import type { BlameMode, ProbePurpose } from '@retake/tape'
+import type { ForkSource } from './fork-source.js'
+import type { Learned } from './learned.js'
+import { Ledger, type Cell, type LedgerLimits } from './ledger.js'
+import { Levels } from './levels.js'
+import { seededRandom, type Random } from './models/seeded-random.js'
+import { forksOfPhase, PHASES, type Phase } from './remaining-forks.js'
+import { upTo, type StepSet } from './step-set.js'
+
+/** At most this many forks that come to a verdict decide one question. */
+const MAX_DRAWS = 60
+
+/** When a question is settled: how much more likely one answer must be, as logarithms. */
+export interface Bars {
+  readonly fails: number
+  readonly passes: number
+  readonly maxDraws?: number
+}
+
+export interface SearchOptions extends LedgerLimits {
+  readonly prior?: readonly number[]
+  readonly errorRate: number
+  readonly seed: number
+  readonly maxCauses: number
+  readonly echoes: boolean
+}
+
+/** What the parts of one search share: its forks, its rates, and how sure it must be. */
+export class Search {
+  readonly stepCount: number
+  readonly everyStep: StepSet
+  readonly ledger: Ledger
+  readonly levels: Levels
+  readonly random: Random
+  readonly notes: string[] = []
+  /** What is proven so far; missing while it is not, or no longer. */
+  learned: Learned | undefined
+  mode: BlameMode = 'free'
+  errorRate: number
+  private phase: Phase = 'anchors'
+  private askedBefore = 0
+  private readonly decided = new Set<Cell>()
+
+  constructor(
+    readonly source: ForkSource,
+    readonly options: SearchOptions,
+  ) {
+    this.stepCount = source.stepCount
+    this.everyStep = upTo(source.stepCount - 1)
+    this.ledger = new Ledger(source, options)
+    this.levels = new Levels(this.ledger.isDeterministic)
+    this.random = seededRandom(options.seed)
+    this.errorRate = options.errorRate
+  }
+
+  cell(kept: StepSet, mode: BlameMode = this.mode): Cell {
+    return this.ledger.cell(kept, mode)
+  }
+
+  /** The bar that both answers must pass for a test with the error rate of this search. */
+  get bar(): number {
+    return barOf(this.errorRate)
+  }
+
+  /**
+   * Whether a run fails when only these steps are kept: forks it until one answer is
+   * likely enough. `undefined` where its forks come to no verdict.
+   */
+  async fails(kept: StepSet, purpose: ProbePurpose): Promise<boolean | undefined> {
+    const cell = this.cell(kept)
+    const ratio = await this.settle(cell, purpose, { fails: this.bar, passes: this.bar })
+    if (cell.forks === 0) return undefined
+    this.conclude(cell, ratio > 0)
+    return ratio > 0
+  }
+
+  /** Forks a coalition until a bar is passed; comes to the logarithm of the likelihood ratio. */
+  async settle(cell: Cell, purpose: ProbePurpose, bars: Bars): Promise<number> {
+    const { ledger } = this
+    const maxDraws = bars.maxDraws ?? MAX_DRAWS
+    for (;;) {
+      const ratio = this.levels.logRatio(cell)
+      if (ratio >= bars.fails || ratio <= -bars.passes) return ratio
+      if (cell.forks >= maxDraws || ledger.isExhausted(cell)) return ratio
+      const times = ledger.concurrency === 1 ? 1 : this.surelyNeeded(cell, bars)
+      await ledger.draw(cell, purpose, Math.min(times, maxDraws - cell.forks))
+    }
+  }
+
+  /** How many more forks are needed even if all of them agree. */
+  private surelyNeeded({ fails, forks }: Cell, bars: Bars): number {
+    for (let more = 1; more < this.ledger.concurrency; more++) {
+      const ifFail = this.levels.logRatio({ fails: fails + more, forks: forks + more })
+      const ifPass = this.levels.logRatio({ fails, forks: forks + more })
+      if (ifFail >= bars.fails || ifPass <= -bars.passes) return more
+    }
+    return this.ledger.concurrency
+  }
+
+  /** Says what comes next, for the estimate of what remains. */
+  begin(phase: Phase): void {
+    this.phase = phase
+    this.askedBefore = this.ledger.counts.asked
+  }
+
+  /** About how many more forks are needed. */
+  remainingForks(): number {
+    const { phase, stepCount, ledger } = this
+    const each = ledger.isDeterministic ? 1 : this.forksPerQuestion()
+    const spent = ledger.counts.asked - this.askedBefore
+    let remaining = Math.max(1, forksOfPhase(phase, stepCount, each) - spent)
+    for (const later of PHASES.slice(PHASES.indexOf(phase) + 1)) {
+      remaining += forksOfPhase(later, stepCount, each)
+    }
+    return remaining
+  }
+
+  /** By how far apart the two rates are. */
+  private forksPerQuestion(): number {
+    const { meanHigh, meanLow } = this.levels
+    const gain = (meanHigh - meanLow) * (logit(meanHigh) - logit(meanLow))
+    return Math.min(MAX_DRAWS, Math.max(1, (2 * this.bar) / gain))
+  }
+
+  conclude(cell: Cell, verdict: boolean): void {
+    cell.verdict = verdict
+    this.decided.add(cell)
+    this.refit()
+  }
+
+  /** Takes a conclusion back, so that its forks no longer shape the rates. */
+  reopen(cell: Cell): void {
+    cell.verdict = undefined
+    this.decided.delete(cell)
+    this.refit()
+  }
+
+  /** Forgets every conclusion, never a fork. */
+  reopenAll(): void {
+    for (const cell of this.decided) cell.verdict = undefined
+    this.decided.clear()
+    this.refit()
+  }
+
+  /** Reads the two rates from the anchors and every coalition that was decided. */
+  refit(): void {
+    const kept = this.cell(this.everyStep)
+    const free = this.cell([])
+    const failing = { fails: kept.fails, forks: kept.forks }
+    const passing = { fails: free.fails, forks: free.forks }
+    for (const cell of this.decided) {
+      if (cell === kept || cell === free) continue
+      const group = cell.verdict ? failing : passing
+      group.fails += cell.fails
+      group.forks += cell.forks
+    }
+    this.levels.refit(failing, passing)
+  }
+}
+
+/** How much more likely, as a logarithm, the right answer must be than the wrong one. */
+export function barOf(errorRate: number): number {
+  return Math.log((1 - errorRate) / errorRate)
+}
+
+function logit(rate: number): number {
+  return Math.log(rate / (1 - rate))
+}
