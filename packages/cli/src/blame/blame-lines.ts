@@ -5,6 +5,7 @@ import { printable } from '../printable.js'
 import { table } from '../table.js'
 import type { Look, Paint, Style } from '../terminal.js'
 import { wrap } from '../wrap.js'
+import { classicLines } from './classic-lines.js'
 import { evidenceLines } from './evidence-lines.js'
 import type { FindingsFile } from './findings-file.js'
 import { bar, rateText } from './rate-text.js'
@@ -33,6 +34,7 @@ export function blameLines(
     ...repairLines(found, look),
     ...riskLines(found, look),
     ...(evidence ? evidenceLines(found, look) : []),
+    ...(found.classic ? classicLines(found.classic, found.steps, look) : []),
     ...noteLines(found, look),
   ]
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { ClassicView } from '@retake/diagnose'
 import type { BlameFindings, StepKind } from '@retake/tape'
 
 /** What a search for causes came to, as it is kept beside the runs: one file a run, of the last search. */
@@ -16,6 +17,8 @@ export interface FindingsFile {
   /** What was searched; `findings.steps[i]` is about `steps[i]`. */
   readonly steps: readonly SearchedStep[]
   readonly findings: BlameFindings
+  /** What asking about one step at a time would say, where that was wanted. */
+  readonly classic?: ClassicView
   readonly facts: SearchFacts
 }
 

@@ -13,6 +13,7 @@ import { viewRun } from '../view-run.js'
 import { tokensOf } from './estimate.js'
 import type { ForkJob } from './fork-pool.js'
 import { stepValue } from './step-value.js'
+import { wasRateLimited } from './was-rate-limited.js'
 
 /** What one fork came to, before anybody has judged it. */
 export interface ForkRun {
@@ -89,10 +90,12 @@ function readFork(
   const keptSeqs = new Set(
     Object.entries(matched).flatMap(([label, seq]) => (asked.has(label) ? [seq] : [])),
   )
+  const rateLimit = wasRateLimited(tape, parent)
   const broke = late ?? (divergence && `it diverged: ${divergence.summary}`)
   return {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),
+    ...(rateLimit && { rateLimit }),
     values,
     forced: kept?.forced.length ?? 0,
     tape: continued.tape,

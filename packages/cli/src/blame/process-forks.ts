@@ -53,6 +53,8 @@ export class ProcessForks implements ForkSource {
   readonly #options: ProcessForksOptions
   readonly #underWay = new Map<string, Promise<Fork>>()
   readonly #pause: RateLimitPause
+  readonly #closing = new AbortController()
+  readonly #signal: AbortSignal
   #replay: Promise<void> | undefined
 
   constructor(options: ProcessForksOptions) {
@@ -60,7 +62,18 @@ export class ProcessForks implements ForkSource {
     this.stepCount = options.steps.length
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
-    this.#pause = new RateLimitPause(options.signal, options.onPause)
+    this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
+    this.#pause = new RateLimitPause(this.#signal, options.onPause)
+  }
+
+  /** Ends what is under way; nothing can be forked after it. */
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Nothing is under way any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay.values())
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
@@ -88,7 +101,7 @@ export class ProcessForks implements ForkSource {
   async #runAndStore(coalition: Coalition, draw: number): Promise<StoredFork> {
     const isReplay = coalition.kept.length === this.stepCount
     const fork = await (isReplay ? this.#judgeReplay() : this.#runLive(coalition, draw))
-    this.#options.signal.throwIfAborted()
+    this.#signal.throwIfAborted()
     this.newForks += 1
     this.#options.stored.add(coalition, draw, fork)
     return fork
@@ -96,10 +109,10 @@ export class ProcessForks implements ForkSource {
 
   /** Everything kept is a replay. It comes to the same each time, so only the oracle is asked again. */
   async #judgeReplay(): Promise<StoredFork> {
-    const { tape, oracle, signal } = this.#options
+    const { tape, oracle } = this.#options
     this.#replay ??= replayRun(this.#options)
     await this.#replay
-    const { verdict, reason } = await oracle(readOutcome(tape), signal)
+    const { verdict, reason } = await oracle(readOutcome(tape), this.#signal)
     return {
       outcome: verdict,
       ...(verdict === 'undefined' && { why: reason }),
@@ -112,10 +125,10 @@ export class ProcessForks implements ForkSource {
   }
 
   async #runLive(coalition: Coalition, draw: number): Promise<StoredFork> {
-    const { pool, tape, env = {}, timeoutMs, signal } = this.#options
+    const { pool, tape, env = {}, timeoutMs } = this.#options
     const plan = this.#planOf(coalition, draw)
     const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
-    const run = await this.#pause.retrying(() => pool.run(job, signal))
+    const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
       if (run.changed !== undefined) throw blameAgentChanged(tape.run.id, run.changed.summary)
       const judged = await this.#judge(run)
@@ -127,10 +140,10 @@ export class ProcessForks implements ForkSource {
   }
 
   async #judge(run: ForkRun): Promise<StoredFork> {
-    const { steps, oracle, signal } = this.#options
+    const { steps, oracle } = this.#options
     const { verdict, reason } =
       run.broke === undefined
-        ? await oracle(run.outcome, signal)
+        ? await oracle(run.outcome, this.#signal)
         : { verdict: 'undefined' as const, reason: run.broke }
     return {
       outcome: verdict,

@@ -40,6 +40,20 @@ export function copyShipped(name: 'demo' | 'sample', files: readonly string[]): 
   }
 }
 
+/** The same in a temporary folder, for what nobody needs to look into; `remove` it. */
+export function copyShippedAside(
+  name: 'validate',
+  files: readonly string[],
+): ShippedFolder & { remove(): void } {
+  const temporary = mkdtempSync(path.join(tmpdir(), `retake-${name}-`))
+  const store = new RunStore(path.join(temporary, 'runs'))
+  store.prepare()
+  return {
+    ...fill(temporary, path.join(PACKAGE, name), files, store),
+    remove: () => rmSync(temporary, { recursive: true, force: true }),
+  }
+}
+
 function fill(
   folder: string,
   shipped: string,

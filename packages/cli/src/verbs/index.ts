@@ -88,6 +88,11 @@ export const verbs: readonly VerbEntry[] = [
     load: async () => (await import('./files.js')).files,
   },
   {
+    name: 'blame',
+    summary: 'Find which steps together made a run fail, by forking it',
+    load: async () => (await import('./blame.js')).blame,
+  },
+  {
     name: 'chaos',
     summary: 'Find races: replay other legal orders of what reached the agent',
     load: async () => (await import('./chaos.js')).chaos,
@@ -136,5 +141,10 @@ export const verbs: readonly VerbEntry[] = [
     name: 'export',
     summary: 'Write a run in another format',
     load: async () => (await import('./export.js')).exportRun,
+  },
+  {
+    name: 'bench',
+    summary: 'Measure how well blame finds causes that are known',
+    load: async () => (await import('./bench.js')).bench,
   },
 ]

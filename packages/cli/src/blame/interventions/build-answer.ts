@@ -1,0 +1,141 @@
+import type { FreeAnswer } from '@retake/engine'
+import { answerPayload, editedAnswer, getPath, setPath, TapeError, toWire, wholeResponse } from '@retake/tape'
+import type { Payload, Step, Tape } from '@retake/tape'
+import { modelAnswer } from './model-answer.js'
+import { emptyValue, isRecord, NEUTRAL_TEXT, neutralValue } from './neutral-value.js'
+
+/** A step that a given answer does not fit, with the reason. */
+export class DoesNotFit extends Error {}
+
+/** The step says nothing of substance: in the words and the form of its kind. */
+export const neutralAnswer = (tape: Tape, step: Step): FreeAnswer =>
+  quietAnswer(tape, step, { text: NEUTRAL_TEXT, value: neutralValue })
+
+/** The step says nothing at all. */
+export const emptyAnswer = (tape: Tape, step: Step): FreeAnswer =>
+  quietAnswer(tape, step, { text: '', value: emptyValue })
+
+/** The tool throws, the request fails, the process cannot be started. */
+export const failedAnswer = (step: Step): FreeAnswer => ({
+  error: step.kind === 'tool' ? `${step.toolName ?? 'The tool'} failed.` : 'The request failed.',
+})
+
+interface Quiet {
+  readonly text: string
+  readonly value: (recorded: unknown) => unknown
+}
+
+function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
+  if (step.kind === 'process') return { payload: { stdout: '', stderr: '', exitCode: 0 } }
+  const { kind, data } = recordedPayload(tape, step)
+  if (step.mcp() !== undefined) return checked(tape, step, { kind, data: quietMessage(data, quiet) })
+  const exchange = step.exchange()
+  if (step.kind === 'model' && exchange !== undefined) {
+    const answer = modelAnswer(exchange, data, quiet.text)
+    if (answer === undefined) throw new DoesNotFit(`its API, ${exchange.api}, has no neutral answer`)
+    return checked(tape, step, { kind: 'json', data: answer })
+  }
+  if (kind === 'text') return { payload: { text: quiet.text } }
+  if (kind === 'base64') throw new DoesNotFit('its answer is no text')
+  // What a tool would have returned, had it not thrown, is not known.
+  return checked(tape, step, kind === 'error' ? { kind: 'result', data: null } : { kind, data: quiet.value(data) })
+}
+
+/** Of an MCP server: the content of its result is replaced, the frame stays. */
+function quietMessage(data: unknown, { text, value }: Quiet): unknown {
+  const { error: _, ...message } = data as Record<string, unknown>
+  const result = isRecord(message['result']) ? message['result'] : { content: [] }
+  if (!('content' in result)) return { ...message, result: value(result) }
+  const { isError: __, structuredContent, ...rest } = result
+  return {
+    ...message,
+    result: {
+      ...rest,
+      content: text === '' ? [] : [{ type: 'text', text }],
+      ...(structuredContent !== undefined && { structuredContent: value(structuredContent) }),
+    },
+  }
+}
+
+/** A whole answer that the user gives. Of a model, a text alone is what it says. */
+export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnswer {
+  if (step.kind === 'process') return { payload: processPayload(parse(bytes)) }
+  const exchange = step.exchange()
+  const said = step.kind === 'model' ? parse(bytes) : undefined
+  if (exchange !== undefined && typeof said === 'string') {
+    const answer = modelAnswer(exchange, recordedPayload(tape, step).data, said)
+    if (answer !== undefined) return checked(tape, step, { kind: 'json', data: answer })
+  }
+  return checked(tape, step, fitting(() => wholeResponse(step, bytes)))
+}
+
+/** The same for an answer that is data already. */
+export const answerOfData = (tape: Tape, step: Step, data: unknown): FreeAnswer =>
+  givenAnswer(tape, step, Buffer.from(JSON.stringify(data) ?? 'null'))
+
+/** The recorded answer, or one that was changed before, with one place changed. */
+export function changedAnswer(
+  tape: Tape,
+  step: Step,
+  { path, value }: { readonly path: string; readonly value: unknown },
+  before?: FreeAnswer,
+): FreeAnswer {
+  const { kind, data } = recordedPayload(tape, step)
+  const from = before !== undefined && 'payload' in before ? before.payload : data
+  return checked(tape, step, {
+    kind: kind === 'error' ? 'result' : kind,
+    data: fitting(() => {
+      getPath(from, path)
+      return setPath(from, path, value)
+    }),
+  })
+}
+
+/** How a step of another run was answered. */
+export function answerOf(tape: Tape, step: Step): FreeAnswer {
+  if (step.failure !== undefined) return { error: step.failure.message }
+  if (step.kind === 'process') throw new DoesNotFit('it is a child process')
+  return { payload: recordedPayload(tape, step).data }
+}
+
+/** The recorded answer in the same form, to compare with. */
+export function recordedAnswer(tape: Tape, step: Step): FreeAnswer | undefined {
+  try {
+    return answerOf(tape, step)
+  } catch {
+    return undefined
+  }
+}
+
+const recordedPayload = (tape: Tape, step: Step): Payload => fitting(() => answerPayload(tape, step))
+
+/** Refuses what the provider of the step would never say. */
+export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
+  const isFailed = (step.exchange()?.response?.status ?? 200) >= 400
+  fitting(() => editedAnswer(tape, step, payload, isFailed ? { status: 200 } : {}))
+  return { payload: payload.data }
+}
+
+/** What does not fit is told by the step it does not fit; see `DoesNotFit`. */
+function fitting<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof TapeError) throw new DoesNotFit(`${error.what} ${error.why}`)
+    throw error
+  }
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString()) as unknown
+  } catch {
+    throw new DoesNotFit('it does not hold JSON')
+  }
+}
+
+function processPayload(data: unknown): unknown {
+  if (typeof data === 'string') return { stdout: data, stderr: '', exitCode: 0 }
+  if (isRecord(data) && ['stdout', 'stderr', 'exitCode'].some((key) => key in data)) return data
+  throw new DoesNotFit('a process answers with { stdout, stderr, exitCode }, or a text')
+}

@@ -1,0 +1,175 @@
+import { blameRun, classicView, stepPrior } from '@retake/diagnose'
+import type { BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
+import type { FreeAnswer } from '@retake/engine'
+import type { BlameFindings, Step, Tape } from '@retake/tape'
+import { blameCannotTell, blameNoSteps } from '../errors.js'
+import { readOutcome } from '../oracle/read-outcome.js'
+import type { Judgement, Oracle } from '../oracle/oracle.js'
+import type { FindingsFile, SearchedStep } from './findings-file.js'
+import type { ForkPool } from './fork-pool.js'
+import { ProcessForks } from './process-forks.js'
+import { questionOf, StoredForks } from './stored-forks.js'
+import { unsteadyFindings } from './unsteady-findings.js'
+
+/** A search for the causes of a failed run, with all that it depends on. */
+export interface Search {
+  readonly tape: Tape
+  readonly steps: readonly Step[]
+  readonly oracle: Oracle
+  /** How free steps are answered, as it was given, and what that comes to by label. */
+  readonly free: readonly string[]
+  readonly answers?: Readonly<Record<string, FreeAnswer>>
+  readonly simulator?: string
+  /** Differs where a simulator may answer differently: its text. */
+  readonly simulatorKey?: string
+  readonly env: Readonly<Record<string, string>>
+  readonly seed: number
+  readonly pool: ForkPool
+  readonly maxForks: number
+  readonly maxUsd?: number
+  readonly timeoutMs: number
+  readonly errorRate?: number
+  /** Also asks about one step at a time, for comparison. */
+  readonly classic?: boolean
+  readonly keepIn?: string
+  readonly signal: AbortSignal
+  readonly onProgress?: (progress: BlameProgress) => void
+  readonly onPause?: (ms: number) => void
+}
+
+/** How often an oracle is asked about the unchanged run before anything else. */
+const CHECKS = 5
+/** And when it does not say the same each time. */
+const CHECKS_UNSTEADY = 20
+/** An oracle that fails the unchanged run less often than this is called flaky. */
+const STEADY_PART = 0.8
+
+/** What the oracle says of the recording itself: a run that passes needs no search. */
+export async function judgeRecording(
+  { tape, oracle }: Pick<Search, 'tape' | 'oracle'>,
+  signal: AbortSignal,
+): Promise<Judgement> {
+  const said: Judgement[] = []
+  while (said.length < CHECKS) {
+    const judgement = await oracle(readOutcome(tape), signal)
+    if (judgement.verdict === 'fail') return judgement
+    said.push(judgement)
+  }
+  const passed = said.find(({ verdict }) => verdict === 'pass')
+  if (passed !== undefined) return passed
+  throw blameCannotTell(oracle.text, said[0]?.reason ?? 'it said nothing')
+}
+
+/** Finds which steps together made a run fail. What is known when it is stopped is the result. */
+export async function searchRun(search: Search): Promise<FindingsFile> {
+  const startedAt = performance.now()
+  const { tape, steps, oracle, free, seed, maxForks, maxUsd } = search
+  if (steps.length === 0) throw blameNoSteps(tape.run.id)
+  const question = questionFor(search)
+  const stored = new StoredForks(tape.path, tape.run.id, question)
+  const source = new ProcessForks({ ...search, stored })
+  try {
+    const findings = (await checkOracle(source, search)) ?? (await find(source, search))
+    const classic = search.classic ? await compare(source, search) : undefined
+    await source.settled()
+    return {
+      version: 1,
+      run: tape.run.id,
+      at: Date.now(),
+      oracle: oracle.text,
+      question,
+      steps: steps.map(searchedStep),
+      findings: { ...findings, forks: { ...findings.forks, liveSteps: source.liveSteps } },
+      ...(classic && { classic }),
+      facts: {
+        newForks: source.newForks,
+        undefinedBy: source.undefinedBy,
+        forcedAnswers: source.forced,
+        wallMs: Math.round(performance.now() - startedAt),
+        free,
+        maxForks,
+        ...(maxUsd !== undefined && { maxUsd }),
+        seed,
+      },
+    }
+  } finally {
+    source.close()
+    await source.settled()
+  }
+}
+
+/** Forks of another question say nothing about this one. */
+export const questionFor = (search: Search): string => {
+  const { steps, oracle, answers = {}, simulator, simulatorKey, env, seed } = search
+  const labels = steps.map(({ label }) => label)
+  return questionOf([oracle.key, labels, answers, simulator, simulatorKey, env, seed])
+}
+
+/** An oracle that says now this and now that about the unchanged run can blame nobody. */
+async function checkOracle(
+  source: ProcessForks,
+  { steps, maxForks, signal }: Search,
+): Promise<BlameFindings | undefined> {
+  if (maxForks <= 0) return undefined
+  const all: Coalition = { kept: steps.map((_, index) => index), mode: 'free' }
+  let fails = 0
+  let passes = 0
+  for (let draw = 0; draw < CHECKS_UNSTEADY; draw++) {
+    const fork = await unlessStopped(source.fork(all, draw), signal)
+    if (fork === undefined) return undefined
+    const { outcome } = fork
+    if (outcome === 'fail') fails += 1
+    if (outcome === 'pass') passes += 1
+    if (draw === CHECKS - 1 && passes === 0) return undefined
+  }
+  if (fails / (fails + passes) >= STEADY_PART) return undefined
+  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: CHECKS_UNSTEADY })
+}
+
+/** Undefined when it came to nothing because the search was stopped. */
+async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
+}
+
+const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
+  const { steps, maxForks, maxUsd, signal, seed, errorRate, onProgress } = search
+  return blameRun(source, {
+    labels: steps.map(({ label }) => label),
+    prior: stepPrior(steps),
+    maxForks,
+    ...(maxUsd !== undefined && { maxUsd }),
+    signal,
+    seed,
+    ...(errorRate !== undefined && { errorRate }),
+    ...(onProgress && { onProgress }),
+  })
+}
+
+/** Within what is left of the budget. */
+function compare(source: ProcessForks, search: Search): Promise<ClassicView> {
+  const { steps, maxForks, signal } = search
+  const left = Math.max(0, maxForks - source.newForks)
+  return classicView(source, {
+    labels: steps.map(({ label }) => label),
+    maxForks: left,
+    signal,
+  })
+}
+
+const searchedStep = (step: Step): SearchedStep => ({
+  label: step.label,
+  kind: step.kind,
+  name: nameOf(step),
+  title: step.title,
+})
+
+function nameOf({ kind, toolName, model, title }: Step): string {
+  if (kind === 'tool') return `tool ${toolName ?? title}`
+  if (kind === 'model') return `model ${model ?? title}`
+  return `${kind === 'http' ? 'request' : kind} ${title}`
+}

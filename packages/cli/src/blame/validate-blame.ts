@@ -1,0 +1,125 @@
+import { pathToFileURL } from 'node:url'
+import path from 'node:path'
+import type { BlameFindings } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { Interrupted } from '../agent-process.js'
+import { copyShippedAside } from '../demo/shipped-folder.js'
+import type { ShippedFolder } from '../demo/shipped-folder.js'
+import { makeOracle } from '../oracle/make-oracle.js'
+import { recordAgent } from '../record-agent.js'
+import { viewRun } from '../view-run.js'
+import type { ForkPool } from './fork-pool.js'
+import { searchRun } from './search-run.js'
+
+const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
+
+/** What was planted in an agent that comes with the package. */
+interface Planted {
+  readonly steps: number
+  readonly truth: readonly number[]
+  readonly echoes?: readonly number[]
+  readonly backUps?: readonly (readonly number[])[]
+}
+
+/** One planted failure, and what was found. */
+export interface Validated {
+  readonly name: string
+  readonly isRight: boolean
+  /** What was planted and what was found, in the same words. */
+  readonly planted: string
+  readonly found: string
+  readonly forks: number
+  readonly wallMs: number
+}
+
+/**
+ * Records small agents with known faults, blames them through real forks, and
+ * compares. In the control nothing is to blame: whoever is named there is innocent.
+ */
+export async function validateBlame(
+  pool: ForkPool,
+  signal: AbortSignal,
+  onFault: (name: string) => void,
+): Promise<Validated[]> {
+  const folder = copyShippedAside('validate', FILES)
+  try {
+    const { href } = pathToFileURL(path.resolve(folder.pathOf('faults.mjs')))
+    const { FAULTS } = (await import(href)) as { FAULTS: Record<string, Planted> }
+    const validated: Validated[] = []
+    for (const [name, planted] of Object.entries(FAULTS)) {
+      onFault(name)
+      validated.push(await validateFault(folder, name, planted, pool, signal))
+      if (signal.aborted) break
+    }
+    return validated
+  } finally {
+    folder.remove()
+  }
+}
+
+async function validateFault(
+  folder: ShippedFolder,
+  name: string,
+  planted: Planted,
+  pool: ForkPool,
+  signal: AbortSignal,
+): Promise<Validated> {
+  const recording = await recordAgent({
+    store: folder.store,
+    entry: folder.pathOf('agent.mjs'),
+    args: [name],
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+  const tape = openTape(recording.tape)
+  const { findings, facts } = await searchRun({
+    tape,
+    steps: viewRun(tape).recordedSteps,
+    oracle: await makeOracle('stdout:PASSED', { verb: 'blame', recorded: tape }),
+    free: [],
+    simulator: path.resolve(folder.pathOf('simulator.mjs')),
+    env: {},
+    seed: 1,
+    pool,
+    maxForks: 300,
+    timeoutMs: 30_000,
+    signal,
+  })
+  const wanted = plantedText(planted)
+  const found = foundText(findings)
+  return {
+    name,
+    isRight: wanted === found,
+    planted: wanted,
+    found,
+    forks: findings.forks.asked,
+    wallMs: facts.wallMs,
+  }
+}
+
+function plantedText({ truth, echoes = [], backUps = [] }: Planted): string {
+  return toldAs(truth, echoes, backUps)
+}
+
+function foundText({ verdict, causes, steps }: BlameFindings): string {
+  const [first, ...others] = verdict === 'attributed' ? causes : []
+  const echoes = steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
+  return toldAs(
+    first?.steps ?? [],
+    echoes,
+    others.map((cause) => cause.steps),
+  )
+}
+
+function toldAs(
+  cause: readonly number[],
+  echoes: readonly number[],
+  backUps: readonly (readonly number[])[],
+): string {
+  const labels = (steps: readonly number[]): string => steps.map((step) => step + 1).join(' + ')
+  return [
+    cause.length === 0 ? 'nobody' : labels(cause),
+    ...echoes.map((step) => `echo ${step + 1}`),
+    ...backUps.map((steps) => `back-up ${labels(steps)}`),
+  ].join(', ')
+}
