@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { configUnreadable } from '../errors.js'
-import { importDefault } from '../import-default.js'
 import { checkConfig } from './check-config.js'
 import { findConfig } from './find-config.js'
 import { useProject } from './project.js'
@@ -26,6 +25,8 @@ export async function loadConfig(folder: string): Promise<void> {
 async function read(file: string): Promise<unknown> {
   try {
     if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
+    // Most projects have none, and need no engine for it.
+    const { importDefault } = await import('../import-default.js')
     return await importDefault(file)
   } catch (error) {
     throw configUnreadable(file, placeIn(file, error), error)
