@@ -1,5 +1,12 @@
 import type { FreeAnswer } from '@retake/engine'
-import { answerPayload, editedAnswer, getPath, setPath, TapeError, toWire, wholeResponse } from '@retake/tape'
+import {
+  answerPayload,
+  editedAnswer,
+  getPath,
+  setPath,
+  TapeError,
+  wholeResponse,
+} from '@retake/tape'
 import type { Payload, Step, Tape } from '@retake/tape'
 import { modelAnswer } from './model-answer.js'
 import { emptyValue, isRecord, NEUTRAL_TEXT, neutralValue } from './neutral-value.js'
@@ -28,17 +35,23 @@ interface Quiet {
 function quietAnswer(tape: Tape, step: Step, quiet: Quiet): FreeAnswer {
   if (step.kind === 'process') return { payload: { stdout: '', stderr: '', exitCode: 0 } }
   const { kind, data } = recordedPayload(tape, step)
-  if (step.mcp() !== undefined) return checked(tape, step, { kind, data: quietMessage(data, quiet) })
+  if (step.mcp() !== undefined)
+    return checked(tape, step, { kind, data: quietMessage(data, quiet) })
   const exchange = step.exchange()
   if (step.kind === 'model' && exchange !== undefined) {
     const answer = modelAnswer(exchange, data, quiet.text)
-    if (answer === undefined) throw new DoesNotFit(`its API, ${exchange.api}, has no neutral answer`)
+    if (answer === undefined)
+      throw new DoesNotFit(`its API, ${exchange.api}, has no neutral answer`)
     return checked(tape, step, { kind: 'json', data: answer })
   }
   if (kind === 'text') return { payload: { text: quiet.text } }
   if (kind === 'base64') throw new DoesNotFit('its answer is no text')
   // What a tool would have returned, had it not thrown, is not known.
-  return checked(tape, step, kind === 'error' ? { kind: 'result', data: null } : { kind, data: quiet.value(data) })
+  return checked(
+    tape,
+    step,
+    kind === 'error' ? { kind: 'result', data: null } : { kind, data: quiet.value(data) },
+  )
 }
 
 /** Of an MCP server: the content of its result is replaced, the frame stays. */
@@ -66,7 +79,11 @@ export function givenAnswer(tape: Tape, step: Step, bytes: Uint8Array): FreeAnsw
     const answer = modelAnswer(exchange, recordedPayload(tape, step).data, said)
     if (answer !== undefined) return checked(tape, step, { kind: 'json', data: answer })
   }
-  return checked(tape, step, fitting(() => wholeResponse(step, bytes)))
+  return checked(
+    tape,
+    step,
+    fitting(() => wholeResponse(step, bytes)),
+  )
 }
 
 /** The same for an answer that is data already. */
@@ -95,6 +112,8 @@ export function changedAnswer(
 export function answerOf(tape: Tape, step: Step): FreeAnswer {
   if (step.failure !== undefined) return { error: step.failure.message }
   if (step.kind === 'process') throw new DoesNotFit('it is a child process')
+  const status = step.exchange()?.response?.status ?? 200
+  if (status >= 400) throw new DoesNotFit(`it was answered with status ${status}`)
   return { payload: recordedPayload(tape, step).data }
 }
 
@@ -107,7 +126,8 @@ export function recordedAnswer(tape: Tape, step: Step): FreeAnswer | undefined {
   }
 }
 
-const recordedPayload = (tape: Tape, step: Step): Payload => fitting(() => answerPayload(tape, step))
+const recordedPayload = (tape: Tape, step: Step): Payload =>
+  fitting(() => answerPayload(tape, step))
 
 /** Refuses what the provider of the step would never say. */
 export function checked(tape: Tape, step: Step, payload: Payload): FreeAnswer {
