@@ -59,6 +59,7 @@ export async function functionCheck(place: FunctionPlace, wrong: WrongOracle): P
       const worker = idle.pop() ?? (await start())
       worker.ref()
       const answer = answerOf(worker, signal)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
       worker.postMessage({ outcome } satisfies ToThread)
       const said = await answer
       if ('gone' in said) {

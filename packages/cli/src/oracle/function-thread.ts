@@ -5,6 +5,7 @@ import { functionAnswer } from './function-answer.js'
 import type { FunctionPlace, ToThread, FromThread } from './function-check.js'
 import type { OracleFunction } from './oracle.js'
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const tell = (said: FromThread): void => parentPort?.postMessage(said)
 
 const messageOf = (error: unknown): string =>

@@ -45,7 +45,7 @@ function parseHow(how: string, text: string, folder: string): FreeHow {
   const word = WORDS.find((each) => each === how)
   if (word !== undefined) return { kind: word }
   if (how.startsWith('@')) return { kind: 'given', bytes: read(how.slice(1), folder, text) }
-  const [, form, rest = ''] = /^(json|set|run|script):(.*)$/s.exec(how) ?? []
+  const [, form = '', rest = ''] = /^(json|set|run|script):(.*)$/s.exec(how) ?? []
   switch (form) {
     case 'json':
       parseJson(rest, text)

@@ -95,8 +95,8 @@ export function modelAnswer(exchange: Exchange, recorded: unknown, text: string)
   const say = FORMATS[api]
   if (say === undefined) return undefined
   const isAnswer = response !== undefined && response.status < 400 && isRecord(recorded)
-  const model = String(record(request.json)['model'] ?? '')
-  const frame = isAnswer ? recorded : FRAMES[api]?.(model)
+  const { model } = record(request.json)
+  const frame = isAnswer ? recorded : FRAMES[api]?.(typeof model === 'string' ? model : '')
   return frame && withoutCounts(say(frame, text))
 }
 

@@ -68,20 +68,19 @@ export function planInterventions(
   for (const { spec, freed, closeness } of inOrder(parsed, steps)) {
     for (const step of freed) {
       const { label } = step
+      const way = hows.get(label)
       try {
-        const before = spec.how.kind === 'set' ? answers[label] : undefined
-        const answer = make(step, spec, before)
+        const answer = make(step, spec, way?.startsWith('set:') ? answers[label] : undefined)
+        if (answer === 'as before') continue
         delete answers[label]
         hows.delete(label)
-        if (answer === undefined) continue
+        if (answer === 'live') continue
         answers[label] = answer
         hows.set(label, spec.text.slice(spec.text.indexOf('=') + 1).trim())
       } catch (error) {
         if (!(error instanceof DoesNotFit)) throw error
         if (closeness === 3) throw doesNotFit(label, spec, error.message)
-        delete answers[label]
-        hows.delete(label)
-        warnings.push(`step ${label} stays live: ${error.message}`)
+        warnings.push(`step ${label} stays ${way ?? 'live'}: ${error.message}`)
       }
     }
   }
@@ -129,8 +128,9 @@ function checkScript({ how, text }: FreeSpec, steps: readonly Step[]): void {
 type MakeAnswer = (
   step: Step,
   spec: FreeSpec,
-  before: FreeAnswer | undefined,
-) => FreeAnswer | undefined
+  /** What earlier changes of the same step have made of its answer. */
+  changed: FreeAnswer | undefined,
+) => FreeAnswer | 'live' | 'as before'
 
 function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
   const siblings = new Map<string, SiblingAnswers>()
@@ -139,10 +139,10 @@ function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
     siblings.set(name, known)
     return known
   }
-  return (step, { how }, before) => {
+  return (step, { how }, changed) => {
     switch (how.kind) {
       case 'live':
-        return undefined
+        return 'live'
       case 'neutral':
         return neutralAnswer(tape, step)
       case 'nothing':
@@ -152,13 +152,13 @@ function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
       case 'given':
         return givenAnswer(tape, step, how.bytes)
       case 'set':
-        return changedAnswer(tape, step, how, before)
+        return changedAnswer(tape, step, how, changed)
       case 'run':
         return siblingOf(how.run).answer(step)
       case 'script':
         return step.label in how.answers
           ? scriptedAnswer(tape, step, how.answers[step.label])
-          : before
+          : 'as before'
     }
   }
 }

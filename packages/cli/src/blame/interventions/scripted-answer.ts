@@ -11,12 +11,12 @@ import { isRecord } from './neutral-value.js'
 
 /**
  * An answer as a script file holds it: `{ "payload": … }`, `{ "error": "…" }`, or one of
- * the words `live`, `neutral`, `nothing` and `error`. `undefined` means live.
+ * the words `live`, `neutral`, `nothing` and `error`.
  */
-export function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | undefined {
+export function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
   switch (scripted) {
     case 'live':
-      return undefined
+      return 'live'
     case 'neutral':
       return neutralAnswer(tape, step)
     case 'nothing':
