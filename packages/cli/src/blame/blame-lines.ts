@@ -69,7 +69,7 @@ function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): 
   ])
   return [
     ...heading('causes', paint),
-    ...table([['  role', 'steps', 'fails when only they are kept', ''], ...rows], width),
+    ...table([['  role', 'steps', 'fails alone', ''], ...rows], width),
   ]
 }
 
@@ -92,25 +92,40 @@ const ORDER: readonly BlamedStep['role'][] = [
   'unknown',
 ]
 const BAR_WIDTH = 10
+const ROWS_MAX = 16
 
 /** Steps that have to do with it, those that matter most first. */
-function stepLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
+function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
+  const { findings, steps } = found
   const ranked = findings.steps
     .map((step, index) => ({ step, index }))
     .filter(({ step }) => step.role !== 'clear' && step.role !== 'unknown')
     .toSorted((a, b) => ORDER.indexOf(a.step.role) - ORDER.indexOf(b.step.role))
   if (ranked.length === 0) return []
+  const more = ranked.slice(ROWS_MAX).map(({ index }) => index)
   const isWide = width >= 90
-  const rows = ranked.map(({ step, index }) => [
-    `  ${step.label}`,
-    paint(styleOf(step.role), step.role),
-    bar(step.alone, BAR_WIDTH),
-    rateText(step.alone),
-    ...(isWide ? [step.responsibility === 0 ? '' : short(step.responsibility)] : []),
-    printable(isWide ? (steps[index]?.title ?? '') : (steps[index]?.name ?? '')),
-  ])
+  const rows = ranked
+    .slice(0, ROWS_MAX)
+    .map(({ step, index }) => [
+      `  ${step.label}`,
+      paint(styleOf(step.role), step.role),
+      bar(step.alone, BAR_WIDTH),
+      rateText(step.alone),
+      ...(isWide ? [step.responsibility === 0 ? '' : short(step.responsibility)] : []),
+      printable(isWide ? (steps[index]?.title ?? '') : (steps[index]?.name ?? '')),
+    ])
   const header = ['  step', 'role', '', 'alone', ...(isWide ? ['resp.'] : []), '']
-  return [...heading('steps', paint), ...table([header, ...rows], width)]
+  return [
+    ...heading('steps', paint),
+    ...table([header, ...rows], width),
+    ...(more.length === 0 ? [] : indented(moreText(found, more), width)),
+  ]
+}
+
+const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): string => {
+  const roles = [...new Set(more.flatMap((index) => findings.steps[index]?.role ?? []))]
+  const rising = more.toSorted((a, b) => a - b)
+  return `and ${numbered(steps, rising)} (${roles.join(', ')})`
 }
 
 /** Those that one test has cleared together, and those that were not reached. */
@@ -152,7 +167,7 @@ function repairLines({ findings, steps, run }: FindingsFile, { paint, width }: L
   const label = steps[first]?.label ?? '?'
   return [
     ...heading('repair', paint),
-    ...indented(`${numbered(steps, minimalRepair)}${together}: the run passes without`, width),
+    ...indented(`${numbered(steps, minimalRepair)}${together}; then the run passes`, width),
     `  retake fork ${run} --at ${label} --edit`,
     ...(minimalRepair.length > 1
       ? indented('then fork the branch at the next of them in the same way', width)

@@ -18,9 +18,9 @@ export function classicLines(
     `  ${label}`,
     bar(flip, 10),
     rateText(flip),
-    flip.isBelieved ? 'yes' : 'no',
+    flip.isBelieved ? 'yes' : '',
     share.toFixed(2),
-    printable(steps[index]?.name ?? ''),
+    ...(width < 80 ? [] : [printable(steps[index]?.name ?? '')]),
   ])
   return [
     '',
@@ -29,6 +29,6 @@ export function classicLines(
       `one step kept at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot tell echoes and joint causes.`,
       width - 2,
     ).map((line) => `  ${line}`),
-    ...table([['  step', '', 'fails alone', 'chance ruled out', 'share', ''], ...rows], width),
+    ...table([['  step', '', 'fails alone', 'beyond chance', 'share', ''], ...rows], width),
   ]
 }

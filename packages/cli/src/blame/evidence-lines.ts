@@ -6,7 +6,7 @@ import { rateText } from './rate-text.js'
 import { labelRanges, rangesToNumbers } from './step-ranges.js'
 
 const MEANINGS: Record<ProbePurpose, string> = {
-  anchor: 'does it fail at all, and does that need the recorded steps?',
+  anchor: 'does it fail, and only with the recorded steps?',
   prefix: 'up to which step must be kept?',
   cause: 'is that enough, or must others be kept with it?',
   minimal: 'is each of them needed?',

@@ -1,5 +1,6 @@
 import type { CauseSet } from '@retake/tape'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
+import { labelRanges } from './step-ranges.js'
 
 type Found = Pick<FindingsFile, 'steps' | 'findings'>
 
@@ -39,9 +40,14 @@ function subject(steps: readonly SearchedStep[], members: readonly number[]): st
   return `${numbered(steps, members)} (${names.join(', ')})`
 }
 
-/** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`. */
+/** More than this many are told as ranges. */
+const NAMED_MAX = 4
+
+/** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`, `steps 4–11, 14`. */
 export function numbered(steps: readonly SearchedStep[], indexes: readonly number[]): string {
-  const labels = indexes.map((index) => steps[index]?.label ?? '?')
+  const all = steps.map(({ label }) => label)
+  if (indexes.length > NAMED_MAX) return `steps ${labelRanges(indexes, all)}`
+  const labels = indexes.map((index) => all[index] ?? '?')
   const last = labels.at(-1) ?? '?'
   const before = labels.slice(0, -1).join(', ')
   return labels.length === 1 ? `step ${last}` : `steps ${before} and ${last}`

@@ -1,0 +1,76 @@
+import { blameRun, classicView, SCENARIOS, flakyRun } from '@retake/diagnose'
+import type { PlantedModel } from '@retake/diagnose'
+import { expect, test } from 'vitest'
+import { blameLines } from './blame-lines.js'
+import type { FindingsFile } from './findings-file.js'
+
+async function searched(model: PlantedModel, maxForks = 2000): Promise<FindingsFile> {
+  const findings = await blameRun(model, { maxForks })
+  return {
+    version: 1,
+    run: '20261115-093012-abcd',
+    at: 0,
+    oracle: 'stdout:/refunded/',
+    question: 'q',
+    steps: findings.steps.map(({ label }) => ({
+      label,
+      kind: 'tool' as const,
+      name: 'tool search_policy',
+      title: 'search_policy({"query":"how long may a customer return an espresso machine"})',
+    })),
+    findings,
+    facts: {
+      newForks: findings.forks.asked,
+      undefinedBy: { 'the run broke: TypeError: x is not a function': 2 },
+      forcedAnswers: 3,
+      wallMs: 12_345,
+      free: [],
+      maxForks,
+      seed: 1,
+    },
+  }
+}
+
+const shown = (found: FindingsFile, width: number): string[] =>
+  blameLines(found, { paint: (_, text) => text, width }, { evidence: true })
+
+test('the verdict is a sentence: the root, and what only repeats it', async () => {
+  const [first] = shown(await searched(SCENARIOS['root-echo-7'](1)), 120)
+  expect(first).toBe('step 1, tool search_policy, made it fail; step 2 only repeats it')
+})
+
+test('joint causes and back-ups are told as such', async () => {
+  const lines = shown(await searched(SCENARIOS['root-echo-and2-7'](1)), 200)
+  expect(lines[0]).toBe(
+    'step 1, tool search_policy, made it fail; step 2 only repeats it; ' +
+      'steps 4 and 5 together would have made it fail without that',
+  )
+  expect(lines.join('\n')).toMatch(/repair\n +steps 1 and [45] together; then the run passes/)
+  const pair = shown(await searched(SCENARIOS['and2-7'](1)), 200)
+  expect(pair[0]).toBe(
+    'steps 4 and 5 (tool search_policy, tool search_policy) together made it fail',
+  )
+})
+
+test('where nothing is to blame, no step is listed', async () => {
+  const lines = shown(await searched(flakyRun(1)), 100)
+  expect(lines[0]).toMatch(/^(flaky|no step made it fail)/)
+  expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint/)
+})
+
+test('a search that was stopped says so and blames nobody it has not proven', async () => {
+  const lines = shown(await searched(SCENARIOS['and2-7'](1), 5), 100)
+  expect(lines[0]).toMatch(/^stopped/)
+  expect(lines.join('\n')).not.toMatch(/made it fail/)
+})
+
+test('everything fits into 60 and into 120 columns', async () => {
+  for (const name of ['root-echo-and2-7', 'cascade-50', 'preempted-20'] as const) {
+    const found = await searched(SCENARIOS[name](1))
+    const classic = await classicView(SCENARIOS[name](1))
+    for (const width of [60, 120]) {
+      const wide = shown({ ...found, classic }, width).filter((line) => line.length > width)
+      expect(wide).toEqual([])
+    }
+  }
+})
