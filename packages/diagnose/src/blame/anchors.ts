@@ -13,10 +13,14 @@ export interface Anchors {
 }
 
 const MIN_PAIRS = 4
+/** Two rates that look alike may still differ: some more must agree before that is said. */
+const MIN_PAIRS_SAME = 10
 const MAX_PAIRS = 90
 /** How much likelier it must be that the rates differ, or that they do not. */
-const SEPARATE = Math.log(100)
+const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
+/** Enough when it is looked at for the last time. */
+const SEPARATE_AT_LAST = Math.log(30)
 /** After this many replays without a failure the run is taken to pass. */
 const PASSES_AFTER = 16
 
@@ -64,8 +68,9 @@ function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 
   if (pairs < MIN_PAIRS) return undefined
   const odds = search.levels.logEvidence(kept, free) - logSameRate(kept, free)
   if (odds >= SEPARATE) return 'separate'
-  if (odds <= -SAME) return 'same'
-  return pairs >= MAX_PAIRS ? 'open' : undefined
+  if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
+  if (pairs < MAX_PAIRS) return undefined
+  return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
 }
 
 /** How likely both tallies are if they have one rate, whatever it is. */

@@ -29,8 +29,9 @@ export async function learnCauses(search: Search): Promise<void> {
     changed = search.learned?.changed ?? []
     search.learned = undefined
     search.errorRate /= SURER
+    const isFinal = isNearlyCertain(search)
     search.reopenAll()
-    if (isNearlyCertain(search)) break
+    if (isFinal) break
   }
   await learnOneByOne(search, changed)
 }
@@ -63,6 +64,7 @@ function isNearlyCertain({ levels }: Search): boolean {
 
 /** Where causes undo each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
+  if (search.levels.meanHigh < 0.8 || search.levels.meanLow > 0.2) return
   const needed = await leaveOneOut(search, changed)
   if (needed.length === 0) return
   if (!(await search.fails(needed, 'cause'))) {

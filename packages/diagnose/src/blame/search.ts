@@ -2,13 +2,16 @@ import type { BlameMode, ProbePurpose } from '@retake/tape'
 import type { ForkSource } from './fork-source.js'
 import type { Learned } from './learned.js'
 import { Ledger, type Cell, type LedgerLimits } from './ledger.js'
-import { Levels } from './levels.js'
+import { Levels, type Tally } from './levels.js'
 import { seededRandom, type Random } from './models/seeded-random.js'
 import { forksOfPhase, PHASES, type Phase } from './remaining-forks.js'
 import { upTo, type StepSet } from './step-set.js'
 
 /** At most this many forks that come to a verdict decide one question. */
 const MAX_DRAWS = 60
+
+/** A question with this many forks is not an easy one. */
+const OPEN_AFTER = 8
 
 /** When a question is settled: how much more likely one answer must be, as logarithms. */
 export interface Bars {
@@ -39,6 +42,8 @@ export class Search {
   errorRate: number
   private phase: Phase = 'anchors'
   private askedBefore = 0
+  private failing: Tally = { fails: 0, forks: 0 }
+  private passing: Tally = { fails: 0, forks: 0 }
   private readonly decided = new Set<Cell>()
 
   constructor(
@@ -82,9 +87,27 @@ export class Search {
       const ratio = this.levels.logRatio(cell)
       if (ratio >= bars.fails || ratio <= -bars.passes) return ratio
       if (cell.forks >= maxDraws || ledger.isExhausted(cell)) return ratio
+      if (await this.firmUpRates(cell)) continue
       const times = ledger.concurrency === 1 ? 1 : this.surelyNeeded(cell, bars)
       await ledger.draw(cell, purpose, Math.min(times, maxDraws - cell.forks))
     }
+  }
+
+  /**
+   * A coalition that stays open may be waiting for better known rates: then forks are better
+   * spent on the anchor that fewer of them speak for.
+   */
+  private async firmUpRates(cell: Cell): Promise<boolean> {
+    if (cell.forks < OPEN_AFTER) return false
+    const isHighThinner = this.failing.forks < this.passing.forks
+    const thinner = isHighThinner ? this.failing : this.passing
+    const anchor = this.cell(isHighThinner ? this.everyStep : [])
+    if (thinner.forks >= cell.forks || anchor === cell || this.ledger.isExhausted(anchor)) {
+      return false
+    }
+    await this.ledger.draw(anchor, 'anchor')
+    this.refit()
+    return true
   }
 
   /** How many more forks are needed even if all of them agree. */
@@ -146,8 +169,8 @@ export class Search {
   refit(): void {
     const kept = this.cell(this.everyStep)
     const free = this.cell([])
-    const failing = { fails: kept.fails, forks: kept.forks }
-    const passing = { fails: free.fails, forks: free.forks }
+    const failing = (this.failing = { fails: kept.fails, forks: kept.forks })
+    const passing = (this.passing = { fails: free.fails, forks: free.forks })
     for (const cell of this.decided) {
       if (cell === kept || cell === free) continue
       const group = cell.verdict ? failing : passing
