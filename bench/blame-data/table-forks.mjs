@@ -49,19 +49,29 @@ export class TableForks {
 
   /** The fewest steps that repair it together, by trying all. @returns {number[]} */
   smallestRepair() {
-    const steps = [...new Set(this.places)]
-    /** @type {number[]} */
-    let best = []
-    for (let mask = 1; mask < 1 << steps.length; mask++) {
-      const chosen = steps.filter((_, bit) => (mask >> bit) & 1)
-      if (best.length > 0 && chosen.length >= best.length) continue
-      if (this.passesWhen((step) => chosen.includes(step))) best = chosen
-    }
-    return best
+    return this.#sets()
+      .filter((set) => this.passesWhen((step) => set.includes(step)))
+      .reduce((best, set) => (best.length > 0 && best.length <= set.length ? best : set), [])
   }
 
-  /** Whether repairing one step alone, the others kept, ever helps. */
-  hasSingleRepair() {
-    return this.places.some((place) => this.passesWhen((step) => step === place))
+  /** Steps whose repair ever makes a difference, whatever else is repaired. All others are innocent. */
+  guiltySteps() {
+    const sets = this.#sets()
+    return [...new Set(this.places)].filter((step) =>
+      sets.some((set) => {
+        const without = set.filter((other) => other !== step)
+        const passes = (/** @type {number[]} */ repaired) =>
+          this.passesWhen((other) => repaired.includes(other))
+        return passes(without) !== passes([...without, step])
+      }),
+    )
+  }
+
+  /** All sets of steps that have an edit. @returns {number[][]} */
+  #sets() {
+    const steps = [...new Set(this.places)]
+    return Array.from({ length: 1 << steps.length }, (_, mask) =>
+      steps.filter((_step, bit) => (mask >> bit) & 1),
+    )
   }
 }
