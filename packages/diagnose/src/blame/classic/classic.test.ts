@@ -32,7 +32,7 @@ describe('coreShapley', () => {
 
 describe('classicView', () => {
   it('judges eight of the nine competing faults right: it misses the gate of a sequential pair', async () => {
-    const right = []
+    const right: string[] = []
     for (const fault of COMPETING_FAULTS) {
       const { steps } = await classicView(SCENARIOS[fault.scenario](5), { forksPerStep: 3 })
       const { isNecessary, isSufficient } = steps[fault.step]!
