@@ -8,7 +8,9 @@ import './guard/json-schema.js'
 
 export { loadPolicy } from './policy/load-policy.js'
 export { defineConfig } from './config/define-config.js'
-export type { ModelPrice, RetakeConfig } from './config/define-config.js'
+export type { BlameConfig, ModelPrice, RetakeConfig } from './config/define-config.js'
+export type { JudgeOptions } from './oracle/judge/judge-options.js'
+export type { OracleAnswer, OracleFunction, RunOutcome, Verdict } from './oracle/oracle.js'
 
 export {
   answerFrom,

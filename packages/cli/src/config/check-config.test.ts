@@ -3,7 +3,10 @@ import { checkConfig } from './check-config.js'
 
 test.each([
   ['{ "run": "x" }', 'run is not known; did you mean runs?'],
-  ['{ "oracle": "x" }', 'oracle is not known; there are runs, prices, matchers, redact.'],
+  [
+    '{ "zebra": "x" }',
+    'zebra is not known; there are runs, prices, matchers, redact, oracle, judge, blame.',
+  ],
   ['{ "runs": 5 }', 'runs has to be the path of a folder, not 5.'],
   ['[]', 'It has to be an object, not a list.'],
   ['{ "prices": [] }', 'prices has to be an object, not a list.'],
@@ -24,6 +27,19 @@ test.each([
   ['{ "matchers": ["dates", 1] }', 'matchers[1] has to be a name or a file, not 1.'],
   ['{ "redact": "email" }', 'redact has to be a list, not "email".'],
   ['{ "redact": [3] }', 'redact[0] has to be a regular expression or a name, not 3.'],
+  ['{ "oracle": 3 }', 'oracle has to be a text such as "exit:0", or a function, not 3.'],
+  ['{ "judge": { "key": "x" } }', 'judge.key is not known; there are url, model, apiKeyEnv.'],
+  [
+    '{ "judge": { "apiKeyEnv": "k-1234/5678" } }',
+    'judge.apiKeyEnv has to be the name of an environment variable, not the key itself.',
+  ],
+  ['{ "blame": { "job": 2 } }', 'blame.job is not known; did you mean jobs?'],
+  ['{ "blame": { "jobs": 1.5 } }', 'blame.jobs has to be a whole number from 1 on, not 1.5.'],
+  ['{ "blame": { "maxUsd": -1 } }', 'blame.maxUsd has to be a number from 0 on, not -1.'],
+  [
+    '{ "blame": { "free": ["tool=live", "x"] } }',
+    'blame.free[1] has to be a text such as "tool=neutral", not "x".',
+  ],
 ])('a mistake is told by its path: %s', (text, why) => {
   expect(() => checkConfig('retake.config.json', JSON.parse(text))).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', why }) as Error,
@@ -36,6 +52,16 @@ test('what is right is taken as it is', () => {
     prices: { mine: { input: 0, output: 2.5, cachedInput: 1, cacheWrite: 1, reasoning: 3 } },
     matchers: ['dates', './mine.mjs'],
     redact: ['email', /cus_\w+/],
+    oracle: () => true,
+    judge: { url: 'http://127.0.0.1:1/v1', model: 'm', apiKeyEnv: 'MY_KEY' },
+    blame: {
+      oracle: 'exit:0',
+      free: 'tool=neutral',
+      simulator: './s.mjs',
+      maxForks: 0,
+      maxUsd: 0.5,
+      jobs: 2,
+    },
   }
   expect(checkConfig('retake.config.json', config)).toEqual(config)
   expect(checkConfig('retake.config.json', {})).toEqual({})

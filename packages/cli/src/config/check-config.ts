@@ -1,5 +1,7 @@
-import { closestName } from '@retake/engine/errors'
 import { configInvalid } from '../errors.js'
+import { checkBlame, checkJudge, checkOracle } from './check-blame.js'
+import { nameOf, record, unknownKeys } from './config-value.js'
+import type { Fail } from './config-value.js'
 import type { ModelPrice, RetakeConfig } from './define-config.js'
 
 const KEYS: readonly string[] = [
@@ -7,6 +9,9 @@ const KEYS: readonly string[] = [
   'prices',
   'matchers',
   'redact',
+  'oracle',
+  'judge',
+  'blame',
 ] satisfies (keyof RetakeConfig)[]
 const PRICE_KEYS: readonly string[] = [
   'input',
@@ -25,7 +30,7 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
   }
   const config = record(value) ?? fail('', `It has to be an object, not ${nameOf(value)}.`)
   unknownKeys(config, KEYS, '', fail)
-  const { runs, prices, matchers, redact } = config
+  const { runs, prices, matchers, redact, oracle, judge, blame } = config
   if (runs !== undefined && (typeof runs !== 'string' || runs === ''))
     fail('runs', `has to be the path of a folder, not ${nameOf(runs)}.`)
   if (prices !== undefined) {
@@ -40,10 +45,11 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
       fail(`matchers[${index}]`, `has to be a name or a file, not ${nameOf(matcher)}.`)
   }
   checkRedact(redact, fail)
+  checkOracle('oracle', oracle, fail)
+  checkJudge(judge, fail)
+  checkBlame(blame, fail)
   return config
 }
-
-type Fail = (at: string, what: string) => never
 
 function checkRedact(value: unknown, fail: Fail): void {
   if (value !== undefined && !Array.isArray(value))
@@ -65,34 +71,4 @@ function checkPrice(at: string, value: unknown, fail: Fail): void {
     if (!isPrice)
       fail(`${at}.${key}`, `has to be dollars for a million tokens, not ${nameOf(dollars)}.`)
   }
-}
-
-function unknownKeys(
-  value: Readonly<Record<string, unknown>>,
-  known: readonly string[],
-  at: string,
-  fail: Fail,
-): void {
-  const key = Object.keys(value).find((each) => !known.includes(each))
-  if (key === undefined) return
-  const close = closestName(key, known)
-  const path = at === '' ? key : `${at}.${key}`
-  fail(
-    path,
-    close === undefined
-      ? `is not known; there are ${known.join(', ')}.`
-      : `is not known; did you mean ${close}?`,
-  )
-}
-
-const record = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined
-
-const nameOf = (value: unknown): string => {
-  if (value === undefined) return 'nothing'
-  if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'object' && value !== null) return 'an object'
-  return typeof value === 'function' ? 'a function' : JSON.stringify(value)
 }

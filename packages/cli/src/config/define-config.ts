@@ -1,3 +1,6 @@
+import type { JudgeOptions } from '../oracle/judge/judge-options.js'
+import type { OracleFunction } from '../oracle/oracle.js'
+
 /** Dollars for a million tokens of each class. */
 export interface ModelPrice {
   readonly input: number
@@ -29,6 +32,28 @@ export interface RetakeConfig {
    * code as they are, or the names `email`, `phone`, `card`, `iban`, `ip`, `key`.
    */
   readonly redact?: readonly (string | RegExp)[]
+  /**
+   * What it means that a run passes: text as `--oracle` takes it, files from the folder of
+   * this file, or a function. `retake blame` asks it unless told otherwise.
+   */
+  readonly oracle?: string | OracleFunction
+  /** The model behind `judge:…` oracles. */
+  readonly judge?: JudgeOptions
+  readonly blame?: BlameConfig
+}
+
+/** Defaults of `retake blame`. */
+export interface BlameConfig {
+  /** Comes before the `oracle` of the project. */
+  readonly oracle?: string | OracleFunction
+  /** How free steps are answered, as `--free` takes it: `tool=neutral`. */
+  readonly free?: string | readonly string[]
+  /** File of a module that answers free steps, from the folder of this file. */
+  readonly simulator?: string
+  readonly maxForks?: number
+  readonly maxUsd?: number
+  /** Processes at a time. */
+  readonly jobs?: number
 }
 
 /** Gives a configuration its types; it is handed back as it is. */

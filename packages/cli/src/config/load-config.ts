@@ -2,24 +2,54 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { configUnreadable } from '../errors.js'
+import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
+import type { BlameConfig, RetakeConfig } from './define-config.js'
 import { findConfig } from './find-config.js'
 import { useProject } from './project.js'
+import type { ProjectBlame } from './project.js'
 
-/** Reads the configuration of the project around `folder`, if it has one, for the rest of this process. */
-export async function loadConfig(folder: string): Promise<void> {
-  const file = findConfig(folder)
+/** Reads the configuration of the project around a folder, if it has one, for the rest of this process. */
+export async function loadConfig(from: string): Promise<void> {
+  const file = findConfig(from)
   if (file === undefined) return
-  const { runs, prices = {}, matchers = [], redact = [] } = checkConfig(file, await read(file))
-  const home = path.dirname(file)
+  const config = checkConfig(file, await read(file))
+  const { runs, prices = {}, matchers = [], redact = [], judge } = config
+  const folder = path.dirname(file)
   useProject({
-    ...(runs !== undefined && { runs: path.resolve(home, runs) }),
+    ...(runs !== undefined && { runs: path.resolve(folder, runs) }),
     prices,
     redact,
     matchers: matchers.map((matcher) =>
-      /[./\\]/.test(matcher) ? path.resolve(home, matcher) : matcher,
+      /[./\\]/.test(matcher) ? path.resolve(folder, matcher) : matcher,
     ),
+    folder,
+    ...oracleOf(config.oracle, file, ['oracle']),
+    ...(judge && { judge }),
+    blame: blameOf(config.blame ?? {}, file),
   })
+}
+
+function blameOf(
+  { oracle, free = [], simulator, ...numbers }: BlameConfig,
+  file: string,
+): ProjectBlame {
+  return {
+    ...numbers,
+    ...oracleOf(oracle, file, ['blame', 'oracle']),
+    free: typeof free === 'string' ? [free] : free,
+    ...(simulator !== undefined && { simulator: path.resolve(path.dirname(file), simulator) }),
+  }
+}
+
+/** A function is known by its place: it is called in a thread of its own. */
+function oracleOf(
+  oracle: RetakeConfig['oracle'],
+  file: string,
+  member: readonly string[],
+): { readonly oracle?: OracleSource } {
+  if (oracle === undefined) return {}
+  return { oracle: typeof oracle === 'string' ? oracle : { file, member } }
 }
 
 async function read(file: string): Promise<unknown> {

@@ -1,5 +1,7 @@
 import path from 'node:path'
 import type { PriceTable } from '@retake/tape'
+import type { JudgeOptions } from '../oracle/judge/judge-options.js'
+import type { OracleSource } from '../oracle/make-oracle.js'
 
 /** What a config file says, with its paths made absolute. */
 export interface Project {
@@ -7,9 +9,25 @@ export interface Project {
   readonly prices: PriceTable
   readonly matchers: readonly string[]
   readonly redact: readonly (string | RegExp)[]
+  /** The folder of the config file, from which the files in it are meant; the working directory without one. */
+  readonly folder?: string
+  readonly oracle?: OracleSource
+  readonly judge?: JudgeOptions
+  readonly blame: ProjectBlame
 }
 
-let current: Project = { prices: {}, matchers: [], redact: [] }
+/** Defaults of `retake blame`. */
+export interface ProjectBlame {
+  readonly oracle?: OracleSource
+  readonly free: readonly string[]
+  /** Absolute. */
+  readonly simulator?: string
+  readonly maxForks?: number
+  readonly maxUsd?: number
+  readonly jobs?: number
+}
+
+let current: Project = { prices: {}, matchers: [], redact: [], blame: { free: [] } }
 
 /** The configuration of the project that this command runs in. */
 export const project = (): Project => current

@@ -5,7 +5,7 @@ import { Interruption } from '../bisect/interruption.js'
 import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { plural } from '../facts.js'
-import { makeOracle } from '../oracle/make-oracle.js'
+import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
@@ -24,8 +24,10 @@ Options:
   --good <rev>      a commit where the run was as recorded
   --bad <rev>       a commit where it is not (default: HEAD)
   --oracle <check>  what counts, instead of an identical replay: exit:0,
-                    stdout:/regex/, or a shell command that gets stdout on stdin
-                    (exit code 0 good, 125 cannot tell, else bad)
+                    stdout:/regex/, json:path=value, a file, a shell command that
+                    gets stdout on stdin (exit code 0 good, 125 cannot tell, else
+                    bad), judge:question; not: before it turns it round
+  --oracle-timeout <s>  longest time for one judgement (default: 30)
   --run <command>   run before each replay, for example "npm run build"
   --timeout <s>     longest time for one replay (default: 120)
   --allow-dirty     the uncommitted changes here do not matter
@@ -39,7 +41,7 @@ Examples:
   options: {
     good: { type: 'string' },
     bad: { type: 'string' },
-    oracle: { type: 'string' },
+    ...ORACLE_OPTIONS,
     run: { type: 'string' },
     timeout: { type: 'string' },
     'allow-dirty': { type: 'boolean' },
@@ -51,11 +53,9 @@ Examples:
       throw usage('Name one run.', 'For example: retake bisect last --good v1.2.0.')
     if (good === undefined)
       throw usage('Name a good commit.', 'Where the run was recorded, for example --good v1.2.0.')
-    const oracle = text(values, 'oracle')
     const build = text(values, 'run')
     const timeoutMs = timeoutOf(values)
-    const judge =
-      oracle === undefined ? {} : { oracle: await makeOracle(oracle, { verb: 'bisect' }) }
+    const oracle = await askedOracle(values, { verb: 'bisect' })
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const interruption = new Interruption()
     let progress: Progress | undefined
@@ -65,7 +65,7 @@ Examples:
         good,
         bad: text(values, 'bad') ?? 'HEAD',
         allowDirty: flag(values, 'allow-dirty'),
-        ...judge,
+        ...(oracle && { oracle }),
         ...(build !== undefined && { build }),
         timeoutMs,
         interruption,

@@ -13,7 +13,8 @@ import type { RaceContext } from '../chaos/race-lines.js'
 import { tryOrder } from '../chaos/try-order.js'
 import { recordedOrderDiffers, runHasNoEnd, wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
-import { makeOracle } from '../oracle/make-oracle.js'
+import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
+import type { Oracle } from '../oracle/oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
@@ -34,8 +35,10 @@ Nothing leaves the process, so it costs nothing. Exit code 3 when one is found.
 Options:
   --seeds <n>       how many orders to try (default: ${SEEDS})
   --seed <n>        only this one, to repeat what was found; 0 is the recorded order
-  --oracle <check>  what counts, instead of the outcome: exit:0, stdout:/regex/, or a
-                    shell command that gets stdout on stdin
+  --oracle <check>  what counts, instead of the outcome: exit:0, stdout:/regex/,
+                    json:path=value, a file, a shell command that gets stdout on
+                    stdin, judge:question; not: before it turns it round
+  --oracle-timeout <s>  longest time for one judgement (default: 30)
   --keep            keep the tape of the smallest seed of each changed outcome, for
                     retake replay, show and diff
   --jobs <n>        processes at a time (default: one per core)
@@ -49,7 +52,7 @@ Examples:
   options: {
     seeds: { type: 'string' },
     seed: { type: 'string' },
-    oracle: { type: 'string' },
+    ...ORACLE_OPTIONS,
     keep: { type: 'boolean' },
     jobs: { type: 'string' },
     dir: { type: 'string' },
@@ -59,7 +62,7 @@ Examples:
       throw wrongUsage('chaos', 'Name one run.', 'For example: retake chaos last.')
     const seeds = seedsOf(values)
     const jobs = numberOf(values, 'jobs', 1, 256) ?? availableParallelism()
-    const oracle = text(values, 'oracle')
+    const oracle = await askedOracle(values, { verb: 'chaos' })
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const progress = new Progress('')
     try {
@@ -95,10 +98,9 @@ Examples:
 }
 
 /** In the recorded order the recorded outcome must come out, or other orders say nothing. */
-async function judgeFor(tape: Tape, oracle: string | undefined): Promise<Judge> {
+async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> {
   const recorded = outcomeOf(tape)
   if (recorded.exitCode === undefined) throw runHasNoEnd(tape.run.id)
-  const parsed = oracle === undefined ? undefined : await makeOracle(oracle, { verb: 'chaos' })
   const byOutcome = judgeByOutcome(recorded)
   const control = await byOutcome(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') {
@@ -108,7 +110,7 @@ async function judgeFor(tape: Tape, oracle: string | undefined): Promise<Judge> 
       first ? shortened(`${first.what} ${first.now || first.recorded}`) : 'it differs',
     )
   }
-  return parsed === undefined ? byOutcome : judgeByOracle(parsed, recorded)
+  return oracle === undefined ? byOutcome : judgeByOracle(oracle, recorded)
 }
 
 const SHOWN_MAX = 80
