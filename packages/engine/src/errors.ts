@@ -149,6 +149,44 @@ export const errors = {
       'The parent run ended before it came.',
       'Fork at an earlier step, or handle the error in the agent.',
     ),
+  stepNotSearchable: (run: string, label: string, why: string) =>
+    new RetakeError(
+      'STEP_NOT_SEARCHABLE',
+      `Step ${label} of run ${run} can be neither held nor made free.`,
+      `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
+      'Name only steps that `searchableSteps` gives.',
+    ),
+  runCutOff: (run: string) =>
+    new RetakeError(
+      'RUN_CUT_OFF',
+      `Run ${run} cannot be replayed to its end.`,
+      'It was killed, so the tape does not say what it would have come to.',
+      'Resume it first, or make at least one of its steps free.',
+    ),
+  simulatorUnusable: (file: string, cause: unknown) =>
+    new RetakeError(
+      'SIMULATOR_UNUSABLE',
+      `The simulator ${file} cannot be used.`,
+      `${cause instanceof Error ? cause.message : String(cause)}.`,
+      'A simulator is a module: export default (step) => ({ payload: … }). One in TypeScript needs an agent in TypeScript.',
+      { cause },
+    ),
+  simulatorFailed: (step: string, cause: unknown) =>
+    new RetakeError(
+      'SIMULATOR_FAILED',
+      `The simulator gave no answer to ${step}.`,
+      `It failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      'Mend it. It may return undefined for what shall be asked live.',
+      { cause },
+    ),
+  freeAnswerUnusable: (step: string, cause: unknown) =>
+    new RetakeError(
+      'FREE_ANSWER_UNUSABLE',
+      `What was given cannot be an answer to ${step}.`,
+      cause instanceof Error ? cause.message : String(cause),
+      'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
+      { cause },
+    ),
   offlineTailEnded: (divergence: Divergence) =>
     new ReplayDiverged(divergence, {
       code: 'OFFLINE_TAIL_ENDED',

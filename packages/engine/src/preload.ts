@@ -6,6 +6,7 @@ import { isMainThread } from 'node:worker_threads'
 import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
+import { loadSimulator } from './kept/load-simulator.js'
 import { chaosProcess } from './process/chaos-process.js'
 import { continueProcess } from './process/continue-process.js'
 import { recordProcess } from './process/record-process.js'
@@ -22,7 +23,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   try {
     if (task.mode === 'record') recordProcess(task)
     else if (task.mode === 'chaos') chaosProcess(task)
-    else if (task.mode === 'continue') continueProcess(task)
+    else if (task.mode === 'continue') continueProcess(task, await loadSimulator(task.plan))
     else replayProcess(task)
   } catch (error) {
     stopWith(error, task.failure)

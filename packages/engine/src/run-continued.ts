@@ -2,6 +2,7 @@ import { install } from './boundaries/install.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 import { continueRun } from './continue/continue-run.js'
 import { errors } from './errors.js'
+import type { KeptReport, Simulator } from './kept/kept-plan.js'
 import type { RecordedRun } from './record.js'
 import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
@@ -17,12 +18,15 @@ export interface ContinuedResult<T> {
   /** The first difference, where that is why it went live. */
   readonly divergence: Divergence | undefined
   readonly settled: readonly SettledDoubt[]
+  /** What became of held steps, where some were. */
+  readonly kept?: KeptReport
 }
 
 /** Calls `agent` as the run that the plan goes on with. Throws what it throws, or why the tape does not fit. */
 export async function runContinued<T>(
   plan: ContinuePlan,
   agent: () => T | Promise<T>,
+  { simulator }: { readonly simulator?: Simulator | undefined } = {},
 ): Promise<ContinuedResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
@@ -32,6 +36,7 @@ export async function runContinued<T>(
   const continued = outsideRuns(() =>
     continueRun(plan, {
       keepAlive: true,
+      simulator,
       onStopped: (error) => stop(error),
       onFailed: (error) => stop(error as Error),
     }),
@@ -47,8 +52,12 @@ export async function runContinued<T>(
       servedEvents: session.position,
       divergence: session.left,
       settled,
+      ...withReport(continued.kept()),
     }
   } finally {
     continued.abandon()
   }
 }
+
+const withReport = (kept: KeptReport | undefined): { readonly kept?: KeptReport } =>
+  kept === undefined ? {} : { kept }

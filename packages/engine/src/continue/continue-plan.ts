@@ -1,4 +1,5 @@
 import type { BranchDetails } from '@retake/tape'
+import type { KeptPlan } from '../kept/kept-plan.js'
 import type { Leave } from '../sessions/divergence-log.js'
 import type { NewDelivery } from '../sessions/session.js'
 
@@ -39,6 +40,8 @@ export interface ContinuePlan {
   readonly tail: 'live' | 'offline'
   /** Folder for files that the branch writes. */
   readonly overlay?: string
+  /** Steps that are held at what was recorded, and how the others are answered, once the tape is left. */
+  readonly kept?: KeptPlan
 }
 
 /** One part of an answer, its body as base64. */

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { RunDetails, Tape } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import type { TapeAnswers } from '../answers/tape-answers.js'
@@ -7,6 +8,9 @@ import { isOverlay } from '../overlay/overlay-changes.js'
 import { Overlay } from '../overlay/overlay.js'
 import { ParentWrites } from '../overlay/parent-writes.js'
 import { openForReplay } from '../open-for-replay.js'
+import { KeptAnswers } from '../kept/kept-answers.js'
+import type { KeptReport, Simulator } from '../kept/kept-plan.js'
+import { linkParents } from '../kept/link-parents.js'
 import { outsideRuns } from '../scope.js'
 import { outside } from '../sessions/answer-source.js'
 import type { AnswerSource } from '../sessions/answer-source.js'
@@ -24,6 +28,8 @@ export interface ContinuedRun {
   readonly tape: Tape
   /** What was in doubt, and what was done about it. */
   readonly settled: readonly SettledDoubt[]
+  /** What became of held steps; undefined unless the plan holds some and the tape was left. */
+  readonly kept: () => KeptReport | undefined
   /** Stops without an end: what was recorded stays, and can be resumed. */
   readonly abandon: () => void
 }
@@ -31,11 +37,13 @@ export interface ContinuedRun {
 type Watching = Pick<ContinuedOptions, 'onStopped' | 'onFailed' | 'onDivergence' | 'keepAlive'> & {
   /** The writer was opened: it may be watched. */
   readonly onWriter?: (writer: TapeWriter) => void
+  /** Answers the free steps of a plan that holds others. */
+  readonly simulator?: Simulator | undefined
 }
 
 /** Opens the session that carries out a plan. A tape that is continued itself is locked from here on. */
 export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRun {
-  const { onWriter, ...callbacks } = watching
+  const { onWriter, simulator, ...callbacks } = watching
   // Locked before it is read: nobody may add to it in between.
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
@@ -43,6 +51,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const carryOver = new CarryOver(tape, plan)
     const overlay = overlayFor(plan, tape)
     let offline: TapeAnswers | undefined
+    let kept: KeptAnswers | undefined
     const session = new ContinuedSession(tape, {
       ...callbacks,
       leave: plan.leave,
@@ -55,21 +64,41 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
         // A branch that is continued on its own tape was moved before.
         const shift = plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1
         offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
-        const answers = withEditedDraw(plan, offline ?? outside)
-        const recorder = new RecordSession(writer, { owner, shift, answers, flags: tape.run.flags })
+        kept =
+          plan.kept &&
+          new KeptAnswers(tape, plan.kept, {
+            at,
+            session: () => recorder,
+            simulator,
+            onBroken: callbacks.onFailed,
+          })
+        const answers = withEditedDraw(plan, kept ?? offline ?? outside)
+        const recorder: RecordSession = new RecordSession(writer, {
+          owner,
+          shift,
+          answers,
+          flags: tape.run.flags,
+          // What a fork that was killed came to is not looked at.
+          inBackground: kept !== undefined,
+        })
         if (overlay) noteFilesAt(at, overlay, recorder)
         return recorder
       },
-      carryOver: (operation, recorder) =>
-        offline === undefined
-          ? carryOver.carry(operation, recorder, session.position)
-          : carryOffline(operation, offline, plan),
-      answerSync: (op, call, recorder) => carryOver.answerSync(op, call, recorder),
+      carryOver: (operation, recorder) => {
+        if (kept?.carry(operation) === true) return
+        if (offline === undefined) carryOver.carry(operation, recorder, session.position)
+        else carryOffline(operation, offline, plan)
+      },
+      answerSync: (op, call, recorder) =>
+        kept === undefined
+          ? carryOver.answerSync(op, call, recorder)
+          : recorder.answerSync(op, call),
     })
     return {
       session,
       tape,
       settled: carryOver.settled,
+      kept: () => kept?.report,
       abandon: () =>
         outsideRuns(() => {
           session.close()
@@ -93,6 +122,7 @@ function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWrit
   const elapsedMs = tape.event(at - 1).at
   const start = natives.performanceNow() - elapsedMs
   const details: RunDetails = { ...tape.details, branch: branch.details }
+  linkParents(tape, path.dirname(branch.path))
   return TapeWriter.create(
     branch.path,
     {

@@ -16,8 +16,8 @@ export interface KeptPlan {
 }
 
 /**
- * How a free step is answered without asking: with `payload`, the parsed answer as
- * `answerPayload` gives it, or with an error of that message.
+ * How a free step is answered without asking: with `payload`, the parsed answer (the
+ * `data` of what `answerPayload` gives), or with an error of that message.
  */
 export type FreeAnswer = { readonly payload: unknown } | { readonly error: string }
 
@@ -25,10 +25,10 @@ export type FreeAnswer = { readonly payload: unknown } | { readonly error: strin
 export interface SimulatedStep {
   /** Label of the recorded step it matches; missing for one that the recording does not have. */
   readonly label?: string
-  readonly kind: 'model' | 'tool' | 'http' | 'process'
-  /** Of a tool, its name; of a request, method and URL. */
+  readonly kind: 'model' | 'tool' | 'http' | 'mcp' | 'process'
+  /** Of a tool, its name; of a request, method and URL; of a process, its command line. */
   readonly name: string
-  /** Parsed request, or the arguments of a tool. */
+  /** Parsed request, or the arguments of a tool. In frozen mode, those that were recorded. */
   readonly request: unknown
   /** The recorded answer, parsed; missing where there is none. */
   readonly recorded?: unknown
@@ -48,4 +48,13 @@ export interface KeptReport {
   readonly forced: readonly string[]
   /** Steps of this run that match no recorded one. */
   readonly unmatched: number
+  /** Steps that were really asked. */
+  readonly live: number
+  /** Why the fork shows nothing: a free step could not be answered as the plan says. */
+  readonly broken?: {
+    readonly code: string
+    readonly what: string
+    readonly why: string
+    readonly fix: string
+  }
 }

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { recordError } from '@retake/tape'
 import type { RecordedError } from '@retake/tape'
 import { continueRun } from '../continue/continue-run.js'
+import type { Simulator } from '../kept/kept-plan.js'
 import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
 import type { ContinueReport, ContinueTask } from '../process-task.js'
@@ -16,13 +17,17 @@ import { imitateTerminal } from './terminal-facts.js'
 const writeReport = writeFileSync
 
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
-export function continueProcess(task: ContinueTask & { readonly failure?: string }): void {
+export function continueProcess(
+  task: ContinueTask & { readonly failure?: string },
+  simulator?: Simulator,
+): void {
   const start = natives.performanceNow()
   // A second lock: with an offline tail there is no way from the session to the outside.
   if (task.plan.tail === 'offline') forbidContact()
-  const { session, tape, settled, abandon } = continueRun(task.plan, {
+  const { session, tape, settled, kept, abandon } = continueRun(task.plan, {
     onStopped: () => stop(),
-    onFailed: (error) => stopWith(error, task.failure),
+    onFailed: (error) => (kept()?.broken === undefined ? stopWith(error, task.failure) : stop()),
+    simulator,
     onWriter: (writer) => stopOnFailure(writer, task.failure),
   })
   if (tape.details.stdio) imitateTerminal(tape.details.stdio)
@@ -37,8 +42,13 @@ export function continueProcess(task: ContinueTask & { readonly failure?: string
       servedMs: (session.liveSinceMs ?? natives.performanceNow()) - start,
       wallMs: natives.performanceNow() - start,
       exitCode,
+      ...keptReport(),
     }
     outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+  }
+  const keptReport = (): Pick<ContinueReport, 'kept'> => {
+    const found = kept()
+    return found === undefined ? {} : { kept: found }
   }
   const stop = (): void => {
     abandon()

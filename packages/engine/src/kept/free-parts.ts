@@ -1,0 +1,191 @@
+import { answerPayload, editedAnswer, encodeBody, recordError } from '@retake/tape'
+import type {
+  CallEvent,
+  NewEvent,
+  Payload,
+  RecordedError,
+  RequestEvent,
+  Step,
+  Tape,
+} from '@retake/tape'
+import { EMPTY } from '../sessions/session.js'
+import type { NewDelivery } from '../sessions/session.js'
+import type { FreeAnswer } from './kept-plan.js'
+import { parsed } from './recorded-step.js'
+
+/** One part of an answer, as a boundary delivers it. */
+export interface Part {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+}
+
+type Asked = NewEvent<RequestEvent | CallEvent>
+
+/**
+ * A given answer as the parts that a boundary delivers, in the form that the answer
+ * of `like` had: a stream stays a stream. It is not checked against what a provider
+ * may say. Throws where the payload does not fit the step at all.
+ */
+export function freeParts(
+  tape: Tape,
+  answer: FreeAnswer,
+  asked: { readonly event: Asked; readonly body: Uint8Array },
+  like: Step | undefined,
+): Part[] {
+  const { event } = asked
+  if ('error' in answer) return failure(event, answer.error)
+  if (event.type === 'call' && event.kind === 'process')
+    return event.sync === true ? syncParts(answer.payload, like) : processParts(answer.payload)
+  if (like === undefined) return plainParts(event, answer.payload)
+  const payload = payloadLike(tape, like, answer.payload, asked.body)
+  const status =
+    (like.exchange()?.response?.status ?? 200) >= 400 && !saysError(payload) ? 200 : undefined
+  const options = { force: true, ...(status !== undefined && { status }) }
+  return editedAnswer(tape, like, payload, options).deliveries.map(({ event: part, body }) => ({
+    event: unstamped(part),
+    body,
+  }))
+}
+
+/** The recorded answer to a request of the Model Context Protocol, under the id of another request. */
+export function underOtherId(tape: Tape, step: Step, body: Uint8Array): Part[] | undefined {
+  const mcp = step.mcp()
+  const id = rpcId(body)
+  if (mcp?.id === undefined || id === undefined || id === mcp.id) return undefined
+  const { kind, data } = answerPayload(tape, step)
+  const payload = { kind, data: { ...(data as object), id } }
+  return editedAnswer(tape, step, payload, { force: true }).deliveries.map((part) => ({
+    event: unstamped(part.event),
+    body: part.body,
+  }))
+}
+
+function payloadLike(tape: Tape, like: Step, data: unknown, body: Uint8Array): Payload {
+  const event = tape.event(like.seq)
+  if (event.type === 'call') return { kind: 'result', data }
+  if (like.mcp()?.id !== undefined) {
+    const isMessage = isRecord(data) && ('result' in data || 'error' in data)
+    const said = isMessage ? data : { result: data }
+    return { kind: 'json', data: { jsonrpc: '2.0', ...said, id: rpcId(body) } }
+  }
+  const kind = recordedKind(tape, like)
+  if (kind === 'text' && typeof data === 'string') return { kind, data: { text: data } }
+  const fits = kind !== 'json' && isRecord(data) && kind in data
+  return { kind: fits ? kind : 'json', data }
+}
+
+function recordedKind(tape: Tape, step: Step): Payload['kind'] {
+  try {
+    return answerPayload(tape, step).kind
+  } catch {
+    return 'json'
+  }
+}
+
+const rpcId = (body: Uint8Array): unknown => (parsed(body) as { id?: unknown } | undefined)?.id
+
+const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in data
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** How much was written by then is known anew. */
+function unstamped(part: NewDelivery): NewDelivery {
+  if (part.type !== 'deliver') return part
+  const { written: _written, digest: _digest, ...rest } = part
+  return rest
+}
+
+/** An answer whose form nothing in the recording shows: JSON. */
+function plainParts(event: Asked, payload: unknown): Part[] {
+  if (event.type === 'call')
+    return [{ event: { type: 'result', as: 'json' }, body: jsonBytes(payload) }]
+  const body = jsonBytes(payload)
+  const headers = [
+    ['content-type', 'application/json'],
+    ['content-length', String(body.length)],
+  ] as const
+  if (event.seam === 'http') {
+    const head = ['HTTP/1.1 200 OK', ...headers.map(([name, value]) => `${name}: ${value}`), '', '']
+    return [{ event: CHUNK, body: Buffer.concat([Buffer.from(head.join('\r\n')), body]) }]
+  }
+  return [
+    { event: { type: 'response', status: 200, statusText: 'OK', headers }, body: EMPTY },
+    { event: CHUNK, body },
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+    ...(event.seam === 'http2'
+      ? [{ event: { type: 'deliver', part: 'close', value: 0 } as const, body: EMPTY }]
+      : []),
+  ]
+}
+
+const CHUNK: NewDelivery = { type: 'deliver', part: 'chunk' }
+
+const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(payload) ?? 'null')
+
+/** The tool throws, the request fails, the process cannot be started. */
+function failure(event: Asked, message: string): Part[] {
+  const said = bare(new Error(message))
+  if (event.type === 'call' && event.kind === 'tool')
+    return [{ event: { type: 'result', error: said }, body: EMPTY }]
+  if (event.type === 'call' && event.sync === true)
+    return [{ event: { type: 'result', error: said }, body: EMPTY }]
+  const isFetch = event.type === 'request' && event.seam === 'fetch'
+  const error = isFetch ? bare(new TypeError('fetch failed', { cause: bareError(message) })) : said
+  return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
+}
+
+/** Our own frames mean nothing to the agent. */
+function bare(error: Error): RecordedError {
+  error.stack = `${error.name}: ${error.message}`
+  return recordError(error)
+}
+
+function bareError(message: string): Error {
+  const error = new Error(message)
+  error.stack = `Error: ${message}`
+  return error
+}
+
+interface ProcessAnswer {
+  readonly stdout?: string
+  readonly stderr?: string
+  readonly exitCode?: number
+}
+
+const processAnswer = (payload: unknown): ProcessAnswer =>
+  typeof payload === 'string' ? { stdout: payload } : ((payload ?? {}) as ProcessAnswer)
+
+/** A process that says what it is given, and ends. */
+function processParts(payload: unknown): Part[] {
+  const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
+  const said = (pipe: number, text: string): Part[] =>
+    text === ''
+      ? []
+      : [{ event: { type: 'deliver', part: 'chunk', pipe }, body: Buffer.from(text) }]
+  const plain = (part: string, more: object = {}): Part => ({
+    event: { type: 'deliver', part, ...more },
+    body: EMPTY,
+  })
+  return [
+    plain('spawn'),
+    ...said(1, stdout),
+    ...said(2, stderr),
+    plain('exit', { value: [exitCode, null] }),
+    plain('end', { pipe: 1 }),
+    plain('end', { pipe: 2 }),
+    plain('close', { value: [exitCode, null] }),
+  ]
+}
+
+/** What `spawnSync` gives: texts where the recorded one gave texts, else bytes. */
+function syncParts(payload: unknown, like: Step | undefined): Part[] {
+  const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
+  const then = like?.call()?.result as { stdout?: unknown } | undefined
+  const [out, err] = [stdout, stderr].map((text) =>
+    typeof then?.stdout === 'string' ? text : Buffer.from(text),
+  )
+  const result = { pid: 0, output: [null, out, err], stdout: out, stderr: err }
+  const { as, body } = encodeBody({ ...result, status: exitCode, signal: null })
+  return [{ event: { type: 'result', as }, body }]
+}

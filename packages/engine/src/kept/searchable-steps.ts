@@ -1,0 +1,26 @@
+import type { Step, Tape } from '@retake/tape'
+import { viewOf } from '../continue/in-doubt.js'
+
+/**
+ * The steps of a run that can be held or made free in a fork: what was asked, and
+ * answered in full. Marks and inferred steps were not asked; what the agent gave up
+ * on has no answer to hold.
+ */
+export const searchableSteps = (tape: Tape): Step[] =>
+  viewOf(tape).recordedSteps.filter((step) => whyNotSearchable(tape, step) === undefined)
+
+/** Why a step cannot be searched, in words. */
+export function whyNotSearchable(tape: Tape, step: Step): string | undefined {
+  if (step.kind === 'mark') return 'it is a mark that the agent set'
+  if (step.inferred) return 'it was not recorded itself, and is only seen in the conversation'
+  const event = tape.event(step.seq)
+  if (event.type === 'write' || event.type === 'deliver')
+    return 'it was asked on the pipes of a child process, which answers as a whole'
+  if (event.type === 'socket') return 'no connection came about'
+  if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'
+  if (step.state === 'in doubt') return 'its answer is not on the tape'
+  if (step.answerSeqs.length === 0) return 'it has no answer'
+  if (event.type === 'request' && step.exchange()?.response?.status === 101)
+    return 'it opened a connection of another kind'
+  return undefined
+}

@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto'
+import type { CallEvent, NewEvent, RequestEvent, Tape } from '@retake/tape'
+import type { DrawnValues } from '../answers/drawn-values.js'
+import { compareInitiation } from '../signature.js'
+import { conversationOf, pathOf, stepKey } from './recorded-step.js'
+import type { RecordedStep } from './recorded-step.js'
+import type { StepCauses } from './step-causes.js'
+
+/** Something that the agent asks in a fork. */
+export interface AskedStep {
+  readonly event: NewEvent<RequestEvent | CallEvent>
+  /** Masked, as it stands on a tape. */
+  readonly body: Uint8Array
+  /** The nearest recorded step that it follows from, as far as that is known. */
+  readonly after: RecordedStep | undefined
+}
+
+/** A recorded step and whether it was asked the same then. */
+export interface Match {
+  readonly step: RecordedStep
+  readonly isSame: boolean
+}
+
+export interface MatcherOptions {
+  /** What follows from what in the recording. */
+  readonly causes: StepCauses
+  readonly drawn: DrawnValues
+  /** It was asked in the fork, and waits for its answer. */
+  readonly isUnderWay: (step: RecordedStep) => boolean
+}
+
+/** Fewer bytes in common may be chance. */
+const TELLING_BYTES = 8
+/** A beginning that makes up this much of what candidates do not share tells more than their place. */
+const TELLING_SHARE = 0.25
+
+/**
+ * Finds which recorded step something is that the agent asks in a changed run. Exact
+ * questions are found wherever they are asked. For the others it is a judgement: a
+ * conversation that begins alike is the same lane, then comes what followed from the
+ * same step, then the earliest. No step is matched twice, and what goes on with a
+ * lane whose recorded steps are all used matches nothing rather than another lane's.
+ */
+export class StepMatcher {
+  readonly #byKey = new Map<string, RecordedStep[]>()
+  readonly #plain = new Map<RecordedStep, string>()
+  readonly #conversations = new Map<RecordedStep, readonly string[] | undefined>()
+
+  constructor(
+    readonly tape: Tape,
+    steps: readonly RecordedStep[],
+    readonly options: MatcherOptions,
+  ) {
+    for (const step of steps) {
+      const bucket = this.#byKey.get(step.key)
+      if (bucket === undefined) this.#byKey.set(step.key, [step])
+      else bucket.push(step)
+    }
+  }
+
+  /** Takes the recorded step that this is. */
+  take(asked: AskedStep): Match | undefined {
+    const same = this.#sameKind(asked)
+    const unused = same.filter(({ used }) => !used)
+    const identical = this.#identical(unused, asked)
+    const found =
+      identical.length > 0 ? this.#inLine(identical, asked) : this.#nearest(unused, same, asked)
+    if (found === undefined) return undefined
+    found.used = true
+    return { step: found, isSame: identical.length > 0 }
+  }
+
+  /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
+  alike({ event, body }: Pick<AskedStep, 'event' | 'body'>): RecordedStep | undefined {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    const path = event.type === 'request' ? pathOf(event.url) : ''
+    const answered = bucket.filter(({ parts }) => parts.length > 0)
+    return (
+      answered.find((one) => one.event.type === 'request' && pathOf(one.event.url) === path) ??
+      answered[0]
+    )
+  }
+
+  #sameKind({ event, body }: AskedStep): readonly RecordedStep[] {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    if (event.type !== 'request') return bucket
+    const path = pathOf(event.url)
+    return bucket.filter(
+      (one) =>
+        one.event.type === 'request' &&
+        (pathOf(one.event.url) === path ||
+          (event.site !== undefined && one.event.site === event.site)),
+    )
+  }
+
+  // ── the same question ─────────────────────────────────────────────────────
+
+  #identical(candidates: readonly RecordedStep[], { event, body }: AskedStep): RecordedStep[] {
+    const sha = sha256(body)
+    const exact = candidates.filter(
+      (one) =>
+        (this.tape.bodySha(one.seq) ?? EMPTY_SHA) === sha &&
+        compareInitiation(one.event, event).length === 0,
+    )
+    if (exact.length > 0) return exact
+    const { drawn } = this.options
+    const text = drawn.without(questionOf(event, body))
+    return candidates.filter(
+      (one) =>
+        this.#textOf(one) === text &&
+        compareInitiation(one.event, event).every(({ recorded, current }) =>
+          drawn.differsOnlyInDrawn(recorded, current),
+        ),
+    )
+  }
+
+  /** Of several that fit equally, the one that follows from the same step; else the earliest. */
+  #inLine(candidates: readonly RecordedStep[], { after }: AskedStep): RecordedStep | undefined {
+    const next = this.#nextOf(candidates, after)
+    return next[0] ?? candidates.find((one) => !this.#isAhead(one)) ?? candidates[0]
+  }
+
+  // ── another question ──────────────────────────────────────────────────────
+
+  #nearest(
+    unused: readonly RecordedStep[],
+    same: readonly RecordedStep[],
+    asked: AskedStep,
+  ): RecordedStep | undefined {
+    const used = same.filter((one) => one.used)
+    const text = this.options.drawn.without(questionOf(asked.event, asked.body))
+    const conversation = conversationOf(asked.body, (bytes) => this.options.drawn.without(bytes))
+    const lead = (one: RecordedStep): number => this.#lead(one, conversation)
+    const common = (one: RecordedStep): number => commonLength(this.#textOf(one), text)
+    const goesOn = (one: RecordedStep): boolean =>
+      conversation === undefined
+        ? most(used, common) >= common(one) + TELLING_BYTES
+        : most(used, lead) > lead(one)
+    const { site } = asked.event
+    let candidates = prefer(unused, (one) => site !== undefined && one.event.site === site)
+    candidates = best(candidates, lead)
+    const told = conversation === undefined ? this.#told(candidates, common) : undefined
+    if (told !== undefined) return this.#isOther(told, asked) && goesOn(told) ? undefined : told
+    const next = this.#nextOf(candidates, asked.after)
+    const possible =
+      next.length > 0 ? next : this.#first(candidates.filter((one) => !this.#isAhead(one)))
+    const longest = best(possible, common)
+    const [chosen] = longest
+    const [first] = possible
+    if (chosen === undefined || first === undefined) return undefined
+    // What was asked at once keeps its order; of what waited in between, nobody knows which comes first.
+    const telling = chosen.turn === first.turn ? TELLING_BYTES : 1
+    const found = common(chosen) >= common(first) + telling ? chosen : first
+    return this.#isOther(found, asked) && goesOn(found) ? undefined : found
+  }
+
+  /** The one whose question begins so much like this one that it can be no other. */
+  #told(
+    candidates: readonly RecordedStep[],
+    common: (one: RecordedStep) => number,
+  ): RecordedStep | undefined {
+    const [first, second] = [...candidates]
+      .map((one) => ({ one, length: common(one) }))
+      .toSorted((a, b) => b.length - a.length)
+    if (first === undefined || second === undefined) return undefined
+    const more = first.length - second.length
+    const rest = this.#textOf(first.one).length - second.length
+    return more >= TELLING_BYTES && more >= rest * TELLING_SHARE ? first.one : undefined
+  }
+
+  /** Those that follow from the same step, the next ones of their lines. */
+  #nextOf(candidates: readonly RecordedStep[], after: RecordedStep | undefined): RecordedStep[] {
+    if (after === undefined) return []
+    const { causes } = this.options
+    return this.#first(candidates.filter(({ seq }) => causes.follows(seq, after.seq)))
+  }
+
+  /** Without those that come after another of them. */
+  #first(candidates: readonly RecordedStep[]): RecordedStep[] {
+    const { causes } = this.options
+    return candidates.filter(
+      ({ seq }) => !candidates.some((other) => other.seq < seq && causes.follows(seq, other.seq)),
+    )
+  }
+
+  /** Its own lane has not come so far: what it follows from is still being answered. */
+  #isAhead({ seq }: RecordedStep): boolean {
+    const { causes, isUnderWay } = this.options
+    for (let at = causes.causeOf(seq); at !== undefined; at = causes.causeOf(at)) {
+      const step = this.#bySeq(at)
+      if (step?.used === true) return isUnderWay(step)
+    }
+    return false
+  }
+
+  /** It does not go on with the line of work that this is in. */
+  #isOther(found: RecordedStep, { after }: AskedStep): boolean {
+    if (after === undefined) return false
+    const isNext = this.options.causes.follows(found.seq, after.seq)
+    return !isNext || found.step.lane !== after.step.lane
+  }
+
+  #lead(one: RecordedStep, conversation: readonly string[] | undefined): number {
+    if (conversation === undefined) return 0
+    if (!this.#conversations.has(one))
+      this.#conversations.set(
+        one,
+        conversationOf(this.tape.body(one.seq), (bytes) => this.options.drawn.without(bytes)),
+      )
+    const then = this.#conversations.get(one) ?? []
+    let length = 0
+    while (length < conversation.length && conversation[length] === then[length]) length += 1
+    return length
+  }
+
+  #textOf(one: RecordedStep): string {
+    const known = this.#plain.get(one)
+    if (known !== undefined) return known
+    const text = this.options.drawn.without(questionOf(one.event, this.tape.body(one.seq)))
+    this.#plain.set(one, text)
+    return text
+  }
+
+  #bySeq(seq: number): RecordedStep | undefined {
+    for (const bucket of this.#byKey.values()) {
+      const found = bucket.find((one) => one.seq === seq)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+}
+
+/** What is asked: the body, or the address where there is none. */
+const questionOf = (event: AskedStep['event'], body: Uint8Array): Uint8Array =>
+  event.type === 'request' && body.length === 0 ? Buffer.from(event.url) : body
+
+const commonLength = (a: string, b: string): number => {
+  const end = Math.min(a.length, b.length)
+  let at = 0
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at += 1
+  return at
+}
+
+const most = (steps: readonly RecordedStep[], rank: (one: RecordedStep) => number): number =>
+  steps.reduce((sum, one) => Math.max(sum, rank(one)), 0)
+
+const best = (
+  steps: readonly RecordedStep[],
+  rank: (one: RecordedStep) => number,
+): readonly RecordedStep[] => {
+  if (steps.length < 2) return steps
+  const top = most(steps, rank)
+  return steps.filter((one) => rank(one) === top)
+}
+
+/** Those that fit; all, if none does. */
+const prefer = (
+  steps: readonly RecordedStep[],
+  fits: (one: RecordedStep) => boolean,
+): readonly RecordedStep[] => {
+  const found = steps.filter((one) => fits(one))
+  return found.length > 0 ? found : steps
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+const EMPTY_SHA = sha256(new Uint8Array(0))

@@ -1,0 +1,68 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { planKept, searchableSteps } from '@retake/engine'
+import type { KeptPlan } from '@retake/engine'
+import { openTape } from '@retake/tape/node'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { continueAgent } from '../../packages/cli/dist/continue-agent.js'
+import { ForkScene, removeScenes, sha256, viewOf } from '../support/forking.js'
+import { agentPath } from '../support/run-retake.mjs'
+
+afterAll(removeScenes)
+
+const agent = 'fork/conversation.mjs'
+const simulator = agentPath('kept/simulator.mjs')
+
+/** Runs a fork in a process of its own, with its tape in a folder of its own. */
+async function forked(scene: ForkScene, plan: Partial<KeptPlan>) {
+  const tape = openTape(scene.parent)
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-kept-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const before = scene.provider.requests.length
+  const sha = sha256(scene.parent)
+  let stdout = ''
+  const end = await continueAgent(
+    tape,
+    planKept(tape, { kept: [], mode: 'free', seed: 1, folder, ...plan }),
+    {
+      env: { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput: (chunk) => (stdout += String(chunk)),
+    },
+  )
+  expect(sha256(scene.parent)).toBe(sha)
+  const sent = scene.provider.requests.slice(before).map(({ body }) => body)
+  return { ...end, stdout, lines: stdout.split('\n'), sent, folder }
+}
+
+const labels = (scene: ForkScene): string[] =>
+  searchableSteps(openTape(scene.parent)).map(({ label }) => label)
+
+describe.each(['openai-chat', 'openai-chat-stream', 'axios', 'http', 'http2'])(
+  '%s in a process of its own',
+  (client) => {
+    test('holds some steps, asks the others, and replays', { timeout: 60_000 }, async () => {
+      const scene = await ForkScene.record(agent, { args: [client, '4'] })
+      const recorded = scene.recorded.stdout.split('\n')
+      expect(labels(scene)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
+      // Tool 2 and model 3 are free; what is said after them is as recorded.
+      const made = await forked(scene, { kept: ['1', '2', '3', '6', '7', '8'] })
+      expect(made.exitCode).toBe(0)
+      expect(made.sent).toHaveLength(1)
+      expect(made.lines.slice(0, 3)).toEqual(recorded.slice(0, 3))
+      expect(made.lines[3]).not.toBe(recorded[3])
+      expect(made.lines[4]).not.toBe(recorded[4])
+      expect(made.lines.slice(5)).toEqual(recorded.slice(5))
+      expect(made.kept).toMatchObject({ live: 2, unmatched: 0, forced: ['6'] })
+      const tape = openTape(made.tape)
+      expect(tape.status).toBe('sealed')
+      expect(tape.verify().problem).toBeUndefined()
+      const bySeq = new Map(viewOf(tape).recordedSteps.map((step) => [step.seq, step.label]))
+      for (const [label, seq] of Object.entries(made.kept?.matched ?? {}))
+        expect(bySeq.get(seq)).toBe(label)
+      const replayed = await scene.workspace.replay({ run: made.tape })
+      expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: made.stdout })
+    })
+  },
+)
