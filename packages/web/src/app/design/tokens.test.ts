@@ -26,10 +26,11 @@ function contrast(a: string, b: string): number {
 const BACKGROUNDS = ['surface', 'raised', 'sunken', 'accent-soft']
 const SOFT = ['danger-soft', 'warning-soft', 'good-soft']
 const KINDS = ['model', 'tool', 'http', 'mcp', 'process', 'mark'].map((kind) => `kind-${kind}`)
+const ROLES = ['cause', 'back-up', 'echo'].map((role) => `role-${role}`)
 const TONES = ['danger', 'warning', 'good']
 
 const pairs: [text: string, background: string, atLeast: number][] = [
-  ...['text', 'muted', 'accent', ...TONES, ...KINDS].flatMap((text) =>
+  ...['text', 'muted', 'accent', ...TONES, ...KINDS, ...ROLES].flatMap((text) =>
     BACKGROUNDS.map((background): [string, string, number] => [text, background, 4.5]),
   ),
   ...['text', 'muted'].flatMap((text) =>

@@ -1,34 +1,47 @@
+import type { ReactNode } from 'react'
 import { classes } from '../design/classes.js'
 import { count } from '../design/figures.js'
+import type { ListName } from './use-list.js'
 
 export interface ListModeProps {
-  readonly isEvents: boolean
+  readonly list: ListName
   readonly steps: number
   readonly events: number
-  readonly onToggle: () => void
+  /** Stands beside the name of blame: what it found, in a sign. */
+  readonly blame: ReactNode
+  readonly onShow: (list: ListName) => void
 }
 
-/** Whether the list shows steps or every event of the tape. */
-export function ListMode({ isEvents, steps, events, onToggle }: ListModeProps) {
-  const option = (name: string, amount: number, isOn: boolean) => (
+const KEYS = { steps: 'e', events: 'e', blame: 'w' } as const
+
+/** Whether steps stand beside the step that is looked at, every event of the tape, or what blame found. */
+export function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
+  const option = (value: ListName, name: string, detail: ReactNode) => (
     <button
       type="button"
-      aria-pressed={isOn}
-      title={isOn ? undefined : `List ${name.toLowerCase()} (e)`}
+      aria-pressed={list === value}
+      title={
+        list === value
+          ? undefined
+          : value === 'blame'
+            ? `Which steps caused the failure (${KEYS[value]})`
+            : `List ${value} (${KEYS[value]})`
+      }
       className={classes(
         'inline-flex h-6 items-center gap-1 rounded px-1.5 whitespace-nowrap',
-        isOn ? 'bg-sunken text-text' : 'text-muted hover:text-text',
+        list === value ? 'bg-sunken text-text' : 'text-muted hover:text-text',
       )}
-      onClick={isOn ? undefined : onToggle}
+      onClick={list === value ? undefined : () => onShow(value)}
     >
-      {name} <span className="font-mono">{count(amount)}</span>
+      {name} {detail}
     </button>
   )
   return (
     // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
     <div role="group" aria-label="What the list shows" className="flex shrink-0">
-      {option('Steps', steps, !isEvents)}
-      {option('Events', events, isEvents)}
+      {option('steps', 'Steps', <span className="font-mono">{count(steps)}</span>)}
+      {option('events', 'Events', <span className="font-mono">{count(events)}</span>)}
+      {option('blame', 'Blame', blame)}
     </div>
   )
 }

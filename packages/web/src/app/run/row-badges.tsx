@@ -1,12 +1,23 @@
+import { isSeen } from '../blame/role-shapes.js'
+import { RoleName } from '../blame/role-mark.js'
+import type { StepRole } from '@retake/tape'
 import type { Row } from '../../model/step-rows.js'
 import { Badge } from '../design/badge.js'
 import { OriginBadge } from '../design/origin-badge.js'
 import { StateBadge } from '../design/state-badge.js'
 
-/** How a step stands and, in a branch, where its answer came from. */
-export function RowBadges({ row, isBranch }: { readonly row: Row; readonly isBranch: boolean }) {
+export interface RowBadgesProps {
+  readonly row: Row
+  /** What it had to do with the failure, where that was asked. */
+  readonly role: StepRole | undefined
+  readonly isBranch: boolean
+}
+
+/** How a step stands, what it had to do with a failure and, in a branch, where its answer came from. */
+export function RowBadges({ row, role, isBranch }: RowBadgesProps) {
   return (
     <>
+      {isSeen(role) && <RoleName role={role} />}
       <StateBadge state={row.state} />
       {row.inferred && (
         <Badge title="Seen in the conversation only: not recorded as a call of its own.">

@@ -20,8 +20,8 @@ export interface RunSearch {
   /** Milliseconds since the start. */
   readonly from?: number
   readonly to?: number
-  /** The list shows events of the tape instead of steps. */
-  readonly list?: 'events'
+  /** Beside the step stand the events of the tape, or what blame found, instead of the steps. */
+  readonly list?: 'events' | 'blame'
   /** Number of the event that is looked at. */
   readonly event?: number
 }
@@ -96,7 +96,7 @@ const READERS: Record<keyof RunSearch, Reader> = {
   cost: number,
   from: number,
   to: number,
-  list: (value) => (value === 'events' ? value : undefined),
+  list: (value) => (value === 'events' || value === 'blame' ? value : undefined),
   event: number,
 }
 

@@ -1,4 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
+import { BlamePanel } from '../blame/blame-panel.js'
+import { BlameSign } from '../blame/blame-sign.js'
+import { useBlameCommands } from '../blame/use-blame-commands.js'
 import { Button } from '../design/button.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
@@ -10,13 +13,17 @@ import { FilterBar } from './filter-bar.js'
 import { ListMode } from './list-mode.js'
 import { firstLook } from './run-moves.js'
 import { StepList } from './step-list.js'
+import { isEmpty } from './row-filter.js'
 import { Timeline } from './timeline/timeline.js'
 import { useEventCommands } from './events/use-event-commands.js'
 import { useFilter, useShownRows } from './use-filter.js'
+import { useList } from './use-list.js'
 import { useNarrow } from './use-narrow.js'
 import { useRunCommands } from './use-run-commands.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
+
+const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 
 /** Timeline, filters, list and step, and how they share the page. */
 export function RunWorkspace({ run }: { readonly run: Run }) {
@@ -26,16 +33,20 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
   const isNarrow = useNarrow()
   const { step, leave } = useSelection()
   const events = useEventSelection()
+  const { list: shownList, show } = useList()
   const panel = useRef<HTMLElement>(null)
   const [stored, setWidth] = useRemembered('list-width', 0)
   const width = stored > 0 ? stored : Math.min(960, Math.round(innerWidth * 0.48))
   const open = (): void => panel.current?.focus()
   const { move } = useRunCommands(run, shown, { onOpen: open, isOff: events.isOn })
   const { moveEvent } = useEventCommands(run, events, { onOpen: open })
+  useBlameCommands(run)
   useFirstLook(run, isNarrow || events.isOn)
 
   const list = events.isOn ? (
     <EventList run={run} onMove={moveEvent} onOpen={open} />
+  ) : shownList === 'blame' ? (
+    <BlamePanel run={run} />
   ) : (
     <StepList run={run} shown={shown} onMove={move} onOpen={open} />
   )
@@ -54,7 +65,7 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
       <div className="flex min-h-0 flex-1 flex-col">
         <div className="border-b border-line p-1">
           <Button look="quiet" onClick={events.isOn ? () => events.select(undefined) : leave}>
-            <span aria-hidden="true">←</span> All {events.isOn ? 'events' : 'steps'}
+            <span aria-hidden="true">←</span> {BACK_TO[shownList]}
           </Button>
         </div>
         {chosen}
@@ -65,12 +76,15 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
       <Timeline run={run} shown={shown} filtering={filtering} isNarrow={isNarrow} onMove={move} />
       <div className="flex h-8 shrink-0 items-center gap-2 border-b border-line px-2 text-sm">
         <ListMode
-          isEvents={events.isOn}
+          list={shownList}
           steps={rows.length}
           events={head.events}
-          onToggle={events.toggle}
+          blame={<BlameSign run={run} />}
+          onShow={show}
         />
-        {!events.isOn && <FilterBar run={run} shown={shown} filtering={filtering} />}
+        {(shownList === 'steps' || (shownList === 'blame' && !isEmpty(filtering.filter))) && (
+          <FilterBar run={run} shown={shown} filtering={filtering} />
+        )}
       </div>
       {isNarrow ? (
         <div className="min-h-0 flex-1">{list}</div>

@@ -1,6 +1,7 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { useBlame } from '../blame/use-blame.js'
 import { classes } from '../design/classes.js'
 import type { FilteredRows } from './filtered-rows.js'
 import { pageOf, pressInList, type ListMoves } from './list-keys.js'
@@ -23,6 +24,7 @@ export interface StepListProps extends ListMoves {
 export function StepList({ run, shown, ...moves }: StepListProps) {
   const { head, rows } = run
   const { step, select } = useSelection()
+  const { view: blame } = useBlame(run)
   const scroller = useRef<HTMLDivElement>(null)
   const id = useId()
   const lanes = useMemo(() => new Map(head.lanes.map((lane) => [lane.id, lane])), [head.lanes])
@@ -95,6 +97,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
               key={row.label}
               id={`${id}-${row.label}`}
               row={row}
+              role={blame?.roleOf(row.label)}
               rowIndex={item.index + 1}
               top={item.start}
               lane={lanes.get(row.lane)}

@@ -1,4 +1,5 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+import type { StepRole } from '@retake/tape'
 import { memo } from 'react'
 import type { LaneHead } from '../../model/run-head.js'
 import type { Row } from '../../model/step-rows.js'
@@ -24,6 +25,7 @@ export const COLUMNS = {
 
 export interface StepRowProps {
   readonly row: Row
+  readonly role: StepRole | undefined
   readonly id: string
   /** Counted from 1, after the row of titles. */
   readonly rowIndex: number
@@ -72,8 +74,8 @@ export const StepRow = memo(function StepRow(props: StepRowProps) {
         <span className="min-w-0 truncate" title={row.error ?? row.title}>
           {row.title}
         </span>
-        <span className="ml-auto flex shrink-0 gap-1">
-          <RowBadges row={row} isBranch={props.isBranch} />
+        <span className="ml-auto flex shrink-0 items-center gap-1.5">
+          <RowBadges row={row} role={props.role} isBranch={props.isBranch} />
         </span>
       </span>
       {props.hasLanes && (

@@ -1,3 +1,4 @@
+import { BlameLine } from '../blame/blame-line.js'
 import { Badge } from '../design/badge.js'
 import { KIND_NAMES, KindMark } from '../design/kind-mark.js'
 import { OriginBadge } from '../design/origin-badge.js'
@@ -51,6 +52,7 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
           </span>
         )}
       </div>
+      <BlameLine run={run} label={detail.label} />
       {detail.error !== undefined && !detail.title.includes(detail.error) && (
         <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
           <Field path="error" isInline>

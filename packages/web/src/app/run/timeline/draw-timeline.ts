@@ -1,8 +1,9 @@
 import { drawAxis, drawGaps } from './draw-axis.js'
+import { drawHeat, drawHeatLine } from './draw-heat.js'
 import { drawBlocks } from './draw-blocks.js'
 import { drawLanes } from './draw-lanes.js'
 import { drawOverlay } from './draw-overlay.js'
-import { AXIS_HEIGHT, OVERLAY_HEIGHT, xOf, type Scene } from './scene.js'
+import { AXIS_HEIGHT, belowLanes, xOf, type Scene } from './scene.js'
 import type { Span } from './time-scale.js'
 
 /** Draws what is seen, and nothing else. */
@@ -10,15 +11,17 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): v
   const { colors, width, height, gutter } = scene
   context.fillStyle = colors.surface
   context.fillRect(0, 0, width, height)
-  const bottom = height - (scene.figures === undefined ? 0 : OVERLAY_HEIGHT)
+  const bottom = height - belowLanes(scene)
   clipped(context, [0, AXIS_HEIGHT, width, bottom - AXIS_HEIGHT], () => drawLanes(context, scene))
   let marks: readonly Span[] = []
   clipped(context, [gutter, 0, width - gutter, height], () => {
     marks = drawGaps(context, scene)
   })
-  clipped(context, [gutter, AXIS_HEIGHT, width - gutter, bottom - AXIS_HEIGHT], () =>
-    drawBlocks(context, scene),
-  )
+  clipped(context, [gutter, AXIS_HEIGHT, width - gutter, bottom - AXIS_HEIGHT], () => {
+    if (scene.heat !== undefined) drawHeat(context, scene, scene.heat)
+    drawBlocks(context, scene)
+  })
+  if (scene.heat !== undefined) drawHeatLine(context, scene, scene.heat)
   if (scene.figures !== undefined) drawOverlay(context, scene, scene.figures)
   drawAxis(context, scene, marks)
   clipped(context, [gutter, 0, width - gutter, height], () => {

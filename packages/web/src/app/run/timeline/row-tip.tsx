@@ -1,15 +1,20 @@
+import type { SeenRole } from '../../blame/role-shapes.js'
+import { RoleName } from '../../blame/role-mark.js'
+import { ROLE_WORDS } from '../../blame/blame-words.js'
 import type { Row } from '../../../model/step-rows.js'
 import { clock, cost, count, duration } from '../../design/figures.js'
 
 export interface RowTipProps {
   readonly row: Row
+  /** What it had to do with the failure, if that was asked and it had something to do with it. */
+  readonly role: SeenRole | undefined
   readonly x: number
   readonly y: number
   readonly width: number
 }
 
 /** What is known of the step under the pointer. */
-export function RowTip({ row, x, y, width }: RowTipProps) {
+export function RowTip({ row, role, x, y, width }: RowTipProps) {
   const facts = [
     `at ${clock(row.at)}`,
     row.latencyMs === undefined || row.inferred ? undefined : `took ${duration(row.latencyMs)}`,
@@ -36,6 +41,11 @@ export function RowTip({ row, x, y, width }: RowTipProps) {
       <p className="text-muted">
         {[row.kind, ...(row.state === 'done' ? [] : [row.state])].join(', ')} · {facts.join(' · ')}
       </p>
+      {role !== undefined && (
+        <p>
+          <RoleName role={role} /> <span className="text-muted">{ROLE_WORDS[role]}</span>
+        </p>
+      )}
       {row.error !== undefined && <p className="truncate text-danger">{row.error}</p>}
     </div>
   )

@@ -1,5 +1,6 @@
 import type { FilteredRows } from '../filtered-rows.js'
 import type { ListColumns } from '../list-columns.js'
+import type { Heat } from './heat.js'
 import type { Overlay, OverlayValues } from './overlay.js'
 import type { TimelineColors } from './timeline-colors.js'
 import type { TimelineData } from './timeline-data.js'
@@ -23,11 +24,19 @@ export interface Scene {
   readonly range: readonly [from: number, to: number] | undefined
   readonly overlay: Overlay
   readonly figures: OverlayValues | undefined
+  /** What blame found, where it was asked. */
+  readonly heat: Heat | undefined
 }
 
 export const AXIS_HEIGHT = 20
 export const LANE_HEIGHT = 20
 export const OVERLAY_HEIGHT = 48
+export const HEAT_HEIGHT = 18
+
+/** Pixels below the lanes. */
+export const belowLanes = ({ figures, heat }: Pick<Scene, 'figures' | 'heat'>): number =>
+  (figures === undefined ? 0 : OVERLAY_HEIGHT) + (heat === undefined ? 0 : HEAT_HEIGHT)
+
 /** Pixels from the left edge of the canvas. */
 export const xOf = (
   { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,

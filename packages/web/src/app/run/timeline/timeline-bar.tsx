@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Button } from '../../design/button.js'
 import { classes } from '../../design/classes.js'
 import { OVERLAYS, type Overlay } from './overlay.js'
@@ -12,6 +13,8 @@ export interface TimelineBarProps {
   readonly isWhole: boolean
   /** What it came to where the playhead is. */
   readonly sums: string | undefined
+  /** What the forms below the lanes mean. */
+  readonly legend: ReactNode
 }
 
 /** What can be done with the timeline, above it. */
@@ -54,6 +57,7 @@ export function TimelineBar(props: TimelineBarProps) {
               </label>
             ))}
           </fieldset>
+          {props.legend}
           <span className="min-w-0 flex-1 truncate text-right text-muted">{props.sums}</span>
           <span className="flex items-center">
             <ZoomButton

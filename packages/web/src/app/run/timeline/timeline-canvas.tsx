@@ -1,9 +1,10 @@
 import { useRef, useState } from 'react'
 import { useSelection } from '../use-selection.js'
 import { drawTimeline } from './draw-timeline.js'
+import { markNear } from './heat.js'
 import { Playhead } from './playhead.js'
 import { RowTip } from './row-tip.js'
-import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT, xOf, type Scene } from './scene.js'
+import { AXIS_HEIGHT, belowLanes, HEAT_HEIGHT, LANE_HEIGHT, xOf, type Scene } from './scene.js'
 import type { TimelineProps } from './timeline.js'
 import { useTimelineColors } from './timeline-colors.js'
 import { timelineSummary } from './timeline-summary.js'
@@ -14,13 +15,13 @@ import { useSelectedInView } from './use-selected-in-view.js'
 import { useTimelinePointer } from './use-timeline-pointer.js'
 
 type TimelineCanvasProps = TimelineProps &
-  Pick<Scene, 'data' | 'view' | 'overlay' | 'figures' | 'selected' | 'gutter'> & {
+  Pick<Scene, 'data' | 'view' | 'overlay' | 'figures' | 'heat' | 'selected' | 'gutter'> & {
     readonly onView: (change: ViewChange) => void
   }
 
 /** The drawing, and what a pointer does on it. */
 export function TimelineCanvas(props: TimelineCanvasProps) {
-  const { run, shown, filtering, data, view, overlay, figures, gutter, onView } = props
+  const { run, shown, filtering, data, view, overlay, figures, heat, gutter, onView } = props
   const { select } = useSelection()
   const box = useRef<HTMLDivElement>(null)
   const scroller = useRef<HTMLDivElement>(null)
@@ -40,6 +41,11 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     width: size.width,
     gutter,
     onView,
+    markUnder: ({ x, y }) => {
+      const below = size.height - belowLanes(props)
+      if (heat === undefined || y < below || y >= below + HEAT_HEIGHT) return undefined
+      return markNear(heat, data, { x, xOf: (drawn) => xOf({ ...props, ...size }, drawn) })
+    },
     onSelect: (place) => choose(place, false),
     onScrub: (place, begins) => {
       const near = shown.has(place) ? place : shown.placeAt(Math.max(0, shown.indexFrom(place) - 1))
@@ -70,13 +76,14 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     range: pointer.marked ?? range,
     overlay,
     figures,
+    heat,
   }
   const canvas = useCanvas(size, (context) => drawTimeline(context, scene))
-  const room = AXIS_HEIGHT + data.lines.length * LANE_HEIGHT + (figures ? OVERLAY_HEIGHT : 0)
+  const room = AXIS_HEIGHT + data.lines.length * LANE_HEIGHT + belowLanes(scene)
   const x = selected < 0 || selected >= data.count ? -1 : xOf(scene, data.from[selected] ?? 0)
   return (
     <div ref={box} className="relative min-h-0 flex-1">
-      <p className="sr-only">{timelineSummary(run, data)}</p>
+      <p className="sr-only">{timelineSummary(run, data, heat)}</p>
       <div
         ref={scroller}
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
@@ -104,7 +111,12 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
         />
       )}
       {pointer.hover !== undefined && pointer.hover.place < run.rows.length && (
-        <RowTip row={run.rows.at(pointer.hover.place)} width={size.width} {...pointer.hover} />
+        <RowTip
+          row={run.rows.at(pointer.hover.place)}
+          role={heat?.roleAt(pointer.hover.place)}
+          width={size.width}
+          {...pointer.hover}
+        />
       )}
     </div>
   )

@@ -1,9 +1,12 @@
 import { useEffect, useState } from 'react'
+import { ROLE_LOOKS, SEEN_ROLES } from '../../blame/role-shapes.js'
 import { KINDS } from '../../../model/step-rows.js'
 
 /** The design's colours as a canvas needs them. */
 export interface TimelineColors {
   readonly kinds: readonly string[]
+  /** Of the roles that are seen, in their order. */
+  readonly roles: readonly string[]
   readonly surface: string
   readonly raised: string
   readonly sunken: string
@@ -24,6 +27,7 @@ function readColors(): TimelineColors {
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
   return {
     kinds: KINDS.map((kind) => read(`kind-${kind}`)),
+    roles: SEEN_ROLES.map((role) => read(ROLE_LOOKS[role].color)),
     surface: read('surface'),
     raised: read('raised'),
     sunken: read('sunken'),

@@ -1,13 +1,16 @@
 import { useMemo, useState } from 'react'
 import { useRemembered } from '../../design/remembered.js'
 import { Splitter } from '../../design/splitter.js'
+import { RoleLegend } from '../../blame/role-mark.js'
+import { useBlame } from '../../blame/use-blame.js'
 import { useCommands } from '../../commands/use-commands.js'
 import type { FilteredRows } from '../filtered-rows.js'
 import type { Filtering } from '../use-filter.js'
 import type { Run } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
+import { heatOf } from './heat.js'
 import { overlayValues, sumText, type Overlay } from './overlay.js'
-import { AXIS_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './scene.js'
+import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './scene.js'
 import { TimelineBar } from './timeline-bar.js'
 import { TimelineCanvas } from './timeline-canvas.js'
 import { lookAgain, viewOn, zoomAt, type Look, type ViewChange } from './timeline-view.js'
@@ -25,12 +28,16 @@ export interface TimelineProps {
 const BAR_HEIGHT = 28
 
 /** Height of the timeline when nobody has changed it. */
-const wantedHeight = (lanes: number, overlay: Overlay, isNarrow: boolean): number =>
+const wantedHeight = (
+  lanes: number,
+  { overlay, hasHeat, isNarrow }: { overlay: Overlay; hasHeat: boolean; isNarrow: boolean },
+): number =>
   BAR_HEIGHT +
   AXIS_HEIGHT +
   Math.min(Math.max(lanes, 1), isNarrow ? 3 : 8) * LANE_HEIGHT +
   6 +
-  (overlay === 'none' ? 0 : OVERLAY_HEIGHT)
+  (overlay === 'none' ? 0 : OVERLAY_HEIGHT) +
+  (hasHeat ? HEAT_HEIGHT : 0)
 
 /** When which step was under way, a line for each lane. */
 export function Timeline(props: TimelineProps) {
@@ -45,6 +52,9 @@ export function Timeline(props: TimelineProps) {
   const selected = step === undefined ? -1 : run.rows.placeOf(step)
   // oxlint-disable-next-line react/exhaustive-deps -- data changes with the rows
   const figures = useMemo(() => overlayValues(run.rows.columns, overlay), [run.rows, overlay, data])
+  const { view: blame } = useBlame(run)
+  // oxlint-disable-next-line react/exhaustive-deps -- data changes with the rows
+  const heat = useMemo(() => blame && heatOf(blame, run.rows), [blame, run.rows, data])
 
   const look = (change: ViewChange): void =>
     setWanted((before) => lookAgain(data.scale, before, change))
@@ -96,7 +106,9 @@ export function Timeline(props: TimelineProps) {
   ])
 
   const height =
-    stored > 0 && !isNarrow ? stored : wantedHeight(data.lines.length, overlay, isNarrow)
+    stored > 0 && !isNarrow
+      ? stored
+      : wantedHeight(data.lines.length, { overlay, hasHeat: heat !== undefined, isNarrow })
   const hasSum =
     overlay !== 'none' && figures !== undefined && selected >= 0 && selected < data.count
   return (
@@ -114,6 +126,7 @@ export function Timeline(props: TimelineProps) {
           onZoom={zoom}
           onFit={showAll}
           isWhole={wanted === undefined}
+          legend={heat === undefined ? undefined : <RoleLegend className="max-lg:hidden" />}
           sums={hasSum ? `up to step ${step}: ${sumText(overlay, figures, selected)}` : undefined}
         />
         {!isFolded && (
@@ -123,6 +136,7 @@ export function Timeline(props: TimelineProps) {
             view={view}
             overlay={overlay}
             figures={figures}
+            heat={heat}
             selected={selected}
             gutter={isNarrow ? 56 : 120}
             onView={look}

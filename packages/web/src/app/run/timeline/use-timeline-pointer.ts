@@ -11,6 +11,8 @@ export interface PointerOptions {
   readonly width: number
   readonly gutter: number
   readonly onView: (change: ViewChange) => void
+  /** The row whose mark is there, below the lanes: -1 for none; undefined where there are lanes. */
+  readonly markUnder: (at: { readonly x: number; readonly y: number }) => number | undefined
   /** A click on a step. */
   readonly onSelect: (place: number) => void
   /** The playhead is dragged; the first of such a drag is `begins`. */
@@ -82,6 +84,8 @@ export function useTimelinePointer(options: PointerOptions): TimelinePointer {
   }
   const rowUnder = ({ x, y }: { x: number; y: number }): number => {
     if (x < gutter || y < AXIS_HEIGHT) return -1
+    const mark = options.markUnder({ x, y })
+    if (mark !== undefined) return mark
     const line = Math.floor((y - AXIS_HEIGHT + (scroller.current?.scrollTop ?? 0)) / LANE_HEIGHT)
     const drawn = drawnAt(options, x)
     return rowNear(data, line, { drawn, within: (4 * view.span) / Math.max(1, width - gutter) })

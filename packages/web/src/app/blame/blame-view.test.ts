@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest'
+import { findingsFile, sampleFindings, stepIn } from '../../../test-support/findings.js'
+import { readRunBlame } from '../../model/read-run-blame.js'
+import { BlameView, blameViewOf } from './blame-view.js'
+import { evidenceGroups } from './evidence-groups.js'
+
+const blameOf = (changes = {}) =>
+  readRunBlame(JSON.parse(JSON.stringify(findingsFile('r', sampleFindings(changes)))), 'r')
+
+const view = new BlameView(blameOf())
+
+test('steps are found by their labels, with what they had to do with it', () => {
+  expect(view.roleOf('2')).toBe('joint')
+  expect(view.step('7')).toMatchObject({ role: 'back-up', responsibility: 0.5 })
+  expect(view.roleOf('12')).toBeUndefined()
+})
+
+test('the steps of causes come first, then echoes, what was affected, and what is clear', () => {
+  expect(view.ranked.map((place) => view.labelOf(place))).toEqual([
+    '2',
+    '5',
+    '7',
+    '9',
+    '10',
+    '1',
+    '3',
+    '4',
+    '6',
+    '8',
+    '11',
+  ])
+  const steps = [
+    stepIn('1', 'clear', { alone: { fails: 1, forks: 4, low: 0, high: 1 } }),
+    stepIn('2', 'unknown'),
+    stepIn('3', 'clear', { alone: { fails: 2, forks: 4, low: 0, high: 1 } }),
+  ]
+  const empty = { steps, causes: [], minimalRepair: [], riskCurve: [], decisionStep: undefined }
+  const other = new BlameView(blameOf({ ...empty, commitStep: undefined }))
+  expect(other.ranked).toEqual([1, 2, 0])
+})
+
+test('one goes from cause to cause, the first one first, and around', () => {
+  expect(view.nextCause(undefined, 1)).toBe('2')
+  expect(view.nextCause('9', 1)).toBe('2')
+  expect(view.nextCause('2', 1)).toBe('5')
+  expect(view.nextCause('7', 1)).toBe('2')
+  expect(view.nextCause('2', -1)).toBe('7')
+  expect(view.nextCause('11', -1)).toBe('7')
+  const none = new BlameView(blameOf({ causes: [], minimalRepair: [] }))
+  expect(none.nextCause('2', 1)).toBeUndefined()
+})
+
+test.each([
+  ['', 'nothing'],
+  ['0-10', 'everything'],
+  ['0-4,6', '1–5, 7'],
+  ['3', '4'],
+  // Never a step that the run does not have, and never an error.
+  ['0-11', '0-11'],
+  ['five', 'five'],
+  ['2-', '2-'],
+])('what was kept, %j, is said in labels', (kept, text) => {
+  expect(view.keptText(kept)).toBe(text)
+})
+
+test('evidence stands by purpose, in the order in which it was asked for', () => {
+  const groups = evidenceGroups(view.findings.evidence)
+  expect(groups.map(({ purpose, probes, forks }) => [purpose, probes.length, forks])).toEqual([
+    ['anchor', 2, 24],
+    ['prefix', 2, 20],
+    ['cause', 1, 12],
+    ['minimal', 1, 8],
+    ['echo', 1, 8],
+    ['back-up', 1, 8],
+    ['audit', 1, 4],
+  ])
+})
+
+test('whoever asks about the same findings gets the same view', () => {
+  const blame = blameOf()
+  expect(blameViewOf(blame)).toBe(blameViewOf(blame))
+})

@@ -1,0 +1,116 @@
+import type { RiskPoint } from '@retake/tape'
+import { useSelection } from '../run/use-selection.js'
+import type { BlameView } from './blame-view.js'
+import { intervalText, rateText } from './blame-words.js'
+import { riskPath, type RiskScale } from './risk-scale.js'
+
+/** With more points than this only the line is drawn. */
+const DOTS_MOST = 200
+
+interface RiskDrawingProps {
+  readonly view: BlameView
+  readonly points: readonly RiskPoint[]
+  readonly scale: RiskScale
+}
+
+/** The curve: dots with whiskers, and the moments that matter. A click on a dot leads to its step. */
+export function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
+  const { select } = useSelection()
+  const { width, height, left, right, x, y } = scale
+  const go = (upTo: number): void => {
+    if (upTo >= 0) select(view.labelOf(upTo))
+  }
+  return (
+    <svg
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- drawn here, not loaded
+      role="img"
+      aria-label={summary(view, points)}
+      viewBox={`0 0 ${width} ${height}`}
+      width={width}
+      height={height}
+      className="block text-sm"
+    >
+      {[0, 0.5, 1].map((rate) => (
+        <g key={rate}>
+          <path d={`M${left} ${y(rate)}H${width - right}`} stroke="var(--line)" />
+          <text x={left - 6} y={y(rate) + 4} textAnchor="end" fill="var(--muted)">
+            {rate * 100} %
+          </text>
+        </g>
+      ))}
+      <Moments view={view} scale={scale} />
+      <path d={riskPath(points, scale)} fill="none" stroke="var(--accent)" strokeWidth="1.5" />
+      {points.length <= DOTS_MOST &&
+        points.map(({ upTo, rate }) => (
+          <g
+            key={upTo}
+            className={upTo < 0 ? undefined : 'cursor-pointer'}
+            onClick={() => go(upTo)}
+          >
+            <title>
+              {`${upTo < 0 ? 'no step kept' : `kept up to step ${view.labelOf(upTo)}`}: ${rateText(rate)}, ${intervalText(rate)}`}
+            </title>
+            <path
+              d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}
+              stroke="var(--muted)"
+            />
+            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
+            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
+          </g>
+        ))}
+      <text x={x(-1)} y={height - 5} textAnchor="middle" fill="var(--muted)">
+        none
+      </text>
+      <text x={width - right} y={height - 5} textAnchor="end" fill="var(--muted)">
+        step {view.labelOf(view.findings.steps.length - 1)}
+      </text>
+    </svg>
+  )
+}
+
+/** Where it was decided, and from where it could not be avoided: lines with names. */
+function Moments({ view, scale }: { readonly view: BlameView; readonly scale: RiskScale }) {
+  const { decisionStep, commitStep } = view.findings
+  const { width, height, bottom, right, x } = scale
+  const isOne = decisionStep === commitStep
+  const moments = [
+    ...(decisionStep === undefined || isOne
+      ? []
+      : [{ name: 'decided', place: decisionStep, dash: '2 3' }]),
+    ...(commitStep === undefined
+      ? []
+      : [{ name: isOne ? 'decided, unavoidable' : 'unavoidable', place: commitStep, dash: '' }]),
+  ]
+  return moments.map(({ name, place, dash }, row) => {
+    const at = x(place)
+    const isLate = at > width / 2
+    return (
+      <g key={name}>
+        <path
+          d={`M${at} ${14 + row * 13}V${height - bottom}`}
+          stroke="var(--role-cause)"
+          strokeDasharray={dash}
+        />
+        <text
+          x={isLate ? Math.min(at + 4, width - right) : at - 4}
+          y={11 + row * 13}
+          textAnchor={isLate ? 'end' : 'start'}
+          fill="var(--role-cause)"
+        >
+          {name} {view.labelOf(place)}
+        </text>
+      </g>
+    )
+  })
+}
+
+function summary(view: BlameView, points: readonly RiskPoint[]): string {
+  const [first, last] = [points[0], points.at(-1)]
+  const { commitStep } = view.findings
+  const words = (point: RiskPoint): string =>
+    `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
+  return [
+    `Risk of failing by how many steps are kept: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
+    ...(commitStep === undefined ? [] : [`unavoidable from step ${view.labelOf(commitStep)}`]),
+  ].join('; ')
+}
