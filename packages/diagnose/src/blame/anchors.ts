@@ -35,7 +35,7 @@ export async function takeAnchors(search: Search): Promise<Anchors> {
   const free = search.cell([])
   for (;;) {
     const state = compare(search, kept, free)
-    if (state || ledger.isExhausted(kept) || ledger.isExhausted(free)) {
+    if (state || ledger.isBarren(kept) || ledger.isBarren(free)) {
       if (state === 'separate') {
         kept.verdict = true
         free.verdict = false
@@ -70,7 +70,7 @@ function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 
   if (odds >= SEPARATE) return 'separate'
   if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
   if (pairs < MAX_PAIRS) return undefined
-  return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
+  return odds >= SEPARATE_AT_LAST ? 'separate' : odds < 0 ? 'same' : 'open'
 }
 
 /** How likely both tallies are if they have one rate, whatever it is. */

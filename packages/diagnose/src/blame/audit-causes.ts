@@ -1,5 +1,5 @@
 import type { Learned } from './learned.js'
-import { randomRepair } from './minimal-repair.js'
+import { randomRepair, someRepairs } from './minimal-repair.js'
 import type { Search } from './search.js'
 import { union, upTo, without, type StepSet } from './step-set.js'
 
@@ -57,9 +57,7 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
       add(upTo(last + 1 + Math.floor(random() * (stepCount - 1 - last))))
     }
   }
-  for (let count = 0; count < REPAIRS; count++) {
-    add(without(everyStep, randomRepair(causes, random)))
-  }
+  for (const repair of someRepairs(causes, REPAIRS, random)) add(without(everyStep, repair))
   for (let count = 0; count < RANDOM_COALITIONS; count++) {
     const some = everyStep.filter(() => random() < 0.5)
     add(count % 2 === 0 ? union(some, causes[0]!) : without(some, randomRepair(causes, random)))

@@ -24,7 +24,7 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
   while (core.length < MAX_MEMBERS && candidates.length > 0) {
     const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
     const question = { candidates, fixed: core, purpose, errorRate: search.errorRate }
-    const at = await firstFail(search, question)
+    const { at } = await firstFail(search, question)
     const grown = union(core, [candidates[at]!])
     if (await search.fails(grown, 'cause')) return grown
     const prefix = union(candidates.slice(0, at + 1), core)

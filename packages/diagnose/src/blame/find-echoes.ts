@@ -4,7 +4,7 @@ import type { Search } from './search.js'
 import { upTo, without, type StepSet } from './step-set.js'
 
 /** As many forks of each side are looked at before a step is told to repeat a cause only sometimes. */
-const FORKS_TO_COMPARE = 4
+const FORKS_TO_COMPARE = 6
 
 /**
  * Steps that came to what was recorded because of a cause: kept alone it brings their

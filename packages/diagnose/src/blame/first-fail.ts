@@ -20,12 +20,18 @@ export interface FirstFailQuestion {
   readonly maxDraws?: number
 }
 
+/** Which of the candidates it is, by its place among them, and how likely. */
+export interface FirstFail {
+  readonly at: number
+  readonly probability: number
+}
+
 /**
  * The first candidate up to which the candidates must be kept for the run to fail, by
  * bisection: each fork is put where it halves what is likely, and what it says is weighed,
  * not believed. Forks of these coalitions that were drawn before count as well.
  */
-export async function firstFail(search: Search, question: FirstFailQuestion): Promise<number> {
+export async function firstFail(search: Search, question: FirstFailQuestion): Promise<FirstFail> {
   const { candidates, fixed, purpose, errorRate, maxDraws = MAX_DRAWS } = question
   const belief = new Belief(candidates, question.levels ?? search.levels, search.options.prior)
   const cells = candidates.map((_, at) => search.cell(union(candidates.slice(0, at + 1), fixed)))
@@ -42,7 +48,7 @@ export async function firstFail(search: Search, question: FirstFailQuestion): Pr
     const fails = cell.fails - before.fails
     belief.update(at, fails, cell.forks - before.forks - fails)
   }
-  return belief.bestAt
+  return { at: belief.bestAt, probability: belief.best() }
 }
 
 /** How likely each candidate is to be the first, together with each pair of rates. */

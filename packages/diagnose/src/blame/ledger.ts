@@ -80,6 +80,11 @@ export class Ledger {
     return undefinedForks >= 8 && undefinedForks > 4 * forks
   }
 
+  /** Its forks come to no verdict. */
+  isBarren(cell: Cell): boolean {
+    return this.isExhausted(cell) && (cell.forks === 0 || !this.isDeterministic)
+  }
+
   /** Runs it some more times, as many at once as the source allows. */
   async draw(cell: Cell, purpose: ProbePurpose, times = 1): Promise<void> {
     const wanted = this.isDeterministic ? Math.min(1, times) : times

@@ -95,8 +95,9 @@ function notesOn(search: Search, learned: Learned, labels?: readonly string[]): 
     const { before, after, step } = raisedRisk
     const percent = (tally: { fails: number; forks: number }) =>
       `${Math.round((100 * tally.fails) / tally.forks)} %`
+    const where = step === undefined ? 'An earlier step' : `Step ${labels?.[step] ?? step + 1}`
     notes.push(
-      `Step ${labels?.[step] ?? step + 1} already raised the risk from ${percent(before)} to ${percent(after)}, before the cause made it real.`,
+      `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
     )
   }
   if (!learned.clearsOthers && !learned.isOneByOne) {

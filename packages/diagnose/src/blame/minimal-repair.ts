@@ -1,4 +1,4 @@
-import type { StepSet } from './step-set.js'
+import { rangesText, type StepSet } from './step-set.js'
 
 /** Beyond this many sets the search for a smaller repair stops. */
 const MAX_TRIED = 20_000
@@ -25,12 +25,44 @@ export function minimalRepair(causes: readonly StepSet[]): StepSet {
   return (best ?? []).toSorted((a, b) => a - b)
 }
 
-/** One random member of each cause: repairing all of them should make the run pass. */
+/** One member of each cause, at random: repairing all of them should make the run pass. */
 export function randomRepair(causes: readonly StepSet[], random: () => number): StepSet {
   const chosen = new Set<number>()
   for (const cause of causes) {
     if (cause.some((step) => chosen.has(step))) continue
     chosen.add(cause[Math.floor(random() * cause.length)]!)
+  }
+  return [...chosen].toSorted((a, b) => a - b)
+}
+
+/** Some different ways to repair one member of each cause: all of them where they are few. */
+export function someRepairs(
+  causes: readonly StepSet[],
+  count: number,
+  random: () => number,
+): StepSet[] {
+  const ways = causes.reduce((product, cause) => product * cause.length, 1)
+  const found = new Map<string, StepSet>()
+  if (ways <= count) {
+    for (let way = 0; way < ways; way++) add(nthRepair(causes, way))
+  } else {
+    for (let tried = 0; tried < 4 * count && found.size < count; tried++) {
+      add(randomRepair(causes, random))
+    }
+  }
+  return [...found.values()]
+
+  function add(repair: StepSet): void {
+    found.set(rangesText(repair), repair)
+  }
+}
+
+function nthRepair(causes: readonly StepSet[], way: number): StepSet {
+  const chosen = new Set<number>()
+  let rest = way
+  for (const cause of causes) {
+    chosen.add(cause[rest % cause.length]!)
+    rest = Math.floor(rest / cause.length)
   }
   return [...chosen].toSorted((a, b) => a - b)
 }

@@ -8,15 +8,19 @@ import { logBeta } from './stats/log-gamma.js'
 import { upTo, type StepSet } from './step-set.js'
 
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
-const SUGGESTED = Math.log(1.5)
-const RAISED = Math.log(20)
-const NOT_RAISED = -Math.log(2)
-const MAX_EXTRA = 16
-const MAX_BISECTION = 40
+const RAISED = Math.log(10)
+const NOT_RAISED = -0.5
+const MAX_EXTRA = 24
+/** A risk that shows in one fork of three would hardly hide from as many. */
+const LEAST_LOOK = 6
+const MAX_BISECTION = 60
+/** Below this it is said that the risk rose, but not where. */
+const LOCATED = 0.8
 
 /** Where the risk rose before it was made real. */
 export interface RaisedRisk {
-  readonly step: number
+  /** Missing where the forks did not suffice to say. */
+  readonly step?: number
   readonly before: Tally
   readonly after: Tally
 }
@@ -45,7 +49,7 @@ export async function findRaisedRisk(
   if (!(await isRaised(search, before, after))) return undefined
   const levels = new Levels(search.ledger.isDeterministic)
   levels.refit(after, before)
-  const step = await firstFail(search, {
+  const { at, probability } = await firstFail(search, {
     candidates: upTo(last - 1),
     fixed: [],
     purpose: 'risk',
@@ -53,19 +57,24 @@ export async function findRaisedRisk(
     levels,
     maxDraws: MAX_BISECTION,
   })
-  return { step, before: { ...before }, after: { ...after } }
+  return {
+    ...(probability >= LOCATED ? { step: at } : {}),
+    before: { ...before },
+    after: { ...after },
+  }
 }
 
 async function isRaised(search: Search, before: Cell, after: Cell): Promise<boolean> {
-  let extra = 0
-  for (;;) {
+  const { ledger } = search
+  if (ledger.isDeterministic) return false
+  await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
+  for (let extra = 0; extra < MAX_EXTRA; extra++) {
     const odds = logOdds(before, after)
     if (odds >= RAISED) return true
-    if (odds < (extra === 0 ? SUGGESTED : NOT_RAISED) || extra >= MAX_EXTRA) return false
-    if (search.ledger.isExhausted(before) || search.ledger.isExhausted(after)) return false
-    await search.ledger.draw(after.forks > before.forks ? before : after, 'risk')
-    extra++
+    if (odds < NOT_RAISED || ledger.isBarren(before) || ledger.isBarren(after)) return false
+    await ledger.draw(after.forks > before.forks ? before : after, 'risk')
   }
+  return false
 }
 
 /** How much likelier two rates are than one; below nothing where the later one is not the higher. */
