@@ -1,5 +1,5 @@
 /** Which features a ranker may look at. Place and role read no text. */
-const PLACE = [
+const PLACE = new Set([
   'atStart',
   'second',
   'third',
@@ -12,8 +12,8 @@ const PLACE = [
   'secondActing',
   'thirdActing',
   'lastActing',
-]
-const ROLE = [
+])
+const ROLE = new Set([
   'isTask',
   'isPlan',
   'isInstruction',
@@ -22,12 +22,12 @@ const ROLE = [
   'speakerEnds',
   'speakerShare',
   'sameSpeaker',
-]
+])
 
 /** @param {readonly string[]} names of all features @returns {Record<string, string[]>} */
 export const featureSets = (names) => ({
-  'position only': PLACE,
-  'position and role': [...PLACE, ...ROLE],
-  'content and role': names.filter((name) => !PLACE.includes(name)),
+  'position only': names.filter((name) => PLACE.has(name)),
+  'position and role': names.filter((name) => PLACE.has(name) || ROLE.has(name)),
+  'content and role': names.filter((name) => !PLACE.has(name)),
   'all features': [...names],
 })

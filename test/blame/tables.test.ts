@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { usableRuns, type TableRun } from '../../bench/blame-data/table-forks.mjs'
+import {
+  searchOneByOne,
+  searchTables,
+  sumUp,
+  type TableResult,
+} from '../../bench/blame-data/table-search.mjs'
+
+/** 65 real failed runs, forked by looking things up: test/golden/blame/README.md. */
+const { runs } = JSON.parse(
+  readFileSync(new URL('../golden/blame/tau-coalition-tables.json', import.meta.url), 'utf8'),
+) as { readonly runs: TableRun[] }
+
+const FORKS_MEAN_MAX = 45
+
+describe('real failed runs, as coalition tables', () => {
+  let results: readonly TableResult[]
+
+  beforeAll(async () => {
+    results = await searchTables(runs)
+  })
+
+  test('every run that can be repaired is repaired by the causes that are found', () => {
+    expect(sumUp(results)).toMatchObject({ runs: 65, needSeveral: 7, repairedByCauses: 65 })
+  })
+
+  test('the minimal repair repairs every run, and no smaller set of steps does', () => {
+    expect(sumUp(results)).toMatchObject({ repairedByMinimal: 65, smallest: 65 })
+  })
+
+  test('no step is blamed whose repair never makes a difference', () => {
+    expect(results.flatMap(({ blamedInnocent }) => blamedInnocent)).toEqual([])
+  })
+
+  test('each takes 45 forks at most on average, although the search is not told that a fork always comes to the same', () => {
+    expect(sumUp(results).forksMean).toBeLessThanOrEqual(FORKS_MEAN_MAX)
+  })
+
+  test('told so, it finds the same with fewer forks', async () => {
+    const told = await searchTables(runs, { isDeterministic: true })
+    expect(sumUp(told)).toMatchObject({ repairedByCauses: 65, smallest: 65, innocent: 0 })
+    expect(sumUp(told).forksMean).toBeLessThan(sumUp(results).forksMean / 1.5)
+  })
+
+  test('asking about one step at a time finds nothing where two must be repaired, and takes twice the forks', async () => {
+    const found = await Promise.all(usableRuns(runs).map(searchOneByOne))
+    expect(found.filter((run) => run.found.length > 0)).toHaveLength(58)
+    const forks = found.reduce((sum, run) => sum + run.forks, 0) / found.length
+    expect(forks).toBeGreaterThan(2 * sumUp(results).forksMean)
+  })
+})
