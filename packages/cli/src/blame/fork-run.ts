@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { planKept, RetakeError } from '@retake/engine'
 import type { Divergence } from '@retake/engine'
-import type { RunView, Step, Tape } from '@retake/tape'
+import type { RunView, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent } from '../continue-agent.js'
 import type { Continued } from '../continue-agent.js'
@@ -79,7 +79,7 @@ function readFork(
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
-  const asked = new Set(plan.kept)
+  const unasked = new Set([...plan.kept, ...Object.keys(plan.answers ?? {})])
   const matched = kept?.matched ?? {}
   const values: Record<string, string> = {}
   const bySeq = new Map(view.recordedSteps.map((step) => [step.seq, step]))
@@ -87,11 +87,11 @@ function readFork(
     const now = bySeq.get(matched[label] ?? (seq < tape.ownFrom ? seq : -1))
     if (now !== undefined) values[label] = stepValue(now)
   }
-  const keptSeqs = new Set(
-    Object.entries(matched).flatMap(([label, seq]) => (asked.has(label) ? [seq] : [])),
+  const answered = new Set(
+    Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
   )
   const rateLimit = wasRateLimited(tape, parent)
-  const broke = late ?? (divergence && `it diverged: ${divergence.summary}`)
+  const broke = late ?? kept?.broken?.what ?? (divergence && `it diverged: ${divergence.summary}`)
   return {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),
@@ -99,23 +99,24 @@ function readFork(
     values,
     forced: kept?.forced.length ?? 0,
     tape: continued.tape,
-    ...spent(view, tape, keptSeqs),
+    ...(kept?.live === 0 ? NOTHING_SPENT : spent(view, tape, answered)),
+    liveSteps: kept?.live ?? 0,
   }
 }
 
-/** Steps of a fork that were really asked, and what they cost. */
+const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
+
+/** What the steps cost that were really asked: those of the fork that were not answered from here. */
 function spent(
   view: RunView,
   tape: Tape,
-  keptSeqs: ReadonlySet<number>,
-): Pick<ForkRun, 'liveSteps' | 'tokens' | 'costUsd'> {
-  const live = view.recordedSteps.filter(
-    (step: Step) => step.seq >= tape.ownFrom && !keptSeqs.has(step.seq),
+  answered: ReadonlySet<number>,
+): Pick<ForkRun, 'tokens' | 'costUsd'> {
+  const models = view.recordedSteps.filter(
+    ({ kind, seq }) => kind === 'model' && seq >= tape.ownFrom && !answered.has(seq),
   )
-  const models = live.filter(({ kind }) => kind === 'model')
   const costs = models.map(({ costUsd }) => costUsd)
   return {
-    liveSteps: live.length,
     tokens: models.reduce((sum, step) => sum + tokensOf(step), 0),
     ...(!costs.includes(undefined) && {
       costUsd: costs.reduce<number>((sum, each) => sum + (each ?? 0), 0),

@@ -1,12 +1,14 @@
 import { blameRun, classicView, stepPrior } from '@retake/diagnose'
 import type { BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
-import type { FreeAnswer } from '@retake/engine'
+import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, Step, Tape } from '@retake/tape'
 import { blameCannotTell, blameNoSteps } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
+import { viewRun } from '../view-run.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
 import type { ForkPool } from './fork-pool.js'
+import type { Interventions } from './interventions/plan-interventions.js'
 import { ProcessForks } from './process-forks.js'
 import { questionOf, StoredForks } from './stored-forks.js'
 import { unsteadyFindings } from './unsteady-findings.js'
@@ -16,12 +18,9 @@ export interface Search {
   readonly tape: Tape
   readonly steps: readonly Step[]
   readonly oracle: Oracle
-  /** How free steps are answered, as it was given, and what that comes to by label. */
+  /** How free steps are answered, as it was given, and what that comes to. */
   readonly free: readonly string[]
-  readonly answers?: Readonly<Record<string, FreeAnswer>>
-  readonly simulator?: string
-  /** Differs where a simulator may answer differently: its text. */
-  readonly simulatorKey?: string
+  readonly interventions: Interventions
   readonly env: Readonly<Record<string, string>>
   readonly seed: number
   readonly pool: ForkPool
@@ -43,6 +42,12 @@ const CHECKS = 5
 const CHECKS_UNSTEADY = 20
 /** An oracle that fails the unchanged run less often than this is called flaky. */
 const STEADY_PART = 0.8
+
+/** The steps of a run that can be held or made free, with their costs. */
+export function searchedSteps(tape: Tape): Step[] {
+  const labels = new Set(searchableSteps(tape).map(({ label }) => label))
+  return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
+}
 
 /** What the oracle says of the recording itself: a run that passes needs no search. */
 export async function judgeRecording(
@@ -67,7 +72,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
   if (steps.length === 0) throw blameNoSteps(tape.run.id)
   const question = questionFor(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
-  const source = new ProcessForks({ ...search, stored })
+  const source = new ProcessForks({ ...search, ...search.interventions, stored })
   try {
     const findings = (await checkOracle(source, search)) ?? (await find(source, search))
     const classic = search.classic ? await compare(source, search) : undefined
@@ -100,7 +105,8 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
 
 /** Forks of another question say nothing about this one. */
 export const questionFor = (search: Search): string => {
-  const { steps, oracle, answers = {}, simulator, simulatorKey, env, seed } = search
+  const { steps, oracle, interventions, env, seed } = search
+  const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
   return questionOf([oracle.key, labels, answers, simulator, simulatorKey, env, seed])
 }

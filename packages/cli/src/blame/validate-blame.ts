@@ -7,9 +7,9 @@ import { copyShippedAside } from '../demo/shipped-folder.js'
 import type { ShippedFolder } from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { recordAgent } from '../record-agent.js'
-import { viewRun } from '../view-run.js'
 import type { ForkPool } from './fork-pool.js'
-import { searchRun } from './search-run.js'
+import { planInterventions } from './interventions/plan-interventions.js'
+import { searchedSteps, searchRun } from './search-run.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
 
@@ -45,13 +45,14 @@ export async function validateBlame(
   try {
     const { href } = pathToFileURL(path.resolve(folder.pathOf('faults.mjs')))
     const { FAULTS } = (await import(href)) as { FAULTS: Record<string, Planted> }
-    const validated: Validated[] = []
-    for (const [name, planted] of Object.entries(FAULTS)) {
-      onFault(name)
-      validated.push(await validateFault(folder, name, planted, pool, signal))
-      if (signal.aborted) break
-    }
-    return validated
+    // All at once, in one pool: a search alone has moments in which it waits for one fork.
+    return await Promise.all(
+      Object.entries(FAULTS).map(async ([name, planted]) => {
+        const validated = await validateFault(folder, name, planted, pool, signal)
+        onFault(name)
+        return validated
+      }),
+    )
   } finally {
     folder.remove()
   }
@@ -72,12 +73,14 @@ async function validateFault(
   })
   if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
   const tape = openTape(recording.tape)
+  const steps = searchedSteps(tape)
+  const simulator = path.resolve(folder.pathOf('simulator.mjs'))
   const { findings, facts } = await searchRun({
     tape,
-    steps: viewRun(tape).recordedSteps,
+    steps,
     oracle: await makeOracle('stdout:PASSED', { verb: 'blame', recorded: tape }),
     free: [],
-    simulator: path.resolve(folder.pathOf('simulator.mjs')),
+    interventions: planInterventions(tape, steps, [], { simulator }),
     env: {},
     seed: 1,
     pool,

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { openTape } from '@retake/tape/node'
-import type { Tape } from '@retake/tape'
+import type { Step, Tape } from '@retake/tape'
 import { Interruption } from '../bisect/interruption.js'
 import { blameLines } from '../blame/blame-lines.js'
 import { confirmCost } from '../blame/confirm-cost.js'
@@ -10,7 +10,8 @@ import { writeFindings } from '../blame/findings-file.js'
 import type { FindingsFile } from '../blame/findings-file.js'
 import { LocalForkPool } from '../blame/fork-pool.js'
 import { runFork } from '../blame/fork-run.js'
-import { judgeRecording, searchRun } from '../blame/search-run.js'
+import { planInterventions } from '../blame/interventions/plan-interventions.js'
+import { judgeRecording, searchedSteps, searchRun } from '../blame/search-run.js'
 import type { Search } from '../blame/search-run.js'
 import { validateBlame } from '../blame/validate-blame.js'
 import { validatedLines } from '../blame/validated-lines.js'
@@ -23,7 +24,7 @@ import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { wrap } from '../wrap.js'
 
 const FORKS = 300
 
@@ -91,8 +92,8 @@ Examples:
       const search = await readSearch(tape, values, interruption.signal)
       const passing = await judgeRecording(search, interruption.signal)
       if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
-      const estimate = estimateSearch(search.steps)
-      process.stderr.write(`${estimateLine(estimate, search)}\n`)
+      const estimate = estimateSearch(search.steps, isPaidIn(search))
+      for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
       if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)
       if (!flag(values, 'yes')) await confirmCost(estimate)
       const found = await withProgress(search)
@@ -112,16 +113,22 @@ async function readSearch(tape: Tape, values: OptionValues, signal: AbortSignal)
   const given = text(values, 'oracle')
   if (given === undefined)
     throw usage('Say what failing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
-  const steps = viewRun(tape).recordedSteps.filter(({ kind }) => kind !== 'mark')
+  const steps = searchedSteps(tape)
   if (steps.length === 0) throw blameNoSteps(tape.run.id)
   const maxUsd = numberOf(values, 'max-usd', { least: 0 })
+  const free = texts(values, 'free')
   const simulator = text(values, 'simulator')
+  const runs = new RunStore(text(values, 'dir'))
+  const interventions = planInterventions(tape, steps, free, {
+    runs,
+    ...(simulator !== undefined && { simulator }),
+  })
   return {
     tape,
     steps,
     oracle: await makeOracle(given, { verb: 'blame', recorded: tape }),
-    free: texts(values, 'free'),
-    ...(simulator !== undefined && { simulator }),
+    free,
+    interventions,
     env: variables(texts(values, 'env')),
     seed: numberOf(values, 'seed', { least: 0, whole: true }) ?? 1,
     pool: new LocalForkPool(jobsOf(values), runFork),
@@ -140,7 +147,10 @@ async function validate(values: OptionValues, name: string | undefined): Promise
   const progress = new Progress('recording agents with known faults')
   try {
     const pool = new LocalForkPool(jobsOf(values), runFork)
-    const validated = await validateBlame(pool, interruption.signal, (fault) => progress.say(fault))
+    let done = 0
+    const validated = await validateBlame(pool, interruption.signal, () =>
+      progress.say(`${++done} planted failures blamed`),
+    )
     progress.stop()
     interruption.throwIfAny()
     const isGood = validated.every(({ isRight }) => isRight)
@@ -159,6 +169,21 @@ async function validate(values: OptionValues, name: string | undefined): Promise
 
 const jobsOf = (values: OptionValues): number =>
   numberOf(values, 'jobs', { least: 1, most: 256, whole: true }) ?? availableParallelism()
+
+/** Whether a step is asked live when it is free; where there is a simulator, it is taken to answer. */
+const isPaidIn = ({ interventions: { live, simulator } }: Search): ((step: Step) => boolean) => {
+  const labels = new Set(simulator === undefined ? live : [])
+  return ({ label }) => labels.has(label)
+}
+
+/** What is said before anything is spent. */
+function beforehand(search: Search, estimate: Estimate): string[] {
+  const { describe, warnings } = search.interventions
+  const width = widthOf(process.stderr)
+  return [describe, ...warnings, estimateLine(estimate, search)].flatMap((line) =>
+    wrap(printable(line), width),
+  )
+}
 
 interface Range {
   readonly least: number
