@@ -1,6 +1,6 @@
 import type { Cell } from './ledger.js'
 import type { Search } from './search.js'
-import { logBeta } from './stats/log-gamma.js'
+import { logOddsOfTwoRates } from './two-rates.js'
 
 /** How often it fails when everything is kept, and when nothing is. */
 export interface Anchors {
@@ -66,16 +66,9 @@ function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 
   const pairs = Math.min(kept.forks, free.forks)
   if (isDeterministic) return pairs === 0 ? undefined : free.fails === 0 ? 'separate' : 'same'
   if (pairs < MIN_PAIRS) return undefined
-  const odds = search.levels.logEvidence(kept, free) - logSameRate(kept, free)
+  const odds = logOddsOfTwoRates(search.levels, kept, free)
   if (odds >= SEPARATE) return 'separate'
   if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
   if (pairs < MAX_PAIRS) return undefined
   return odds >= SEPARATE_AT_LAST ? 'separate' : odds < 0 ? 'same' : 'open'
-}
-
-/** How likely both tallies are if they have one rate, whatever it is. */
-function logSameRate(kept: Cell, free: Cell): number {
-  const fails = kept.fails + free.fails
-  const passes = kept.forks + free.forks - fails
-  return logBeta(fails + 0.5, passes + 0.5) - Math.log(Math.PI)
 }

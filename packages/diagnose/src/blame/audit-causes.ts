@@ -1,6 +1,6 @@
 import type { Learned } from './learned.js'
 import { randomRepair, someRepairs } from './minimal-repair.js'
-import type { Search } from './search.js'
+import { CONFIRMED, type Search } from './search.js'
 import { union, upTo, without, type StepSet } from './step-set.js'
 
 const LONGER_PREFIXES = 3
@@ -10,9 +10,6 @@ const RANDOM_COALITIONS = 8
 const EXPECTED = Math.log(10)
 /** The least that it must show all the same. */
 const LEAST_BAR = 1.5
-/** How likely a contradiction must be before it is one, as a logarithm. */
-const CONTRADICTION = Math.log(1e4)
-const MAX_DRAWS = 180
 
 /** A coalition that does not do what was learned. */
 export interface Contradiction {
@@ -82,9 +79,8 @@ async function contradicts(
     search.conclude(cell, expected)
     return undefined
   }
-  const strict = { fails: CONTRADICTION, passes: CONTRADICTION, maxDraws: MAX_DRAWS }
-  const confirmed = await search.settle(cell, 'confirm', strict)
-  if (Math.abs(confirmed) < CONTRADICTION / 2) return undefined
+  const confirmed = await search.settle(cell, 'confirm', CONFIRMED)
+  if (Math.abs(confirmed) < CONFIRMED.fails / 2) return undefined
   search.conclude(cell, confirmed > 0)
   return confirmed > 0 === expected ? undefined : { kept, fails: confirmed > 0 }
 }

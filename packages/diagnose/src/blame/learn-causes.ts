@@ -64,9 +64,9 @@ function isNearlyCertain({ levels }: Search): boolean {
 
 /** Where causes undo each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
-  if (search.levels.meanHigh < 0.8 || search.levels.meanLow > 0.2) return
+  if (search.levels.meanHigh < 0.9 || search.levels.meanLow > 0.1) return
   const needed = await leaveOneOut(search, changed)
-  if (needed.length === 0) return
+  if (!needed || needed.length === 0) return
   if (!(await search.fails(needed, 'cause'))) {
     search.notes.push(
       `Without any one of the steps ${rangesText(needed)} the run passes, but together they do not make it fail.`,

@@ -9,7 +9,7 @@ const LOW = [0.005, 0.03, 0.08, 0.15, 0.25, 0.4]
 const SMALLEST_GAP = 0.1
 
 /** How much more likely than another pair of rates it is, before any fork, that nothing is left to chance. */
-const CERTAINTY_WEIGHT = 6
+const CERTAINTY_WEIGHT = 12
 
 /**
  * How often a run fails when a cause is kept, and when none is: which pairs of rates go

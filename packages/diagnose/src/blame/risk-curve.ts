@@ -2,17 +2,19 @@ import type { RiskPoint } from '@retake/tape'
 import { firstFail } from './first-fail.js'
 import type { Cell, Ledger } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
+import { logOddsOfTwoRates } from './two-rates.js'
 import { rateOf } from './rate-of.js'
 import type { Search } from './search.js'
-import { logBeta } from './stats/log-gamma.js'
 import { upTo, type StepSet } from './step-set.js'
 
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
 const RAISED = Math.log(10)
-const NOT_RAISED = -0.5
-const MAX_EXTRA = 24
+const NOT_RAISED = -Math.log(2)
+const MAX_EXTRA = 30
+/** Between rates that are nearer than this there is no room for a third. */
+const LEAST_RISE = 0.5
 /** A risk that shows in one fork of three would hardly hide from as many. */
-const LEAST_LOOK = 6
+const LEAST_LOOK = 8
 const MAX_BISECTION = 60
 /** Below this it is said that the risk rose, but not where. */
 const LOCATED = 0.8
@@ -44,6 +46,7 @@ export async function findRaisedRisk(
 ): Promise<RaisedRisk | undefined> {
   const last = cause.at(-1)!
   if (search.mode === 'frozen' || last < 1) return undefined
+  if (search.levels.meanHigh - search.levels.meanLow < LEAST_RISE) return undefined
   const before = search.cell([])
   const after = search.cell(upTo(last - 1))
   if (!(await isRaised(search, before, after))) return undefined
@@ -69,22 +72,10 @@ async function isRaised(search: Search, before: Cell, after: Cell): Promise<bool
   if (ledger.isDeterministic) return false
   await ledger.draw(after, 'risk', LEAST_LOOK - after.forks)
   for (let extra = 0; extra < MAX_EXTRA; extra++) {
-    const odds = logOdds(before, after)
+    const odds = logOddsOfTwoRates(search.levels, after, before)
     if (odds >= RAISED) return true
     if (odds < NOT_RAISED || ledger.isBarren(before) || ledger.isBarren(after)) return false
     await ledger.draw(after.forks > before.forks ? before : after, 'risk')
   }
   return false
-}
-
-/** How much likelier two rates are than one; below nothing where the later one is not the higher. */
-function logOdds(before: Tally, after: Tally): number {
-  if (after.forks === 0 || before.forks === 0) return -Infinity
-  if (after.fails / after.forks <= before.fails / before.forks) return -Infinity
-  const both = { fails: before.fails + after.fails, forks: before.forks + after.forks }
-  return logMarginal(before) + logMarginal(after) - logMarginal(both)
-}
-
-function logMarginal({ fails, forks }: Tally): number {
-  return logBeta(fails + 0.5, forks - fails + 0.5) - Math.log(Math.PI)
 }

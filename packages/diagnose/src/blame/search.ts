@@ -13,6 +13,9 @@ const MAX_DRAWS = 60
 /** A question with this many forks is not an easy one. */
 const OPEN_AFTER = 8
 
+/** What speaks against something that was learned must be this likely. */
+export const CONFIRMED = { fails: Math.log(1e4), passes: Math.log(1e4), maxDraws: 3 * MAX_DRAWS }
+
 /** When a question is settled: how much more likely one answer must be, as logarithms. */
 export interface Bars {
   readonly fails: number
