@@ -18,6 +18,9 @@ export interface CommandEnd {
 /** More than this of a command's output is not kept. */
 const OUTPUT_MAX = 16 * 1024 * 1024
 
+/** A command that does not end in this time after it was told to is killed. */
+const GRACE_MS = 1000
+
 /**
  * Runs a command to its end. It is a process group of its own: a Ctrl-C in the
  * terminal does not reach it, so that cleaning up is never interrupted.
@@ -37,12 +40,17 @@ export function runCommand(
   // A command that does not read its input is not a failure.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
-  const end = (): void => {
+  const kill = (by: NodeJS.Signals): void => {
     try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM')
+      if (child.pid !== undefined) process.kill(-child.pid, by)
     } catch {
       // It is gone.
     }
+  }
+  let grace: NodeJS.Timeout | undefined
+  const end = (): void => {
+    kill('SIGTERM')
+    grace = setTimeout(() => kill('SIGKILL'), GRACE_MS)
   }
   if (signal?.aborted) end()
   signal?.addEventListener('abort', end)
@@ -50,6 +58,7 @@ export function runCommand(
     child.on('error', reject)
     child.on('close', (code) => {
       signal?.removeEventListener('abort', end)
+      clearTimeout(grace)
       resolve({ code: code ?? 1, ...kept })
     })
   })

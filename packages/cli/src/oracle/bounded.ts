@@ -25,6 +25,7 @@ export async function judgeBounded(
 ): Promise<Judgement> {
   const broken = check.judgesBroken === true ? undefined : howItBroke(outcome, recorded)
   if (broken !== undefined) return cannotTell(broken)
+  const judge = await check.prepare()
   const late = new AbortController()
   const either = AbortSignal.any([signal, late.signal])
   const timer = setTimeout(() => late.abort(), timeoutMs)
@@ -42,7 +43,7 @@ export async function judgeBounded(
   either.addEventListener('abort', giveUp)
   if (either.aborted) giveUp()
   try {
-    const answer = Promise.resolve().then(() => check.judge(outcome, either))
+    const answer = Promise.resolve().then(() => judge(outcome, either))
     // Once it is given up on, nobody waits for what it comes to.
     answer.catch(() => {})
     return await Promise.race([stopped, answer])

@@ -1,8 +1,11 @@
 import type { Judgement, RunOutcome } from './oracle.js'
 
+export type Judge = (outcome: RunOutcome, signal: AbortSignal) => Judgement | Promise<Judgement>
+
 /** One form of oracle, before it is bounded in time and kept from runs that broke. */
 export interface Check {
-  judge(outcome: RunOutcome, signal: AbortSignal): Judgement | Promise<Judgement>
+  /** Gets ready for one judgement; how long that takes is not the oracle's fault. */
+  prepare(): Judge | Promise<Judge>
   /** It may also judge a run that did not come to its end. */
   readonly judgesBroken?: boolean
   /** What it depends on beside its text, for `Oracle.key`. */

@@ -21,7 +21,7 @@ export function commandCheck(command: string, wrong: WrongOracle): Check {
     throw wrong('The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
   const shown = clipText(command, SHOWN_MAX)
   return {
-    async judge(outcome, signal) {
+    prepare: () => async (outcome, signal) => {
       const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, commit } = outcome
       const { code, stderr } = await runCommand(command, [], {
         cwd: process.cwd(),

@@ -7,14 +7,16 @@ export function exitCheck(code: string, wrong: WrongOracle): Check {
     throw wrong(`"exit:${code}" names no exit code.`, 'For example: --oracle exit:0.')
   return {
     judgesBroken: true,
-    judge: ({ exitCode, signal }) =>
-      judged(
-        exitCode === Number(code),
-        exitCode !== undefined
-          ? `exit code ${exitCode}`
-          : signal === undefined
-            ? 'it did not come to an end'
-            : `killed by ${signal}`,
-      ),
+    prepare:
+      () =>
+      ({ exitCode, signal }) =>
+        judged(
+          exitCode === Number(code),
+          exitCode !== undefined
+            ? `exit code ${exitCode}`
+            : signal === undefined
+              ? 'it did not come to an end'
+              : `killed by ${signal}`,
+        ),
   }
 }

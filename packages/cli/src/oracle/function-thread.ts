@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../import-default.js'
 import { functionAnswer } from './function-answer.js'
-import type { FunctionPlace, ToThread, FromThread } from './function-check.js'
+import type { FunctionPlace, ToThread, FromThread } from './function-threads.js'
 import type { OracleFunction } from './oracle.js'
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

@@ -14,7 +14,7 @@ const SHOWN_MAX = 60
 export function jsonCheck(text: string, wrong: WrongOracle): Check {
   const { path, wanted } = parse(text, wrong)
   return {
-    judge(outcome) {
+    prepare: () => (outcome) => {
       const document = documentOf(outcome)
       if (document === undefined) return cannotTell('stdout holds no JSON')
       const found = at(document.value, path)

@@ -10,12 +10,15 @@ const OPPOSITE = {
 /** `not:…`: what passes fails, and the other way round; what cannot be told stays so. */
 export const negated = (check: Check): Check => ({
   ...check,
-  async judge(outcome, signal) {
-    const { verdict, votes, ...rest } = await check.judge(outcome, signal)
-    return {
-      ...rest,
-      verdict: OPPOSITE[verdict],
-      ...(votes && { votes: votes.map((vote) => OPPOSITE[vote]) }),
+  async prepare() {
+    const judge = await check.prepare()
+    return async (outcome, signal) => {
+      const { verdict, votes, ...rest } = await judge(outcome, signal)
+      return {
+        ...rest,
+        verdict: OPPOSITE[verdict],
+        ...(votes && { votes: votes.map((vote) => OPPOSITE[vote]) }),
+      }
     }
   },
 })

@@ -11,10 +11,12 @@ export function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
   if (!wanted.startsWith('/')) {
     const shown = JSON.stringify(clipText(wanted, SHOWN_MAX))
     return {
-      judge: ({ stdout }) => {
-        const holds = stdout.includes(wanted)
-        return judged(holds, `stdout ${holds ? 'holds' : 'does not hold'} ${shown}`)
-      },
+      prepare:
+        () =>
+        ({ stdout }) => {
+          const holds = stdout.includes(wanted)
+          return judged(holds, `stdout ${holds ? 'holds' : 'does not hold'} ${shown}`)
+        },
     }
   }
   const pattern = patternOf(wanted)
@@ -24,10 +26,15 @@ export function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
       "For example: --oracle 'stdout:/order \\d+ refunded/i'.",
     )
   return {
-    judge: ({ stdout }) => {
-      const matches = stdout.search(pattern) >= 0
-      return judged(matches, `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`)
-    },
+    prepare:
+      () =>
+      ({ stdout }) => {
+        const matches = stdout.search(pattern) >= 0
+        return judged(
+          matches,
+          `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`,
+        )
+      },
   }
 }
 

@@ -32,17 +32,19 @@ export function judgeCheck(
   return {
     key: `${endpoint.url} ${endpoint.model}`,
     timeoutMs: TIMEOUT_MS,
-    async judge({ stdout, result }, signal) {
-      const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
-      const question = { criterion, output, ...(task !== undefined && { task }) }
-      const said = await Promise.all(
-        OPTIONS.map((first) => askJudge(endpoint, judgePrompt(question, first), signal)),
-      )
-      const votes = said.map((each, index) =>
-        'text' in each ? voteOf(each.text, OPTIONS[index] ?? 'meets') : 'undefined',
-      )
-      return { ...verdictOf(votes, said.map(brokenText)), votes }
-    },
+    prepare:
+      () =>
+      async ({ stdout, result }, signal) => {
+        const output = result === undefined ? stdout : (JSON.stringify(result, undefined, 2) ?? '')
+        const question = { criterion, output, ...(task !== undefined && { task }) }
+        const said = await Promise.all(
+          OPTIONS.map((first) => askJudge(endpoint, judgePrompt(question, first), signal)),
+        )
+        const votes = said.map((each, index) =>
+          'text' in each ? voteOf(each.text, OPTIONS[index] ?? 'meets') : 'undefined',
+        )
+        return { ...verdictOf(votes, said.map(brokenText)), votes }
+      },
   }
 }
 

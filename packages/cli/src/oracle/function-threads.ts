@@ -1,0 +1,102 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
+import type { Judgement, RunOutcome } from './oracle.js'
+
+/** Where a function of the user's is: the default export of a file, or a member of it. */
+export interface FunctionPlace {
+  /** Absolute. */
+  readonly file: string
+  /** Empty for the default export itself; `['oracle']` in a configuration. */
+  readonly member: readonly string[]
+}
+
+export interface ToThread {
+  readonly outcome: RunOutcome
+}
+export type FromThread =
+  | { readonly ready: true }
+  | { readonly judgement: Judgement }
+  | { readonly threw: string }
+/** How a thread came to its end, or was given up on, instead of an answer. */
+export type ThreadSaid = FromThread | { readonly gone: string }
+
+/** A file that takes longer than this to load is stuck. */
+const LOAD_MS = 30_000
+/** More would only take turns. */
+const THREADS_MAX = Math.max(2, availableParallelism())
+
+/** Threads that run a function of the user's, each one call at a time, so that every call can be ended. */
+export class FunctionThreads {
+  readonly #place: FunctionPlace
+  readonly #idle: Worker[] = []
+  readonly #waiting: (() => void)[] = []
+  #count = 0
+
+  constructor(place: FunctionPlace) {
+    this.#place = place
+  }
+
+  /** A thread that has loaded the function, for one call. What keeps it from loading is said instead. */
+  async take(): Promise<Worker | { readonly broken: string }> {
+    while (this.#idle.length === 0 && this.#count >= THREADS_MAX)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    const idle = this.#idle.pop()
+    if (idle !== undefined) {
+      idle.ref()
+      return idle
+    }
+    this.#count++
+    const worker = this.#start()
+    const said = await threadAnswer(worker, AbortSignal.timeout(LOAD_MS))
+    if ('ready' in said) return worker
+    await worker.terminate()
+    return { broken: 'threw' in said ? said.threw : 'gone' in said ? said.gone : '' }
+  }
+
+  /** Puts it back. A thread without work does not keep the program going. */
+  release(worker: Worker): void {
+    worker.unref()
+    this.#idle.push(worker)
+    this.#waiting.shift()?.()
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./function-thread.js', import.meta.url), {
+      workerData: this.#place,
+      stdout: true,
+      execArgv: [],
+    })
+    // stdout is for what Retake answers.
+    worker.stdout.on('data', (chunk: Buffer) => process.stderr.write(chunk))
+    // It may also break while nobody asks it.
+    worker.on('error', () => {})
+    worker.on('exit', () => {
+      this.#count--
+      const at = this.#idle.indexOf(worker)
+      if (at >= 0) this.#idle.splice(at, 1)
+      this.#waiting.shift()?.()
+    })
+    return worker
+  }
+}
+
+/** What a thread says next. */
+export function threadAnswer(worker: Worker, signal: AbortSignal): Promise<ThreadSaid> {
+  return new Promise((resolve) => {
+    const end = (said: ThreadSaid): void => {
+      worker.off('message', end)
+      worker.off('error', failed)
+      worker.off('exit', ended)
+      signal.removeEventListener('abort', stopped)
+      resolve(said)
+    }
+    const failed = (error: Error): void => end({ gone: `${error.name}: ${error.message}` })
+    const ended = (): void => end({ gone: 'it ended its thread' })
+    const stopped = (): void => end({ gone: 'it was stopped' })
+    worker.on('message', end)
+    worker.on('error', failed)
+    worker.on('exit', ended)
+    signal.addEventListener('abort', stopped)
+    if (signal.aborted) stopped()
+  })
+}
