@@ -1,7 +1,7 @@
 /** Who&When: how often rankers and constant guesses name the step that a person named. */
 import { cautiousPrior, rankSteps, stepFeatures, WHO_AND_WHEN_WEIGHTS } from '@retake/diagnose'
 import { choose, fitLogit } from './conditional-logit.mjs'
-import { ALL, bestPenalty, prepare, rankByNestedFolds } from './nested-folds.mjs'
+import { ALL, CHOSEN, bestPenalty, prepare, rankByNestedFolds } from './nested-folds.mjs'
 import { scoreRandom, scoreRankings, scoreRule } from './step-score.mjs'
 import { wasTrainedOn } from './training-half.mjs'
 
@@ -31,6 +31,8 @@ export function measureStepAccuracy(runs, seeds) {
       return scoreRankings(name, own, [own.map(rankUnseen)])
     }),
     shipped: shippedRows(cases),
+    /** For each run, by what was learned without its question; one dealing of folds. */
+    rankings: byHalf.flatMap(({ rankings }) => rankings.get(CHOSEN)[0]),
   }
 }
 
