@@ -10,6 +10,7 @@ export interface PlantedModel extends ForkSource {
   readonly echoes: readonly number[]
   /** Other sets that would have made it fail without the truth. */
   readonly backups: readonly (readonly number[])[]
+  readonly levels: FailLevels
 }
 
 /** How often it fails when a cause is there, and when none is. */
@@ -49,6 +50,7 @@ export function structuralModel(structure: Structure, seed: number): PlantedMode
     truth: structure.truth,
     echoes: structure.echoes ?? [],
     backups: structure.backups ?? [],
+    levels,
     fork(coalition, draw) {
       const random = seededRandom(forkSeed(seed, coalition, draw))
       const values = stepValues(coalition, recorded, free, random)
