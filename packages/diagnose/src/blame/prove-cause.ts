@@ -1,11 +1,16 @@
 import type { ProbePurpose } from '@retake/tape'
 import { barOf, type Search } from './search.js'
+import { logOddsOfTwoRates } from './two-rates.js'
 import { upTo, without, type StepSet } from './step-set.js'
 
 /** How much stricter than a step of the search the tests are that name a cause. */
 const STRICTER = 5
 /** For these tests more forks may be spent than for a step of the search. */
 const MAX_DRAWS = 180
+
+/** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
+const WEAKER = Math.log(100)
+const MAYBE_WEAKER = 0
 
 export interface Proof {
   readonly isProven: boolean
@@ -33,7 +38,22 @@ export async function proveCause(
     if (odds < barOf(search.errorRate)) return { isProven: false, errorRate: 1 }
     errorRate += 1 / (1 + Math.exp(odds))
   }
+  if (await isWeaker(search, core)) return { isProven: false, errorRate: 1 }
   return { isProven: true, errorRate: Math.min(1, errorRate) }
+}
+
+/** Whether it plainly fails less often than the whole run: then it raises the risk, and something else makes it real. */
+async function isWeaker(search: Search, core: StepSet): Promise<boolean> {
+  const whole = search.cell(search.everyStep)
+  const alone = search.cell(core)
+  for (;;) {
+    const odds = logOddsOfTwoRates(search.levels, whole, alone)
+    if (odds >= WEAKER) return true
+    const isOpen = odds > MAYBE_WEAKER && whole.forks < alone.forks
+    if (!isOpen || search.ledger.isExhausted(whole)) return false
+    await search.ledger.draw(whole, 'anchor')
+    search.refit()
+  }
 }
 
 /** How much likelier the claim is than its opposite, as a logarithm. */

@@ -10,7 +10,7 @@ import { upTo, type StepSet } from './step-set.js'
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
 const RAISED = Math.log(10)
 const NOT_RAISED = -Math.log(2)
-const MAX_EXTRA = 30
+const MAX_EXTRA = 50
 /** Between rates that are nearer than this there is no room for a third. */
 const LEAST_RISE = 0.5
 /** A risk that shows in one fork of three would hardly hide from as many. */
