@@ -49,7 +49,7 @@ function factLine({ findings, facts }: FindingsFile): string {
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
     plural(forks.liveSteps, 'live step'),
     ...(forks.tokens === undefined ? [] : [`${forks.tokens} tokens`]),
-    ...(forks.costUsd === undefined ? [] : [cost(forks.costUsd)]),
+    forks.costUsd === undefined ? 'cost unknown' : cost(forks.costUsd),
     duration(facts.wallMs),
   ].join(' · ')
 }

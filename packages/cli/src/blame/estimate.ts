@@ -70,7 +70,7 @@ export function estimateLine(
     `about ${forks} to ${forksMost} forks`,
     `about ${plural(liveSteps, 'live step')}`,
     `${tokens} tokens`,
-    `${costUsd === undefined ? 'cost unknown' : cost(costUsd)} or more`,
+    costUsd === undefined ? 'cost unknown' : `about ${cost(costUsd)}`,
     limits.join(', '),
   ].join(' · ')
 }

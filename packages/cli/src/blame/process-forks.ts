@@ -50,6 +50,7 @@ export class ProcessForks implements ForkSource {
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
   liveSteps = 0
+  isCostKnown = true
   readonly #options: ProcessForksOptions
   readonly #underWay = new Map<string, Promise<Fork>>()
   readonly #pause: RateLimitPause
@@ -89,6 +90,7 @@ export class ProcessForks implements ForkSource {
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
     this.liveSteps += fork.liveSteps
+    if (fork.costUsd === undefined && fork.liveSteps > 0) this.isCostKnown = false
     return {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),

@@ -37,7 +37,7 @@ export interface Search {
 }
 
 /** How often an oracle is asked about the unchanged run before anything else. */
-const CHECKS = 5
+const CHECKS = 4
 /** And when it does not say the same each time. */
 const CHECKS_UNSTEADY = 20
 /** An oracle that fails the unchanged run less often than this is called flaky. */
@@ -84,7 +84,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
       oracle: oracle.text,
       question,
       steps: steps.map(searchedStep),
-      findings: { ...findings, forks: { ...findings.forks, liveSteps: source.liveSteps } },
+      findings: { ...findings, forks: countsOf(findings, source) },
       ...(classic && { classic }),
       facts: {
         newForks: source.newForks,
@@ -101,6 +101,12 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
     source.close()
     await source.settled()
   }
+}
+
+/** As they were measured. Where the cost of one fork is not known, that of all is not. */
+function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
+  const { costUsd, ...counts } = { ...forks, liveSteps: source.liveSteps }
+  return { ...counts, ...(costUsd !== undefined && source.isCostKnown && { costUsd }) }
 }
 
 /** Forks of another question say nothing about this one. */

@@ -1,32 +1,26 @@
-import { availableParallelism } from 'node:os'
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
 import { Interruption } from '../bisect/interruption.js'
 import { blameLines } from '../blame/blame-lines.js'
 import { confirmCost } from '../blame/confirm-cost.js'
+import { DEMO_FREE, DEMO_ORACLE, withDemoRun } from '../blame/demo-run.js'
 import { estimateLine, estimateSearch } from '../blame/estimate.js'
 import type { Estimate } from '../blame/estimate.js'
 import { writeFindings } from '../blame/findings-file.js'
 import type { FindingsFile } from '../blame/findings-file.js'
-import { LocalForkPool } from '../blame/fork-pool.js'
-import { runFork } from '../blame/fork-run.js'
-import { planInterventions } from '../blame/interventions/plan-interventions.js'
-import { judgeRecording, searchedSteps, searchRun } from '../blame/search-run.js'
+import { FORKS, readSearch } from '../blame/read-search.js'
+import { runValidation } from '../blame/run-validation.js'
+import { judgeRecording, searchRun } from '../blame/search-run.js'
 import type { Search } from '../blame/search-run.js'
-import { validateBlame } from '../blame/validate-blame.js'
-import { validatedLines } from '../blame/validated-lines.js'
-import { blameNoSteps, wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
-import { makeOracle } from '../oracle/make-oracle.js'
 import { printable } from '../printable.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
-import { flag, text, texts } from '../verb.js'
+import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 import { wrap } from '../wrap.js'
-
-const FORKS = 300
 
 export const blame: Verb = {
   usage: '<run> --oracle <check> [options]',
@@ -39,9 +33,12 @@ passes. Forks are stored: a search that was stopped goes on where it was.
 
 Options:
   --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value, a
-                    shell command that gets stdout on stdin, a file; see docs/oracles.md
-  --free <step>=<answer>
-                    how a free step is answered, instead of asking it live; repeatable
+                    shell command that gets stdout on stdin, a file, a judge; see
+                    docs/oracles.md
+  --free <step>=<how>
+                    how a free step is answered: live, neutral, nothing, error,
+                    json:…, @file, set:path=json, run:<run>, script:file; a step is
+                    a number, a tool, a kind, or all; repeatable (default: live)
   --simulator <file>
                     a module that answers free steps, for searches without a provider
   --max-forks <n>   run at most this many (default: ${FORKS})
@@ -56,6 +53,7 @@ Options:
   --keep            keep the tapes of forks, for retake show and diff
   --env NAME=value  a variable that differs from the recorded one; repeatable
   --dir <folder>    where the tapes are (default: .retake/runs)
+  --demo            instead: record the refund agent of retake demo, and blame that
   --validate        instead: blame agents with known faults, and score that
   --json            what was found as JSON
 
@@ -63,7 +61,7 @@ Examples:
   retake blame last --oracle 'stdout:/DENIED/'
   retake blame last --oracle exit:0 --max-usd 2
   retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral
-  retake blame --validate`,
+  retake blame --demo`,
   options: {
     oracle: { type: 'string' },
     free: { type: 'string', multiple: true },
@@ -78,97 +76,48 @@ Examples:
     evidence: { type: 'boolean' },
     classic: { type: 'boolean' },
     validate: { type: 'boolean' },
+    demo: { type: 'boolean' },
     keep: { type: 'boolean' },
     env: { type: 'string', multiple: true },
     dir: { type: 'string' },
   },
   async run(values, [name, ...rest]) {
-    if (flag(values, 'validate')) return validate(values, name)
+    const takesNone = (['validate', 'demo'] as const).find((option) => flag(values, option))
+    if (takesNone !== undefined && name !== undefined)
+      throw usage(`--${takesNone} takes no run.`, 'It records its own.')
+    if (takesNone === 'validate') return runValidation(values)
+    if (takesNone === 'demo')
+      return withDemoRun((tape) =>
+        blameTape(tape, { ...values, oracle: DEMO_ORACLE, free: [DEMO_FREE] }),
+      )
     if (name === undefined || rest.length > 0)
       throw usage('Name one run.', "For example: retake blame last --oracle 'stdout:/refunded/'.")
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
-    const interruption = new Interruption()
-    try {
-      const search = await readSearch(tape, values, interruption.signal)
-      const passing = await judgeRecording(search, interruption.signal)
-      if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
-      const estimate = estimateSearch(search.steps, isPaidIn(search))
-      for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
-      if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)
-      if (!flag(values, 'yes')) await confirmCost(estimate)
-      const found = await withProgress(search)
-      writeFindings(tape.path, found)
-      print(found, values)
-      interruption.throwIfAny()
-      return found.findings.verdict === 'attributed' ? FOUND : 1
-    } finally {
-      interruption.stop()
-    }
+    return blameTape(openTape(new RunStore(text(values, 'dir')).find(name)), values)
   },
 }
 
 const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)
 
-async function readSearch(tape: Tape, values: OptionValues, signal: AbortSignal): Promise<Search> {
-  const given = text(values, 'oracle')
-  if (given === undefined)
-    throw usage('Say what failing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
-  const steps = searchedSteps(tape)
-  if (steps.length === 0) throw blameNoSteps(tape.run.id)
-  const maxUsd = numberOf(values, 'max-usd', { least: 0 })
-  const free = texts(values, 'free')
-  const simulator = text(values, 'simulator')
-  const runs = new RunStore(text(values, 'dir'))
-  const interventions = planInterventions(tape, steps, free, {
-    runs,
-    ...(simulator !== undefined && { simulator }),
-  })
-  return {
-    tape,
-    steps,
-    oracle: await makeOracle(given, { verb: 'blame', recorded: tape }),
-    free,
-    interventions,
-    env: variables(texts(values, 'env')),
-    seed: numberOf(values, 'seed', { least: 0, whole: true }) ?? 1,
-    pool: new LocalForkPool(jobsOf(values), runFork),
-    maxForks: numberOf(values, 'max-forks', { least: 0, whole: true }) ?? FORKS,
-    ...(maxUsd !== undefined && { maxUsd }),
-    timeoutMs: (numberOf(values, 'timeout', { least: 0.001, most: 86_400 }) ?? 120) * 1000,
-    classic: flag(values, 'classic'),
-    signal,
-  }
-}
-
-/** Agents with known faults, blamed through real forks. */
-async function validate(values: OptionValues, name: string | undefined): Promise<number> {
-  if (name !== undefined) throw usage('--validate takes no run.', 'It records its own.')
+async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
   const interruption = new Interruption()
-  const progress = new Progress('recording agents with known faults')
   try {
-    const pool = new LocalForkPool(jobsOf(values), runFork)
-    let done = 0
-    const validated = await validateBlame(pool, interruption.signal, () =>
-      progress.say(`${++done} planted failures blamed`),
-    )
-    progress.stop()
+    const search = await readSearch(tape, values, interruption.signal)
+    const passing = await judgeRecording(search, interruption.signal)
     interruption.throwIfAny()
-    const isGood = validated.every(({ isRight }) => isRight)
-    const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-    console.log(
-      flag(values, 'json')
-        ? JSON.stringify({ good: isGood, faults: validated })
-        : validatedLines(validated, look).join('\n'),
-    )
-    return isGood ? 0 : 1
+    if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
+    const estimate = estimateSearch(search.steps, isPaidIn(search))
+    for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
+    if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)
+    if (!flag(values, 'yes')) await confirmCost(estimate)
+    const found = await withProgress(search)
+    writeFindings(tape.path, found)
+    print(found, values)
+    interruption.throwIfAny()
+    return found.findings.verdict === 'attributed' ? FOUND : 1
   } finally {
-    progress.stop()
     interruption.stop()
   }
 }
-
-const jobsOf = (values: OptionValues): number =>
-  numberOf(values, 'jobs', { least: 1, most: 256, whole: true }) ?? availableParallelism()
 
 /** Whether a step is asked live when it is free; where there is a simulator, it is taken to answer. */
 const isPaidIn = ({ interventions: { live, simulator } }: Search): ((step: Step) => boolean) => {
@@ -182,32 +131,6 @@ function beforehand(search: Search, estimate: Estimate): string[] {
   const width = widthOf(process.stderr)
   return [describe, ...warnings, estimateLine(estimate, search)].flatMap((line) =>
     wrap(printable(line), width),
-  )
-}
-
-interface Range {
-  readonly least: number
-  readonly most?: number
-  readonly whole?: boolean
-}
-
-function numberOf(values: OptionValues, name: string, range: Range): number | undefined {
-  const given = text(values, name)
-  if (given === undefined) return undefined
-  const { least, most = Number.MAX_SAFE_INTEGER, whole = false } = range
-  const number = Number(given)
-  const isOne = whole ? /^\d+$/.test(given) : /^\d*\.?\d+$/.test(given)
-  if (isOne && number >= least && number <= most) return number
-  throw usage(`"${given}" is no number for --${name}.`, `It starts at ${least}.`)
-}
-
-function variables(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((each) => {
-      const at = each.indexOf('=')
-      if (at > 0) return [each.slice(0, at), each.slice(at + 1)]
-      throw usage(`"${each}" sets no variable.`, 'Write it as --env NAME=value.')
-    }),
   )
 }
 

@@ -1,0 +1,112 @@
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { planKept } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { project } from '../config/project.js'
+import { checkContinuable } from '../continue-agent.js'
+import { blameNoSteps, wrongUsage } from '../errors.js'
+import { makeOracle } from '../oracle/make-oracle.js'
+import type { Oracle } from '../oracle/oracle.js'
+import { RunStore } from '../run-store.js'
+import { flag, text, texts } from '../verb.js'
+import type { OptionValues } from '../verb.js'
+import { LocalForkPool } from './fork-pool.js'
+import type { ForkPool } from './fork-pool.js'
+import { runFork } from './fork-run.js'
+import { planInterventions } from './interventions/plan-interventions.js'
+import { searchedSteps } from './search-run.js'
+import type { Search } from './search-run.js'
+
+/** At most this many forks unless the user says otherwise. */
+export const FORKS = 300
+
+/** Reads what a search is asked to do; throws before anything is run. */
+export async function readSearch(
+  tape: Tape,
+  values: OptionValues,
+  signal: AbortSignal,
+): Promise<Search> {
+  const defaults = project().blame
+  const oracle = await readOracle(tape, values)
+  const steps = searchedSteps(tape)
+  if (steps.length === 0) throw blameNoSteps(tape.run.id)
+  const maxUsd = numberOf(values, 'max-usd', { least: 0 }) ?? defaults.maxUsd
+  const given = texts(values, 'free')
+  const free = given.length > 0 ? given : defaults.free
+  const simulator = text(values, 'simulator') ?? defaults.simulator
+  const { folder = process.cwd() } = given.length > 0 ? {} : project()
+  const interventions = planInterventions(tape, steps, free, {
+    folder,
+    runs: new RunStore(text(values, 'dir')),
+    ...(simulator !== undefined && { simulator: path.resolve(simulator) }),
+  })
+  checkContinuable(tape, planKept(tape, { kept: [], mode: 'free', seed: 0 }))
+  return {
+    tape,
+    steps,
+    oracle,
+    free,
+    interventions,
+    env: variables(texts(values, 'env')),
+    seed: numberOf(values, 'seed', { least: 0, whole: true }) ?? 1,
+    pool: readPool(values),
+    maxForks:
+      numberOf(values, 'max-forks', { least: 0, whole: true }) ?? defaults.maxForks ?? FORKS,
+    ...(maxUsd !== undefined && { maxUsd }),
+    timeoutMs: (numberOf(values, 'timeout', { least: 0.001, most: 86_400 }) ?? 120) * 1000,
+    classic: flag(values, 'classic'),
+    ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
+    signal,
+  }
+}
+
+/** Processes of this machine. */
+export function readPool(values: OptionValues): ForkPool {
+  const jobs = numberOf(values, 'jobs', { least: 1, most: 256, whole: true })
+  const size = jobs ?? project().blame.jobs ?? availableParallelism()
+  // Each fork listens for the signals that end this command.
+  process.setMaxListeners(Math.max(process.getMaxListeners(), 2 * size + 10))
+  return new LocalForkPool(size, runFork)
+}
+
+async function readOracle(tape: Tape, values: OptionValues): Promise<Oracle> {
+  const { blame, oracle, judge, folder } = project()
+  const given = text(values, 'oracle')
+  const source = given ?? blame.oracle ?? oracle
+  if (source === undefined)
+    throw usage('Say what passing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
+  return makeOracle(source, {
+    verb: 'blame',
+    recorded: tape,
+    ...(judge && { judge }),
+    ...(given === undefined && folder !== undefined && { folder }),
+  })
+}
+
+const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)
+
+interface Range {
+  readonly least: number
+  readonly most?: number
+  readonly whole?: boolean
+}
+
+function numberOf(values: OptionValues, name: string, range: Range): number | undefined {
+  const given = text(values, name)
+  if (given === undefined) return undefined
+  const { least, most = Number.MAX_SAFE_INTEGER, whole = false } = range
+  const number = Number(given)
+  const isOne = whole ? /^\d+$/.test(given) : /^\d*\.?\d+$/.test(given)
+  if (isOne && number >= least && number <= most) return number
+  throw usage(`"${given}" is no number for --${name}.`, `It starts at ${least}.`)
+}
+
+function variables(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((each) => {
+      const at = each.indexOf('=')
+      if (at > 0) return [each.slice(0, at), each.slice(at + 1)]
+      throw usage(`"${each}" sets no variable.`, 'Write it as --env NAME=value.')
+    }),
+  )
+}
