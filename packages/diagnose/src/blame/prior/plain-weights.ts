@@ -6,7 +6,7 @@ import type { PriorWeights } from './rank-steps.js'
  * disagree: people mark decisions, early in a run, and never a tool; re-execution finds
  * the step after which nothing could be helped, late in a run; and a tape's tools can be
  * at fault. Weights learned from people's labels (`WHO_AND_WHEN_WEIGHTS`) are better on
- * runs like those and worse than nothing on others. docs/benchmarks.md has the figures.
+ * runs like those, and can be worse than none on other agents. docs/benchmarks.md has the figures.
  */
 export const PLAIN_WEIGHTS: PriorWeights = {
   isTask: -2,

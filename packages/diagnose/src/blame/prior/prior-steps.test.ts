@@ -11,7 +11,11 @@ const ledger = (): RunScript => {
     .tool('open', { book: 7 }, { pages: 12 })
     .chat([user('go on')], [{ name: 'read', args: { page: 3 } }])
   const op = script.add({ type: 'call', kind: 'tool', name: 'read', site: '/agent.ts:2:2' })
-  script.add({ type: 'result', op, error: { name: 'Error', message: 'page 3 is torn' } })
+  script.add({
+    type: 'result',
+    op,
+    error: { class: 'Error', name: 'Error', message: 'page 3 is torn' },
+  })
   return script.chat([user('well?')], 'Let us assume 480.').end(1)
 }
 
