@@ -26,10 +26,10 @@ test('what is optional may be missing', () => {
 })
 
 test.each([
-  ['no object', [], 'it is not an object'],
-  ['a newer file', wrong({ version: 2 }), 'it was written by a newer version of Retake (form 2)'],
+  ['no object', [], 'It is not an object'],
+  ['a newer file', wrong({ version: 2 }), 'It was written by a newer version of Retake (form 2)'],
   ['newer findings', wrongFindings({ version: 7 }), 'findings are of a newer version'],
-  ['another run', wrong({ run: 's' }), 'it belongs to another run'],
+  ['another run', wrong({ run: 's' }), 'It belongs to another run'],
   ['no findings', wrong({ findings: 3 }), 'findings is not an object'],
   [
     'a role',

@@ -49,11 +49,11 @@ const PURPOSES = [
  * known here is left out.
  */
 export function readRunBlame(value: unknown, run: string): RunBlame {
-  const file = new Reading(value, 'it')
+  const file = new Reading(value, 'It')
   const version = file.at('version').number()
-  if (version > 1) throw new Error(`it was written by a newer version of Retake (form ${version})`)
-  if (version !== 1) throw new Error('it has no form that is known')
-  if (file.at('run').text() !== run) throw new Error('it belongs to another run')
+  if (version > 1) throw new Error(`It was written by a newer version of Retake (form ${version})`)
+  if (version !== 1) throw new Error('It has no form that is known')
+  if (file.at('run').text() !== run) throw new Error('It belongs to another run')
   return {
     at: file.at('at').number(),
     oracle: file.at('oracle').text(),
@@ -64,7 +64,7 @@ export function readRunBlame(value: unknown, run: string): RunBlame {
 
 function findingsIn(all: Reading): BlameFindings {
   const version = all.at('version').number()
-  if (version > 1) throw new Error(`its findings are of a newer version of Retake (${version})`)
+  if (version > 1) throw new Error(`Its findings are of a newer version of Retake (${version})`)
   const steps = all.at('steps').list(blamedStep)
   const place = (each: Reading): number => each.place(steps.length)
   const one = (name: string) => all.at(name).optional(place)

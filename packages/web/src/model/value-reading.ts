@@ -11,7 +11,7 @@ export class Reading {
   at(name: string): Reading {
     const object = this.#object()
     const inner = Object.hasOwn(object, name) ? object[name] : undefined
-    return new Reading(inner, this.#name === 'it' ? name : `${this.#name}.${name}`)
+    return new Reading(inner, this.#name === 'It' ? name : `${this.#name}.${name}`)
   }
 
   /** Undefined where there is nothing. */

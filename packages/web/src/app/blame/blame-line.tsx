@@ -5,9 +5,11 @@ import { useBlame } from './use-blame.js'
 
 /** What a step had to do with the failure, in a line of its header. Nothing where nobody asked. */
 export function BlameLine({ run, label }: { readonly run: Run; readonly label: string }) {
-  const step = useBlame(run).view?.step(label)
-  if (step === undefined) return null
-  const { role, isNecessary, isSufficient, responsibility, alone } = step
+  const { view } = useBlame(run)
+  const step = view?.step(label)
+  if (view === undefined || step === undefined) return null
+  const { role, isNecessary, isSufficient, responsibility } = step
+  const alone = view.aloneOf(label)
   const isCause = role === 'root' || role === 'joint' || role === 'back-up'
   const facts = [
     ['necessary', isNecessary ? 'yes' : 'no'],
@@ -26,7 +28,10 @@ export function BlameLine({ run, label }: { readonly run: Run; readonly label: s
       className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm"
       title={ROLE_WORDS[role]}
     >
-      <RoleName role={role} />
+      <span className="flex gap-1.5">
+        <span className="text-muted">blame</span>
+        <RoleName role={role} />
+      </span>
       {(role === 'unknown' ? [] : facts).map(([name, value]) => (
         <span key={name}>
           <span className="text-muted">{name}</span> {value}

@@ -42,12 +42,12 @@ export function BlameVerdict({ run, view }: { readonly run: Run; readonly view: 
           ))}
         </ul>
       )}
-      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-1">
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
         {decisionStep !== undefined && <Row name="decided at">{step(decisionStep)}</Row>}
         {commitStep !== undefined && <Row name="unavoidable from">{step(commitStep)}</Row>}
         {minimalRepair.length > 0 && (
           <Row name="fewest to repair">
-            <ul aria-label="Minimal repair" className="flex flex-col gap-0.5">
+            <ul aria-label="Minimal repair">
               {minimalRepair.slice(0, 20).map((place) => (
                 <li key={place} className="min-w-0">
                   {step(place)}
@@ -70,7 +70,7 @@ export function BlameVerdict({ run, view }: { readonly run: Run; readonly view: 
 function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <>
-      <dt className="self-start text-muted">{name}</dt>
+      <dt className="self-start leading-6 text-muted">{name}</dt>
       <dd className="min-w-0">{children}</dd>
     </>
   )

@@ -1,4 +1,4 @@
-import type { BlamedStep, BlameFindings, StepRole } from '@retake/tape'
+import type { BlamedStep, BlameFindings, Rate, StepRole } from '@retake/tape'
 import { ROLES } from '../../model/read-run-blame.js'
 import type { RunBlame } from '../../model/run-blame.js'
 
@@ -30,6 +30,13 @@ export class BlameView {
 
   roleOf(label: string): StepRole | undefined {
     return this.step(label)?.role
+  }
+
+  /** How often the run fails when only this step is kept, where that was tried. A cause of one was tried. */
+  aloneOf(label: string): Rate | undefined {
+    const place = this.#places.get(label)
+    const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === place)
+    return this.step(label)?.alone ?? cause?.sufficiency
   }
 
   /** Places of all searched steps: causes first, then what comes closest to one. */

@@ -21,7 +21,7 @@ export function CauseSets({ run, view }: { readonly run: Run; readonly view: Bla
               when only {steps.length === 1 ? 'this is' : 'these are'} kept
             </span>
           </div>
-          <ul className="flex flex-col gap-0.5 pl-4">
+          <ul className="flex flex-col pl-4">
             {placed(steps.slice(0, MOST)).map(({ place: index, it: step }) => (
               <li key={step} className="flex min-w-0 items-center gap-2">
                 <StepName run={run} label={view.labelOf(step)} />

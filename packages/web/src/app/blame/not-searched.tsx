@@ -6,7 +6,7 @@ import { blameCommand } from './blame-command.js'
 /** Stands where nobody has asked yet: how to ask. */
 export function NotSearched({ run }: { readonly run: Run }) {
   const { report } = useHome()
-  const command = blameCommand(run)
+  const command = blameCommand(run.head)
   return (
     <div className="flex flex-col items-start gap-2 p-1">
       <p>
@@ -19,6 +19,9 @@ export function NotSearched({ run }: { readonly run: Run }) {
       <p className="flex max-w-full items-center gap-1.5 rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
         <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>
         <CopyButton text={command} label="Copy the command" />
+      </p>
+      <p className="text-muted">
+        <code className="font-mono text-sm">--oracle</code> says what passing means.
       </p>
     </div>
   )

@@ -12,7 +12,7 @@ import { StepName } from './step-name.js'
 const FIRST = 20
 const MORE = 200
 
-const CELL = 'py-0.5 pr-3 text-left align-middle font-normal'
+const CELL = 'py-px pr-3 text-left align-middle font-normal'
 
 /** Every step that was searched, what came closest to a cause first. */
 export function RankedSteps({ run, view }: { readonly run: Run; readonly view: BlameView }) {
@@ -47,6 +47,7 @@ export function RankedSteps({ run, view }: { readonly run: Run; readonly view: B
           {ranked.slice(0, most).map((place) => {
             const step = findings.steps[place]
             if (step === undefined) return null
+            const alone = view.aloneOf(step.label)
             return (
               <tr key={place} className="border-t border-line">
                 <td className={CELL}>
@@ -56,10 +57,10 @@ export function RankedSteps({ run, view }: { readonly run: Run; readonly view: B
                   <StepName run={run} label={step.label} />
                 </th>
                 <td className={`${CELL} overflow-hidden @max-[560px]:[&_[data-interval]]:hidden`}>
-                  {step.alone === undefined ? (
+                  {alone === undefined ? (
                     <span className="text-sm text-muted">not tried</span>
                   ) : (
-                    <RateLine rate={step.alone} />
+                    <RateLine rate={alone} />
                   )}
                 </td>
                 <td className={`${CELL} font-mono text-sm @max-[720px]:hidden`}>

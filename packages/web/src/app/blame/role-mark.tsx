@@ -1,7 +1,7 @@
 import type { StepRole } from '@retake/tape'
 import { classes } from '../design/classes.js'
 import { ROLE_WORDS } from './blame-words.js'
-import { isSeen, ROLE_LOOKS, SEEN_ROLES } from './role-shapes.js'
+import { isSeen, ROLE_LOOKS, type SeenRole } from './role-shapes.js'
 
 const COLORS = {
   'role-cause': 'text-role-cause',
@@ -43,11 +43,16 @@ export function RoleName({ role }: { readonly role: StepRole }) {
   )
 }
 
+export interface RoleLegendProps {
+  readonly roles: readonly SeenRole[]
+  readonly className?: string
+}
+
 /** Which form means what. */
-export function RoleLegend({ className }: { readonly className?: string }) {
+export function RoleLegend({ roles, className }: RoleLegendProps) {
   return (
     <ul aria-label="Roles" className={classes('flex gap-x-2.5 whitespace-nowrap', className)}>
-      {SEEN_ROLES.map((role) => (
+      {roles.map((role) => (
         <li key={role} className="flex items-center">
           <RoleName role={role} />
         </li>

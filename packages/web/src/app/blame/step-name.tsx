@@ -15,9 +15,9 @@ export function StepName({ run, label }: { readonly run: Run; readonly label: st
     )
   const { kind, title } = run.rows.at(place)
   return (
-    <span className="inline-flex max-w-full min-w-0 items-center gap-1.5">
+    <span className="flex max-w-full min-w-0 items-center gap-1.5">
       <KindMark kind={kind} />
-      <span className="shrink-0 whitespace-nowrap">
+      <span className="shrink-0 whitespace-nowrap [&>a]:inline-flex [&>a]:h-6 [&>a]:items-center">
         <StepLink label={label}>step {label}</StepLink>
       </span>
       <span className="min-w-0 truncate" title={title}>

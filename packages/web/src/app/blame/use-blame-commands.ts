@@ -35,7 +35,7 @@ export function useBlameCommands(run: Run): void {
     },
     {
       id: 'blame.cause',
-      title: 'Go to the cause, then to the next one',
+      title: 'Go to the cause; again: to the next one',
       group: 'Move',
       keys: ['r'],
       words: 'blame root next cause',
@@ -44,7 +44,7 @@ export function useBlameCommands(run: Run): void {
     },
     {
       id: 'blame.previous-cause',
-      title: 'Go to the cause before',
+      title: 'Previous cause',
       group: 'Move',
       keys: ['R'],
       words: 'blame previous',
@@ -57,7 +57,7 @@ export function useBlameCommands(run: Run): void {
       group: 'Share',
       keys: [],
       words: 'blame',
-      run: () => void copyAndSay('the command', blameCommand(run)),
+      run: () => void copyAndSay('the command', blameCommand(run.head)),
     },
   ])
 }

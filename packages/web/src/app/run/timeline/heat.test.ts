@@ -28,6 +28,8 @@ const view = new BlameView(readRunBlame(findingsFile('r', sampleFindings()), 'r'
 
 test('only steps that had something to do with it are marked, the worst first', () => {
   const heat = heatOf(view, rowsOf(11))
+  if (heat === undefined) throw new Error('nothing is marked')
+  expect(heat.seen).toEqual(['joint', 'back-up', 'echo', 'affected'])
   expect(Array.from(heat.places, (place) => [place, heat.roleAt(place)])).toEqual([
     [1, 'joint'],
     [4, 'joint'],
@@ -39,13 +41,15 @@ test('only steps that had something to do with it are marked, the worst first', 
 })
 
 test('a step that the run does not have, or has not read yet, is no mark', () => {
-  expect([...heatOf(view, rowsOf(6)).places]).toEqual([1, 4])
+  expect(heatOf(view, rowsOf(6))?.places).toEqual(Int32Array.of(1, 4))
+  expect(heatOf(view, rowsOf(1))).toBeUndefined()
 })
 
 test('the mark under the pointer is the nearest one; of two that are as near, the worse', () => {
   const rows = rowsOf(11)
   const head = { durationMs: 11_000, lanes: [{ id: 0, depth: 0 }] } as unknown as RunHead
   const [heat, data] = [heatOf(view, rows), timelineData(rows, head)]
+  if (heat === undefined) throw new Error('nothing is marked')
   const at = (place: number): number => (data.from[place] ?? 0) / 100
   const near = (x: number): number => markNear(heat, data, { x, xOf: (drawn) => drawn / 100 })
   expect([near(at(4)), near(at(4) + 7), near(at(8)), near(at(2) + 1)]).toEqual([4, 4, 8, -1])

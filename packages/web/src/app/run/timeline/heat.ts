@@ -9,10 +9,13 @@ export interface Heat {
   readonly places: Int32Array
   /** By index in `places`: number of the role among those that are seen. */
   readonly roles: Uint8Array
+  /** The roles that there are, the worst first. */
+  readonly seen: readonly SeenRole[]
   readonly roleAt: (place: number) => SeenRole | undefined
 }
 
-export function heatOf(view: BlameView, rows: RowStore): Heat {
+/** Undefined where no step had anything to do with it, as far as is known. */
+export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
   const found: { place: number; role: number }[] = []
   for (const { label, role } of view.findings.steps) {
     if (!isSeen(role)) continue
@@ -20,11 +23,13 @@ export function heatOf(view: BlameView, rows: RowStore): Heat {
     const place = rows.placeOf(label)
     if (place >= 0) found.push({ place, role: SEEN_ROLES.indexOf(role) })
   }
+  if (found.length === 0) return undefined
   found.sort((a, b) => a.role - b.role || a.place - b.place)
   const byPlace = new Map(found.map(({ place, role }) => [place, role]))
   return {
     places: Int32Array.from(found, ({ place }) => place),
     roles: Uint8Array.from(found, ({ role }) => role),
+    seen: SEEN_ROLES.filter((_, number) => found.some(({ role }) => role === number)),
     roleAt: (place) => SEEN_ROLES[byPlace.get(place) ?? -1],
   }
 }

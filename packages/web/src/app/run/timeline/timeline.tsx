@@ -126,7 +126,7 @@ export function Timeline(props: TimelineProps) {
           onZoom={zoom}
           onFit={showAll}
           isWhole={wanted === undefined}
-          legend={heat === undefined ? undefined : <RoleLegend className="max-lg:hidden" />}
+          legend={heat && <RoleLegend roles={heat.seen} className="max-lg:hidden" />}
           sums={hasSum ? `up to step ${step}: ${sumText(overlay, figures, selected)}` : undefined}
         />
         {!isFolded && (
