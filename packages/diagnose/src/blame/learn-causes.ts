@@ -1,5 +1,6 @@
 import { auditCauses } from './audit-causes.js'
 import { addCauseIn, findBackUps } from './find-back-ups.js'
+import { coreShapley } from './classic/core-shapley.js'
 import { findCore } from './find-core.js'
 import { findChanged } from './find-echoes.js'
 import { Learned } from './learned.js'
@@ -12,6 +13,8 @@ import { rangesText, type StepSet } from './step-set.js'
 const MAX_ATTEMPTS = 3
 /** How much surer every test must be when it is all learned again. */
 const SURER = 20
+/** Of a cause of more steps, not every part is asked. */
+const MAX_SHARED = 4
 
 /**
  * Learns the causes of a run whose anchors differ, and audits what it learned. What can be
@@ -78,5 +81,22 @@ async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
   )
   search.learned = new Learned(needed, needed.length * search.errorRate)
   search.learned.isOneByOne = true
+  search.learned.shares = await sharesOf(search, needed)
   search.learned.changed = changed
+}
+
+/**
+ * Causes that undo each other need not have the same share: asks about every part of a
+ * small one. `undefined` where it is too large, or a part stays open.
+ */
+async function sharesOf(search: Search, cause: StepSet): Promise<number[] | undefined> {
+  if (cause.length > MAX_SHARED) return undefined
+  const failing = new Set<string>()
+  for (let part = 1; part < 2 ** cause.length; part++) {
+    const kept = cause.filter((_, place) => (part >> place) & 1)
+    const fails = await search.fails(kept, 'cause')
+    if (fails === undefined) return undefined
+    if (fails) failing.add(rangesText(kept))
+  }
+  return coreShapley(cause, (kept) => (failing.has(rangesText(kept)) ? 1 : 0))
 }

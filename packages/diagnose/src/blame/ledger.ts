@@ -38,6 +38,11 @@ export class Ledger {
   onFork: ((cell: Cell) => void) | undefined
   private readonly cells = new Map<string, Cell>()
   private readonly asked: Cell[] = []
+  private readonly drawn = new Map<Cell, number>()
+  private readonly waiting: (() => void)[] = []
+  private underWay = 0
+  /** A fork has failed or was given up: what else is being asked at the same time ends too. */
+  private isClosed = false
   private spentUsd = 0
   private dearestUsd = 0
   private readsTokens = false
@@ -97,36 +102,44 @@ export class Ledger {
   }
 
   private async drawOnce(cell: Cell, purpose: ProbePurpose): Promise<void> {
+    while (this.underWay >= this.concurrency) {
+      await new Promise<void>((resolve) => this.waiting.push(resolve))
+    }
     this.checkLimits()
-    const draw = this.underWay(cell)
-    const fork = await this.untilStopped(this.source.fork(cell.coalition, draw))
-    this.count(cell, fork)
+    const draw = this.nextDraw(cell)
+    this.underWay++
+    try {
+      const fork = await this.untilStopped(this.source.fork(cell.coalition, draw))
+      this.count(cell, fork)
+    } catch (error) {
+      this.isClosed = true
+      throw error
+    } finally {
+      this.underWay--
+      this.waiting.shift()?.()
+    }
     if (draw === 0) cell.purpose = purpose
     this.onFork?.(cell)
   }
 
-  private readonly drawn = new Map<Cell, number>()
-
-  /** The number of this draw; it is taken before its fork has ended, so that two at once differ. */
-  private underWay(cell: Cell): number {
+  /** It is taken before its fork has ended, so that two at once differ. */
+  private nextDraw(cell: Cell): number {
     const draw = this.drawn.get(cell) ?? 0
     if (draw === 0) this.asked.push(cell)
     this.drawn.set(cell, draw + 1)
-    this.pending++
     return draw
   }
 
-  private pending = 0
-
   private checkLimits(): void {
     const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
+    if (this.isClosed) throw new SearchStopped('A fork could not be run.')
     if (signal?.aborted) throw new SearchStopped('It was stopped.')
-    if (this.counts.asked - this.counts.served + this.pending >= maxForks) {
+    if (this.counts.asked - this.counts.served + this.underWay >= maxForks) {
       throw new SearchStopped(
         maxForks <= 0 ? 'No forks were allowed.' : `The limit of ${maxForks} forks was reached.`,
       )
     }
-    if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.pending + 1) > maxUsd) {
+    if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.underWay + 1) > maxUsd) {
       throw new SearchStopped(`One more fork could exceed the limit of $${maxUsd}.`)
     }
   }
@@ -137,6 +150,7 @@ export class Ledger {
     if (!signal) return fork
     return new Promise((resolve, reject) => {
       const stop = () => reject(new SearchStopped('It was stopped.'))
+      if (signal.aborted) stop()
       signal.addEventListener('abort', stop, { once: true })
       const settle = () => signal.removeEventListener('abort', stop)
       fork.then(resolve, reject).finally(settle)
@@ -145,7 +159,6 @@ export class Ledger {
 
   private count(cell: Cell, fork: Fork): void {
     const { counts } = this
-    this.pending--
     counts.asked++
     counts.liveSteps += this.source.stepCount - cell.coalition.kept.length
     if (fork.tokens !== undefined) {

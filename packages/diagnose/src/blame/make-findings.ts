@@ -49,7 +49,7 @@ function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
     role: order > 0 ? 'back-up' : steps.length === 1 ? 'root' : 'joint',
     steps,
     sufficiency: rateOf(search.cell(steps)),
-    shares: steps.map(() => 1 / steps.length),
+    shares: (order === 0 && search.learned?.shares) || steps.map(() => 1 / steps.length),
   }
 }
 

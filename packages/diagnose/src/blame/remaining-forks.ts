@@ -18,10 +18,3 @@ export function forksOfPhase(phase: Phase, stepCount: number, forksPerQuestion: 
   }
   return Math.ceil(questions[phase] * forksPerQuestion)
 }
-
-/** About how many forks a search takes, before any: the rates are guessed. */
-export function estimateForks(stepCount: number, isDeterministic = false): number {
-  if (stepCount === 0) return 0
-  const each = isDeterministic ? 1 : 2
-  return PHASES.reduce((sum, phase) => sum + forksOfPhase(phase, stepCount, each), 0)
-}
