@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import type { InputSpan, SpanFindings } from '@retake/tape'
 import type { Fork } from '../fork-source.js'
-import { seededRandom } from '../models/seeded-random.js'
+import { drawLevels } from '../models/noise.js'
+import { pickOne, pickSteps, seededRandom, type Random } from '../models/seeded-random.js'
 import { blameSpans, type SpanOptions } from './blame-spans.js'
 
 const POLICY = 'Orders may be returned. All sales are final after 14 days. Be kind.'
@@ -109,7 +110,8 @@ it('blames nothing where the input does not matter', async () => {
   for (const rate of [0.4, 1, 0]) {
     const found = await find(() => rate)
     expect(found.verdict).not.toBe('attributed')
-    expect(found).toMatchObject({ spans: [], why: expect.any(String) })
+    expect(found.spans).toEqual([])
+    expect(found.why).toMatch(/^It does not depend|^The step does not fail|^That is too close/)
   }
 })
 
@@ -133,3 +135,45 @@ it('has nothing to search in a request without text', async () => {
   const found = await blameSpans({ model: 'm', messages: [] }, send, { step: '1' })
   expect(found).toMatchObject({ verdict: 'no attributable step', messages: [], spans: [] })
 })
+
+it('names exactly what was planted in requests drawn at random, also under noise', async () => {
+  for (const [noise, runs] of [
+    ['deterministic', 60],
+    ['noisy', 40],
+  ] as const) {
+    let exact = 0
+    for (let seed = 0; seed < runs; seed++) {
+      const random = seededRandom(500 + seed)
+      const { withCause, without } = drawLevels(noise, random)
+      const { messages, facts } = drawMessages(random)
+      const planted = pickSteps(random, facts.length, 1 + Math.floor(random() * 2)).map(
+        (place) => facts[place]!,
+      )
+      const send = async (masked: unknown): Promise<Fork> => {
+        const words = JSON.stringify(masked)
+        const rate = planted.every((fact) => words.includes(fact)) ? withCause : without
+        return { outcome: random() < rate ? 'fail' : 'pass', values: [] }
+      }
+      const { spans } = await blameSpans({ messages }, send, { step: '1', seed })
+      const said = spans.map(({ excerpt }) => excerpt.replaceAll('"', ''))
+      if (said.toSorted().join() === planted.toSorted().join()) exact++
+    }
+    expect(exact / runs).toBeGreaterThanOrEqual(0.97)
+  }
+})
+
+/** Three to twelve messages, each of one to eight facts, as sentences, lines or JSON. */
+function drawMessages(random: Random) {
+  const facts: string[] = []
+  const messages = Array.from({ length: 3 + Math.floor(random() * 10) }, (_, place) => {
+    const said = Array.from(
+      { length: 1 + Math.floor(random() * 8) },
+      (_fact, at) => `Fact ${place}x${at} holds.`,
+    )
+    facts.push(...said)
+    const fields = Object.fromEntries(said.map((fact, at) => [`field${at}`, fact]))
+    const content = pickOne(random, [said.join(' '), said.join('\n'), JSON.stringify(fields)])
+    return { role: place % 2 === 0 ? 'user' : 'assistant', content }
+  })
+  return { messages, facts }
+}

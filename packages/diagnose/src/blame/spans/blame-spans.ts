@@ -58,7 +58,7 @@ class SpanSearch {
       version: 1,
       step: this.options.step,
       verdict: found.verdict,
-      ...(found.why === undefined ? {} : { why: found.why }),
+      ...(found.verdict === 'attributed' ? {} : { why: whyNot(found) }),
       messages: parts.map((part, place) => inputPart(part, findingAt(found, place))),
       spans,
       forks: this.forks,
@@ -77,7 +77,9 @@ class SpanSearch {
       const part = this.parts[place]!
       return wholeSpans(part).map((span) => inputSpan(span, part, findingAt(found, place)))
     })
-    if (owned.length <= whole.length) return whole
+    // Texts of one piece each: there is nothing more to ask.
+    if (owned.length === whole.length)
+      return owned.map(({ span, part, place }) => inputSpan(span, part, findingAt(found, place)))
     const { maxForks, maxUsd } = limitsLeft(this.options, this.forks)
     if (maxForks <= 0 || maxUsd <= 0) return this.notNarrowed(whole, 'the limit was reached')
     // What else would make it fail is left out, or it would hide what matters here.
@@ -117,6 +119,17 @@ class SpanSearch {
     this.forks = sumForks(before, found.forks)
     return found
   }
+}
+
+/** In words about input, where the search has words about steps. */
+function whyNot({ verdict, why, anchors: { kept, free } }: BlameFindings): string {
+  const rates =
+    `asked as recorded it failed in ${kept.fails} of ${kept.forks} forks, ` +
+    `with all of its input left out in ${free.fails} of ${free.forks}`
+  if (verdict === 'stopped') return `${why ?? 'It was stopped.'} Until then: ${rates}.`
+  if (verdict === 'inconclusive') return `That is too close to tell: ${rates}.`
+  if (kept.fails === 0) return `The step does not fail when it is asked again: ${rates}.`
+  return `It does not depend on the input: ${rates}.`
 }
 
 function nothingToMask(step: string): SpanFindings {
