@@ -44,6 +44,16 @@ describe('real failed runs, as coalition tables', () => {
     expect(sumUp(told).forksMean).toBeLessThan(sumUp(results).forksMean / 1.5)
   })
 
+  test('a prior that suspects the wrong step costs some forks, and changes nothing that is found', async () => {
+    const suspectFirst = ({ n_messages: count }: TableRun) =>
+      Array.from({ length: count }, (_, step) => (step === 0 ? 0.9 : 0.1 / (count - 1)))
+    const misled = await searchTables(runs, { priorOf: suspectFirst })
+    const causesOf = (each: readonly TableResult[]) =>
+      each.map(({ findings }) => findings.causes.map(({ steps }) => steps))
+    expect(causesOf(misled)).toEqual(causesOf(results))
+    expect(sumUp(misled).forksMean).toBeLessThanOrEqual(FORKS_MEAN_MAX)
+  })
+
   test('asking about one step at a time finds nothing where two must be repaired, and takes twice the forks', async () => {
     const found = await Promise.all(usableRuns(runs).map(searchOneByOne))
     expect(found.filter((run) => run.found.length > 0)).toHaveLength(58)
