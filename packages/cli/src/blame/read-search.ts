@@ -5,7 +5,7 @@ import type { Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { checkContinuable } from '../continue-agent.js'
 import { blameNoSteps, wrongUsage } from '../errors.js'
-import { makeOracle } from '../oracle/make-oracle.js'
+import { askedOracle } from '../oracle/asked-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { RunStore } from '../run-store.js'
 import { flag, text, texts } from '../verb.js'
@@ -70,17 +70,11 @@ export function readPool(values: OptionValues): ForkPool {
 }
 
 async function readOracle(tape: Tape, values: OptionValues): Promise<Oracle> {
-  const { blame, oracle, judge, folder } = project()
-  const given = text(values, 'oracle')
-  const source = given ?? blame.oracle ?? oracle
-  if (source === undefined)
-    throw usage('Say what passing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
-  return makeOracle(source, {
-    verb: 'blame',
-    recorded: tape,
-    ...(judge && { judge }),
-    ...(given === undefined && folder !== undefined && { folder }),
-  })
+  const { blame, oracle } = project()
+  const options = { verb: 'blame', recorded: tape }
+  const asked = await askedOracle(values, options, blame.oracle ?? oracle)
+  if (asked !== undefined) return asked
+  throw usage('Say what passing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
 }
 
 const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)

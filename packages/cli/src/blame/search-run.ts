@@ -84,7 +84,11 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
       oracle: oracle.text,
       question,
       steps: steps.map(searchedStep),
-      findings: { ...findings, forks: countsOf(findings, source) },
+      findings: {
+        ...findings,
+        notes: [...findings.notes, ...[oracle.agreement?.text ?? []].flat()],
+        forks: countsOf(findings, source),
+      },
       ...(classic && { classic }),
       facts: {
         newForks: source.newForks,

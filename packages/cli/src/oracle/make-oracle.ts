@@ -8,6 +8,7 @@ import { commandCheck } from './command-check.js'
 import { exitCheck } from './exit-check.js'
 import { functionCheck } from './function-check.js'
 import type { FunctionPlace } from './function-threads.js'
+import { Agreement } from './judge/agreement.js'
 import { judgeCheck } from './judge/judge-check.js'
 import type { JudgeOptions } from './judge/judge-options.js'
 import { taskOf } from './judge/task-of.js'
@@ -45,9 +46,13 @@ export async function makeOracle(source: OracleSource, options: OracleOptions): 
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(recorded && { recorded: readOutcome(recorded) }),
   }
-  const ask = (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> =>
-    judgeBounded(check, outcome, signal, bounds)
-  return Object.assign(ask, { text, key: JSON.stringify([text, check.key ?? '']) })
+  const agreement = new Agreement()
+  const ask = async (...[outcome, signal]: Parameters<Oracle>): Promise<Judgement> => {
+    const judgement = await judgeBounded(check, outcome, signal, bounds)
+    agreement.add(judgement)
+    return judgement
+  }
+  return Object.assign(ask, { text, key: JSON.stringify([text, check.key ?? '']), agreement })
 }
 
 async function checkOf(text: string, options: OracleOptions, wrong: WrongOracle): Promise<Check> {

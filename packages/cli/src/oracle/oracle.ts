@@ -1,3 +1,5 @@
+import type { Agreement } from './judge/agreement.js'
+
 /** What a run came to, as far as an oracle may know. */
 export interface RunOutcome {
   /** What it wrote to stdout. */
@@ -39,6 +41,8 @@ export interface Oracle {
   readonly text: string
   /** Differs between two oracles that may say different things, as far as that can be seen: text, files, model. */
   readonly key: string
+  /** How steady a judge was so far; nothing without one. */
+  readonly agreement?: Agreement
 }
 
 /** What a function of the user's may answer with. */

@@ -27,7 +27,10 @@ Options:
                     stdout:/regex/, json:path=value, a file, a shell command that
                     gets stdout on stdin (exit code 0 good, 125 cannot tell, else
                     bad), judge:question; not: before it turns it round
-  --oracle-timeout <s>  longest time for one judgement (default: 30)
+  --oracle-timeout <s>
+                    longest time for one judgement (default: 30, for a judge 120)
+  --judge-url <url>, --judge-model <name>
+                    the model behind --oracle 'judge:…'
   --run <command>   run before each replay, for example "npm run build"
   --timeout <s>     longest time for one replay (default: 120)
   --allow-dirty     the uncommitted changes here do not matter

@@ -15,6 +15,7 @@ import type { Search } from '../blame/search-run.js'
 import { wrongUsage } from '../errors.js'
 import { FOUND } from '../exit-codes.js'
 import { printable } from '../printable.js'
+import { ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
@@ -35,6 +36,10 @@ Options:
   --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value, a
                     shell command that gets stdout on stdin, a file, a judge; see
                     docs/oracles.md
+  --oracle-timeout <s>
+                    longest time for one judgement (default: 30, for a judge 120)
+  --judge-url <url>, --judge-model <name>
+                    the model behind --oracle 'judge:…'
   --free <step>=<how>
                     how a free step is answered: live, neutral, nothing, error,
                     json:…, @file, set:path=json, run:<run>, script:file; a step is
@@ -63,7 +68,7 @@ Examples:
   retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral
   retake blame --demo`,
   options: {
-    oracle: { type: 'string' },
+    ...ORACLE_OPTIONS,
     free: { type: 'string', multiple: true },
     simulator: { type: 'string' },
     'max-forks': { type: 'string' },

@@ -38,7 +38,10 @@ Options:
   --oracle <check>  what counts, instead of the outcome: exit:0, stdout:/regex/,
                     json:path=value, a file, a shell command that gets stdout on
                     stdin, judge:question; not: before it turns it round
-  --oracle-timeout <s>  longest time for one judgement (default: 30)
+  --oracle-timeout <s>
+                    longest time for one judgement (default: 30, for a judge 120)
+  --judge-url <url>, --judge-model <name>
+                    the model behind --oracle 'judge:…'
   --keep            keep the tape of the smallest seed of each changed outcome, for
                     retake replay, show and diff
   --jobs <n>        processes at a time (default: one per core)
