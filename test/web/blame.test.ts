@@ -144,6 +144,7 @@ describe('what blame found', () => {
     await page.keyboard.type('go to the cause')
     await page.keyboard.press('Enter')
     await whenAt(page, '2')
+    expect(await page.locator('[data-blame]').textContent()).toContain('joint')
   })
 
   test('takes turns with the step on a phone, and is readable in the dark', async () => {
@@ -206,6 +207,7 @@ describe('without findings', () => {
     await panel(page).getByText(sentence).waitFor()
     await page.keyboard.press('w')
     await page.locator('[data-step="5"]').waitFor()
+    expect(await page.locator('[data-blame]').count()).toBe(0)
   })
 })
 

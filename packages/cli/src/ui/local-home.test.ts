@@ -14,6 +14,7 @@ import type { ParentLink } from '@retake/tape'
 import { createApi } from '@retake/web'
 import type { Home, HomeChange } from '@retake/web'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { findingsFile } from '../../../web/test-support/findings.js'
 import { RunStore } from '../run-store.js'
 import { compareRuns } from './compare/compare.js'
 import { localHome } from './local-home.js'
@@ -246,5 +247,40 @@ describe('who watches', () => {
     record('b')
     await vi.waitFor(() => expect(still).toContainEqual({ type: 'runs' }), 5000)
     expect(told).toEqual([])
+  })
+})
+
+describe('what blame found about a run', () => {
+  const answerOf = async (run: string): Promise<{ blame?: { oracle: string }; error?: unknown }> =>
+    (await createApi(home).request(`/runs/${run}/blame`)).json() as Promise<object>
+  const keep = (run: string, text: string): void => {
+    mkdirSync(path.join(folder, 'blame'), { recursive: true })
+    writeFileSync(path.join(folder, 'blame', `${run}.json`), text)
+  }
+
+  test('is read anew when a search has come to something else, and that is told', async () => {
+    record('a')
+    expect(await answerOf('a')).toEqual({})
+    const told: HomeChange[] = []
+    const unwatch = home.watch((change) => told.push(change))
+    keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
+    await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 10_000)
+    unwatch()
+    expect((await answerOf('a')).blame?.oracle).toBe('one')
+    keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'another' }))
+    expect((await answerOf('a')).blame?.oracle).toBe('another')
+    rmSync(path.join(folder, 'blame'), { recursive: true })
+    expect(await answerOf('a')).toEqual({})
+  })
+
+  test.each([
+    ['no JSON', '{'],
+    ['of another run', JSON.stringify(findingsFile('b'))],
+    ['of a newer version', JSON.stringify({ ...findingsFile('a'), version: 2 })],
+  ])('that is %s is an error that says so, and the run can be opened', async (_what, text) => {
+    record('a')
+    keep('a', text)
+    expect(await answerOf('a')).toMatchObject({ error: { code: 'FINDINGS_UNREADABLE' } })
+    expect((await modelOf('a')).status).toBe('done')
   })
 })

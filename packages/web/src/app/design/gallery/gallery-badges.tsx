@@ -1,3 +1,5 @@
+import { RoleName } from '../../blame/role-mark.js'
+import { ROLES } from '../../../model/read-run-blame.js'
 import { BADGES, KINDS, STATES } from '../../../model/step-rows.js'
 import { Badge } from '../badge.js'
 import { KIND_NAMES, KindMark } from '../kind-mark.js'
@@ -33,6 +35,11 @@ export function GalleryBadges() {
       <Specimen title="RunStatusBadge">
         {STATUSES.map((status) => (
           <RunStatusBadge key={status} status={status} />
+        ))}
+      </Specimen>
+      <Specimen title="RoleName">
+        {ROLES.map((role) => (
+          <RoleName key={role} role={role} />
         ))}
       </Specimen>
       <Specimen title="KindMark">

@@ -20,7 +20,7 @@ export function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: 
   const { data, columns, shown } = scene
   const [first, last] = visibleLines(scene)
   const isFiltered = shown.hidden > 0
-  let lastDrawn = ''
+  let [lastX, lastLine, lastRole] = [-1, -1, -1]
   // The worst last, so that it stands above the others.
   for (let index = heat.places.length - 1; index >= 0; index--) {
     const [place, role] = [heat.places[index] ?? 0, heat.roles[index] ?? 0]
@@ -30,9 +30,9 @@ export function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: 
     const x = Math.round(xOf(scene, data.from[place] ?? 0))
     const end = Math.max(x + 2, xOf(scene, data.to[place] ?? 0))
     if (end < scene.gutter || x > scene.width) continue
-    const drawn = `${x} ${line} ${role}`
-    if (end - x < 3 && drawn === lastDrawn) continue
-    lastDrawn = drawn
+    // Of many that share a pixel one is enough.
+    if (end - x < 3 && x === lastX && line === lastLine && role === lastRole) continue
+    ;[lastX, lastLine, lastRole] = [x, line, role]
     const color = scene.colors.roles[role] ?? scene.colors.muted
     context.globalAlpha = isFiltered && !shown.has(place) ? 0.2 : 1
     drawFrame(context, { x, end, top: topOf(scene, line), color, ...frame })

@@ -1,0 +1,26 @@
+import { readRunBlame } from '@retake/web'
+import { expect, test } from 'vitest'
+import { findingsFile, sampleFindings, stepIn } from '../../../web/test-support/findings.js'
+import { Mask } from './mask.js'
+import { maskBlame } from './mask-blame.js'
+import { readPatterns } from './patterns.js'
+
+test('every text in findings is masked, and no number, role or label of a step', () => {
+  const said = 'it said 41'
+  const steps = sampleFindings().steps.with(10, stepIn('41', 'clear'))
+  const evidence = [{ ...sampleFindings().evidence[0]!, kept: said }]
+  const findings = sampleFindings({ steps, evidence, why: said, notes: [said, 'clear'] })
+  const file = findingsFile('r', findings) as { facts: object }
+  const facts = { ...file.facts, undefinedBy: { [said]: 41 }, free: [said], wallMs: 41_000_041 }
+  const blame = readRunBlame({ ...file, oracle: said, facts, at: 4_141_414_141 }, 'r')
+  const masked = maskBlame(blame, new Mask(readPatterns(['said 41|clear|4[0-9]'])))
+  const hidden = 'it *******'
+  expect(masked.oracle).toBe(hidden)
+  expect(masked.findings.why).toBe(hidden)
+  expect(masked.findings.notes).toEqual([hidden, '*****'])
+  expect(masked.findings.evidence[0]?.kept).toBe(hidden)
+  expect(masked.facts.undefinedBy).toEqual([{ reason: hidden, count: 41 }])
+  expect(masked.facts.free).toEqual([hidden])
+  expect(masked.findings.steps).toEqual(steps)
+  expect([masked.at, masked.facts.wallMs]).toEqual([4_141_414_141, 41_000_041])
+})
