@@ -12,7 +12,7 @@ import { clientFor, startModel } from './model.mjs'
 
 const [seam, style, forks, dir] = process.argv.slice(2)
 const model = await startModel()
-const ask = clientFor(seam, model)
+let ask
 const LANES = ['ada', 'bob', 'cyd']
 const SYSTEM = 'You work in a lane of your own.'
 
@@ -47,6 +47,8 @@ async function lane(name, goal) {
 
 async function agent() {
   seen = {}
+  // A client of its own: another run's connections are not this one's.
+  ask = clientFor(seam, model)
   const plan = await ask([{ role: 'user', content: 'Make a plan.' }])
   seen['plan'] = plan
   const done = await Promise.all(LANES.map((name) => lane(name, plan)))
@@ -93,7 +95,7 @@ for (let fork = 0; fork < Number(forks); fork += 1) {
   )
   const simulator = async (step) => {
     await new Promise((done) => setTimeout(done, Math.random() * 3))
-    return step.label === undefined ? { error: 'no such step' } : answers[step.label]
+    return step.label === undefined ? { error: `no such step: ${JSON.stringify(step)}` } : answers[step.label]
   }
   const before = { requests: model.requests.length, toolCalls }
   const result = await forkKept(run.path, agent, {

@@ -87,23 +87,34 @@ export const parsed = (body: Uint8Array): unknown => {
   }
 }
 
+/** What was said so far in a request to a model, part by part, as hashes. */
+export interface Conversation {
+  /** The system prompt first. */
+  readonly turns: readonly string[]
+  /** What a person asked first: all of a lane have it in common. */
+  readonly task: string | undefined
+}
+
 /**
- * The parts of a conversation in a request, the system prompt first; undefined where
- * there is none. What a lane of an agent has said so far tells it from all others.
+ * The conversation in a request; undefined where there is none. What a lane of an
+ * agent has said so far tells it from all others.
  */
 export function conversationOf(
   body: Uint8Array,
   plain: (bytes: Uint8Array) => string,
-): string[] | undefined {
+): Conversation | undefined {
   const request = parsed(body)
   if (typeof request !== 'object' || request === null) return undefined
   const { messages, input, contents, ...rest } = request as Record<string, unknown>
   const turns = [messages, input, contents].find((each) => Array.isArray(each))
   if (!Array.isArray(turns)) return undefined
+  const hashOf = (turn: unknown): string => sha1(plain(Buffer.from(JSON.stringify(turn) ?? '')))
   const system = rest['system'] ?? rest['instructions'] ?? rest['systemInstruction'] ?? null
-  return [system, ...(turns as unknown[])].map((turn) =>
-    sha1(plain(Buffer.from(JSON.stringify(turn) ?? ''))),
-  )
+  const task = (turns as ({ role?: unknown } | null)[]).find((turn) => turn?.role === 'user')
+  return {
+    turns: [system, ...(turns as unknown[])].map(hashOf),
+    task: task === undefined ? undefined : hashOf(task),
+  }
 }
 
 const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1').digest('base64')

@@ -19,7 +19,10 @@ export class StepCauses {
   /** By connection, the request that was written last. */
   readonly #asked = new Map<number, number>()
   readonly #answered = new Set<number>()
+  readonly #unsure = new Set<number>()
   #current: number | undefined
+  /** What was delivered last. */
+  #delivered: number | undefined
 
   /** As it stands before event `until` of a tape. */
   static of(tape: Tape, until: number): StepCauses {
@@ -42,18 +45,29 @@ export class StepCauses {
     this.#of.set(op, this.#current)
     if (!isAsked(event)) return
     this.#steps.add(op)
-    if (event.type === 'request' && event.socket !== undefined) this.#asked.set(event.socket, op)
+    if (event.type !== 'request' || event.socket === undefined) return
+    this.#asked.set(event.socket, op)
+    if (event.socket === this.#delivered) this.#unsure.add(op)
   }
 
   delivered(op: number): void {
+    this.#delivered = op
     const step = this.#steps.has(op) ? op : this.#asked.get(op)
     if (step !== undefined) this.#answered.add(step)
     this.#current = step ?? this.#of.get(op)
   }
 
-  /** The step that an operation follows from. */
+  /** The step that an operation follows from, where that is sure. */
   causeOf(op: number): number | undefined {
-    return this.#of.get(op)
+    return this.#unsure.has(op) ? undefined : this.#of.get(op)
+  }
+
+  /**
+   * Whether it was written where an answer had just come on the same connection: it
+   * may follow from that answer, or have waited for the connection to be free.
+   */
+  isUnsure(op: number): boolean {
+    return this.#unsure.has(op)
   }
 
   /** The request that a connection carries now. */
@@ -68,7 +82,7 @@ export class StepCauses {
 
   /** Whether `step` follows from `from`, directly or by way of others. */
   follows(step: number, from: number): boolean {
-    for (let at = this.#of.get(step); at !== undefined; at = this.#of.get(at))
+    for (let at = this.causeOf(step); at !== undefined; at = this.causeOf(at))
       if (at === from) return true
     return false
   }

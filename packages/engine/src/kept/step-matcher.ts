@@ -3,7 +3,7 @@ import type { CallEvent, NewEvent, RequestEvent, Tape } from '@retake/tape'
 import type { DrawnValues } from '../answers/drawn-values.js'
 import { compareInitiation } from '../signature.js'
 import { conversationOf, pathOf, stepKey } from './recorded-step.js'
-import type { RecordedStep } from './recorded-step.js'
+import type { Conversation, RecordedStep } from './recorded-step.js'
 import type { StepCauses } from './step-causes.js'
 
 /** Something that the agent asks in a fork. */
@@ -44,7 +44,7 @@ const TELLING_SHARE = 0.25
 export class StepMatcher {
   readonly #byKey = new Map<string, RecordedStep[]>()
   readonly #plain = new Map<RecordedStep, string>()
-  readonly #conversations = new Map<RecordedStep, readonly string[] | undefined>()
+  readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
 
   constructor(
     readonly tape: Tape,
@@ -137,7 +137,11 @@ export class StepMatcher {
         ? most(used, common) >= common(one) + TELLING_BYTES
         : most(used, lead) > lead(one)
     const { site } = asked.event
-    let candidates = prefer(unused, (one) => site !== undefined && one.event.site === site)
+    const { causes } = this.options
+    let candidates = prefer(
+      unused,
+      (one) => site !== undefined && (one.event.site === site || causes.isUnsure(one.seq)),
+    )
     candidates = best(candidates, lead)
     const told = conversation === undefined ? this.#told(candidates, common) : undefined
     if (told !== undefined) return this.#isOther(told, asked) && goesOn(told) ? undefined : told
@@ -148,10 +152,23 @@ export class StepMatcher {
     const [chosen] = longest
     const [first] = possible
     if (chosen === undefined || first === undefined) return undefined
-    // What was asked at once keeps its order; of what waited in between, nobody knows which comes first.
-    const telling = chosen.turn === first.turn ? TELLING_BYTES : 1
+    // Of what waits in between, nobody knows which comes first; the rest keeps its order.
+    const isRace =
+      (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
+    const telling = isRace ? 1 : TELLING_BYTES
     const found = common(chosen) >= common(first) + telling ? chosen : first
     return this.#isOther(found, asked) && goesOn(found) ? undefined : found
+  }
+
+  /** Whether two belong to conversations that went on side by side. */
+  #areLanes(same: readonly RecordedStep[], one: RecordedStep, other: RecordedStep): boolean {
+    const [a, b] = [one, other].map((step) => {
+      const mark = this.#conversationOf(step)?.task
+      const lane = same.filter((each) => this.#conversationOf(each)?.task === mark)
+      return { mark, size: lane.length, from: lane[0]?.seq ?? 0, to: lane.at(-1)?.seq ?? 0 }
+    })
+    if (a?.mark === undefined || b?.mark === undefined || a.mark === b.mark) return false
+    return a.size > 1 && b.size > 1 && a.from < b.to && b.from < a.to
   }
 
   /** The one whose question begins so much like this one that it can be no other. */
@@ -172,7 +189,9 @@ export class StepMatcher {
   #nextOf(candidates: readonly RecordedStep[], after: RecordedStep | undefined): RecordedStep[] {
     if (after === undefined) return []
     const { causes } = this.options
-    return this.#first(candidates.filter(({ seq }) => causes.follows(seq, after.seq)))
+    return this.#first(
+      candidates.filter(({ seq }) => causes.follows(seq, after.seq) || causes.isUnsure(seq)),
+    )
   }
 
   /** Without those that come after another of them. */
@@ -200,17 +219,22 @@ export class StepMatcher {
     return !isNext || found.step.lane !== after.step.lane
   }
 
-  #lead(one: RecordedStep, conversation: readonly string[] | undefined): number {
+  #lead(one: RecordedStep, conversation: Conversation | undefined): number {
     if (conversation === undefined) return 0
+    const { turns } = conversation
+    const then = this.#conversationOf(one)?.turns ?? []
+    let length = 0
+    while (length < turns.length && turns[length] === then[length]) length += 1
+    return length
+  }
+
+  #conversationOf(one: RecordedStep): Conversation | undefined {
     if (!this.#conversations.has(one))
       this.#conversations.set(
         one,
         conversationOf(this.tape.body(one.seq), (bytes) => this.options.drawn.without(bytes)),
       )
-    const then = this.#conversations.get(one) ?? []
-    let length = 0
-    while (length < conversation.length && conversation[length] === then[length]) length += 1
-    return length
+    return this.#conversations.get(one)
   }
 
   #textOf(one: RecordedStep): string {
