@@ -15,12 +15,16 @@ export interface Anchors {
 const MIN_PAIRS = 4
 /** Two rates that look alike may still differ: some more must agree before that is said. */
 const MIN_PAIRS_SAME = 10
-const MAX_PAIRS = 90
+/** After as many it goes on only while they look different. */
+const MAY_END = 80
+const MAX_PAIRS = 160
 /** How much likelier it must be that the rates differ, or that they do not. */
 const SEPARATE = Math.log(300)
 const SAME = Math.log(20)
 /** Enough when it is looked at for the last time. */
 const SEPARATE_AT_LAST = Math.log(30)
+const PLAIN_GAP = 0.7
+const SECOND_LOOK = 40
 /** After this many replays without a failure the run is taken to pass. */
 const PASSES_AFTER = 16
 
@@ -47,6 +51,23 @@ export async function takeAnchors(search: Search): Promise<Anchors> {
   }
 }
 
+/**
+ * Looks at the anchors again when what was learned between them did not hold: perhaps they
+ * never differed. Rates that are plain need no second look.
+ */
+export async function areStillSeparate(search: Search): Promise<boolean> {
+  const { ledger, levels } = search
+  if (ledger.isDeterministic) return true
+  const kept = search.cell(search.everyStep)
+  const free = search.cell([])
+  if (levels.meanHigh - levels.meanLow < PLAIN_GAP) {
+    await ledger.draw(kept, 'anchor', SECOND_LOOK - kept.forks)
+    await ledger.draw(free, 'anchor', SECOND_LOOK - free.forks)
+    search.refit()
+  }
+  return logOddsOfTwoRates(levels, kept, free) >= SEPARATE_AT_LAST
+}
+
 async function drawNext({ ledger }: Search, kept: Cell, free: Cell): Promise<void> {
   if (kept.fails === 0) return ledger.draw(kept, 'anchor')
   if (free.forks < kept.forks) {
@@ -69,6 +90,7 @@ function compare(search: Search, kept: Cell, free: Cell): 'separate' | 'same' | 
   const odds = logOddsOfTwoRates(search.levels, kept, free)
   if (odds >= SEPARATE) return 'separate'
   if (odds <= -SAME && pairs >= MIN_PAIRS_SAME) return 'same'
+  if (pairs >= MAY_END && odds < 0) return 'same'
   if (pairs < MAX_PAIRS) return undefined
-  return odds >= SEPARATE_AT_LAST ? 'separate' : odds < 0 ? 'same' : 'open'
+  return odds >= SEPARATE_AT_LAST ? 'separate' : 'open'
 }

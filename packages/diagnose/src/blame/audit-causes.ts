@@ -7,7 +7,7 @@ const LONGER_PREFIXES = 3
 const REPAIRS = 3
 const RANDOM_COALITIONS = 8
 /** A coalition is expected to do what was learned; as much less need it show to be believed. */
-const EXPECTED = Math.log(10)
+const EXPECTED = Math.log(20)
 /** The least that it must show all the same. */
 const LEAST_BAR = 1.5
 

@@ -38,6 +38,9 @@ export interface BlameProgress {
   readonly probe: Probe
 }
 
+/** Below this, something that waits behind the cause is not looked for: it would rather be chance. */
+const OFTEN = 0.34
+
 /**
  * Finds which steps together made a run fail, in as few forks as possible. Names a cause
  * only when tests have proven it; otherwise the verdict says why there is none. An error
@@ -74,8 +77,8 @@ async function runSearch(search: Search): Promise<Conclusion> {
   search.begin('anchors')
   const anchors = await takeAnchors(search)
   if (!anchors.areSeparate) {
-    const isMostlyFailing = anchors.kept.fails > anchors.kept.forks / 2
-    if (!isMostlyFailing || !(await separatesFrozen(search))) return unattributed(anchors)
+    const isOftenFailing = anchors.kept.fails > anchors.kept.forks * OFTEN
+    if (!isOftenFailing || !(await separatesFrozen(search))) return unattributed(anchors)
   }
   search.begin('cause')
   await learnCauses(search)

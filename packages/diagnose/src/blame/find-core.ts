@@ -1,4 +1,5 @@
 import type { ProbePurpose } from '@retake/tape'
+import { areStillSeparate } from './anchors.js'
 import { firstFail } from './first-fail.js'
 import type { Search } from './search.js'
 import { union, without, type StepSet } from './step-set.js'
@@ -24,7 +25,10 @@ async function growCore(search: Search, pool: StepSet): Promise<StepSet | undefi
   while (core.length < MAX_MEMBERS && candidates.length > 0) {
     const purpose: ProbePurpose = core.length === 0 && isPrefix(pool) ? 'prefix' : 'cause'
     const question = { candidates, fixed: core, purpose, errorRate: search.errorRate }
-    const { at } = await firstFail(search, question)
+    const { at, probability } = await firstFail(search, question)
+    // Much that does not come to an end is what chance looks like.
+    const isDoubtful = probability < 1 - search.errorRate || core.length >= 2
+    if (isDoubtful && !(await areStillSeparate(search))) return undefined
     const grown = union(core, [candidates[at]!])
     if (await search.fails(grown, 'cause')) return grown
     const prefix = union(candidates.slice(0, at + 1), core)

@@ -1,3 +1,4 @@
+import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
 import { addCauseIn, findBackUps } from './find-back-ups.js'
 import { coreShapley } from './classic/core-shapley.js'
@@ -13,6 +14,8 @@ import { rangesText, type StepSet } from './step-set.js'
 const MAX_ATTEMPTS = 3
 /** How much surer every test must be when it is all learned again. */
 const SURER = 20
+/** About so many forks may be spent on leaving out one step at a time. */
+const MAX_ONE_BY_ONE = 3000
 /** Of a cause of more steps, not every part is asked. */
 const MAX_SHARED = 4
 
@@ -35,6 +38,7 @@ export async function learnCauses(search: Search): Promise<void> {
     const isFinal = isNearlyCertain(search)
     search.reopenAll()
     if (isFinal) break
+    if (!(await areStillSeparate(search))) return
   }
   await learnOneByOne(search, changed)
 }
@@ -57,7 +61,20 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
     if (!mayAdd || !(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
   }
   learned.raisedRisk = await findRaisedRisk(search, core)
-  return 'stands'
+  return (await stillProven(search, learned)) ? 'stands' : 'contradicted'
+}
+
+/**
+ * Whether the proofs hold by all that was seen since: more forks of the same coalitions,
+ * and rates that are known better. Mostly this takes no fork.
+ */
+async function stillProven(search: Search, learned: Learned): Promise<boolean> {
+  for (const [order, cause] of learned.causes.entries()) {
+    const proof = await proveCause(search, cause, order === 0 ? 'first' : 'other')
+    if (!proof.isProven) return false
+    if (order === 0) learned.errorRate = proof.errorRate
+  }
+  return true
 }
 
 /** With rates like these a contradiction is no accident: to learn again would not help. */
@@ -67,7 +84,10 @@ function isNearlyCertain({ levels }: Search): boolean {
 
 /** Where causes undo each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
-  if (search.levels.meanHigh < 0.9 || search.levels.meanLow > 0.1) return
+  if (search.stepCount * search.forksPerQuestion() > MAX_ONE_BY_ONE) {
+    search.notes.push('To leave out one step at a time would have taken too many forks.')
+    return
+  }
   const needed = await leaveOneOut(search, changed)
   if (!needed || needed.length === 0) return
   if (!(await search.fails(needed, 'cause'))) {

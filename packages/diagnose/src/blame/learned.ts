@@ -19,7 +19,7 @@ export class Learned {
   constructor(
     first: StepSet,
     /** At most how likely the tests that named the first cause are wrong. */
-    readonly errorRate: number,
+    public errorRate: number,
   ) {
     this.causes.push(first)
   }

@@ -3,6 +3,7 @@ import { without, type StepSet } from './step-set.js'
 
 /** So many tests must not err even once. */
 const ERROR_RATE = 1e-4
+const MAX_DRAWS = 200
 
 /**
  * The steps without any one of which the whole run passes. This holds also where causes
@@ -12,7 +13,7 @@ const ERROR_RATE = 1e-4
 export async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | undefined> {
   const { everyStep, ledger } = search
   search.errorRate = Math.min(search.errorRate, ERROR_RATE)
-  const bars = { fails: search.bar, passes: search.bar }
+  const bars = { fails: search.bar, passes: search.bar, maxDraws: MAX_DRAWS }
   const needed: number[] = []
   const tried = without(everyStep, changed)
   for (let from = 0; from < tried.length; from += ledger.concurrency) {

@@ -6,7 +6,7 @@ import { upTo, without, type StepSet } from './step-set.js'
 /** How much stricter than a step of the search the tests are that name a cause. */
 const STRICTER = 5
 /** For these tests more forks may be spent than for a step of the search. */
-const MAX_DRAWS = 180
+const MAX_DRAWS = 300
 
 /** When a cause fails too rarely to explain the run, and when that is worth a look, as logarithms. */
 const WEAKER = Math.log(100)

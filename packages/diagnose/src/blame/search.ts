@@ -8,7 +8,7 @@ import { forksOfPhase, PHASES, type Phase } from './remaining-forks.js'
 import { upTo, type StepSet } from './step-set.js'
 
 /** At most this many forks that come to a verdict decide one question. */
-const MAX_DRAWS = 60
+const MAX_DRAWS = 100
 
 /** A question with this many forks is not an easy one. */
 const OPEN_AFTER = 8
@@ -142,7 +142,7 @@ export class Search {
   }
 
   /** By how far apart the two rates are. */
-  private forksPerQuestion(): number {
+  forksPerQuestion(): number {
     const { meanHigh, meanLow } = this.levels
     const gain = (meanHigh - meanLow) * (logit(meanHigh) - logit(meanLow))
     return Math.min(MAX_DRAWS, Math.max(1, (2 * this.bar) / gain))
