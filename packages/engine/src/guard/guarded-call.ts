@@ -29,6 +29,7 @@ export class GuardedCall {
   refusal: Refusal | undefined
   /** Undefined while only a tape has decided. */
   #decision: Decision | undefined
+  #isStarted = false
 
   constructor(
     readonly run: GuardRun,
@@ -135,7 +136,10 @@ export class GuardedCall {
       recorded && (native ?? rebuildError(recorded, { GuardError, ...tool?.options.errors }))
     const output = answer.as === undefined ? undefined : decodeBody(answer.as, body)
     const { limiter } = run
-    if (this.#decision?.reservation === undefined) limiter.absorb(name, intent, facts)
+    // Its answer was there without it: what was reserved for it is free again.
+    if (!this.#isStarted) this.#decision?.reservation?.release()
+    if (this.#decision?.reservation === undefined || !this.#isStarted)
+      limiter.absorb(name, intent, facts)
     if (facts.exitReason === undefined || facts.attempts !== 0)
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
     const thrown = error instanceof GuardError ? undefined : error
@@ -144,6 +148,7 @@ export class GuardedCall {
   }
 
   #start(operation: Operation, drawn: GuardIntent, call: CanonicalCall): void {
+    this.#isStarted = true
     const fail = (cause: unknown): void => {
       this.#decision?.reservation?.settle(undefined, 'none')
       const denial = guardErrors.broken(this.name, 'it could not be carried out')

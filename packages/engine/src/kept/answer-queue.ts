@@ -8,6 +8,8 @@ export interface QueuedPart {
   readonly body: Uint8Array
   /** Its place among all that wait: the number of the recorded part it stands for. */
   readonly order: number
+  /** Of a process: how much the agent had written to it by then. */
+  readonly written?: number
 }
 
 interface Waiting {
@@ -29,6 +31,7 @@ export class AnswerQueue {
   #waiting: Waiting[] = []
   #handedOut: Operation | undefined
   #requested = false
+  #patience: NodeJS.Timeout | undefined
 
   add(operation: Operation, parts: readonly QueuedPart[]): void {
     if (parts.length === 0) return
@@ -52,6 +55,11 @@ export class AnswerQueue {
     this.#waiting = this.#waiting.filter((one) => one.operation !== operation)
   }
 
+  /** The agent wrote to something: a part that waited for that may be due. */
+  look(): void {
+    if (this.#waiting.length > 0) this.#request()
+  }
+
   /** A part has reached the agent. */
   delivering(operation: Operation): void {
     if (operation !== this.#handedOut) return
@@ -73,15 +81,38 @@ export class AnswerQueue {
     this.#waiting = this.#waiting.filter(
       ({ operation, parts }) => !operation.closed && parts?.length !== 0,
     )
-    const next = this.#waiting.reduce<Waiting | undefined>(
-      (first, one) => (first === undefined || placeOf(one) < placeOf(first) ? one : first),
-      undefined,
-    )
-    const part = next?.parts?.shift()
-    if (next === undefined || part === undefined) return
+    natives.clearTimeout(this.#patience)
+    const next = earliest(this.#waiting.filter((one) => isDue(one)))
+    if (next !== undefined) return this.#handOut(next)
+    // An agent that was changed may write less than then: its process answers all the same.
+    if (this.#waiting.length > 0)
+      this.#patience = natives.setTimeout(() => {
+        const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
+        if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
+      }, PATIENCE_MS)
+  }
+
+  #handOut(next: Waiting): void {
+    const part = next.parts?.shift()
+    if (part === undefined) return
     this.#handedOut = next.operation
     next.operation.complete(part.event, part.body)
   }
+}
+
+const PATIENCE_MS = 200
+
+const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
+  waiting.reduce<Waiting | undefined>(
+    (first, one) => (first === undefined || placeOf(one) < placeOf(first) ? one : first),
+    undefined,
+  )
+
+/** Whether the agent has written as much as it had when this came. */
+function isDue({ operation, parts }: Waiting): boolean {
+  const written = parts?.[0]?.written
+  if (written === undefined) return true
+  return (operation.action.stamp?.().written ?? written) >= written
 }
 
 const placeOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? order

@@ -1,17 +1,10 @@
-import { answerPayload, decodeBody, encodeBody } from '@retake/tape'
-import type {
-  CallEvent,
-  DeliveryEvent,
-  InitiationEvent,
-  NewEvent,
-  RequestEvent,
-  Tape,
-} from '@retake/tape'
+import { decodeBody, encodeBody } from '@retake/tape'
+import type { DeliveryEvent, InitiationEvent, NewEvent, SocketEvent, Tape } from '@retake/tape'
 import { DrawnValues } from '../answers/drawn-values.js'
 import { RecordedAnswers } from '../answers/recorded-answers.js'
 import { lostAnswer, SILENCE_MS } from '../continue/given-up-answer.js'
 import { viewOf } from '../continue/in-doubt.js'
-import { errors, RetakeError } from '../errors.js'
+import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import { outside } from '../sessions/answer-source.js'
@@ -20,15 +13,17 @@ import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import { AnswerQueue } from './answer-queue.js'
 import type { QueuedPart } from './answer-queue.js'
-import { freeParts, underOtherId } from './free-parts.js'
+import { underOtherId } from './free-parts.js'
 import type { Part } from './free-parts.js'
-import type { FreeAnswer, KeptPlan, KeptReport, SimulatedStep, Simulator } from './kept-plan.js'
-import { parsed, recordedSteps } from './recorded-step.js'
+import { FreeSteps } from './free-steps.js'
+import type { AskedFree, StepEvent } from './free-steps.js'
+import { KeptConnections } from './kept-connections.js'
+import type { KeptPlan, KeptReport, Simulator } from './kept-plan.js'
+import { recordedSteps } from './recorded-step.js'
 import type { RecordedStep } from './recorded-step.js'
+import { serversIn } from './searchable-steps.js'
 import { isAsked, StepCauses } from './step-causes.js'
 import { StepMatcher } from './step-matcher.js'
-
-type StepEvent = NewEvent<RequestEvent | CallEvent>
 
 export interface KeptAnswersOptions {
   /** The first event that was not served. */
@@ -39,16 +34,10 @@ export interface KeptAnswersOptions {
   readonly onBroken: (error: RetakeError) => void
 }
 
-/** Something the agent asks, and what in the recording it is. */
-interface Asking {
-  readonly seq: number
-  readonly event: StepEvent
-  /** Masked. */
-  readonly body: Uint8Array
-  readonly recorded: RecordedStep | undefined
+interface Asking extends AskedFree {
   /** The answer reaches the agent through this one: itself, or its connection. */
   readonly carrier: Operation
-  /** Really asks. */
+  /** Really asks; with another body, if one is given. */
   readonly ask: (body: Uint8Array | undefined) => void
 }
 
@@ -65,67 +54,66 @@ export class KeptAnswers implements AnswerSource {
   readonly #forced: string[] = []
   #unmatched = 0
   #live = 0
-  #broken: KeptReport['broken']
   readonly #recorded: RecordedAnswers
   readonly #steps: ReadonlyMap<number, RecordedStep>
   readonly #matcher: StepMatcher
-  readonly #drawn = new DrawnValues()
+  readonly #free: FreeSteps
+  readonly #connections: KeptConnections
   readonly #queue = new AnswerQueue()
+  readonly #drawn = new DrawnValues()
   /** What follows from what in this run. */
   readonly #causes: StepCauses
   /** By event of this run, the recorded step that it matched. */
   readonly #matches = new Map<number, RecordedStep>()
   readonly #underWay = new Set<RecordedStep>()
   readonly #kept: ReadonlySet<string>
-  readonly #connections = new Map<number, Operation>()
-  readonly #silences = new Map<Operation, NodeJS.Timeout>()
-  /** Addresses that the recording sent requests to on connections of its own. */
-  readonly #httpHosts = new Map<string, RecordedConnection>()
-  #heldPid: unknown
+  readonly #servers: ReadonlySet<number>
+  /** Of a process that was just started and is none: the number it had. */
+  #pid: { readonly value: unknown } | undefined
 
   constructor(
     readonly tape: Tape,
     readonly plan: KeptPlan,
     readonly options: KeptAnswersOptions,
   ) {
-    const { at } = options
+    const { at, simulator, onBroken } = options
+    const { recordedSteps: viewed } = viewOf(tape)
     this.#kept = new Set(plan.kept)
+    this.#servers = serversIn(tape, viewed)
     this.#recorded = new RecordedAnswers(tape, 1, (_turn, kind, value) =>
       this.#drawn.add(kind, value),
     )
-    const steps = recordedSteps(tape, viewOf(tape).recordedSteps, this.#recorded)
+    const steps = recordedSteps(tape, viewed, this.#recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
+    this.#connections = new KeptConnections(tape, this.#recorded, steps)
     this.#causes = StepCauses.of(tape, at)
-    for (const step of steps) {
-      if (step.seq >= at) continue
-      step.used = true
-      this.#matches.set(step.seq, step)
-      this.#matched[step.label] = step.seq
-    }
     this.#matcher = new StepMatcher(tape, steps, {
       causes: StepCauses.of(tape, tape.count),
       drawn: this.#drawn,
       isUnderWay: (step) => this.#underWay.has(step),
     })
-    this.#findConnections()
+    this.#free = new FreeSteps({ tape, plan, matcher: this.#matcher, simulator, onBroken })
+    for (const step of steps.filter(({ seq }) => seq < at)) {
+      step.used = true
+      this.#matches.set(step.seq, step)
+      this.#matched[step.label] = step.seq
+      if (!step.parts.some((seq) => seq < at)) this.#underWay.add(step)
+    }
   }
 
   get report(): KeptReport {
+    const { broken } = this.#free
     return {
       matched: this.#matched,
       forced: this.#forced,
       unmatched: this.#unmatched,
       live: this.#live,
-      ...(this.#broken && { broken: this.#broken }),
+      ...(broken && { broken }),
     }
   }
 
   draw<T>(kind: string, native: () => T): T {
-    let value = native()
-    if (kind === 'ChildProcess.pid' && this.#heldPid !== undefined) {
-      value = this.#heldPid as T
-      this.#heldPid = undefined
-    }
+    const value = kind === 'ChildProcess.pid' ? this.#drawPid(native) : native()
     this.#drawn.add(kind, value)
     return value
   }
@@ -136,30 +124,31 @@ export class KeptAnswers implements AnswerSource {
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isStep(event)) outside.start(operation)
     else if (event.type === 'request' && event.socket !== undefined)
-      this.#askOn(operation, event, body)
-    else
-      this.#answer(
-        this.#asking(operation.id, event, body, operation, (edited) =>
-          operation.action.start(operation, edited),
-        ),
-      )
+      this.#askOn(this.#connections.get(event.socket), operation, event)
+    else {
+      const asked = this.#match(operation.id, event, body)
+      const ask = (edited?: Uint8Array): void => operation.action.start(operation, edited)
+      this.#answer({ ...asked, carrier: operation, ask })
+    }
   }
 
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
     if (op >= this.options.at) this.#causes.started(op, event)
     if (!isStep(event)) return outside.run(call, op)
-    const asking = this.#asking(op, event, body, undefined as unknown as Operation, () => {})
-    const { recorded } = asking
-    const [seq] = recorded?.parts ?? []
-    if (recorded !== undefined && this.#isHeld(recorded) && seq !== undefined)
+    const asked = this.#match(op, event, body)
+    if (asked.recorded !== undefined) this.#underWay.delete(asked.recorded)
+    const [seq] = asked.recorded?.parts ?? []
+    if (asked.recorded !== undefined && this.#isHeld(asked.recorded) && seq !== undefined)
       return { event: partOf(this.#recorded.delivery(seq)), body: this.tape.body(seq) }
-    const given = recorded && this.plan.answers?.[recorded.label]
-    const answer = given ?? this.#simulatedNow(asking)
-    const [part] = answer === undefined ? [] : this.#given(asking, answer)
+    const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
     if (part !== undefined) return part
     this.#live += 1
     return outside.run(call, op)
+  }
+
+  wrote(): void {
+    this.#queue.look()
   }
 
   delivering(operation: Operation): void {
@@ -174,64 +163,46 @@ export class KeptAnswers implements AnswerSource {
    * one; what started before the first free step is held. False: it is neither.
    */
   carry(operation: Operation): boolean {
-    const { event } = operation.action
-    const isConnection = event.type === 'socket' && this.#isHttp(operation.id)
+    const { action, id } = operation
+    const { event } = action
+    const isConnection = event.type === 'socket'
     if (isConnection) {
-      this.#connections.set(operation.id, operation)
+      this.#connections.add(operation)
+      if (this.#connections.connectFor(event) === undefined) return false
       operation.isTaped = true
-    } else if (!isStep(event) || this.#isServer(operation.id)) return false
-    const seq = isConnection ? this.#causes.askedOn(operation.id) : operation.id
-    const recorded = this.#steps.get(seq ?? -1)
-    const rest = this.#partsFrom(recorded?.parts ?? this.#recorded.byStart.get(operation.id)?.parts)
-    if (recorded === undefined || this.#isHeld(recorded) || recorded.seq !== this.#firstFree) {
-      if (recorded !== undefined && !isAnswered(recorded, this.options.at))
-        this.#underWay.add(recorded)
-      this.#hold(operation, rest, recorded)
-      return true
-    }
-    const { action } = operation
-    this.#underWay.add(recorded)
-    this.#answer({
-      seq: recorded.seq,
-      event: recorded.event,
-      body: this.tape.body(recorded.seq),
-      recorded,
-      carrier: operation,
-      ask: () => {
+    } else if (!isStep(event) || this.#servers.has(id)) return false
+    const recorded = this.#steps.get((isConnection ? this.#causes.askedOn(id) : id) ?? -1)
+    if (recorded === undefined) this.#queue.add(operation, this.#opening(operation))
+    else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
+    else {
+      const ask = (): void => {
         operation.isTaped = false
         action.start(operation)
-      },
-    })
+      }
+      const { event: asked, seq } = recorded
+      const body = this.tape.body(seq)
+      this.#answer({ event: asked, body, recorded, carrier: operation, ask })
+    }
     return true
   }
 
   // ── what is asked ─────────────────────────────────────────────────────────
 
-  /** The step at which the tape was left. */
-  get #firstFree(): number {
-    return this.options.at - 1
-  }
-
-  #asking(
-    seq: number,
-    event: StepEvent,
-    bytes: Uint8Array | undefined,
-    carrier: Operation,
-    ask: Asking['ask'],
-  ): Asking {
-    const body = bytes === undefined ? EMPTY : this.options.session().secrets.bytes(bytes)
+  #match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): AskedFree {
+    const body = this.options.session().secrets.bytes(bytes)
     const known = this.#matches.get(seq)
-    if (known !== undefined) return { seq, event, body, recorded: known, carrier, ask }
+    if (known !== undefined) return { event, body, recorded: known }
     const match = this.#matcher.take({ event, body, after: this.#after(seq) })
-    if (match === undefined) this.#unmatched += 1
-    else {
-      const { step, isSame } = match
-      this.#matches.set(seq, step)
-      this.#matched[step.label] = seq
-      this.#underWay.add(step)
-      if (!isSame && this.#isHeld(step)) this.#forced.push(step.label)
+    if (match === undefined) {
+      this.#unmatched += 1
+      return { event, body, recorded: undefined }
     }
-    return { seq, event, body, recorded: match?.step, carrier, ask }
+    const { step, isSame } = match
+    this.#matches.set(seq, step)
+    this.#matched[step.label] = seq
+    this.#underWay.add(step)
+    if (!isSame && this.#isHeld(step)) this.#forced.push(step.label)
+    return { event, body, recorded: step }
   }
 
   /** The nearest step that this follows from and that is one of the recording. */
@@ -242,60 +213,64 @@ export class KeptAnswers implements AnswerSource {
   }
 
   #answer(asking: Asking): void {
-    const { recorded, carrier } = asking
-    if (recorded !== undefined && this.#isHeld(recorded)) return this.#held(asking, recorded)
-    const given = recorded && this.plan.answers?.[recorded.label]
-    if (given !== undefined) return this.#give(carrier, asking, this.#given(asking, given))
-    if (this.options.simulator === undefined) return this.#askLive(asking)
+    const { recorded, carrier, event, body } = asking
+    if (recorded !== undefined && this.#isHeld(recorded)) {
+      if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
+      const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
+      if (other) this.#give(asking, other)
+      else this.#hold(carrier, recorded)
+      return
+    }
+    // A server is asked many things: it is no step that could be answered at once.
+    if (this.#servers.has(recorded?.seq ?? -1)) return this.#askLive(asking)
+    const planned = this.#free.planned(asking)
+    if (planned !== undefined) return this.#give(asking, planned)
+    if (!this.#free.simulates) return this.#askLive(asking)
     carrier.isTaped = true
-    const making = this.#simulated(asking).then((parts) => {
+    const making = this.#free.simulated(asking).then((parts) => {
       if (parts === undefined) natives.setImmediate(() => this.#askLive(asking))
-      return this.#placed(parts ?? [], recorded)
+      return placed(parts ?? [], recorded)
     })
-    this.#queue.addLater(carrier, recorded?.parts[0] ?? Number.MAX_SAFE_INTEGER, making)
+    this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
   }
 
-  #held(asking: Asking, recorded: RecordedStep): void {
-    const { carrier, event } = asking
-    if (event.type === 'call' && event.kind === 'process') this.#heldPid = this.#pidOf(recorded)
-    const other =
-      event.type === 'request' ? underOtherId(this.tape, recorded.step, asking.body) : undefined
-    if (other !== undefined) return this.#give(carrier, asking, other)
-    this.#hold(carrier, recorded.parts, recorded)
-  }
-
-  #hold(carrier: Operation, parts: readonly number[], recorded: RecordedStep | undefined): void {
+  #hold(carrier: Operation, recorded: RecordedStep): void {
     carrier.isTaped = true
     const isHttp1 = carrier.action.event.type === 'socket'
-    const kept = isHttp1 && recorded !== undefined ? this.#withoutIdleEnd(parts) : parts
-    this.#queue.add(
-      carrier,
-      kept.map((seq) => ({
-        event: partOf(this.#recorded.delivery(seq)),
-        body: this.tape.body(seq),
-        order: seq,
-      })),
-    )
-    if (recorded?.step.state === 'aborted') this.#stayQuiet(carrier)
+    const parts = isHttp1 ? this.#connections.answerParts(recorded.parts) : recorded.parts
+    const isCarried = recorded.seq < this.options.at
+    this.#queue.add(carrier, this.#queued(parts, isCarried ? this.options.at : 0))
+    if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
-  #give(carrier: Operation, { recorded }: Asking, parts: readonly Part[]): void {
+  #give({ carrier, recorded }: Asking, parts: readonly Part[]): void {
     carrier.isTaped = true
-    this.#queue.add(carrier, this.#placed(parts, recorded))
+    this.#queue.add(carrier, placed(parts, recorded))
   }
 
-  /** A given answer comes when the recorded one came. */
-  #placed(parts: readonly Part[], recorded: RecordedStep | undefined): QueuedPart[] {
-    const last = recorded?.parts.at(-1) ?? Number.MAX_SAFE_INTEGER
-    return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))
+  #queued(parts: readonly number[], from = 0): QueuedPart[] {
+    return parts
+      .filter((seq) => seq >= from)
+      .map((seq) => {
+        const event = this.#recorded.delivery(seq)
+        const written = event.type === 'deliver' ? event.written : undefined
+        const isProcess =
+          event.type === 'deliver' && this.#steps.get(event.op)?.event.type === 'call'
+        return {
+          event: partOf(event),
+          body: this.tape.body(seq),
+          order: seq,
+          ...(isProcess && written !== undefined && { written }),
+        }
+      })
   }
 
   #askLive(asking: Asking): void {
-    const { recorded, carrier } = asking
+    const { recorded, carrier, ask } = asking
     if (carrier.closed) return
     this.#live += 1
     const isFrozen = this.plan.mode === 'frozen' && recorded !== undefined
-    outsideRuns(() => asking.ask(isFrozen ? this.#recordedQuestion(recorded) : undefined))
+    outsideRuns(() => ask(isFrozen ? this.#recordedQuestion(recorded) : undefined))
   }
 
   /** What was asked then, in the form in which it is asked again. */
@@ -313,211 +288,96 @@ export class KeptAnswers implements AnswerSource {
     return revealed === text ? body : Buffer.from(revealed, 'latin1')
   }
 
-  #isHeld({ label, step }: RecordedStep): boolean {
+  #isHeld({ label, step, seq }: RecordedStep): boolean {
+    if (this.#servers.has(seq)) return false
     return this.#kept.has(label) || step.state === 'aborted'
   }
 
   /** The run had given it up by itself: it gets the time to do so again. */
   #stayQuiet(operation: Operation): void {
-    const timer = natives.setTimeout(() => {
+    const give = (): void => {
       for (const { event, body } of lostAnswer(operation.action.event))
         operation.complete(event, body)
-    }, SILENCE_MS)
-    timer.unref()
-    this.#silences.set(operation, timer)
-  }
-
-  // ── free steps ────────────────────────────────────────────────────────────
-
-  #given(asking: Asking, answer: FreeAnswer): Part[] {
-    const like = asking.recorded ?? this.#matcher.alike(asking)
-    try {
-      return freeParts(this.tape, answer, asking, like?.step)
-    } catch (cause) {
-      this.#break(errors.freeAnswerUnusable(nameOf(asking.event), cause))
-      return []
     }
-  }
-
-  async #simulated(asking: Asking): Promise<Part[] | undefined> {
-    const { simulator } = this.options
-    try {
-      const answer = await outsideRuns(() => simulator?.(this.#described(asking)))
-      return answer === undefined ? undefined : this.#given(asking, answer)
-    } catch (cause) {
-      this.#break(errors.simulatorFailed(nameOf(asking.event), cause))
-      return []
-    }
-  }
-
-  /** For calls that answer in the same breath. */
-  #simulatedNow(asking: Asking): FreeAnswer | undefined {
-    const { simulator } = this.options
-    if (simulator === undefined) return undefined
-    try {
-      const answer = outsideRuns(() => simulator(this.#described(asking)))
-      if (!(answer instanceof Promise)) return answer
-      throw new Error('it answers later, and this call needs its answer at once')
-    } catch (cause) {
-      throw this.#break(errors.simulatorFailed(nameOf(asking.event), cause))
-    }
-  }
-
-  #described({ event, body, recorded }: Asking): SimulatedStep {
-    const isFrozen = this.plan.mode === 'frozen' && recorded !== undefined
-    const like = recorded ?? this.#matcher.alike({ event, body })
-    const asked = isFrozen
-      ? { event: recorded.event, body: this.tape.body(recorded.seq) }
-      : { event, body }
-    const then = recorded && this.#answerOf(recorded)
-    return {
-      ...(recorded && { label: recorded.label }),
-      kind: kindOf(event, like),
-      name: nameOf(event),
-      request: requestOf(asked.event, asked.body),
-      ...(then !== undefined && { recorded: then }),
-      seed: this.plan.seed,
-    }
-  }
-
-  #answerOf({ step }: RecordedStep): unknown {
-    try {
-      return answerPayload(this.tape, step).data
-    } catch {
-      return step.kind === 'process' ? step.call()?.result : undefined
-    }
-  }
-
-  #break(error: RetakeError): RetakeError {
-    const { code, what, why, fix } = error
-    this.#broken ??= { code, what, why, fix }
-    this.options.onBroken(error)
-    return error
+    natives.setTimeout(give, SILENCE_MS).unref()
   }
 
   // ── connections ───────────────────────────────────────────────────────────
 
-  #findConnections(): void {
-    for (const { event } of this.#steps.values()) {
-      if (event.type !== 'request' || event.socket === undefined) continue
-      const socket = this.tape.event(event.socket)
-      if (socket.type !== 'socket' || this.#isUpgraded(event)) continue
-      const connect = this.#recorded.byStart
-        .get(socket.seq)
-        ?.parts.find((seq) => isPart(this.#recorded.delivery(seq), 'connect'))
-      if (connect !== undefined) this.#httpHosts.set(hostKey(socket), { connect })
-    }
-    for (const { event } of this.#steps.values()) {
-      if (event.type !== 'request' || event.socket === undefined || !this.#isUpgraded(event))
-        continue
-      const socket = this.tape.event(event.socket)
-      if (socket.type === 'socket') this.#httpHosts.delete(hostKey(socket))
-    }
-  }
-
-  #isUpgraded(event: RequestEvent): boolean {
-    return event.headers.some(([name]) => name.toLowerCase() === 'upgrade')
-  }
-
-  #isHttp(op: number): boolean {
-    const event = this.tape.event(op)
-    return event.type === 'socket' && this.#httpHosts.has(hostKey(event))
-  }
-
-  /** Clients open and keep connections as they see fit: a real one is opened when something is really asked on it. */
-  #connect(operation: Operation, event: NewEvent<InitiationEvent> & { type: 'socket' }): void {
-    this.#connections.set(operation.id, operation)
-    const recorded = this.#httpHosts.get(hostKey(event))
-    if (recorded === undefined) return outside.start(operation)
-    const { connect } = recorded
+  #connect(operation: Operation, event: NewEvent<SocketEvent>): void {
+    this.#connections.add(operation)
+    const connect = this.#connections.connectFor(event)
+    if (connect === undefined) return outside.start(operation)
     operation.isTaped = true
-    this.#queue.add(operation, [
-      { event: partOf(this.#recorded.delivery(connect)), body: this.tape.body(connect), order: 0 },
-    ])
+    this.#queue.add(operation, [{ ...this.#part(connect), order: 0 }])
   }
 
-  #askOn(operation: Operation, event: NewEvent<RequestEvent>, body: Uint8Array | undefined): void {
-    const connection = this.#connections.get(event.socket ?? -1)
-    if (connection === undefined) return outside.start(operation)
+  /** What opens a connection that was being opened when the tape was left. */
+  #opening({ id }: Operation): QueuedPart[] {
+    const { parts = [] } = this.#recorded.byStart.get(id) ?? {}
+    return this.#queued(parts, this.options.at).filter(
+      ({ event }) =>
+        event.type === 'deliver' && (event.part === 'connect' || event.part === 'error'),
+    )
+  }
+
+  #askOn(
+    connection: Operation | undefined,
+    operation: Operation,
+    event: Extract<StepEvent, { type: 'request' }>,
+  ): void {
+    const asked = this.#match(operation.id, event, operation.action.body)
+    if (connection === undefined) {
+      this.#live += 1
+      return outside.start(operation)
+    }
+    // A connection that is asked again was not closed after its last answer.
     this.#queue.drop(connection)
     let isWritten = false
-    const asking = this.#asking(operation.id, event, body, connection, (edited) => {
-      connection.isTaped = false
+    const ask = (edited: Uint8Array | undefined): void => {
+      connection.isTaped = isWritten || edited !== undefined
       // Nothing is held back yet: what the agent is about to write goes out as it is.
-      if (!isWritten && edited === undefined) return
-      connection.isTaped = true
+      if (!connection.isTaped) return
       natives.setImmediate(() => {
         connection.isTaped = false
         outsideRuns(() => connection.action.start(connection, edited))
       })
-    })
-    this.#answer(asking)
+    }
+    this.#answer({ ...asked, carrier: connection, ask })
     isWritten = true
   }
 
-  /** The end of a connection belongs to an answer only where nothing else says that it is complete. */
-  #withoutIdleEnd(parts: readonly number[]): readonly number[] {
-    const first = parts.find((seq) => isPart(this.#recorded.delivery(seq), 'chunk'))
-    if (first === undefined) return parts
-    const [head = ''] = Buffer.from(this.tape.body(first)).toString('latin1').split('\r\n\r\n')
-    const saysLength = /^(content-length|transfer-encoding):|^HTTP\/1\.\d (204|304)/im.test(head)
-    if (!saysLength || /^connection:\s*close/im.test(head)) return parts
-    return parts.filter((seq) => {
-      const event = this.#recorded.delivery(seq)
-      return !isPart(event, 'end') && !isPart(event, 'close')
-    })
+  #part(seq: number): Part {
+    return { event: partOf(this.#recorded.delivery(seq)), body: this.tape.body(seq) }
   }
 
-  #partsFrom(parts: readonly number[] = []): number[] {
-    return parts.filter((seq) => seq >= this.options.at)
+  // ── processes ─────────────────────────────────────────────────────────────
+
+  /** It is drawn as soon as a process is started. */
+  #drawPid<T>(native: () => T): T {
+    const known = this.#pid
+    this.#pid = undefined
+    return known === undefined ? native() : (known.value as T)
   }
 
-  /** A process that answers requests on its pipes is no single step. */
-  #isServer(op: number): boolean {
-    return this.#recorded.writes.has(op) && this.#steps.get(op)?.event.type === 'call'
-  }
-
-  #pidOf({ seq }: RecordedStep): unknown {
-    for (const event of this.tape.events(seq + 1)) {
-      if (event.type === 'draw' && event.kind === 'ChildProcess.pid') return event.value
-      if (event.seq > seq + 3) break
-    }
-    return undefined
+  #pidOf({ seq }: RecordedStep): { readonly value: unknown } | undefined {
+    const next = this.tape.event(seq + 1)
+    return next.type === 'draw' && next.kind === 'ChildProcess.pid'
+      ? { value: next.value }
+      : undefined
   }
 }
 
-interface RecordedConnection {
-  /** Delivery that told the agent that it is open. */
-  readonly connect: number
-}
+/** After everything that was recorded. */
+const LAST = Number.MAX_SAFE_INTEGER
 
 const isStep = (event: NewEvent<InitiationEvent>): event is StepEvent => isAsked(event)
 
-const isPart = (event: DeliveryEvent, part: string): boolean =>
-  event.type === 'deliver' && event.part === part
-
-const isAnswered = ({ parts }: RecordedStep, at: number): boolean => parts.some((seq) => seq < at)
-
-const hostKey = (event: { kind: string; host?: string; port?: number; path?: string }): string =>
-  `${event.kind} ${event.host} ${event.port} ${event.path}`
-
-const nameOf = (event: StepEvent): string =>
-  event.type === 'request'
-    ? `${event.method} ${event.url}`
-    : event.kind === 'process'
-      ? (event.title ?? event.name)
-      : event.name
-
-function kindOf(event: StepEvent, like: RecordedStep | undefined): SimulatedStep['kind'] {
-  if (event.type === 'call') return event.kind === 'process' ? 'process' : 'tool'
-  const kind = like?.step.kind
-  return kind === undefined || kind === 'mark' ? 'http' : kind
+/** A given answer comes when the recorded one came. */
+function placed(parts: readonly Part[], recorded: RecordedStep | undefined): QueuedPart[] {
+  const last = recorded?.parts.at(-1) ?? LAST
+  return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))
 }
-
-const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
-  event.type === 'call'
-    ? decodeBody(event.as ?? 'json', body)
-    : (parsed(body) ?? Buffer.from(body).toString('utf8'))
 
 /** The event as a new one, with a note where it comes from; what was written by then is known anew. */
 function partOf(event: DeliveryEvent): NewDelivery {

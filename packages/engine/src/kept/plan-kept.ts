@@ -6,7 +6,7 @@ import { newBranch, overlayOf } from '../continue/plan-resume.js'
 import { errors } from '../errors.js'
 import { isCutOff } from '../sessions/tape-cursor.js'
 import type { KeptPlan } from './kept-plan.js'
-import { whyNotSearchable } from './searchable-steps.js'
+import { serversIn, whyNotSearchable } from './searchable-steps.js'
 
 export interface KeptForkOptions extends KeptPlan {
   /** Folder for the tape of the fork; beside its parent unless set. */
@@ -25,10 +25,11 @@ export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
     ...(given.simulator !== undefined && { simulator: path.resolve(given.simulator) }),
   }
   const steps = viewOf(tape).recordedSteps
+  const servers = serversIn(tape, steps)
   refuseOthers(tape, steps, kept)
   const held = new Set(kept.kept)
   const free = steps.find(
-    (step) => !held.has(step.label) && whyNotSearchable(tape, step) === undefined,
+    (step) => !held.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
   )
   if (free === undefined && isCutOff(tape)) throw errors.runCutOff(tape.run.id)
   const details = {
@@ -55,11 +56,12 @@ export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
 
 /** Before anything runs. */
 function refuseOthers(tape: Tape, steps: readonly Step[], { kept, answers = {} }: KeptPlan): void {
+  const servers = serversIn(tape, steps)
   const byLabel = new Map(steps.map((step) => [step.label, step]))
   for (const label of [...kept, ...Object.keys(answers)]) {
     const step = byLabel.get(label)
     if (step === undefined) throw errors.noStepToFork(tape.run.id, label, steps.length, tape.status)
-    const why = whyNotSearchable(tape, step)
+    const why = whyNotSearchable(tape, step, servers)
     if (why !== undefined) throw errors.stepNotSearchable(tape.run.id, label, why)
   }
 }

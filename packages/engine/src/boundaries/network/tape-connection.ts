@@ -103,7 +103,7 @@ export class TapeConnection {
   /** A connection that the tape has opened is opened again behind the agent's back, and sends what has no answer yet. */
   #start(operation: Operation, edited: Uint8Array | undefined): void {
     const isOpen = !this.socket.connecting
-    this.#attach(operation, isOpen)
+    if (!isOpen || this.#real === undefined || this.#real.destroyed) this.#attach(operation, isOpen)
     if (!isOpen) return
     const again = edited ? [replaceBody(this.#unanswered, edited)] : this.#unanswered
     for (const bytes of again) this.#real?.write(bytes)

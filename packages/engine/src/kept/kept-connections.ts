@@ -1,0 +1,69 @@
+import type { DeliveryEvent, RequestEvent, SocketEvent, Tape } from '@retake/tape'
+import type { RecordedAnswers } from '../answers/recorded-answers.js'
+import type { Operation } from '../sessions/session.js'
+import type { RecordedStep } from './recorded-step.js'
+
+type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
+
+/**
+ * The connections of a fork. One to where the recording sent requests is opened from
+ * the tape; there is a real one behind it only when something is really asked on it.
+ * All others are real: what goes over them is no step.
+ */
+export class KeptConnections {
+  readonly #open = new Map<number, Operation>()
+  /** By address, the delivery that told the agent that it is connected. */
+  readonly #connects = new Map<string, number>()
+
+  constructor(
+    readonly tape: Tape,
+    readonly recorded: RecordedAnswers,
+    steps: Iterable<RecordedStep>,
+  ) {
+    const upgraded = new Set<string>()
+    for (const { event } of steps) {
+      if (event.type !== 'request' || event.socket === undefined) continue
+      const socket = tape.event(event.socket)
+      if (socket.type !== 'socket') continue
+      if (isUpgrade(event)) upgraded.add(keyOf(socket))
+      const { parts = [] } = recorded.byStart.get(socket.seq) ?? {}
+      const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
+      if (connect !== undefined) this.#connects.set(keyOf(socket), connect)
+    }
+    for (const key of upgraded) this.#connects.delete(key)
+  }
+
+  add(connection: Operation): void {
+    this.#open.set(connection.id, connection)
+  }
+
+  get(op: number | undefined): Operation | undefined {
+    return op === undefined ? undefined : this.#open.get(op)
+  }
+
+  /** The recorded delivery that opens a connection to there; undefined where only a real one will do. */
+  connectFor(target: Target): number | undefined {
+    return this.#connects.get(keyOf(target))
+  }
+
+  /** Parts of an answer. The end of its connection is one only where nothing else says that it is complete. */
+  answerParts(parts: readonly number[]): readonly number[] {
+    const first = parts.find((seq) => isPart(this.recorded.delivery(seq), 'chunk'))
+    if (first === undefined) return parts
+    const [head = ''] = Buffer.from(this.tape.body(first)).toString('latin1').split('\r\n\r\n')
+    const saysLength = /^(content-length|transfer-encoding):|^HTTP\/1\.\d (204|304)/im.test(head)
+    if (!saysLength || /^connection:\s*close/im.test(head)) return parts
+    return parts.filter((seq) => {
+      const event = this.recorded.delivery(seq)
+      return !isPart(event, 'end') && !isPart(event, 'close')
+    })
+  }
+}
+
+const isPart = (event: DeliveryEvent, part: string): boolean =>
+  event.type === 'deliver' && event.part === part
+
+const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
+  method === 'CONNECT' || headers.some(([name]) => name.toLowerCase() === 'upgrade')
+
+const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
