@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { code, stdout, stderr } = await run(process.execPath, [script], process.cwd(), {
     timeoutMs: 110_000,
   })
-  expect(code, stderr).toBe(0)
+  if (code !== 0) throw new Error(stderr)
   const lines = stdout.trim().split('\n')
   found = new Map(lines.map((line) => JSON.parse(line) as Found).map((each) => [each.name, each]))
 })
@@ -60,8 +60,8 @@ describe('real forks of recorded agents name exactly what was planted', () => {
   })
 
   test('in fewer forks than asking about each step ten times takes', () => {
-    for (const { name, forks, verdict } of found.values())
-      if (verdict === 'attributed') expect(forks, name).toBeLessThan(60)
+    const attributed = [...found.values()].filter(({ verdict }) => verdict === 'attributed')
+    expect(Math.max(...attributed.map(({ forks }) => forks))).toBeLessThan(60)
   })
 })
 

@@ -66,7 +66,7 @@ async function blamed(name, { recorded, free = () => 0, fails, coin }) {
   }
   const simulator = ({ request }) => {
     const { step, before } = Array.isArray(request) ? request[0] : request
-    return { payload: { fault: Number(free(step, before)) } }
+    return { payload: { fault: free(step, before) } }
   }
   const { run } = await record({ name, dir: folder }, agent)
   const labels = searchableSteps(openTape(run.path)).map(({ label }) => label)

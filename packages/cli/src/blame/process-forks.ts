@@ -182,8 +182,12 @@ export class ProcessForks implements ForkSource {
 /** Two forks that differ in anything have seeds that differ. */
 const seedOf = (text: string): number => createHash('sha256').update(text).digest().readUInt32BE(0)
 
+/** A limit for forks that may hang; a replay has nothing to wait for. */
+const REPLAY_MS = 120_000
+
 /** Shows that the program still is the one that was recorded. */
-async function replayRun({ tape, timeoutMs }: ProcessForksOptions): Promise<void> {
+async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Promise<void> {
+  const timeoutMs = Math.max(forkMs, REPLAY_MS)
   const { divergences } = await replayAgent(tape, { stdio: 'ignore', timeoutMs })
   const [divergence] = divergences
   if (divergence !== undefined) throw blameAgentChanged(tape.run.id, divergence.summary)

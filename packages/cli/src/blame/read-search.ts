@@ -27,10 +27,12 @@ export async function readSearch(
   signal: AbortSignal,
 ): Promise<Search> {
   const defaults = project().blame
+  const limits = readLimits(values)
+  const pool = readPool(values)
+  const env = variables(texts(values, 'env'))
   const oracle = await readOracle(tape, values)
   const steps = searchedSteps(tape)
   if (steps.length === 0) throw blameNoSteps(tape.run.id)
-  const maxUsd = numberOf(values, 'max-usd', { least: 0 }) ?? defaults.maxUsd
   const given = texts(values, 'free')
   const free = given.length > 0 ? given : defaults.free
   const simulator = text(values, 'simulator') ?? defaults.simulator
@@ -47,16 +49,26 @@ export async function readSearch(
     oracle,
     free,
     interventions,
-    env: variables(texts(values, 'env')),
+    env,
+    pool,
+    ...limits,
+    classic: flag(values, 'classic'),
+    ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
+    signal,
+  }
+}
+
+function readLimits(
+  values: OptionValues,
+): Pick<Search, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
+  const defaults = project().blame
+  const maxUsd = numberOf(values, 'max-usd', { least: 0 }) ?? defaults.maxUsd
+  return {
     seed: numberOf(values, 'seed', { least: 0, whole: true }) ?? 1,
-    pool: readPool(values),
     maxForks:
       numberOf(values, 'max-forks', { least: 0, whole: true }) ?? defaults.maxForks ?? FORKS,
     ...(maxUsd !== undefined && { maxUsd }),
     timeoutMs: (numberOf(values, 'timeout', { least: 0.001, most: 86_400 }) ?? 120) * 1000,
-    classic: flag(values, 'classic'),
-    ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
-    signal,
   }
 }
 

@@ -1,0 +1,225 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
+import { agentPath, type Workspace } from '../support/run-retake.mjs'
+import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
+
+const simulator = agentPath('blame/refund-simulator.mjs')
+const right = ['--oracle', 'stdout:/DENIED/', '--simulator', simulator]
+
+async function refundRun(...args: string[]): Promise<Workspace> {
+  const workspace = await folderWith({})
+  const recorded = await workspace.retake(['record', agentPath('blame/refund.mjs'), ...args])
+  expect(recorded.stdout).toBe('APPROVED\n')
+  return workspace
+}
+
+const foundBy = (stdout: string): FindingsFile => JSON.parse(stdout) as FindingsFile
+const blameFiles = ({ folder }: Workspace): string[] => {
+  const kept = join(folder, '.retake', 'blame')
+  return existsSync(kept) ? readdirSync(kept).map((name) => join(kept, name)) : []
+}
+const storedForks = (workspace: Workspace): number =>
+  blameFiles(workspace)
+    .filter((file) => file.endsWith('.jsonl'))
+    .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
+    .filter((line) => line !== '').length
+
+test('blame names the tool and the step that only repeats it, within a budget, and goes on from stored forks', async () => {
+  const workspace = await refundRun()
+  const blame = ['blame', 'last', ...right]
+
+  const planned = await workspace.retake([...blame, '--dry-run', '--json'])
+  expect(planned.code).toBe(0)
+  expect(planned.stderr).toContain('4 steps · about')
+  expect(JSON.parse(planned.stdout)).toMatchObject({ estimate: { steps: 4, tokens: 0 } })
+  expect(blameFiles(workspace)).toEqual([])
+
+  const short = await workspace.retake([...blame, '--max-forks', '7', '--json'])
+  expect(short.code).toBe(1)
+  expect(foundBy(short.stdout).findings).toMatchObject({ verdict: 'stopped', causes: [] })
+  const before = storedForks(workspace)
+  expect(before).toBeLessThanOrEqual(7)
+
+  const whole = foundBy((await workspace.retake([...blame, '--json'])).stdout)
+  expect(whole.findings).toMatchObject({ verdict: 'attributed', minimalRepair: [1] })
+  expect(whole.findings.steps.map(({ role }) => role)).toEqual(['clear', 'root', 'echo', 'clear'])
+  expect(whole.steps[1]).toMatchObject({ label: '2', name: 'tool search_policy' })
+  expect(whole.facts.newForks).toBe(storedForks(workspace) - before)
+  expect(whole.facts.newForks).toBeGreaterThan(0)
+  expect(whole.findings.forks).toMatchObject({ liveSteps: 0, tokens: 0, undefined: 0 })
+  const [parent] = await tapesOf(workspace)
+  expect(await tapesOf(workspace)).toEqual([parent])
+
+  // A crash may tear the last line: that fork is run again, no other.
+  const file = blameFiles(workspace).find((name) => name.endsWith('.jsonl')) ?? ''
+  await appendFile(file, '\n{"key":"free 0 #')
+  const again = await workspace.retake(blame)
+  expect(again.code).toBe(3)
+  expect(again.stdout).toMatch(
+    /^step 2, tool search_policy, made it fail; step 3 only repeats it\n[^]* forks \(0 new\)/,
+  )
+  expect(again.stdout).toMatch(/retake fork \S+ --at 2 --edit/)
+  expect(again.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  const kept = blameFiles(workspace).find((name) => name.endsWith('.json')) ?? ''
+  expect(foundBy(readFileSync(kept, 'utf8')).findings).toEqual(
+    expect.objectContaining({ verdict: 'attributed', causes: whole.findings.causes }),
+  )
+}, 240_000)
+
+test('Ctrl-C stops the forks and keeps what is known', async () => {
+  const workspace = await refundRun()
+  const child = spawn(process.execPath, [cli, 'blame', 'last', ...right, '--jobs', '1'], {
+    cwd: workspace.folder,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  const closed = once(child, 'close')
+  while (storedForks(workspace) < 6 && child.exitCode === null) await setTimeout(20)
+  process.kill(-(child.pid ?? 0), 'SIGINT')
+  const [code] = (await closed) as [number]
+  expect(code).toBe(130)
+  expect(stdout).toMatch(/^stopped/)
+  expect(stdout).not.toMatch(/made it fail|root/)
+  // Nothing of its process group is left.
+  expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow('ESRCH')
+  expect(blameFiles(workspace).some((name) => name.endsWith('.json'))).toBe(true)
+  const { newForks } = foundBy(
+    (await workspace.retake(['blame', 'last', ...right, '--json', '--max-forks', '0'])).stdout,
+  ).facts
+  expect(newForks).toBe(0)
+}, 240_000)
+
+test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
+  const crashing = await refundRun('crash')
+  const crashed = await crashing.retake(['blame', 'last', ...right, '--max-forks', '8', '--json'])
+  expect(crashed.code).toBe(1)
+  const { findings, facts } = foundBy(crashed.stdout)
+  expect(findings.causes).toEqual([])
+  expect(findings.verdict).not.toBe('attributed')
+  expect(Object.keys(facts.undefinedBy)).toEqual([
+    'the run broke: TypeError: the window is too small',
+  ])
+  expect(findings.forks.undefined).toBeGreaterThan(0)
+
+  const hanging = await refundRun('hang')
+  const limits = ['--max-forks', '6', '--timeout', '2']
+  const hung = await hanging.retake(['blame', 'last', ...right, ...limits, '--json'])
+  expect(hung.code).toBe(1)
+  expect(foundBy(hung.stdout).findings.causes).toEqual([])
+  expect(Object.keys(foundBy(hung.stdout).facts.undefinedBy)).toEqual(['it took longer than 2 s'])
+}, 240_000)
+
+test('a run that passes, an oracle that cannot tell or flips, and a changed agent each get one clear answer', async () => {
+  const workspace = await folderWith({
+    // Says something else each time it is asked.
+    'flip.sh': 'n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n; exit $((n % 2))',
+  })
+  const agent = join(workspace.folder, 'refund.mjs')
+  const source = readFileSync(agentPath('blame/refund.mjs'), 'utf8')
+  const engine = import.meta.resolve('@retake/engine').replace('/src/index.ts', '/dist/index.js')
+  await writeFile(agent, source.replace("'retake'", `'${engine}'`))
+  await workspace.retake(['record', 'refund.mjs'])
+  const blame = (...args: string[]) => workspace.retake(['blame', 'last', ...args])
+
+  const passing = await blame('--oracle', 'stdout:/APPROVED/', '--simulator', simulator)
+  expect(passing).toMatchObject({ code: 0 })
+  expect(passing.stdout).toMatch(/^nothing to blame: the run passes .* No fork was run\.\n$/)
+
+  const unclear = await blame('--oracle', 'json:order.status="denied"', '--simulator', simulator)
+  expect(unclear.code).toBe(1)
+  expect(unclear.stderr).toContain('BLAME_CANNOT_TELL')
+  expect(unclear.stderr).toContain('stdout holds no JSON')
+  expect(blameFiles(workspace)).toEqual([])
+
+  const flaky = await blame('--oracle', 'sh flip.sh', '--simulator', simulator, '--json')
+  expect(flaky.code).toBe(1)
+  expect(foundBy(flaky.stdout).findings).toMatchObject({
+    verdict: 'flaky',
+    why: 'the oracle fails the unchanged run 10 of 20 times, and passes it the others',
+    causes: [],
+    anchors: { kept: { fails: 10, forks: 20 } },
+  })
+
+  const none = await blame(...right, '--max-forks', '0')
+  expect(none.code).toBe(1)
+  expect(none.stdout).toMatch(/^stopped: .*[Nn]o forks were allowed/)
+
+  await writeFile(agent, readFileSync(agent, 'utf8').replace('refund window', 'return window'))
+  const changed = await blame(...right)
+  expect(changed.code).toBe(1)
+  expect(changed.stdout).toBe('')
+  expect(changed.stderr).toContain('BLAME_AGENT_CHANGED')
+}, 240_000)
+
+test('what cannot be searched is said before anything runs', async () => {
+  const workspace = await folderWith({ 'agent.mjs': smallAgent })
+  await workspace.retake(['record', 'agent.mjs'])
+  const wrong = [
+    [['blame', 'last', '--oracle', 'exit:1'], 1, 'BLAME_NO_STEPS'],
+    [['blame', 'last'], 2, 'Say what passing means.'],
+    [['blame'], 2, 'Name one run.'],
+    [['blame', 'last', '--oracel', 'exit:1'], 2, 'Did you mean --oracle?'],
+    [['blame', 'last', '--oracle', 'exit:1', '--max-forks', 'few'], 2, 'no number for --max-forks'],
+    [['blame', 'nothing', '--oracle', 'exit:1'], 1, 'UNKNOWN_RUN'],
+    [['bench', 'speed'], 2, 'Say what to measure.'],
+  ] as const
+  for (const [args, code, said] of wrong) {
+    const finished = await workspace.retake(args)
+    expect(finished.stderr).toContain(said)
+    expect(finished.code).toBe(code)
+  }
+  expect(blameFiles(workspace)).toEqual([])
+})
+
+test('the bug of the demo: the retrieval tool is the root, the approval only repeats it, in fewer than 60 forks', async () => {
+  const { retake } = await folderWith({})
+  const { stdout, stderr, code } = await retake(['blame', '--demo', '--json'], {
+    timeoutMs: 230_000,
+  })
+  expect(stderr).toContain('decision: APPROVED: €249. Day 41 of a 60-day window.')
+  expect(code).toBe(3)
+  const { findings, steps } = foundBy(stdout)
+  expect(findings.verdict).toBe('attributed')
+  const named = (role: string): string[] =>
+    steps.flatMap(({ name }, index) => (findings.steps[index]?.role === role ? [name] : []))
+  expect(named('root')).toEqual(['tool search_policy'])
+  expect(findings.steps.at(-1)?.role).toBe('echo')
+  expect(findings.causes).toHaveLength(1)
+  expect(findings.forks.asked).toBeLessThan(60)
+  expect(findings.forks.undefined).toBe(0)
+}, 240_000)
+
+test('bench blame shows nine of nine, and controls that stay flat', async () => {
+  const { retake } = await folderWith({})
+  const { stdout, code } = await retake(['bench', 'blame', '--seeds', '4', '--json'])
+  const bench = JSON.parse(stdout) as {
+    good: boolean
+    competing: { isRight: boolean }[]
+    scenarios: unknown[]
+    controls: { blamed: number }[]
+  }
+  expect(code).toBe(0)
+  expect(bench.competing.map(({ isRight }) => isRight)).toEqual(Array(9).fill(true))
+  expect(bench.scenarios).toHaveLength(17)
+  expect(bench.controls.map(({ blamed }) => blamed)).toEqual([0, 0, 0])
+})
+
+test.runIf(process.env['RETAKE_SOAK'] === '1')(
+  'blame --validate finds what was planted, through processes, and nobody in the control',
+  async () => {
+    const { retake } = await folderWith({})
+    const { stdout, code } = await retake(['blame', '--validate', '--json'], {
+      timeoutMs: 600_000,
+    })
+    expect(JSON.parse(stdout)).toMatchObject({ good: true })
+    expect(code).toBe(0)
+  },
+)
