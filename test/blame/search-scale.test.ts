@@ -1,0 +1,149 @@
+/**
+ * The search on failures whose causes were planted, thousands of them. What it must
+ * reach was measured with a first version of it, before this one was written. Figures are printed.
+ */
+import {
+  accusationOf,
+  blameRun,
+  COMPETING_FAULTS,
+  meanScore,
+  randomModel,
+  SCENARIO_NAMES,
+  SCENARIOS,
+  scoreMethod,
+  staircase,
+  type BlameMethod,
+  type NoiseLevel,
+  type PlantedModel,
+  type ScenarioName,
+  type Score,
+} from '@retake/diagnose'
+import { expect, test } from 'vitest'
+
+/** The whole matrix takes about 25 s of one processor; a soak run takes all of it, others a part. */
+const SEEDS = process.env['RETAKE_SOAK'] === '1' ? 1000 : 200
+
+/** At most so many forks, on average. */
+const MOST_FORKS: Readonly<Record<ScenarioName, number>> = {
+  'root-echo-7': 36,
+  'and2-7': 45,
+  'root-echo-and2-7': 51,
+  'and3-20': 64,
+  'or2-20': 53,
+  'and2-or-and2-30': 79,
+  'parity3-12': 132,
+  'preempted-20': 87,
+  'rare-20': 325,
+  'rare-and2-20': 154,
+  'background-30': 76,
+  'noisy-echoes-30': 75,
+  'flaky-20': 151,
+  'redrawn-20': 158,
+  'delayed-50': 64,
+  'cascade-50': 91,
+  'and2-cascade-50': 110,
+}
+
+/** Of the random family: at least so often exact, at most so often false, at most so many forks. */
+const RANDOM: Readonly<Record<NoiseLevel, readonly [number, number, number]>> = {
+  deterministic: [0.99, 0.01, 69],
+  noisy: [0.99, 0.01, 155],
+  hard: [0.9, 0.02, 798],
+}
+
+test(`seventeen planted failures are blamed exactly, over ${SEEDS} seeds each`, async () => {
+  const scores: Score[] = []
+  for (const name of SCENARIO_NAMES) {
+    const score = await scoreMethod(search(), modelsOf(SCENARIOS[name]))
+    show(name, score, MOST_FORKS[name])
+    expect.soft(score.exact, name).toBeGreaterThanOrEqual(0.98)
+    expect.soft(score.falseBlamesPerRun, name).toBeLessThanOrEqual(0.01)
+    expect.soft(score.forksMean, name).toBeLessThanOrEqual(MOST_FORKS[name])
+    scores.push(score)
+  }
+  const mean = meanScore(scores)
+  show('mean', mean, 103)
+  expect(mean.exact).toBeGreaterThanOrEqual(0.99)
+  expect(mean.falseBlamesPerRun).toBeLessThanOrEqual(0.01)
+  expect(mean.forksMean).toBeLessThanOrEqual(103)
+})
+
+test.for(Object.entries(RANDOM))(
+  'random failures are blamed exactly: %s',
+  async ([noise, [exact, wrong, forks]]) => {
+    const models = modelsOf((seed) => randomModel(seed, noise as NoiseLevel))
+    const score = await scoreMethod(search(), models)
+    show(`random ${noise}`, score, forks)
+    expect(score.exact).toBeGreaterThanOrEqual(exact)
+    expect(score.falseBlameRuns).toBeLessThanOrEqual(wrong)
+    expect(score.forksMean).toBeLessThanOrEqual(forks)
+  },
+)
+
+test('the seventeen stay exact when their noise is replaced', async () => {
+  const least: Record<NoiseLevel, number> = { deterministic: 0.99, noisy: 0.99, hard: 0.9 }
+  for (const [noise, exact] of Object.entries(least) as [NoiseLevel, number][]) {
+    const scores: Score[] = []
+    for (const name of SCENARIO_NAMES) {
+      const models = modelsOf((seed) => SCENARIOS[name](seed, noise), SEEDS / 10)
+      scores.push(await scoreMethod(search(), models))
+    }
+    const mean = meanScore(scores)
+    show(`seventeen ${noise}`, mean)
+    expect.soft(mean.exact, noise).toBeGreaterThanOrEqual(exact)
+    expect.soft(mean.falseBlamesPerRun, noise).toBeLessThanOrEqual(0.01)
+  }
+})
+
+test('the nine cases of competing faults are told apart, nine of nine, whatever the seed', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    for (const fault of COMPETING_FAULTS) {
+      const findings = await blameRun(SCENARIOS[fault.scenario](seed), { seed })
+      const { isNecessary, isSufficient } = findings.steps[fault.step]!
+      expect({ isNecessary, isSufficient }, fault.name).toEqual({
+        isNecessary: fault.isNecessary,
+        isSufficient: fault.isSufficient,
+      })
+    }
+  }
+})
+
+test('a staircase of risk is seen, and only the step that made it real is blamed', async () => {
+  let seen = 0
+  let located = 0
+  let right = 0
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const model = staircase(seed)
+    const findings = await blameRun(model, { seed })
+    expect(findings.causes[0]?.steps).toEqual(model.truth)
+    const note = findings.notes.find((text) => text.includes('raised the risk'))
+    if (note) seen++
+    if (note?.startsWith('Step')) located++
+    if (findings.decisionStep === model.raisedBy) right++
+  }
+  print(`staircase: seen ${seen}, located ${located}, rightly ${right}, of ${SEEDS}`)
+  expect(seen / SEEDS).toBeGreaterThanOrEqual(0.7)
+  expect(right / located).toBeGreaterThanOrEqual(0.9)
+})
+
+function search(): BlameMethod {
+  let seed = 0
+  return async (model) => accusationOf(await blameRun(model, { seed: ++seed }))
+}
+
+function* modelsOf(model: (seed: number) => PlantedModel, seeds = SEEDS): Generator<PlantedModel> {
+  for (let seed = 1; seed <= seeds; seed++) yield model(seed)
+}
+
+function show(name: string, score: Score, mostForks?: number): void {
+  const { exact, falseBlamesPerRun, allCauses, forksMean, forksP95 } = score
+  print(
+    `${name.padEnd(24)} exact ${exact.toFixed(3)}  false ${falseBlamesPerRun.toFixed(4)}  ` +
+      `all causes ${allCauses.toFixed(3)}  forks ${forksMean.toFixed(1)} (p95 ${forksP95}` +
+      `${mostForks === undefined ? '' : `, at most ${mostForks}`})`,
+  )
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
