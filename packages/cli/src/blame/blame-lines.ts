@@ -10,6 +10,7 @@ import { evidenceLines } from './evidence-lines.js'
 import type { FindingsFile } from './findings-file.js'
 import { bar, rateText } from './rate-text.js'
 import { labelRanges } from './step-ranges.js'
+import { spanLines } from './span-lines.js'
 import { numbered, verdictSentence } from './verdict-sentence.js'
 
 export interface BlameLinesOptions {
@@ -34,6 +35,7 @@ export function blameLines(
     ...repairLines(found, look),
     ...riskLines(found, look),
     ...(evidence ? evidenceLines(found, look) : []),
+    ...(found.spans ? spanLines(found.spans, look) : []),
     ...(found.classic ? classicLines(found.classic, found.steps, look) : []),
     ...noteLines(found, look),
   ]

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClassicView } from '@retake/diagnose'
-import type { BlameFindings, StepKind } from '@retake/tape'
+import type { BlameFindings, SpanFindings, StepKind } from '@retake/tape'
 
 /** What a search for causes came to, as it is kept beside the runs: one file a run, of the last search. */
 export interface FindingsFile {
@@ -19,6 +19,8 @@ export interface FindingsFile {
   readonly findings: BlameFindings
   /** What asking about one step at a time would say, where that was wanted. */
   readonly classic?: ClassicView
+  /** Which words of what a model was asked mattered, where that was wanted. */
+  readonly spans?: SpanFindings
   readonly facts: SearchFacts
 }
 

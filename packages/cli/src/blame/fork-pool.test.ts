@@ -5,7 +5,7 @@ import type { ForkRun } from './fork-run.js'
 
 const job = (seed: number): ForkJob => ({
   tape: 'x.tape',
-  plan: { kept: [], mode: 'free', seed },
+  change: { kind: 'kept', plan: { kept: [], mode: 'free', seed } },
   timeoutMs: 1000,
   env: {},
 })
@@ -15,10 +15,11 @@ const RUN = {} as ForkRun
 function held() {
   const started: number[] = []
   const finish = new Map<number, (end: 'done' | 'broken') => void>()
-  const runFork = ({ plan }: ForkJob): Promise<ForkRun> =>
+  const runFork = ({ change }: ForkJob): Promise<ForkRun> =>
     new Promise((resolve, reject) => {
-      started.push(plan.seed)
-      finish.set(plan.seed, (end) => (end === 'done' ? resolve(RUN) : reject(new Error('broken'))))
+      const seed = change.kind === 'kept' ? change.plan.seed : -1
+      started.push(seed)
+      finish.set(seed, (end) => (end === 'done' ? resolve(RUN) : reject(new Error('broken'))))
     })
   return { started, finish, runFork }
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planKept, RetakeError } from '@retake/engine'
-import type { Divergence } from '@retake/engine'
+import { planFork, planKept, RetakeError } from '@retake/engine'
+import type { ContinuePlan, Divergence } from '@retake/engine'
 import type { RunView, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent } from '../continue-agent.js'
@@ -11,7 +11,7 @@ import { readOutcome } from '../oracle/read-outcome.js'
 import type { RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
 import { tokensOf } from './estimate.js'
-import type { ForkJob } from './fork-pool.js'
+import type { ForkChange, ForkJob } from './fork-pool.js'
 import { stepValue } from './step-value.js'
 import { wasRateLimited } from './was-rate-limited.js'
 
@@ -48,7 +48,7 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   const timeout = AbortSignal.timeout(job.timeoutMs)
   try {
-    const plan = planKept(tape, { ...job.plan, folder })
+    const plan = planChange(tape, job.change, folder)
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: job.env,
@@ -66,9 +66,23 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   }
 }
 
+function planChange(tape: Tape, change: ForkChange, folder: string): ContinuePlan {
+  if (change.kind === 'kept') return planKept(tape, { ...change.plan, folder })
+  const { branch, overlay, ...plan } = planFork(tape, {
+    at: change.at,
+    requestPayload: { kind: 'json', data: change.request },
+  })
+  const moved = (file: string): string => path.join(folder, path.basename(file))
+  return {
+    ...plan,
+    ...(branch && { branch: { ...branch, path: moved(branch.path) } }),
+    ...(overlay !== undefined && { overlay: moved(overlay) }),
+  }
+}
+
 function readFork(
   parent: Tape,
-  { plan }: ForkJob,
+  { change }: ForkJob,
   continued: Continued,
   late: string | undefined,
 ): Omit<ForkRun, 'remove'> {
@@ -79,7 +93,8 @@ function readFork(
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
-  const unasked = new Set([...plan.kept, ...Object.keys(plan.answers ?? {})])
+  const { kept: held = [], answers = {} } = change.kind === 'kept' ? change.plan : {}
+  const unasked = new Set([...held, ...Object.keys(answers)])
   const matched = kept?.matched ?? {}
   const values: Record<string, string> = {}
   const bySeq = new Map(view.recordedSteps.map((step) => [step.seq, step]))
@@ -100,7 +115,7 @@ function readFork(
     forced: kept?.forced.length ?? 0,
     tape: continued.tape,
     ...(kept?.live === 0 ? NOTHING_SPENT : spent(view, tape, answered)),
-    liveSteps: kept?.live ?? 0,
+    liveSteps: kept?.live ?? view.recordedSteps.filter(({ seq }) => seq >= tape.ownFrom).length,
   }
 }
 

@@ -8,12 +8,13 @@ import { blameAgentChanged } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { replayAgent } from '../replay-agent.js'
-import type { ForkPool } from './fork-pool.js'
+import type { ForkChange, ForkPool } from './fork-pool.js'
 import type { ForkRun } from './fork-run.js'
 import { RateLimitPause } from './rate-limit-pause.js'
+import { coalitionKey } from './stored-forks.js'
 import type { StoredFork, StoredForks } from './stored-forks.js'
 import { stepRanges } from './step-ranges.js'
-import { stepValue } from './step-value.js'
+import { canonical, stepValue } from './step-value.js'
 
 export interface ProcessForksOptions {
   readonly tape: Tape
@@ -78,15 +79,31 @@ export class ProcessForks implements ForkSource {
   }
 
   fork(coalition: Coalition, draw: number): Promise<Fork> {
-    const key = `${coalition.mode} ${stepRanges(coalition.kept)} #${draw}`
-    const known = this.#underWay.get(key) ?? this.#forkOnce(coalition, draw)
+    const isReplay = coalition.kept.length === this.stepCount
+    return this.#once(coalitionKey(coalition, draw), () =>
+      isReplay
+        ? this.#judgeReplay()
+        : this.#runLive({ kind: 'kept', plan: this.#planOf(coalition, draw) }),
+    )
+  }
+
+  /** A step is asked something else; what follows happens anew. */
+  ask(at: string, request: unknown, draw: number): Promise<Fork> {
+    const asked = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
+    return this.#once(`asked ${at} ${asked} #${draw}`, () =>
+      this.#runLive({ kind: 'asked', at, request }),
+    )
+  }
+
+  #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+    const known = this.#underWay.get(key) ?? this.#forkOnce(key, run)
     this.#underWay.set(key, known)
     return known
   }
 
-  async #forkOnce(coalition: Coalition, draw: number): Promise<Fork> {
-    const stored = this.#options.stored.find(coalition, draw)
-    const fork = stored ?? (await this.#runAndStore(coalition, draw))
+  async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+    const stored = this.#options.stored.find(key)
+    const fork = stored ?? (await this.#runAndStore(key, run))
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
     this.liveSteps += fork.liveSteps
@@ -100,12 +117,11 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  async #runAndStore(coalition: Coalition, draw: number): Promise<StoredFork> {
-    const isReplay = coalition.kept.length === this.stepCount
-    const fork = await (isReplay ? this.#judgeReplay() : this.#runLive(coalition, draw))
+  async #runAndStore(key: string, run: () => Promise<StoredFork>): Promise<StoredFork> {
+    const fork = await run()
     this.#signal.throwIfAborted()
     this.newForks += 1
-    this.#options.stored.add(coalition, draw, fork)
+    this.#options.stored.add(key, fork)
     return fork
   }
 
@@ -126,10 +142,9 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  async #runLive(coalition: Coalition, draw: number): Promise<StoredFork> {
+  async #runLive(change: ForkChange): Promise<StoredFork> {
     const { pool, tape, env = {}, timeoutMs } = this.#options
-    const plan = this.#planOf(coalition, draw)
-    const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
+    const job = { tape: path.resolve(tape.path), change, timeoutMs, env }
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
       if (run.changed !== undefined) throw blameAgentChanged(tape.run.id, run.changed.summary)

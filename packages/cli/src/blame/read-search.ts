@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { planKept } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import type { Step, Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { checkContinuable } from '../continue-agent.js'
 import { blameNoSteps, wrongUsage } from '../errors.js'
@@ -33,6 +33,7 @@ export async function readSearch(
   const oracle = await readOracle(tape, values)
   const steps = searchedSteps(tape)
   if (steps.length === 0) throw blameNoSteps(tape.run.id)
+  const spansOf = readSpans(steps, text(values, 'spans'))
   const given = texts(values, 'free')
   const free = given.length > 0 ? given : defaults.free
   const simulator = text(values, 'simulator') ?? defaults.simulator
@@ -53,9 +54,22 @@ export async function readSearch(
     pool,
     ...limits,
     classic: flag(values, 'classic'),
+    ...(spansOf && { spansOf }),
     ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
+}
+
+/** The model step whose input is searched. */
+function readSpans(steps: readonly Step[], label: string | undefined): Step | undefined {
+  if (label === undefined) return undefined
+  const step = steps.find((each) => each.label === label)
+  const models = steps.filter(({ kind }) => kind === 'model').map((each) => each.label)
+  if (step?.kind === 'model' && step.exchange()?.request.json !== undefined) return step
+  throw usage(
+    `--spans ${label} is no model step.`,
+    models.length === 0 ? 'The run asks no model.' : `There are ${models.join(', ')}.`,
+  )
 }
 
 function readLimits(

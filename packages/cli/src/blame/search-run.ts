@@ -1,7 +1,7 @@
-import { blameRun, classicView, stepPrior } from '@retake/diagnose'
+import { blameRun, blameSpans, classicView, stepPrior } from '@retake/diagnose'
 import type { BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
-import type { BlameFindings, Step, Tape } from '@retake/tape'
+import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { blameCannotTell, blameNoSteps } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
@@ -30,6 +30,8 @@ export interface Search {
   readonly errorRate?: number
   /** Also asks about one step at a time, for comparison. */
   readonly classic?: boolean
+  /** Also asks which words of what this model step was asked mattered. */
+  readonly spansOf?: Step
   readonly keepIn?: string
   readonly signal: AbortSignal
   readonly onProgress?: (progress: BlameProgress) => void
@@ -76,6 +78,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
   try {
     const findings = (await checkOracle(source, search)) ?? (await find(source, search))
     const classic = search.classic ? await compare(source, search) : undefined
+    const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
     return {
       version: 1,
@@ -90,6 +93,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
         forks: countsOf(findings, source),
       },
       ...(classic && { classic }),
+      ...(spans && { spans }),
       facts: {
         newForks: source.newForks,
         undefinedBy: source.undefinedBy,
@@ -175,6 +179,24 @@ function compare(source: ProcessForks, search: Search): Promise<ClassicView> {
     maxForks: left,
     signal,
   })
+}
+
+/** Within what is left of the budget. All that follows the step is live. */
+function findSpans(source: ProcessForks, search: Search, step: Step): Promise<SpanFindings> {
+  const { maxForks, maxUsd, signal, seed, onProgress } = search
+  return blameSpans(
+    step.exchange()?.request.json,
+    (request, draw) => source.ask(step.label, request, draw),
+    {
+      step: step.label,
+      concurrency: source.concurrency,
+      maxForks: Math.max(0, maxForks - source.newForks),
+      ...(maxUsd !== undefined && { maxUsd }),
+      signal,
+      seed,
+      ...(onProgress && { onProgress }),
+    },
+  )
 }
 
 const searchedStep = (step: Step): SearchedStep => ({

@@ -23,7 +23,7 @@ export interface StoredFork {
 }
 
 /**
- * The forks of one question about one run, by coalition and draw. A fork is on
+ * The forks of one question about one run, by what was held and the number of the draw. A fork is on
  * disk before the search sees it, so a search that is stopped loses nothing.
  */
 export class StoredForks {
@@ -42,12 +42,12 @@ export class StoredForks {
     return this.#known.size
   }
 
-  find(coalition: Coalition, draw: number): StoredFork | undefined {
-    return this.#known.get(keyOf(coalition, draw))
+  /** `key` as `coalitionKey` makes it, or any other that names what was forked. */
+  find(key: string): StoredFork | undefined {
+    return this.#known.get(key)
   }
 
-  add(coalition: Coalition, draw: number, fork: StoredFork): void {
-    const key = keyOf(coalition, draw)
+  add(key: string, fork: StoredFork): void {
     mkdirSync(path.dirname(this.file), { recursive: true })
     // The line end stands first: what was torn off by a crash spoils only itself.
     appendFileSync(this.file, `\n${JSON.stringify({ key, fork })}`)
@@ -55,7 +55,7 @@ export class StoredForks {
   }
 }
 
-const keyOf = ({ kept, mode }: Coalition, draw: number): string =>
+export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
   `${mode} ${stepRanges(kept)} #${draw}`
 
 /** What is asked, as a short name: forks of another question say nothing about this one. */

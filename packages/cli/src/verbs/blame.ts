@@ -55,6 +55,8 @@ Options:
   --seed <n>        chooses what is audited; another one asks other forks (default: 1)
   --evidence        also every question that was put to forks
   --classic         also what asking about one step at a time would say
+  --spans <step>    also which words of what this model step was asked mattered; it
+                    is asked again with parts left out, and what follows is live
   --keep            keep the tapes of forks, for retake show and diff
   --env NAME=value  a variable that differs from the recorded one; repeatable
   --dir <folder>    where the tapes are (default: .retake/runs)
@@ -80,6 +82,7 @@ Examples:
     seed: { type: 'string' },
     evidence: { type: 'boolean' },
     classic: { type: 'boolean' },
+    spans: { type: 'string' },
     validate: { type: 'boolean' },
     demo: { type: 'boolean' },
     keep: { type: 'boolean' },
