@@ -8,14 +8,14 @@ import type { Search } from './search.js'
 import { upTo, type StepSet } from './step-set.js'
 
 /** When it is worth a look whether the risk rose before the cause, and when it did. */
-const RAISED = Math.log(10)
+const RAISED = Math.log(30)
 const NOT_RAISED = -Math.log(2)
-const MAX_EXTRA = 50
+const MAX_EXTRA = 60
 /** Between rates that are nearer than this there is no room for a third. */
 const LEAST_RISE = 0.5
 /** A risk that shows in one fork of three would hardly hide from as many. */
 const LEAST_LOOK = 8
-const MAX_BISECTION = 60
+const MAX_BISECTION = 80
 /** Below this it is said that the risk rose, but not where. */
 const LOCATED = 0.8
 
