@@ -10,10 +10,10 @@ const SEEDS = 40
 
 export const bench: Verb = {
   usage: 'blame [--seeds 40]',
-  help: `Puts failures whose causes are known to the search of \`retake blame\`: nine competing
-faults, seventeen scenarios, and runs in which nothing is to blame. They are models
-of runs, so nothing is asked and nothing is written. Exit code 1 when the search is
-not as good as it is meant to be.
+  help: `Puts failures whose causes are known to the search of \`retake blame\`: nine
+competing faults, seventeen scenarios, and runs in which nothing is to blame.
+They are models of runs, so nothing is asked and nothing is written. Exit code 1
+when the search is not as good as it is meant to be.
 
 Options:
   --seeds <n>  how often each scenario is drawn (default: ${SEEDS})

@@ -25,42 +25,42 @@ import { wrap } from '../wrap.js'
 
 export const blame: Verb = {
   usage: '<run> --oracle <check> [options]',
-  help: `Finds which steps together made a run fail. It runs the agent again and again,
-each time with some steps held at what was recorded and the others free, and asks
-an oracle whether that fails as well. Names the cause, what only repeats it, what
-would have failed without it, and the steps that have nothing to do with it.
-Exit code 3 when a cause was found, 1 when none could be named, 0 when the run
-passes. Forks are stored: a search that was stopped goes on where it was.
+  help: `Finds which steps together made a run fail. It runs the agent again and
+again, each time with some steps held at what was recorded and the others free,
+and asks an oracle whether that fails as well. It names the cause, what only
+repeats it, what would have failed without it, and what has nothing to do with
+it. Exit code 3 when a cause was found, 1 when none could be named, 0 when the
+run passes. Forks are stored: a search that was stopped goes on where it was.
 
 Options:
-  --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value, a
-                    shell command that gets stdout on stdin, a file, a judge; see
-                    docs/oracles.md
+  --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value,
+                    a shell command that gets stdout on stdin, a file, a judge;
+                    see docs/oracles.md
   --oracle-timeout <s>
-                    longest time for one judgement (default: 30, for a judge 120)
+                    longest time for a judgement (default: 30; a judge 120)
   --judge-url <url>, --judge-model <name>
                     the model behind --oracle 'judge:…'
   --free <step>=<how>
                     how a free step is answered: live, neutral, nothing, error,
-                    json:…, @file, set:path=json, run:<run>, script:file; a step is
-                    a number, a tool, a kind, or all; repeatable (default: live)
+                    json:…, @file, set:path=json, run:<run>, script:file; a step
+                    is a number, a tool, a kind, or all (default: live)
   --simulator <file>
-                    a module that answers free steps, for searches without a provider
+                    a module that answers free steps in place of a provider
   --max-forks <n>   run at most this many (default: ${FORKS})
   --max-usd <n>     spend at most this much
   --dry-run         only say what it would take
   --yes             do not ask before money is spent
   --jobs <n>        forks at a time (default: one per core)
   --timeout <s>     longest time for one fork (default: 120)
-  --seed <n>        chooses what is audited; another one asks other forks (default: 1)
+  --seed <n>        chooses what is audited, and other forks (default: 1)
   --evidence        also every question that was put to forks
   --classic         also what asking about one step at a time would say
-  --spans <step>    also which words of what this model step was asked mattered; it
-                    is asked again with parts left out, and what follows is live
+  --spans <step>    also which words of what this model step was asked mattered:
+                    asked again with parts left out, and live from there
   --keep            keep the tapes of forks, for retake show and diff
   --env NAME=value  a variable that differs from the recorded one; repeatable
   --dir <folder>    where the tapes are (default: .retake/runs)
-  --demo            instead: record the refund agent of retake demo, and blame that
+  --demo            instead: record the agent of retake demo, and blame that
   --validate        instead: blame agents with known faults, and score that
   --json            what was found as JSON
 
