@@ -200,7 +200,11 @@ function noteLines({ findings, facts }: FindingsFile, { paint, width }: Look): s
       : [
           `${plural(facts.forcedAnswers, 'recorded answer')} given to a changed question: that is an assumption`,
         ]
-  const notes = [...findings.notes, ...undefinedBy, ...forced]
+  const goOn =
+    findings.verdict === 'stopped'
+      ? ['Forks are stored: the same command with a higher limit goes on from here.']
+      : []
+  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn]
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, renameSync } from 'node:fs'
+import { copyFileSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
 import type { FreeAnswer, KeptPlan } from '@retake/engine'
@@ -128,8 +128,7 @@ export class ProcessForks implements ForkSource {
   /** Everything kept is a replay. It comes to the same each time, so only the oracle is asked again. */
   async #judgeReplay(): Promise<StoredFork> {
     const { tape, oracle } = this.#options
-    this.#replay ??= replayRun(this.#options)
-    await this.#replay
+    await this.#checkProgram()
     const { verdict, reason } = await oracle(readOutcome(tape), this.#signal)
     return {
       outcome: verdict,
@@ -142,9 +141,16 @@ export class ProcessForks implements ForkSource {
     }
   }
 
+  /** Once, also where all replays are stored: forks of another program must not be added to them. */
+  #checkProgram(): Promise<void> {
+    this.#replay ??= replayRun(this.#options)
+    return this.#replay
+  }
+
   async #runLive(change: ForkChange): Promise<StoredFork> {
     const { pool, tape, env = {}, timeoutMs } = this.#options
     const job = { tape: path.resolve(tape.path), change, timeoutMs, env }
+    await this.#checkProgram()
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
       if (run.changed !== undefined) throw blameAgentChanged(tape.run.id, run.changed.summary)
@@ -189,7 +195,7 @@ export class ProcessForks implements ForkSource {
     if (keepIn === undefined || tape === undefined) return undefined
     mkdirSync(keepIn, { recursive: true })
     const target = path.join(keepIn, path.basename(tape))
-    renameSync(tape, target)
+    copyFileSync(tape, target)
     return path.basename(target, '.tape')
   }
 }

@@ -114,6 +114,11 @@ async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
     interruption.throwIfAny()
     if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
     const estimate = estimateSearch(search.steps, isPaidIn(search))
+    if (search.maxUsd !== undefined && estimate.costUsd === undefined)
+      throw usage(
+        '--max-usd cannot be kept: what a model step costs is not known.',
+        'Give its price in retake.config.ts (docs/config.md), or limit with --max-forks.',
+      )
     for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
     if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)
     if (!flag(values, 'yes')) await confirmCost(estimate)

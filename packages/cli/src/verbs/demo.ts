@@ -221,6 +221,7 @@ ${look().paint('bold', 'Your own agent, JavaScript or TypeScript:')}
    retake replay last        the same run again, offline, bit for bit
    retake fork last --at 3   try something else there, pay for the rest only
    retake branches last      what was tried, what it came to, what it saved
+   retake blame --demo       which step made it fail, found by forking this one
    retake ui                 see all of it, and change it, in the browser`
 }
 
