@@ -262,7 +262,7 @@ describe('how forks are asked for', () => {
         ...model,
         isDeterministic: true,
         fork: (coalition, draw) => {
-          const key = `${coalition.mode} ${coalition.kept}`
+          const key = `${coalition.mode} ${coalition.kept.join()}`
           expect(asked.has(key)).toBe(false)
           asked.add(key)
           return model.fork(coalition, draw)
@@ -277,7 +277,7 @@ describe('how forks are asked for', () => {
       const model = randomModel(4, 'noisy')
       const asked: string[] = []
       const fork: ForkSource['fork'] = (coalition, draw) => {
-        asked.push(`${coalition.mode} ${coalition.kept} ${draw}`)
+        asked.push(`${coalition.mode} ${coalition.kept.join()} ${draw}`)
         return model.fork(coalition, draw)
       }
       await blameRun({ ...model, fork }, { seed: 7 })
