@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
 import { agentPath, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
@@ -96,6 +98,41 @@ test('Ctrl-C stops the forks and keeps what is known', async () => {
   ).facts
   expect(newForks).toBe(0)
 }, 240_000)
+
+test('a run of one step, asked live of a provider that limits the rate, loses no fork', async () => {
+  const provider = { says: 'bad', refusals: 0, answered: 0 }
+  const server = createServer((_, response) => {
+    if (provider.refusals > 0) {
+      provider.refusals -= 1
+      response.writeHead(429, { 'retry-after': '0' }).end('slow down')
+      return
+    }
+    provider.answered += 1
+    response.end(provider.says)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/policy`
+  const workspace = await folderWith({
+    'agent.mjs': `const policy = await (await fetch('${url}')).text()
+console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
+  })
+  expect((await workspace.retake(['record', 'agent.mjs'])).stdout).toBe('FAILED\n')
+  Object.assign(provider, { says: 'good', refusals: 3, answered: 0 })
+  const blame = ['blame', 'last', '--oracle', 'stdout:PASSED', '--json', '--keep']
+  const { stdout, code } = await workspace.retake(blame)
+  const { findings, facts } = foundBy(stdout)
+  expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ role: 'root', steps: [0] }] })
+  expect(code).toBe(3)
+  expect(facts.undefinedBy).toEqual({})
+  expect(provider.refusals).toBe(0)
+  // Forks that were turned away are no results; of the others, the tapes are kept.
+  expect(findings.forks.liveSteps).toBe(provider.answered)
+  const tapes = await tapesOf(workspace)
+  expect(tapes).toHaveLength(1 + provider.answered)
+  expect((await workspace.retake(['show', tapes.at(-1) ?? ''])).stdout).toContain('200')
+}, 120_000)
 
 test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
   const crashing = await refundRun('crash')
