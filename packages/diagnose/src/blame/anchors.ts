@@ -70,6 +70,13 @@ export async function areStillSeparate(search: Search): Promise<boolean> {
 
 async function drawNext({ ledger }: Search, kept: Cell, free: Cell): Promise<void> {
   if (kept.fails === 0) return ledger.draw(kept, 'anchor')
+  if (ledger.concurrency > 1 && kept.forks < MIN_PAIRS) {
+    await Promise.all([
+      ledger.draw(kept, 'anchor', MIN_PAIRS - kept.forks),
+      ledger.draw(free, 'anchor', MIN_PAIRS - free.forks),
+    ])
+    return
+  }
   if (free.forks < kept.forks) {
     const behind = Math.min(kept.forks, MIN_PAIRS) - free.forks
     return ledger.draw(free, 'anchor', Math.max(1, behind))

@@ -46,7 +46,9 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const add = (kept: StepSet) => {
     const steps = without(kept, changed)
     const cell = search.cell(steps)
-    if (cell.verdict === undefined) chosen.set(cell, steps)
+    // Where more causes are known to be, nothing says that the others pass.
+    const isTold = learned.clearsOthers || learned.predicts(steps)
+    if (isTold && cell.verdict === undefined) chosen.set(cell, steps)
   }
   const last = causes[0]!.at(-1)!
   if (mode === 'free' && last < stepCount - 1) {

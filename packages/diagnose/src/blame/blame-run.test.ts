@@ -197,6 +197,36 @@ describe('limits', () => {
     expect(findings.forks.served).toBe(findings.forks.asked)
   })
 
+  test('also when several are under way at once', async () => {
+    const source = failsWith(8, [2])
+    const served: ForkSource = {
+      ...source,
+      concurrency: 4,
+      fork: async (coalition, draw) => ({
+        ...(await source.fork(coalition, draw)),
+        isServed: true,
+      }),
+    }
+    expect((await blameRun(served, { maxForks: 1 })).verdict).toBe('attributed')
+  })
+
+  test('with fewer causes allowed than there are, the first is still named', async () => {
+    const findings = await blameRun(failsWith(12, [2], [5], [9]), { maxCauses: 1 })
+    expect(findings.causes.map(({ steps }) => steps)).toEqual([[2]])
+    expect(findings.notes.join()).toContain('There may be more causes')
+    expect(findings.steps[0]!.role).toBe('unknown')
+  })
+
+  test('a cause that was proven is kept when the budget ends before the audit', async () => {
+    const { evidence } = await blameRun(failsWith(12, [2]))
+    const audit = evidence.findIndex(({ purpose }) => purpose === 'audit')
+    const maxForks = evidence.slice(0, audit).reduce((sum, { rate }) => sum + rate.forks, 0)
+    const findings = await blameRun(failsWith(12, [2]), { maxForks: maxForks - 1 })
+    expect(findings.verdict).toBe('stopped')
+    expect(findings.causes.map(({ steps }) => steps)).toEqual([[2]])
+    expect(findings.notes.join()).toContain('before that was audited')
+  })
+
   test('money is not spent beyond the limit', async () => {
     const source = failsWith(8, [2])
     const paid: ForkSource = {

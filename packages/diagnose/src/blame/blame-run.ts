@@ -50,7 +50,7 @@ export async function blameRun(
   source: ForkSource,
   options: BlameOptions = {},
 ): Promise<BlameFindings> {
-  const { labels, onProgress, errorRate = 0.01, seed = 1, maxCauses = 4, echoes = true } = options
+  const { onProgress, errorRate = 0.01, seed = 1, maxCauses = 4, echoes = true } = options
   const search = new Search(source, { ...options, errorRate, seed, maxCauses, echoes })
   if (onProgress) {
     search.ledger.onFork = (cell) => {
@@ -58,7 +58,7 @@ export async function blameRun(
       onProgress({ forks, remaining: search.remainingForks(), probe: probeOf(cell) })
     }
   }
-  return makeFindings(search, await conclude(search), labels)
+  return makeFindings(search, await conclude(search))
 }
 
 async function conclude(search: Search): Promise<Conclusion> {
@@ -99,7 +99,7 @@ async function runSearch(search: Search): Promise<Conclusion> {
 async function separatesFrozen(search: Search): Promise<boolean> {
   search.mode = 'frozen'
   if ((await takeAnchors(search)).areSeparate) {
-    search.notes.push(
+    search.note(
       'In a live run something else fails it once the cause is repaired: causes were read with all other steps as recorded.',
     )
     return true

@@ -28,7 +28,7 @@ export async function learnCauses(search: Search): Promise<void> {
   let changed: StepSet = []
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) {
-      search.notes.push('An audit or a proof spoke against what was learned; it was learned again.')
+      search.note('An audit or a proof spoke against what was learned; it was learned again.')
     }
     const outcome = await learnOnce(search)
     if (outcome === 'stands') return
@@ -57,11 +57,17 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
   for (;;) {
     const contradiction = await auditCauses(search, learned)
     if (!contradiction) break
-    const mayAdd = contradiction.fails && learned.causes.length < search.options.maxCauses
-    if (!mayAdd || !(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
+    if (!contradiction.fails) return 'contradicted'
+    if (learned.causes.length >= search.options.maxCauses) {
+      learned.clearsOthers = false
+      break
+    }
+    if (!(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
   }
   learned.raisedRisk = await findRaisedRisk(search, core)
-  return (await stillProven(search, learned)) ? 'stands' : 'contradicted'
+  if (!(await stillProven(search, learned))) return 'contradicted'
+  learned.isAudited = true
+  return 'stands'
 }
 
 /**
@@ -85,22 +91,23 @@ function isNearlyCertain({ levels }: Search): boolean {
 /** Where causes undo each other: the steps that the whole run needs to fail. */
 async function learnOneByOne(search: Search, changed: StepSet): Promise<void> {
   if (search.stepCount * search.forksPerQuestion() > MAX_ONE_BY_ONE) {
-    search.notes.push('To leave out one step at a time would have taken too many forks.')
+    search.note('To leave out one step at a time would have taken too many forks.')
     return
   }
   const needed = await leaveOneOut(search, changed)
   if (!needed || needed.length === 0) return
   if (!(await search.fails(needed, 'cause'))) {
-    search.notes.push(
-      `Without any one of the steps ${rangesText(needed)} the run passes, but together they do not make it fail.`,
+    search.note(
+      `Without any one of the steps ${needed.map((step) => search.labelOf(step)).join(', ')} the run passes, but together they do not make it fail.`,
     )
     return
   }
-  search.notes.push(
+  search.note(
     'Keeping more steps does not always fail more often: found by leaving out one step at a time.',
   )
   search.learned = new Learned(needed, needed.length * search.errorRate)
   search.learned.isOneByOne = true
+  search.learned.isAudited = true
   search.learned.shares = await sharesOf(search, needed)
   search.learned.changed = changed
 }

@@ -13,6 +13,8 @@ export class Learned {
   raisedRisk: RaisedRisk | undefined
   /** Found step by step, because causes undo each other. */
   isOneByOne = false
+  /** What it says of other coalitions was tried, and held. */
+  isAudited = false
   /** Of the first cause, where its members need not have the same. */
   shares: readonly number[] | undefined
 

@@ -102,11 +102,9 @@ export class Ledger {
   }
 
   private async drawOnce(cell: Cell, purpose: ProbePurpose): Promise<void> {
-    while (this.underWay >= this.concurrency) {
-      await new Promise<void>((resolve) => this.waiting.push(resolve))
-    }
+    while (this.mustWait()) await new Promise<void>((resolve) => this.waiting.push(resolve))
     this.checkLimits()
-    const draw = this.nextDraw(cell)
+    const draw = this.nextDraw(cell, purpose)
     this.underWay++
     try {
       const fork = await this.untilStopped(this.source.fork(cell.coalition, draw))
@@ -118,30 +116,43 @@ export class Ledger {
       this.underWay--
       this.waiting.shift()?.()
     }
-    if (draw === 0) cell.purpose = purpose
     this.onFork?.(cell)
   }
 
+  /** Those that are under way may turn out to be served, and leave room within the limits. */
+  private mustWait(): boolean {
+    if (this.underWay === 0) return false
+    return this.underWay >= this.concurrency || this.reachedLimit() !== undefined
+  }
+
   /** It is taken before its fork has ended, so that two at once differ. */
-  private nextDraw(cell: Cell): number {
+  private nextDraw(cell: Cell, purpose: ProbePurpose): number {
     const draw = this.drawn.get(cell) ?? 0
-    if (draw === 0) this.asked.push(cell)
+    if (draw === 0) {
+      this.asked.push(cell)
+      cell.purpose = purpose
+    }
     this.drawn.set(cell, draw + 1)
     return draw
   }
 
   private checkLimits(): void {
-    const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
     if (this.isClosed) throw new SearchStopped('A fork could not be run.')
-    if (signal?.aborted) throw new SearchStopped('It was stopped.')
+    if (this.limits.signal?.aborted) throw new SearchStopped('It was stopped.')
+    const limit = this.reachedLimit()
+    if (limit) throw new SearchStopped(limit)
+  }
+
+  private reachedLimit(): string | undefined {
+    const { maxForks = Infinity, maxUsd = Infinity } = this.limits
+    if (maxForks <= 0) return 'No forks were allowed.'
     if (this.counts.asked - this.counts.served + this.underWay >= maxForks) {
-      throw new SearchStopped(
-        maxForks <= 0 ? 'No forks were allowed.' : `The limit of ${maxForks} forks was reached.`,
-      )
+      return `The limit of ${maxForks} forks was reached.`
     }
     if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.underWay + 1) > maxUsd) {
-      throw new SearchStopped(`One more fork could exceed the limit of $${maxUsd}.`)
+      return `One more fork could exceed the limit of $${maxUsd}.`
     }
+    return undefined
   }
 
   /** A fork that is under way when the search is stopped is its source's to keep. */

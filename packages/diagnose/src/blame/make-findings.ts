@@ -12,11 +12,7 @@ export interface Conclusion {
 }
 
 /** Puts what a search knows into findings. */
-export function makeFindings(
-  search: Search,
-  conclusion: Conclusion,
-  labels?: readonly string[],
-): BlameFindings {
+export function makeFindings(search: Search, conclusion: Conclusion): BlameFindings {
   const { ledger, learned } = search
   const causes = learned?.causes ?? []
   const first = causes[0]
@@ -25,7 +21,7 @@ export function makeFindings(
     version: 1,
     ...conclusion,
     causes: causes.map((steps, order) => causeSet(search, steps, order)),
-    steps: search.everyStep.map((step) => blamedStep(search, step, labels)),
+    steps: search.everyStep.map((step) => blamedStep(search, step)),
     minimalRepair: minimalRepair(causes),
     ...(first
       ? { decisionStep: learned?.raisedRisk?.step ?? first[0]!, commitStep: first.at(-1)! }
@@ -39,7 +35,7 @@ export function makeFindings(
     mode: search.mode,
     evidence: ledger.evidence(),
     forks: ledger.forkCounts(),
-    notes: [...search.notes, ...(learned ? notesOn(search, learned, labels) : [])],
+    notes: [...search.notes, ...(learned ? notesOn(search, learned) : [])],
   }
 }
 
@@ -53,12 +49,12 @@ function causeSet(search: Search, steps: StepSet, order: number): CauseSet {
   }
 }
 
-function blamedStep(search: Search, step: number, labels?: readonly string[]): BlamedStep {
+function blamedStep(search: Search, step: number): BlamedStep {
   const causes = search.learned?.causes ?? []
   const alone = search.cell([step])
   const prior = search.options.prior?.[step]
   return {
-    label: labels?.[step] ?? String(step + 1),
+    label: search.labelOf(step),
     role: roleOf(search, step),
     isNecessary: causes[0]?.includes(step) ?? false,
     isSufficient: alone.verdict === true && search.learned !== undefined,
@@ -88,14 +84,14 @@ function responsibilityOf(causes: readonly StepSet[], step: number): number {
   return 1 / (1 + minimalRepair(others).length)
 }
 
-function notesOn(search: Search, learned: Learned, labels?: readonly string[]): string[] {
+function notesOn(search: Search, learned: Learned): string[] {
   const notes: string[] = []
   const { raisedRisk } = learned
   if (raisedRisk) {
     const { before, after, step } = raisedRisk
     const percent = (tally: { fails: number; forks: number }) =>
       `${Math.round((100 * tally.fails) / tally.forks)} %`
-    const where = step === undefined ? 'An earlier step' : `Step ${labels?.[step] ?? step + 1}`
+    const where = step === undefined ? 'An earlier step' : `Step ${search.labelOf(step)}`
     notes.push(
       `${where} had already raised the risk from ${percent(before)} to ${percent(after)} when the cause made it real.`,
     )
@@ -103,5 +99,6 @@ function notesOn(search: Search, learned: Learned, labels?: readonly string[]): 
   if (!learned.clearsOthers && !learned.isOneByOne) {
     notes.push('There may be more causes: without those that are named it may still fail.')
   }
+  if (!learned.isAudited) notes.push('The cause is proven, but it ended before that was audited.')
   return notes
 }

@@ -29,6 +29,7 @@ export interface SearchOptions extends LedgerLimits {
   readonly seed: number
   readonly maxCauses: number
   readonly echoes: boolean
+  readonly labels?: readonly string[]
 }
 
 /** What the parts of one search share: its forks, its rates, and how sure it must be. */
@@ -63,6 +64,16 @@ export class Search {
 
   cell(kept: StepSet, mode: BlameMode = this.mode): Cell {
     return this.ledger.cell(kept, mode)
+  }
+
+  /** What people call a step. */
+  labelOf(step: number): string {
+    return this.options.labels?.[step] ?? String(step + 1)
+  }
+
+  /** Says something that a reader must know, once. */
+  note(text: string): void {
+    if (!this.notes.includes(text)) this.notes.push(text)
   }
 
   /** The bar that both answers must pass for a test with the error rate of this search. */
