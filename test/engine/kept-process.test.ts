@@ -4,7 +4,7 @@ import path from 'node:path'
 import { planKept, searchableSteps } from '@retake/engine'
 import type { KeptPlan } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { continueAgent } from '../../packages/cli/dist/continue-agent.js'
 import { ForkScene, removeScenes, sha256, viewOf } from '../support/forking.js'
 import { agentPath } from '../support/run-retake.mjs'
@@ -39,30 +39,58 @@ async function forked(scene: ForkScene, plan: Partial<KeptPlan>) {
 const labels = (scene: ForkScene): string[] =>
   searchableSteps(openTape(scene.parent)).map(({ label }) => label)
 
-describe.each(['openai-chat', 'openai-chat-stream', 'axios', 'http', 'http2'])(
-  '%s in a process of its own',
-  (client) => {
-    test('holds some steps, asks the others, and replays', { timeout: 60_000 }, async () => {
-      const scene = await ForkScene.record(agent, { args: [client, '4'] })
-      const recorded = scene.recorded.stdout.split('\n')
-      expect(labels(scene)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
-      // Tool 2 and model 3 are free; what is said after them is as recorded.
-      const made = await forked(scene, { kept: ['1', '2', '3', '6', '7', '8'] })
-      expect(made.exitCode).toBe(0)
-      expect(made.sent).toHaveLength(1)
-      expect(made.lines.slice(0, 3)).toEqual(recorded.slice(0, 3))
-      expect(made.lines[3]).not.toBe(recorded[3])
-      expect(made.lines[4]).not.toBe(recorded[4])
-      expect(made.lines.slice(5)).toEqual(recorded.slice(5))
-      expect(made.kept).toMatchObject({ live: 2, unmatched: 0, forced: ['6'] })
-      const tape = openTape(made.tape)
-      expect(tape.status).toBe('sealed')
-      expect(tape.verify().problem).toBeUndefined()
-      const bySeq = new Map(viewOf(tape).recordedSteps.map((step) => [step.seq, step.label]))
-      for (const [label, seq] of Object.entries(made.kept?.matched ?? {}))
-        expect(bySeq.get(seq)).toBe(label)
-      const replayed = await scene.workspace.replay({ run: made.tape })
-      expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: made.stdout })
-    })
+test.each(['openai-chat-stream', 'axios', 'http2'])(
+  '%s: a process of its own holds some steps, asks the others, and replays',
+  { timeout: 60_000 },
+  async (client) => {
+    const scene = await ForkScene.record(agent, { args: [client, '4'] })
+    const recorded = scene.recorded.stdout.split('\n')
+    expect(labels(scene)).toEqual(['1', '2', '3', '4', '5', '6', '7', '8'])
+    // Tool 2 and model 3 are free; what is said after them is as recorded.
+    const made = await forked(scene, { kept: ['1', '2', '3', '6', '7', '8'] })
+    expect(made.exitCode).toBe(0)
+    expect(made.sent).toHaveLength(1)
+    expect(made.lines.slice(0, 3)).toEqual(recorded.slice(0, 3))
+    expect(made.lines[3]).not.toBe(recorded[3])
+    expect(made.lines[4]).not.toBe(recorded[4])
+    expect(made.lines.slice(5)).toEqual(recorded.slice(5))
+    expect(made.kept).toMatchObject({ live: 2, unmatched: 0, forced: ['6'] })
+    const tape = openTape(made.tape)
+    expect(tape.status).toBe('sealed')
+    expect(tape.verify().problem).toBeUndefined()
+    const bySeq = new Map(viewOf(tape).recordedSteps.map((step) => [step.seq, step.label]))
+    for (const [label, seq] of Object.entries(made.kept?.matched ?? {}))
+      expect(bySeq.get(seq)).toBe(label)
+    if (client !== 'axios') return
+    const replayed = await scene.workspace.replay({ run: made.tape })
+    expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: made.stdout })
+  },
+)
+
+test(
+  'a process is answered by the module of a simulator, and stopped when that fails',
+  { timeout: 60_000 },
+  async () => {
+    const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'] })
+    await scene.provider.close()
+    const made = await forked(scene, { kept: ['3'], simulator })
+    expect(made).toMatchObject({ exitCode: 0, kept: { live: 0, unmatched: 0 } })
+    const recorded = scene.recorded.stdout.split('\n')
+    expect(made.lines[0]).toBe('model 1: simulated 1 true')
+    expect(made.lines[1]).toMatch(/^tool 1: simulated 2 1 /)
+    expect(made.lines[2]).toBe(recorded[2])
+    const broken = await forked(scene, { kept: ['1'], simulator, seed: 13 })
+    expect(broken.kept?.broken).toMatchObject({ code: 'SIMULATOR_FAILED' })
+    expect(broken.kept?.broken?.why).toContain('the simulator is broken')
+    const lost = await forked(scene, { simulator: `${simulator}.none` }).catch(
+      ({ code }: { code: string }) => code,
+    )
+    expect(lost).toBe('SIMULATOR_UNUSABLE')
+    // Nothing can be asked: the agent is told so, and goes on as it would.
+    const failed = await forked(scene, { kept: ['1', '2', '4'] })
+    expect(failed.lines[2]).toMatch(/^model 2: failed with /)
+    const replayed = await forked(scene, { kept: labels(scene) })
+    expect(replayed).toMatchObject({ isLive: false, exitCode: 0, stdout: scene.recorded.stdout })
+    expect(readdirSync(replayed.folder)).toEqual([])
   },
 )

@@ -95,7 +95,9 @@ for (let fork = 0; fork < Number(forks); fork += 1) {
   )
   const simulator = async (step) => {
     await new Promise((done) => setTimeout(done, Math.random() * 3))
-    return step.label === undefined ? { error: `no such step: ${JSON.stringify(step)}` } : answers[step.label]
+    return step.label === undefined
+      ? { error: `no such step: ${JSON.stringify(step)}` }
+      : answers[step.label]
   }
   const before = { requests: model.requests.length, toolCalls }
   const result = await forkKept(run.path, agent, {

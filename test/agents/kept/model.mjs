@@ -29,6 +29,8 @@ export async function startModel() {
   }
   const server = http.createServer(onRequest)
   const second = http2.createServer(onRequest)
+  const sessions = new Set()
+  second.on('session', (session) => sessions.add(session))
   await new Promise((done) => server.listen(0, '127.0.0.1', done))
   await new Promise((done) => second.listen(0, '127.0.0.1', done))
   const url = `http://127.0.0.1:${server.address().port}`
@@ -36,6 +38,7 @@ export async function startModel() {
   const close = () => {
     server.close()
     server.closeAllConnections()
+    for (const session of sessions) session.destroy()
     second.close()
   }
   return { url, h2, requests, answerOf, close }

@@ -96,9 +96,9 @@ export class FreeSteps {
       ...(recorded && { label: recorded.label }),
       kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
       name: nameOf(event),
-      request: isFrozen
-        ? requestOf(recorded.event, tape.body(recorded.seq))
-        : requestOf(event, body),
+      request:
+        (recorded && plan.questions?.[recorded.label]) ??
+        (isFrozen ? requestOf(recorded.event, tape.body(recorded.seq)) : requestOf(event, body)),
       ...(then !== undefined && { recorded: then }),
       seed: plan.seed,
     }

@@ -97,7 +97,7 @@ export class KeptAnswers implements AnswerSource {
       step.used = true
       this.#matches.set(step.seq, step)
       this.#matched[step.label] = step.seq
-      if (!step.parts.some((seq) => seq < at)) this.#underWay.add(step)
+      if (step.parts.some((seq) => seq >= at)) this.#underWay.add(step)
     }
   }
 
@@ -151,10 +151,10 @@ export class KeptAnswers implements AnswerSource {
     this.#queue.look()
   }
 
-  delivering(operation: Operation): void {
+  delivering(operation: Operation, event: NewDelivery): void {
     this.#causes.delivered(operation.id)
     const step = this.#matches.get(this.#causes.askedOn(operation.id) ?? operation.id)
-    if (step !== undefined) this.#underWay.delete(step)
+    if (step !== undefined && isLast(operation, event)) this.#underWay.delete(step)
     this.#queue.delivering(operation)
   }
 
@@ -175,9 +175,11 @@ export class KeptAnswers implements AnswerSource {
     if (recorded === undefined) this.#queue.add(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
     else {
+      // It was asked as recorded, unless the plan has another question.
+      const question = this.#plannedQuestion(recorded)
       const ask = (): void => {
         operation.isTaped = false
-        action.start(operation)
+        action.start(operation, question)
       }
       const { event: asked, seq } = recorded
       const body = this.tape.body(seq)
@@ -192,7 +194,9 @@ export class KeptAnswers implements AnswerSource {
     const body = this.options.session().secrets.bytes(bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
-    const match = this.#matcher.take({ event, body, after: this.#after(seq) })
+    const cause = this.#causes.causeOf(seq)
+    const isAfterOther = cause !== undefined && !this.#matches.has(cause)
+    const match = this.#matcher.take({ event, body, after: this.#after(seq), isAfterOther })
     if (match === undefined) {
       this.#unmatched += 1
       return { event, body, recorded: undefined }
@@ -269,8 +273,18 @@ export class KeptAnswers implements AnswerSource {
     const { recorded, carrier, ask } = asking
     if (carrier.closed) return
     this.#live += 1
+    const question = recorded && this.#plannedQuestion(recorded)
     const isFrozen = this.plan.mode === 'frozen' && recorded !== undefined
-    outsideRuns(() => ask(isFrozen ? this.#recordedQuestion(recorded) : undefined))
+    outsideRuns(() => ask(question ?? (isFrozen ? this.#recordedQuestion(recorded) : undefined)))
+  }
+
+  /** What the plan has a step asked, in the form in which it is asked. */
+  #plannedQuestion({ event, label }: RecordedStep): Uint8Array | undefined {
+    const question = this.plan.questions?.[label]
+    if (question === undefined) return undefined
+    if (event.type === 'call')
+      return encodeBody(Array.isArray(question) ? question : [question]).body
+    return this.#revealed(Buffer.from(JSON.stringify(question)))
   }
 
   /** What was asked then, in the form in which it is asked again. */
@@ -281,8 +295,11 @@ export class KeptAnswers implements AnswerSource {
       const args = decodeBody(event.as ?? 'json', body)
       return encodeBody(Array.isArray(args) ? args : [args]).body
     }
-    if (body.length === 0) return undefined
-    // The tape has placeholders where the agent sent secrets.
+    return body.length === 0 ? undefined : this.#revealed(body)
+  }
+
+  /** The tape has placeholders where the agent sent secrets. */
+  #revealed(body: Uint8Array): Uint8Array {
     const text = Buffer.from(body).toString('latin1')
     const revealed = this.options.session().secrets.reveal(text)
     return revealed === text ? body : Buffer.from(revealed, 'latin1')
@@ -372,6 +389,14 @@ export class KeptAnswers implements AnswerSource {
 const LAST = Number.MAX_SAFE_INTEGER
 
 const isStep = (event: NewEvent<InitiationEvent>): event is StepEvent => isAsked(event)
+
+/** Whether an answer is complete with this part; one on a connection is taken to be with its first. */
+function isLast({ action }: Operation, part: NewDelivery): boolean {
+  if (action.event.type === 'socket' || part.type === 'result') return true
+  if (part.type === 'response') return part.empty === true
+  const isProcess = action.event.type === 'call'
+  return part.part === 'close' || part.part === 'error' || (part.part === 'end' && !isProcess)
+}
 
 /** A given answer comes when the recorded one came. */
 function placed(parts: readonly Part[], recorded: RecordedStep | undefined): QueuedPart[] {

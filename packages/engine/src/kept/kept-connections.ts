@@ -20,17 +20,31 @@ export class KeptConnections {
     readonly recorded: RecordedAnswers,
     steps: Iterable<RecordedStep>,
   ) {
+    const asked = new Set<string>()
     const upgraded = new Set<string>()
     for (const { event } of steps) {
-      if (event.type !== 'request' || event.socket === undefined) continue
-      const socket = tape.event(event.socket)
-      if (socket.type !== 'socket') continue
-      if (isUpgrade(event)) upgraded.add(keyOf(socket))
-      const { parts = [] } = recorded.byStart.get(socket.seq) ?? {}
-      const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
-      if (connect !== undefined) this.#connects.set(keyOf(socket), connect)
+      if (event.type !== 'request') continue
+      const key = this.#keyFor(event)
+      if (key !== undefined) (isUpgrade(event) ? upgraded : asked).add(key)
     }
-    for (const key of upgraded) this.#connects.delete(key)
+    for (const { event, parts } of recorded.operations) {
+      if (event.type !== 'socket') continue
+      const key = keyOf(event)
+      const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
+      if (connect !== undefined && asked.has(key) && !upgraded.has(key))
+        this.#connects.set(key, connect)
+    }
+  }
+
+  /** The address of the connection that a request went over; `fetch` has none that the agent sees. */
+  #keyFor({ socket, seam, url }: RequestEvent): string | undefined {
+    if (seam === 'http2') {
+      const { protocol, hostname: host, port } = new URL(url)
+      const isTls = protocol === 'https:'
+      return keyOf({ kind: isTls ? 'tls' : 'tcp', host, port: Number(port || (isTls ? 443 : 80)) })
+    }
+    const event = socket === undefined ? undefined : this.tape.event(socket)
+    return event?.type === 'socket' ? keyOf(event) : undefined
   }
 
   add(connection: Operation): void {

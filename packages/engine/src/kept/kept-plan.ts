@@ -9,6 +9,11 @@ export interface KeptPlan {
   readonly mode: 'free' | 'frozen'
   /** By label, how a free step is answered; live unless named. */
   readonly answers?: Readonly<Record<string, FreeAnswer>>
+  /**
+   * By label, what a free step is asked in place of what the agent asks: a parsed
+   * request, as the `data` of what `requestPayload` gives.
+   */
+  readonly questions?: Readonly<Record<string, unknown>>
   /** File of a module whose default export is a `Simulator`: asked about every free step that `answers` does not name. */
   readonly simulator?: string
   /** Told to the simulator: two forks with the same seed may come to the same. */
@@ -28,7 +33,7 @@ export interface SimulatedStep {
   readonly kind: 'model' | 'tool' | 'http' | 'mcp' | 'process'
   /** Of a tool, its name; of a request, method and URL; of a process, its command line. */
   readonly name: string
-  /** Parsed request, or the arguments of a tool. In frozen mode, those that were recorded. */
+  /** Parsed request, or the arguments of a tool: as the plan has it; in frozen mode, as recorded. */
   readonly request: unknown
   /** The recorded answer, parsed; missing where there is none. */
   readonly recorded?: unknown

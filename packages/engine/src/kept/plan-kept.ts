@@ -55,10 +55,11 @@ export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
 }
 
 /** Before anything runs. */
-function refuseOthers(tape: Tape, steps: readonly Step[], { kept, answers = {} }: KeptPlan): void {
+function refuseOthers(tape: Tape, steps: readonly Step[], plan: KeptPlan): void {
+  const { kept, answers = {}, questions = {} } = plan
   const servers = serversIn(tape, steps)
   const byLabel = new Map(steps.map((step) => [step.label, step]))
-  for (const label of [...kept, ...Object.keys(answers)]) {
+  for (const label of [...kept, ...Object.keys(answers), ...Object.keys(questions)]) {
     const step = byLabel.get(label)
     if (step === undefined) throw errors.noStepToFork(tape.run.id, label, steps.length, tape.status)
     const why = whyNotSearchable(tape, step, servers)

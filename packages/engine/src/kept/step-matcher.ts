@@ -13,6 +13,8 @@ export interface AskedStep {
   readonly body: Uint8Array
   /** The nearest recorded step that it follows from, as far as that is known. */
   readonly after: RecordedStep | undefined
+  /** What it directly follows from is no step of the recording. */
+  readonly isAfterOther: boolean
 }
 
 /** A recorded step and whether it was asked the same then. */
@@ -43,6 +45,7 @@ const TELLING_SHARE = 0.25
  */
 export class StepMatcher {
   readonly #byKey = new Map<string, RecordedStep[]>()
+  readonly #bySeq: ReadonlyMap<number, RecordedStep>
   readonly #plain = new Map<RecordedStep, string>()
   readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
 
@@ -51,6 +54,7 @@ export class StepMatcher {
     steps: readonly RecordedStep[],
     readonly options: MatcherOptions,
   ) {
+    this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
     for (const step of steps) {
       const bucket = this.#byKey.get(step.key)
       if (bucket === undefined) this.#byKey.set(step.key, [step])
@@ -147,7 +151,9 @@ export class StepMatcher {
     if (told !== undefined) return this.#isOther(told, asked) && goesOn(told) ? undefined : told
     const next = this.#nextOf(candidates, asked.after)
     const possible =
-      next.length > 0 ? next : this.#first(candidates.filter((one) => !this.#isAhead(one)))
+      next.length > 0
+        ? next
+        : this.#first(candidates.filter((one) => !this.#isAhead(one, asked.isAfterOther)))
     const longest = best(possible, common)
     const [chosen] = longest
     const [first] = possible
@@ -202,12 +208,16 @@ export class StepMatcher {
     )
   }
 
-  /** Its own lane has not come so far: what it follows from is still being answered. */
-  #isAhead({ seq }: RecordedStep): boolean {
+  /**
+   * Its own lane has not come so far: what it follows from is still being answered.
+   * `isStrict`: or was not even asked.
+   */
+  #isAhead({ seq }: RecordedStep, isStrict = false): boolean {
     const { causes, isUnderWay } = this.options
     for (let at = causes.causeOf(seq); at !== undefined; at = causes.causeOf(at)) {
-      const step = this.#bySeq(at)
+      const step = this.#bySeq.get(at)
       if (step?.used === true) return isUnderWay(step)
+      if (isStrict) return true
     }
     return false
   }
@@ -243,14 +253,6 @@ export class StepMatcher {
     const text = this.options.drawn.without(questionOf(one.event, this.tape.body(one.seq)))
     this.#plain.set(one, text)
     return text
-  }
-
-  #bySeq(seq: number): RecordedStep | undefined {
-    for (const bucket of this.#byKey.values()) {
-      const found = bucket.find((one) => one.seq === seq)
-      if (found !== undefined) return found
-    }
-    return undefined
   }
 }
 

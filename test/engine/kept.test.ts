@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentPath, makeWorkspace, run } from '../support/run-retake.mjs'
+
+let workspace: Awaited<ReturnType<typeof makeWorkspace>>
+beforeAll(async () => {
+  workspace = await makeWorkspace()
+})
+afterAll(() => workspace.remove())
+
+async function printed(script: string, ...args: string[]): Promise<Record<string, unknown>> {
+  const { stdout, stderr } = await run(
+    process.execPath,
+    [agentPath(`kept/${script}`), ...args, `runs-${args.join('-')}`],
+    workspace.folder,
+  )
+  expect(stderr).toBe('')
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+describe('random coalitions of an agent with three concurrent lanes', () => {
+  test.each([
+    ['fetch', 'conversation', '60'],
+    ['http', 'conversation', '18'],
+    ['stream', 'prompt', '9'],
+    ['http2', 'prompt', '9'],
+  ])(
+    '%s, %s: what is held is seen as recorded, what is free as given, and only that is asked',
+    { timeout: 60_000 },
+    async (seam, style, forks) => {
+      const result = await printed('coalitions.mjs', seam, style, forks)
+      expect(result).toMatchObject({ steps: 14, keys: 14, wrong: [], isUnchanged: true })
+      expect(result['asked']).toBe(result['live'])
+      expect(result['live']).toBeGreaterThan(0)
+    },
+  )
+})
+
+describe('a fork with held steps', () => {
+  let found: Record<string, unknown>
+  beforeAll(async () => {
+    found = await printed('cases.mjs')
+  }, 60_000)
+
+  test.each(['fetch', 'http'])('%s: in frozen mode asks the recorded question', (seam) => {
+    const { asked, recorded, ...rest } = found[`frozen ${seam}`] as Record<string, unknown>
+    expect(asked).toEqual(recorded)
+    expect(rest).toMatchObject({
+      isOther: [true, true],
+      kept: [true, true, true, true],
+      // No held tool ran.
+      ran: 0,
+      report: { forced: ['2', '3', '6'], unmatched: 0, live: 2 },
+    })
+  })
+
+  test.each(['fetch', 'http'])('%s: leaves free what the recording does not have', (seam) => {
+    expect(found[`longer ${seam}`]).toMatchObject({
+      seen: 8,
+      last: true,
+      replays: true,
+      report: { forced: ['6'], unmatched: 2, live: 2 },
+    })
+  })
+
+  test.each(['fetch', 'http'])(
+    '%s: takes no steps of another lane for one that goes on',
+    (seam) => {
+      const longer = { ann: 3, isBenKept: true, unmatched: 2, live: 2 }
+      expect(found[`longer lane ${seam}`]).toEqual(longer)
+    },
+  )
+
+  test.each(['fetch', 'http', 'http2'])('%s: opens no connection for what is held', (seam) => {
+    expect(found[`gone ${seam}`]).toEqual({ same: [false, true], live: 1 })
+  })
+
+  test('comes to the same each time when its simulator does', () => {
+    expect(found['outcomes']).toBe(1)
+  })
+
+  test('is a replay when all steps are held', () => {
+    expect(found['replay']).toEqual({ isSame: true, asked: 0 })
+  })
+
+  test('is broken by a simulator that fails, and by a label that is none', () => {
+    expect(found['broken']).toEqual({ code: 'SIMULATOR_FAILED', why: 'It failed: out of ideas.' })
+    expect(found['unknown']).toBe('NO_SUCH_STEP')
+  })
+
+  test('hands given errors to the agent', () => {
+    expect(found['failing']).toEqual(['fetch failed', 'no line'])
+    expect(found['failingTool']).toBe('no tool')
+  })
+
+  test('holds and gives child processes, also synchronous ones', () => {
+    expect(found['processes']).toEqual({
+      first: [false, true, true],
+      second: [true, false, true],
+      third: [true, true, false],
+      given: ['a\n', 'b\n', 'c\n'],
+    })
+  })
+
+  test('counts a held call of a guarded tool once, and holds no place for it', () => {
+    expect(found['guarded']).toEqual({ ran: 2, same: [false, true, false], forced: ['2'], live: 2 })
+  })
+
+  test('answers a request of the Model Context Protocol under the id it has now', () => {
+    expect(found['mcp']).toMatchObject({
+      calls: 1,
+      bought: true,
+      unmatched: 1,
+      labels: ['1', '2', '3'],
+    })
+  })
+})
