@@ -16,6 +16,7 @@ export const groups = [
   { name: 'proxy', file: 'proxy.mjs', timed: true },
   { name: 'viewer', file: 'viewer.mjs', timed: true },
   { name: 'guard', file: 'guard.mjs', timed: true },
+  { name: 'blame', file: 'blame.mjs', timed: true },
   { name: 'crash', file: 'crash.mjs', timed: false },
   { name: 'cycles', file: 'cycles.mjs', timed: false },
   { name: 'peers', file: 'peer-comparison.mjs', timed: true },
