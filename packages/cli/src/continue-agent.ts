@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
@@ -59,7 +59,7 @@ export async function continueAgent(
       entry,
       args,
       cwd,
-      env: { ...surroundings, [TASK_VARIABLE]: JSON.stringify(task) },
+      env: { ...surroundings, [TASK_VARIABLE]: handedOver(task, temporary) },
       stdio: options.stdio ?? 'inherit',
       ...(options.onOutput && { onOutput: options.onOutput }),
       ...(options.stopped && { stopped: options.stopped }),
@@ -71,6 +71,18 @@ export async function continueAgent(
     unmark()
     rmSync(temporary, { recursive: true, force: true })
   }
+}
+
+/** Systems take at most 128 kB in one variable. */
+const VARIABLE_LENGTH = 30_000
+
+/** The plan of a fork may hold a whole conversation. */
+function handedOver(task: ProcessTask, folder: string): string {
+  const text = JSON.stringify(task)
+  if (text.length <= VARIABLE_LENGTH) return text
+  const file = path.join(folder, 'task.json')
+  writeFileSync(file, text, { mode: 0o600 })
+  return `@${file}`
 }
 
 /** Throws what `continueAgent` would, before anything runs: no program, no credentials. */
@@ -115,7 +127,9 @@ function liveEnvironment(
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)
   }
-  if (missing.length > 0 && plan.tail === 'live') throw credentialsMissing(missing)
+  // A simulator stands in for those who would ask for them.
+  const needsKeys = plan.tail === 'live' && plan.kept?.simulator === undefined
+  if (missing.length > 0 && needsKeys) throw credentialsMissing(missing)
   return { ...env, ...changes }
 }
 

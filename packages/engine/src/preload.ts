@@ -2,6 +2,7 @@
  * Loaded by `node --import` before the agent: opens the session that the command
  * line asks for and makes the whole process one run.
  */
+import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
@@ -35,7 +36,9 @@ function takeTask(): ProcessTask {
   const text = process.env[TASK_VARIABLE] ?? ''
   delete process.env[TASK_VARIABLE]
   try {
-    return JSON.parse(text) as ProcessTask
+    return JSON.parse(
+      text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text,
+    ) as ProcessTask
   } catch (cause) {
     throw errors.sessionFileMissing(cause)
   }

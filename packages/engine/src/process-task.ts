@@ -5,7 +5,8 @@ import type { KeptReport } from './kept/kept-plan.js'
 
 /**
  * What the command line asks of an agent process, handed over in the variable
- * `RETAKE_SESSION` and removed from the environment before agent code runs.
+ * `RETAKE_SESSION` and removed from the environment before agent code runs. One that
+ * is too long for a variable lies in a file; the variable has `@` and its path.
  */
 export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & {
   /** How many of Node's own flags, counted from the last, were added by Retake. */
