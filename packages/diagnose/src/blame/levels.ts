@@ -113,7 +113,9 @@ export class Levels {
   /** ln Σ weight · exp(term), without underflow. */
   private logSum(weights: Float64Array): number {
     let highest = -Infinity
-    for (const term of this.terms) if (term > highest) highest = term
+    for (let pair = 0; pair < weights.length; pair++) {
+      if (weights[pair]! > 0 && this.terms[pair]! > highest) highest = this.terms[pair]!
+    }
     let sum = 0
     for (let pair = 0; pair < weights.length; pair++) {
       sum += weights[pair]! * Math.exp(this.terms[pair]! - highest)
