@@ -105,7 +105,7 @@ function readFork(
   const answered = new Set(
     Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
   )
-  const rateLimit = wasRateLimited(tape, parent)
+  const rateLimit = kept?.live === 0 ? undefined : wasRateLimited(tape, parent)
   const broke = late ?? kept?.broken?.what ?? (divergence && `it diverged: ${divergence.summary}`)
   return {
     outcome: readOutcome(tape),
