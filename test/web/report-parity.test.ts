@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRun } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -6,6 +7,7 @@ import type { SearchProgress } from '@retake/web'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { reportRun } from '../../packages/cli/src/report/report-run.js'
 import { writeReport } from '../../packages/cli/src/report/write-report.js'
+import { findingsFile } from '../../packages/web/test-support/findings.js'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { runsOf } from './support/desk.js'
@@ -29,6 +31,8 @@ beforeAll(async () => {
   // Source files are shown of the project that one is in.
   process.chdir(workspace.folder)
   writeHostileRun(workspace.folder, 'hostile')
+  mkdirSync('.retake/blame')
+  writeFileSync('.retake/blame/hostile.json', JSON.stringify(findingsFile('hostile')))
   writeToolLoop(workspace.folder, 'loop', join(workspace.folder, '.retake/demo/agent.ts:12:3'))
 }, 120_000)
 afterAll(async () => {
@@ -87,6 +91,7 @@ function questionsOf(file: string): (readonly [Asked, string])[] {
     [{ ask: 'rows', from: 2 }, '/rows?from=2'],
     [{ ask: 'console' }, '/console'],
     [{ ask: 'files' }, '/files'],
+    [{ ask: 'blame' }, '/blame'],
     [{ ask: 'events', from: 0, to: 500 }, '/events?from=0&to=500'],
     [{ ask: 'exportJsonl' }, '/export'],
     ...['a', 'refund', 'script', '"'].map(
@@ -141,6 +146,7 @@ function shown({ ask }: Asked, pieces: unknown[]): unknown {
     case 'step':
     case 'stream':
     case 'state':
+    case 'blame':
       return orNothing(isWrapped(first, ask) ? unwrap(ask) : first)
     case 'event':
       return isWrapped(first, 'event') ? unwrap('event') : first

@@ -43,8 +43,14 @@ export function BlameVerdict({ run, view }: { readonly run: Run; readonly view: 
         </ul>
       )}
       <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
-        {decisionStep !== undefined && <Row name="decided at">{step(decisionStep)}</Row>}
-        {commitStep !== undefined && <Row name="unavoidable from">{step(commitStep)}</Row>}
+        {decisionStep !== undefined && (
+          <Row name={decisionStep === commitStep ? 'decided, unavoidable' : 'decided at'}>
+            {step(decisionStep)}
+          </Row>
+        )}
+        {commitStep !== undefined && commitStep !== decisionStep && (
+          <Row name="unavoidable from">{step(commitStep)}</Row>
+        )}
         {minimalRepair.length > 0 && (
           <Row name="fewest to repair">
             <ul aria-label="Minimal repair">

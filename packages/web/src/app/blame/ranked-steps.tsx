@@ -31,7 +31,7 @@ export function RankedSteps({ run, view }: { readonly run: Run; readonly view: B
             <th scope="col" className={CELL}>
               step
             </th>
-            <th scope="col" className={`${CELL} w-72 @max-[560px]:w-28`}>
+            <th scope="col" className={`${CELL} w-76 @max-[560px]:w-28`}>
               kept alone
             </th>
             <th

@@ -17,54 +17,73 @@ const APART = 9
 
 /** Frames the blocks of steps that had something to do with the failure. Drawn before the blocks. */
 export function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
-  const { data, columns, shown } = scene
-  const [first, last] = visibleLines(scene)
-  const isFiltered = shown.hidden > 0
-  let [lastX, lastLine, lastRole] = [-1, -1, -1]
   // The worst last, so that it stands above the others.
-  for (let index = heat.places.length - 1; index >= 0; index--) {
-    const [place, role] = [heat.places[index] ?? 0, heat.roles[index] ?? 0]
-    const frame = FRAMES[SEEN_ROLES[role] ?? 'affected']
-    const line = place < data.count ? data.lineOf.get(columns.lane[place] ?? 0) : undefined
-    if (frame === undefined || line === undefined || line < first || line >= last) continue
-    const x = Math.round(xOf(scene, data.from[place] ?? 0))
-    const end = Math.max(x + 2, xOf(scene, data.to[place] ?? 0))
-    if (end < scene.gutter || x > scene.width) continue
-    // Of many that share a pixel one is enough.
-    if (end - x < 3 && x === lastX && line === lastLine && role === lastRole) continue
-    ;[lastX, lastLine, lastRole] = [x, line, role]
-    const color = scene.colors.roles[role] ?? scene.colors.muted
-    context.globalAlpha = isFiltered && !shown.has(place) ? 0.2 : 1
-    drawFrame(context, { x, end, top: topOf(scene, line), color, ...frame })
+  for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
+    const frame = FRAMES[name]
+    if (frame === undefined || !heat.seen.includes(name)) continue
+    context.strokeStyle = scene.colors.roles[role] ?? scene.colors.muted
+    context.lineWidth = 2
+    context.setLineDash([...frame.dash])
+    for (const isOut of scene.shown.hidden > 0 ? [true, false] : [false]) {
+      context.globalAlpha = isOut ? 0.2 : 1
+      context.beginPath()
+      addFrames(context, scene, heat, { role, isOut, isFull: frame.isFull })
+      context.stroke()
+    }
   }
   context.globalAlpha = 1
+  context.setLineDash([])
+}
+
+interface Wanted {
+  readonly role: number
+  /** Those that a filter leaves out, or those that it does not. */
+  readonly isOut: boolean
+  readonly isFull: boolean
+}
+
+/** The frames of one role, which are drawn at once: there may be many thousands. */
+function addFrames(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { places, roles }: Heat,
+  { role, isOut, isFull }: Wanted,
+): void {
+  const { data, columns, shown, gutter, width } = scene
+  const [first, last] = visibleLines(scene)
+  const isFiltered = shown.hidden > 0
+  let [lastX, lastLine] = [-1, -1]
+  for (let index = roles.indexOf(role); index < places.length && roles[index] === role; index++) {
+    const place = places[index] ?? 0
+    const line = place < data.count ? data.lineOf.get(columns.lane[place] ?? 0) : undefined
+    if (line === undefined || line < first || line >= last) continue
+    if (isFiltered && shown.has(place) === isOut) continue
+    const x = Math.round(xOf(scene, data.from[place] ?? 0))
+    const end = Math.max(x + 2, xOf(scene, data.to[place] ?? 0))
+    // Of many that share a pixel one is enough.
+    if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
+    ;[lastX, lastLine] = [x, line]
+    addFrame(context, { x, end, top: topOf(scene, line), isFull })
+  }
 }
 
 interface Frame {
   readonly x: number
   readonly end: number
   readonly top: number
-  readonly color: string
-  readonly dash: readonly number[]
   readonly isFull: boolean
 }
 
 /** Above and below the block, in the room that a lane leaves there. */
-function drawFrame(context: CanvasRenderingContext2D, frame: Frame): void {
-  const { x, end, top, color, dash, isFull } = frame
-  context.strokeStyle = color
-  context.lineWidth = 2
-  context.setLineDash([...dash])
-  context.beginPath()
-  if (isFull) context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
-  else {
-    context.moveTo(x - 2, top + 1)
-    context.lineTo(end + 1, top + 1)
-    context.moveTo(x - 2, top + LANE_HEIGHT - 2)
-    context.lineTo(end + 1, top + LANE_HEIGHT - 2)
+function addFrame(context: CanvasRenderingContext2D, { x, end, top, isFull }: Frame): void {
+  if (isFull) {
+    context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
+    return
   }
-  context.stroke()
-  context.setLineDash([])
+  for (const y of [top + 1, top + LANE_HEIGHT - 2]) {
+    context.moveTo(x - 2, y)
+    context.lineTo(end + 1, y)
+  }
 }
 
 /** A line below the lanes with a mark for each role, so that causes are seen whatever lane is. */
