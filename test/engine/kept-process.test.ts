@@ -27,7 +27,7 @@ async function forked(scene: ForkScene, plan: Partial<KeptPlan>) {
     planKept(tape, { kept: [], mode: 'free', seed: 1, folder, ...plan }),
     {
       env: { OPENAI_API_KEY: 'none', ANTHROPIC_API_KEY: 'none' },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'ignore'],
       onOutput: (chunk) => (stdout += String(chunk)),
     },
   )
@@ -89,6 +89,10 @@ test(
     // Nothing can be asked: the agent is told so, and goes on as it would.
     const failed = await forked(scene, { kept: ['1', '2', '4'] })
     expect(failed.lines[2]).toMatch(/^model 2: failed with /)
+    const died = await forked(scene, { kept: ['1'], answers: { 2: { error: 'no tool' } } })
+    expect(died).toMatchObject({ exitCode: 1, kept: { live: 0, forced: [] } })
+    const end = viewOf(openTape(died.tape)).exit
+    expect(end).toMatchObject({ code: 1, error: { message: 'no tool' } })
     const replayed = await forked(scene, { kept: labels(scene) })
     expect(replayed).toMatchObject({ isLive: false, exitCode: 0, stdout: scene.recorded.stdout })
     expect(readdirSync(replayed.folder)).toEqual([])

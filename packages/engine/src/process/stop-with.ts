@@ -30,6 +30,7 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   const append = writer.append.bind(writer)
   const barrier = writer.barrier.bind(writer)
   const seal = writer.seal.bind(writer)
+  const flush = writer.flush.bind(writer)
   const guard = <T>(write: () => T): T => {
     try {
       return write()
@@ -39,5 +40,6 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   }
   writer.append = (event, body) => guard(() => append(event, body))
   writer.barrier = () => guard(barrier)
+  writer.flush = () => guard(flush)
   writer.seal = (options) => guard(() => seal(options))
 }
