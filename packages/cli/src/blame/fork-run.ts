@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { planFork, planKept, RetakeError } from '@retake/engine'
 import type { ContinuePlan, Divergence } from '@retake/engine'
-import type { RunView, Tape } from '@retake/tape'
+import { originOf } from '@retake/tape'
+import type { Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent } from '../continue-agent.js'
 import type { Continued } from '../continue-agent.js'
@@ -105,6 +106,9 @@ function readFork(
   const answered = new Set(
     Object.entries(matched).flatMap(([label, seq]) => (unasked.has(label) ? [seq] : [])),
   )
+  const live = view.recordedSteps.filter(
+    (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
+  )
   const rateLimit = kept?.live === 0 ? undefined : wasRateLimited(tape, parent)
   const broke = late ?? kept?.broken?.what ?? (divergence && `it diverged: ${divergence.summary}`)
   return {
@@ -114,22 +118,16 @@ function readFork(
     values,
     forced: kept?.forced.length ?? 0,
     tape: continued.tape,
-    ...(kept?.live === 0 ? NOTHING_SPENT : spent(view, tape, answered)),
-    liveSteps: kept?.live ?? view.recordedSteps.filter(({ seq }) => seq >= tape.ownFrom).length,
+    ...(kept?.live === 0 ? NOTHING_SPENT : spent(live)),
+    liveSteps: kept?.live ?? live.length,
   }
 }
 
 const NOTHING_SPENT = { tokens: 0, costUsd: 0 }
 
-/** What the steps cost that were really asked: those of the fork that were not answered from here. */
-function spent(
-  view: RunView,
-  tape: Tape,
-  answered: ReadonlySet<number>,
-): Pick<ForkRun, 'tokens' | 'costUsd'> {
-  const models = view.recordedSteps.filter(
-    ({ kind, seq }) => kind === 'model' && seq >= tape.ownFrom && !answered.has(seq),
-  )
+/** What the steps cost that were really asked. */
+function spent(live: readonly Step[]): Pick<ForkRun, 'tokens' | 'costUsd'> {
+  const models = live.filter(({ kind }) => kind === 'model')
   const costs = models.map(({ costUsd }) => costUsd)
   return {
     tokens: models.reduce((sum, step) => sum + tokensOf(step), 0),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { copyFileSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
@@ -65,6 +66,8 @@ export class ProcessForks implements ForkSource {
     this.recorded = options.steps.map(stepValue)
     this.concurrency = options.pool.size
     this.#signal = AbortSignal.any([options.signal, this.#closing.signal])
+    // Every fork under way listens to them.
+    setMaxListeners(0, options.signal, this.#signal)
     this.#pause = new RateLimitPause(this.#signal, options.onPause)
   }
 
@@ -90,9 +93,24 @@ export class ProcessForks implements ForkSource {
   /** A step is asked something else; what follows happens anew. */
   ask(at: string, request: unknown, draw: number): Promise<Fork> {
     const asked = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
-    return this.#once(`asked ${at} ${asked} #${draw}`, () =>
-      this.#runLive({ kind: 'asked', at, request }),
+    const key = `asked ${at} ${asked} #${draw}`
+    return this.#once(key, () =>
+      this.#runLive({ kind: 'kept', plan: this.#askedPlan(at, request, key) }),
     )
+  }
+
+  #askedPlan(at: string, request: unknown, key: string): KeptPlan {
+    const { steps, answers = {}, simulator, seed } = this.#options
+    const labels = steps.map(({ label }) => label)
+    const { [at]: _, ...others } = answers
+    return {
+      kept: labels.slice(0, labels.indexOf(at)),
+      mode: 'free',
+      answers: others,
+      questions: { [at]: request },
+      ...(simulator !== undefined && { simulator }),
+      seed: seedOf(`${seed} ${key}`),
+    }
   }
 
   #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
