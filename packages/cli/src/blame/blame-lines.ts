@@ -41,13 +41,14 @@ export function blameLines(
   ]
 }
 
-function factLine({ findings, facts }: FindingsFile): string {
+function factLine({ findings, facts, classic, spans }: FindingsFile): string {
   const { forks } = findings
+  const asked = forks.asked + (classic?.forks ?? 0) + (spans?.forks.asked ?? 0)
   return [
     ...(findings.verdict === 'attributed'
       ? [`confidence ${percent(findings.confidence)} or more`]
       : []),
-    `${plural(forks.asked, 'fork')} (${facts.newForks} new)`,
+    `${plural(asked, 'fork')} (${facts.newForks} new)`,
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
     plural(forks.liveSteps, 'live step'),
     ...(forks.tokens === undefined ? [] : [`${forks.tokens} tokens`]),

@@ -2,6 +2,7 @@ import { blameRun, blameSpans, classicView, stepPrior } from '@retake/diagnose'
 import type { BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
+import { sourceFiles } from '../changed-sources.js'
 import { blameCannotTell, blameNoSteps } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
@@ -10,7 +11,7 @@ import type { FindingsFile, SearchedStep } from './findings-file.js'
 import type { ForkPool } from './fork-pool.js'
 import type { Interventions } from './interventions/plan-interventions.js'
 import { ProcessForks } from './process-forks.js'
-import { questionOf, StoredForks } from './stored-forks.js'
+import { hashOfFile, questionOf, StoredForks } from './stored-forks.js'
 import { unsteadyFindings } from './unsteady-findings.js'
 
 /** A search for the causes of a failed run, with all that it depends on. */
@@ -119,10 +120,11 @@ function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings
 
 /** Forks of another question say nothing about this one. */
 export const questionFor = (search: Search): string => {
-  const { steps, oracle, interventions, env, seed } = search
+  const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
-  return questionOf([oracle.key, labels, answers, simulator, simulatorKey, env, seed])
+  const code = sourceFiles(tape).map(hashOfFile)
+  return questionOf([oracle.key, labels, answers, simulator, simulatorKey, env, seed, code])
 }
 
 /** An oracle that says now this and now that about the unchanged run can blame nobody. */

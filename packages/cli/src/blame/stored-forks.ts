@@ -62,6 +62,15 @@ export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
 export const questionOf = (asked: unknown): string =>
   createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 12)
 
+/** Empty for a file that is not there. */
+export function hashOfFile(file: string): string {
+  try {
+    return createHash('sha256').update(readFileSync(file)).digest('hex')
+  } catch {
+    return ''
+  }
+}
+
 function linesOf(file: string): string[] {
   try {
     return readFileSync(file, 'utf8').split('\n')
