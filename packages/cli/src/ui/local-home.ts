@@ -18,7 +18,7 @@ export function localHome(store: RunStore): Home {
   const models = new RunModels(store)
   const states = new CapturedStates()
   const blame = new StoredBlame()
-  const changes = new RunWatch(store, models)
+  const changes = new RunWatch(store, models, () => blame.changed())
   const actions = localChanges(store, (job) => changes.tell({ type: 'job', job }))
   const branches = new Branches(store)
   const comparisons = new Comparisons(store)

@@ -67,11 +67,6 @@ export class RunModels {
     })
   }
 
-  /** Runs that are kept: those that are looked at, and few others. */
-  looked(): readonly string[] {
-    return [...this.#kept.keys()]
-  }
-
   /** The files of a run: its own, and those of the runs it goes on from. */
   #stamp(id: string): string {
     if (!ID.test(id)) throw unknownRun(id, this.#store.folder)

@@ -1,9 +1,8 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { HomeChange } from '@retake/web'
-import { findingsPath } from '../../blame/findings-file.js'
 import type { RunStore } from '../../run-store.js'
 import type { RunModels } from './run-models.js'
-import { stampOf, stampsOf, type TapeStamp } from './tape-stamps.js'
+import { stampsOf, type TapeStamp } from './tape-stamps.js'
 
 /** Changes of the disk within this are looked at together. */
 const GATHER_MS = 50
@@ -21,16 +20,21 @@ type Tell = (change: HomeChange) => void
 export class RunWatch {
   readonly #store: RunStore
   readonly #models: RunModels
+  readonly #otherFindings: () => readonly string[]
   readonly #listeners = new Set<Tell>()
   #known: ReadonlyMap<string, TapeStamp> = new Map()
-  /** Findings of blame about the runs that are looked at, as they were last seen. */
-  #findings: ReadonlyMap<string, string | undefined> = new Map()
   #system: FSWatcher | undefined
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
-  constructor(store: RunStore, models: RunModels) {
+  /** `otherFindings`: runs of which blame has found something else than was handed out. */
+  constructor(
+    store: RunStore,
+    models: RunModels,
+    otherFindings: () => readonly string[] = () => [],
+  ) {
     this.#store = store
     this.#models = models
+    this.#otherFindings = otherFindings
     models.onChange = (run, version) => {
       this.tell({ type: 'grew', run, ...version })
       if (version.status !== 'recording') this.tell({ type: 'runs' })
@@ -100,25 +104,13 @@ export class RunWatch {
     if (gone.length > 0 || come.length > 0) this.tell({ type: 'runs' })
     else if ([...now].some(([id, { text }]) => before.get(id)?.text !== text))
       this.#soon('list', LIST_MS, () => this.tell({ type: 'runs' }))
-    this.#lookForFindings()
+    // They stand in another folder, which the system is not asked about: a second later is soon enough.
+    for (const run of this.#otherFindings()) this.tell({ type: 'blame', run })
     this.#readOutdated()
     this.#soon('look', LOOK_MS, () => {
       this.#askSystem()
       this.#look()
     })
-  }
-
-  /** They stand in another folder, which the system is not asked about: a second later is soon enough. */
-  #lookForFindings(): void {
-    const before = this.#findings
-    this.#findings = new Map(
-      this.#models.looked().map((run) => {
-        const file = findingsPath(this.#store.pathOf(run), run)
-        return [run, stampOf(file)?.text]
-      }),
-    )
-    for (const [run, stamp] of this.#findings)
-      if (before.has(run) && before.get(run) !== stamp) this.tell({ type: 'blame', run })
   }
 
   /** Who was told that a run is gone is told when it is there again, even if it is as it was. */

@@ -22,16 +22,46 @@ export function storedBlame(tape: Tape): RunBlame | undefined {
   }
 }
 
-/** Findings beside tapes, read once as long as they stay as they are. Those that were asked for last are kept. */
+/** Runs of which is remembered what was handed out: more are not looked at at once. */
+const ASKED_MAX = 8
+
+/**
+ * Findings of blame, read once as long as they stay as they are; those that were asked for
+ * last are kept. Knows of which runs something else is there than was handed out.
+ */
 export class StoredBlame {
   #kept: { readonly key: string; readonly blame: RunBlame | undefined } | undefined
+  /** By run, least recently asked for first: the file, and what it looked like then. */
+  readonly #asked = new Map<string, { readonly file: string; readonly stamp: string }>()
 
+  /** Throws when they cannot be read. */
   of(tape: Tape): RunBlame | undefined {
     const file = findingsPath(tape.path, tape.run.id)
-    const stamp = stampOf(file)
-    const key = `${file} ${stamp?.text}`
-    if (stamp === undefined || this.#kept?.key !== key)
-      this.#kept = { key, blame: storedBlame(tape) }
+    const stamp = textOf(file)
+    this.#note(tape.run.id, file, stamp)
+    const key = `${file} ${stamp}`
+    if (stamp === GONE || this.#kept?.key !== key) this.#kept = { key, blame: storedBlame(tape) }
     return this.#kept.blame
   }
+
+  /** Runs of which other findings are there than were handed out. Each change is told once. */
+  changed(): string[] {
+    return [...this.#asked].flatMap(([run, { file, stamp }]) => {
+      const now = textOf(file)
+      if (now === stamp) return []
+      this.#asked.set(run, { file, stamp: now })
+      return [run]
+    })
+  }
+
+  /** What others were handed out before stays: they are not told yet that there is something else. */
+  #note(run: string, file: string, stamp: string): void {
+    const before = this.#asked.get(run)
+    this.#asked.delete(run)
+    this.#asked.set(run, before ?? { file, stamp })
+    if (this.#asked.size > ASKED_MAX) this.#asked.delete([...this.#asked.keys()][0] ?? '')
+  }
 }
+
+const GONE = 'gone'
+const textOf = (file: string): string => stampOf(file)?.text ?? GONE
