@@ -1,4 +1,4 @@
-import { RetakeError } from '@retake/engine'
+import { RetakeError } from '@retake/engine/errors'
 import { printable } from './printable.js'
 
 /** The command line itself is wrong: exit code 2. */
@@ -359,7 +359,7 @@ export const findingsUnreadable = (file: string, cause: unknown): RetakeError =>
     'FINDINGS_UNREADABLE',
     `What blame found, ${file}, cannot be read.`,
     `${reason(cause)}.`,
-    'Search again with `retake blame`: forks that were run are not run again. The run itself is as it was.',
+    'Search again with `retake blame`: forks that were run are not run again. If a newer Retake wrote it, use that one.',
     { cause },
   )
 
