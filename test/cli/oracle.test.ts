@@ -8,6 +8,7 @@ import { Agreement } from '../../packages/cli/dist/oracle/judge/agreement.js'
 import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
 import type { OracleOptions } from '../../packages/cli/dist/oracle/make-oracle.js'
 import type { Judgement, RunOutcome } from '../../packages/cli/dist/oracle/oracle.js'
+import { run } from '../support/run-retake.mjs'
 import { folderWith, tapesOf } from './workspace.js'
 
 const never = new AbortController().signal
@@ -169,6 +170,18 @@ test('a function in a TypeScript file judges; whatever it does, a judgement come
   expect(await ask('approve')).toMatchObject({ verdict: 'pass' })
   const negated = await makeOracle('not:check.ts', { verb: 'blame', folder })
   expect(await negated(said('approve'), never)).toMatchObject({ verdict: 'fail' })
+})
+
+test('a program that asked a function ends by itself, and has nothing but its own words on stdout', async () => {
+  const { folder } = await folderWith({
+    'check.ts': oracleFile,
+    'program.mjs': `import { makeOracle } from ${JSON.stringify(new URL('../../packages/cli/dist/oracle/make-oracle.js', import.meta.url).href)}
+const oracle = await makeOracle('check.ts', { verb: 'blame' })
+const { verdict } = await oracle({ stdout: 'prints', ended: true }, new AbortController().signal)
+console.log(verdict)`,
+  })
+  const ran = await run(process.execPath, ['program.mjs'], folder)
+  expect(ran).toMatchObject({ code: 0, stdout: 'pass\n', stderr: 'noise\n' })
 })
 
 test('a file that is no oracle is refused, and a changed one is another question', async () => {

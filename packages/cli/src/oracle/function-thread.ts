@@ -18,6 +18,9 @@ async function load({ file, member }: FunctionPlace): Promise<OracleFunction> {
   return found as OracleFunction
 }
 
+// stdout is for what Retake answers. (Read by the parent, it would keep the program going.)
+process.stdout.write = process.stderr.write.bind(process.stderr)
+
 try {
   const ask = await load(workerData as FunctionPlace)
   parentPort?.on('message', ({ outcome }: ToThread) => {

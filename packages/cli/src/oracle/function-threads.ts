@@ -63,11 +63,8 @@ export class FunctionThreads {
   #start(): Worker {
     const worker = new Worker(new URL('./function-thread.js', import.meta.url), {
       workerData: this.#place,
-      stdout: true,
       execArgv: [],
     })
-    // stdout is for what Retake answers.
-    worker.stdout.on('data', (chunk: Buffer) => process.stderr.write(chunk))
     // It may also break while nobody asks it.
     worker.on('error', () => {})
     worker.on('exit', () => {
