@@ -43,12 +43,14 @@ function chooseCoalitions(search: Search, learned: Learned): StepSet[] {
   const { random, stepCount, everyStep, mode } = search
   const { causes, changed } = learned
   const chosen = new Map<unknown, StepSet>()
+  // Where there are more causes than may be named, nothing says what passes.
+  const saysWhatPasses = learned.clearsOthers || causes.length < search.options.maxCauses
   const add = (kept: StepSet) => {
     const steps = without(kept, changed)
     const cell = search.cell(steps)
-    // Where more causes are known to be, nothing says that the others pass.
-    const isTold = learned.clearsOthers || learned.predicts(steps)
-    if (isTold && cell.verdict === undefined) chosen.set(cell, steps)
+    if (cell.verdict === undefined && (saysWhatPasses || learned.predicts(steps))) {
+      chosen.set(cell, steps)
+    }
   }
   const last = causes[0]!.at(-1)!
   if (mode === 'free' && last < stepCount - 1) {

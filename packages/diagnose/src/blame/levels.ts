@@ -118,7 +118,7 @@ export class Levels {
     }
     let sum = 0
     for (let pair = 0; pair < weights.length; pair++) {
-      sum += weights[pair]! * Math.exp(this.terms[pair]! - highest)
+      if (weights[pair]! > 0) sum += weights[pair]! * Math.exp(this.terms[pair]! - highest)
     }
     return Math.log(sum) + highest
   }
