@@ -21,7 +21,7 @@ export async function startModel() {
       requests.push(body)
       const text = `answer ${requests.length}`
       setTimeout(() => {
-        if (body.stream) return void stream(response, text)
+        if (body.stream) return stream(response, text)
         response.writeHead(200, { 'content-type': 'application/json' })
         response.end(JSON.stringify(answerOf(text)))
       }, Math.random() * 5)

@@ -154,7 +154,7 @@ interface ProcessAnswer {
 }
 
 const processAnswer = (payload: unknown): ProcessAnswer =>
-  typeof payload === 'string' ? { stdout: payload } : ((payload ?? {}) as ProcessAnswer)
+  typeof payload === 'string' ? { stdout: payload } : (payload ?? {})
 
 /** A process that says what it is given, and ends. */
 function processParts(payload: unknown): Part[] {
