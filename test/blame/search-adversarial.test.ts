@@ -115,6 +115,18 @@ test.for(Object.entries(CASES))('%s', async ([name, { model: plant, exact, allCa
   expect(sum.all / SEEDS).toBeGreaterThanOrEqual(allCauses)
 })
 
+/** Draws so unlucky that a bystander looked like a cause, until the proofs were looked at again. */
+test.for([
+  ['root-echo-7', 21],
+  ['root-echo-7', 89],
+  ['and2-or-and2-30', 87],
+  ['random', 283],
+] as const)('an unlucky draw names no bystander: %s, seed %i', async ([name, seed]) => {
+  const model = name === 'random' ? randomModel(seed, 'noisy') : SCENARIOS[name](seed, 'noisy')
+  const findings = await blameRun(model, { seed })
+  expect(findings.causes[0]?.steps).toEqual(model.truth)
+})
+
 test('where each of two steps brings half the risk, no other is named', async () => {
   for (let seed = 1; seed <= SEEDS; seed++) {
     const model = halfEach(seed)
