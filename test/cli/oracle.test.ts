@@ -8,6 +8,8 @@ import { Agreement } from '../../packages/cli/dist/oracle/judge/agreement.js'
 import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
 import type { OracleOptions } from '../../packages/cli/dist/oracle/make-oracle.js'
 import type { Judgement, RunOutcome } from '../../packages/cli/dist/oracle/oracle.js'
+import { readOutcome } from '../../packages/cli/dist/oracle/read-outcome.js'
+import { linkModules } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 import { folderWith, tapesOf } from './workspace.js'
 
@@ -363,6 +365,33 @@ test('a judge that is not there is undefined; one that refuses is an error that 
   await expect(
     makeOracle('judge:x', { verb: 'blame', judge: { ...judged, apiKeyEnv: 'ORACLE_NO_KEY' } }),
   ).rejects.toMatchObject({ what: 'The variable ORACLE_NO_KEY is not set.' })
+})
+
+test('every oracle that docs/oracles.md shows fails its example, and passes a run that denies', async () => {
+  const docs = await readFile(new URL('../../docs/oracles.md', import.meta.url), 'utf8')
+  const files = [...docs.matchAll(/^```[jt]s\n\/\/ (\S+)\n(.*?)^```$/gms)].map(([, name, code]) => [
+    name,
+    code,
+  ])
+  const { folder, retake, ...rest } = await folderWith(
+    Object.fromEntries(files) as Record<string, string>,
+  )
+  await linkModules(folder)
+  await retake(['record', 'refund.mjs'])
+  const [tape = ''] = await tapesOf({ folder, retake, ...rest })
+  const recorded = openTape(tape)
+  const { options } = await startJudge(honest((prompt) => prompt.includes('DENIED')))
+  const shown = [...docs.matchAll(/^--oracle (?:'(.*)'|(\S+))$/gm)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? '',
+  )
+  expect(shown).toHaveLength(10)
+  const failing = readOutcome(recorded)
+  const passing = said(failing.stdout.replace('APPROVED', 'DENIED'))
+  for (const text of shown) {
+    const oracle = await makeOracle(text, { verb: 'blame', recorded, folder, ...options })
+    expect([text, (await oracle(failing, never)).verdict]).toEqual([text, 'fail'])
+    expect([text, (await oracle(passing, never)).verdict]).toEqual([text, 'pass'])
+  }
 })
 
 // ── runs that broke ──────────────────────────────────────────────────────────

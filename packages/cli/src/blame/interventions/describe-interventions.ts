@@ -1,4 +1,5 @@
 import type { Step } from '@retake/tape'
+import { fromHere } from '../../from-here.js'
 
 const KINDS: Readonly<Record<Step['kind'], string>> = {
   model: 'models',
@@ -20,7 +21,7 @@ export function describeInterventions(
   hows: ReadonlyMap<string, string>,
   simulator?: string,
 ): string {
-  const otherwise = simulator === undefined ? 'live' : `by ${simulator}`
+  const otherwise = simulator === undefined ? 'live' : `by ${fromHere(simulator)}`
   const howOf = ({ label }: Step): string => short(hows.get(label) ?? otherwise)
   const parts = [...new Set(steps.map(({ kind }) => kind))].flatMap((kind) => {
     const alike = steps.filter((step) => step.kind === kind)
