@@ -67,6 +67,11 @@ const views = [
     },
   },
   {
+    name: 'blame',
+    sizes: ['1280', '1920', 'phone'],
+    open: (page, { ui, blamed }) => page.goto(new URL(`/runs/${blamed}?list=blame`, ui).href),
+  },
+  {
     name: 'report',
     sizes: ['1280', '1920', 'phone'],
     open: (page, { report, run, step }) =>
@@ -95,6 +100,8 @@ const demo = JSON.parse(await retake(['demo', '--json']))
 await retake(['snapshot', demo.run])
 const report = join(folder, 'report.html')
 await retake(['report', demo.run, '-o', report])
+// It exits with 3 where it has found a cause.
+const blamed = JSON.parse(await retake(['blame', '--demo', '--yes', '--json'], 3)).run
 const ui = await startUi(folder)
 const browser = await launchChromium()
 try {
@@ -118,7 +125,7 @@ async function take({ name, open }, size, theme) {
   })
   const page = await context.newPage()
   await page.goto(ui.url)
-  await open(page, { ...demo, ui: ui.url, report })
+  await open(page, { ...demo, ui: ui.url, report, blamed })
   await page.waitForTimeout(1500)
   const file = join(target, `${name}-${size}-${theme}.png`)
   await page.screenshot({ path: file })
@@ -126,7 +133,7 @@ async function take({ name, open }, size, theme) {
   await context.close()
 }
 
-async function retake(args) {
+async function retake(args, expected = 0) {
   const child = spawn(process.execPath, [cli, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -134,6 +141,6 @@ async function retake(args) {
   let output = ''
   child.stdout.on('data', (chunk) => (output += chunk))
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`retake ${args[0]} ended with ${code}`)
+  if (code !== expected) throw new Error(`retake ${args[0]} ended with ${code}`)
   return output
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { BlamePanel } from '../blame/blame-panel.js'
 import { BlameSign } from '../blame/blame-sign.js'
+import { useBlame } from '../blame/use-blame.js'
 import { useBlameCommands } from '../blame/use-blame-commands.js'
 import { Button } from '../design/button.js'
 import { useRemembered } from '../design/remembered.js'
@@ -108,13 +109,22 @@ export function RunWorkspace({ run }: { readonly run: Run }) {
   )
 }
 
-/** Where the address names no step, the first look goes to what failed, else to the beginning. */
-function useFirstLook({ head, rows }: Run, isOff: boolean): void {
+/**
+ * Where the address names no step, the first look goes to what failed, else to the beginning.
+ * Who asks for what blame found looks at the cause.
+ */
+function useFirstLook(run: Run, isOff: boolean): void {
+  const { head, rows } = run
   const { step, select } = useSelection()
+  const { list } = useList()
+  const { view, isRead, error } = useBlame(run)
+  const isBlame = list === 'blame' && head.status !== 'recording'
   const [wasGrowing] = useState(head.status === 'recording')
-  const isWanted = step === undefined && !isOff && head.status !== 'recording'
+  const isKnown = !isBlame || isRead || error !== null
+  const isWanted = step === undefined && !isOff && isKnown && head.status !== 'recording'
   const first = isWanted ? firstLook(rows, wasGrowing) : undefined
-  const label = first === undefined ? undefined : rows.at(first).label
+  const [cause] = isBlame && isWanted ? (view?.causeLabels ?? []) : []
+  const label = first === undefined ? undefined : (cause ?? rows.at(first).label)
   useEffect(() => {
     if (label !== undefined) select(label, { replace: true })
   }, [label, select])
