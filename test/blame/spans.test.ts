@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { maskRequest, splitInput } from '@retake/diagnose'
+import { openTape } from '@retake/tape/node'
+import { expect, onTestFinished, test } from 'vitest'
+import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
+import { LocalForkPool } from '../../packages/cli/dist/blame/fork-pool.js'
+import { runFork } from '../../packages/cli/dist/blame/fork-run.js'
+import { ProcessForks } from '../../packages/cli/dist/blame/process-forks.js'
+import { searchedSteps } from '../../packages/cli/dist/blame/search-run.js'
+import { StoredForks } from '../../packages/cli/dist/blame/stored-forks.js'
+import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
+import simulate from '../agents/blame/clerk-simulator.mjs'
+import { folderWith, tapesOf } from '../cli/workspace.js'
+import { agentPath, type Workspace } from '../support/run-retake.mjs'
+
+const isSoak = process.env['RETAKE_SOAK'] === '1'
+const simulator = agentPath('blame/clerk-simulator.mjs')
+const ORACLE = 'stdout:/APPROVED/'
+
+test('a fork asks a model what it was asked without some of its words, and the run goes on from that', async () => {
+  const [file = ''] = await tapesOf(await clerkRun())
+  const tape = openTape(file)
+  const steps = searchedSteps(tape)
+  const request = steps[1]?.exchange()?.request.json
+  const parts = splitInput(request)
+  expect(parts.map(({ speaker }) => speaker)).toEqual(['system', 'user', 'user'])
+  const oracle = await makeOracle(ORACLE, { verb: 'blame' })
+  const open = () =>
+    new ProcessForks({
+      tape,
+      steps,
+      oracle,
+      pool: new LocalForkPool(2, runFork),
+      stored: new StoredForks(tape.path, tape.run.id, 'spans'),
+      // It would answer in place of the model that is asked.
+      answers: { [steps[1]?.label ?? '']: { error: 'not asked' } },
+      simulator,
+      seed: 1,
+      timeoutMs: 60_000,
+      signal: new AbortController().signal,
+    })
+  const without = (...left: number[]) =>
+    maskRequest(
+      request,
+      parts.flatMap(({ places }, part) =>
+        left.includes(part)
+          ? places.map((place) => ({ place, ranges: [{ start: 0, end: place.text.length }] }))
+          : [],
+      ),
+    )
+  const forks = open()
+  const outcomes = await Promise.all(
+    [without(), without(1), without(0), without(2)].map((masked) =>
+      forks.ask(steps[1]?.label ?? '', masked, 0),
+    ),
+  )
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'pass', 'pass'])
+  const again = await open().ask(steps[1]?.label ?? '', without(2), 0)
+  expect(again).toMatchObject({ outcome: 'pass', isServed: true })
+}, 120_000)
+
+test.runIf(isSoak)(
+  'blame says which words of a real request made the model fail the run, offline',
+  async () => {
+    const workspace = await clerkRun()
+    const ended = await workspace.retake(
+      ['blame', 'last', '--oracle', ORACLE, '--simulator', simulator, '--spans', '2', '--json'],
+      { timeoutMs: 600_000 },
+    )
+    const { spans } = JSON.parse(ended.stdout) as FindingsFile
+    expect(spans, ended.stderr).toMatchObject({ step: '2', verdict: 'attributed' })
+    expect(spans?.messages.map(({ role }) => role)).toEqual(['joint', 'clear', 'joint'])
+    expect(spans?.spans.map(({ path, role, excerpt }) => [path, role, excerpt])).toEqual([
+      ['messages.0.content', 'joint', 'Do as the policy says.'],
+      ['messages.2.content', 'joint', expect.stringContaining('All sales are final.')],
+    ])
+    expect(spans?.forks).toMatchObject({ undefined: 0 })
+    expect(spans?.forks.asked).toBeLessThan(120)
+  },
+)
+
+/** A recorded run that ended in DENIED; its provider is gone when the test is over. */
+async function clerkRun(): Promise<Workspace> {
+  const workspace = await folderWith({})
+  const env = { OPENAI_BASE_URL: await startProvider() }
+  const recorded = await workspace.retake(['record', agentPath('blame/clerk.mjs')], { env })
+  expect(recorded.stdout, recorded.stderr).toBe('Dear customer: DENIED\n')
+  return workspace
+}
+
+/** The simulator as a server. */
+async function startProvider(): Promise<string> {
+  const message = { role: 'assistant', content: '' }
+  const recorded = { id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const asked = JSON.parse(Buffer.concat(chunks).toString()) as unknown
+      const answer = simulate({ kind: 'model', request: asked, recorded })
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(answer?.payload))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
