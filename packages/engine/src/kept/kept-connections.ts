@@ -77,7 +77,8 @@ export class KeptConnections {
 const isPart = (event: DeliveryEvent, part: string): boolean =>
   event.type === 'deliver' && event.part === part
 
-const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
+/** Whether a request asks for something else than an answer: a socket of the web, a tunnel. */
+export const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
   method === 'CONNECT' || headers.some(([name]) => name.toLowerCase() === 'upgrade')
 
 const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`

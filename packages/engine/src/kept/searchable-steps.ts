@@ -1,5 +1,6 @@
 import type { Step, Tape } from '@retake/tape'
 import { viewOf } from '../continue/in-doubt.js'
+import { isUpgrade } from './kept-connections.js'
 
 /**
  * The steps of a run that can be held or made free in a fork: what was asked, and
@@ -34,7 +35,6 @@ export function whyNotSearchable(
   if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'
   if (step.state === 'in doubt') return 'its answer is not on the tape'
   if (step.answerSeqs.length === 0) return 'it has no answer'
-  if (event.type === 'request' && step.exchange()?.response?.status === 101)
-    return 'it opened a connection of another kind'
+  if (event.type === 'request' && isUpgrade(event)) return 'it opens a connection of another kind'
   return undefined
 }
