@@ -5,7 +5,7 @@ import type { ForkRun } from './fork-run.js'
 
 const job = (seed: number): ForkJob => ({
   tape: 'x.tape',
-  change: { kind: 'kept', plan: { kept: [], mode: 'free', seed } },
+  plan: { kept: [], mode: 'free', seed },
   timeoutMs: 1000,
   env: {},
 })
@@ -15,9 +15,9 @@ const RUN = {} as ForkRun
 function held() {
   const started: number[] = []
   const finish = new Map<number, (end: 'done' | 'broken') => void>()
-  const runFork = ({ change }: ForkJob): Promise<ForkRun> =>
+  const runFork = ({ plan }: ForkJob): Promise<ForkRun> =>
     new Promise((resolve, reject) => {
-      const seed = change.kind === 'kept' ? change.plan.seed : -1
+      const { seed } = plan
       started.push(seed)
       finish.set(seed, (end) => (end === 'done' ? resolve(RUN) : reject(new Error('broken'))))
     })

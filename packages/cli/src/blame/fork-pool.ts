@@ -5,16 +5,11 @@ import type { ForkRun } from './fork-run.js'
 export interface ForkJob {
   /** Path of the tape of the failed run. */
   readonly tape: string
-  readonly change: ForkChange
+  readonly plan: KeptPlan
   readonly timeoutMs: number
   /** Variables that differ from the recorded ones. */
   readonly env: Readonly<Record<string, string>>
 }
-
-/** Some steps are held and the others free, or one step is asked something else and all after it is live. */
-export type ForkChange =
-  | { readonly kind: 'kept'; readonly plan: KeptPlan }
-  | { readonly kind: 'asked'; readonly at: string; readonly request: unknown }
 
 /** Runs forks, several at a time. It judges nothing, keeps nothing and tries nothing twice. */
 export interface ForkPool {

@@ -1,8 +1,8 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planFork, planKept, RetakeError } from '@retake/engine'
-import type { ContinuePlan, Divergence } from '@retake/engine'
+import { planKept, RetakeError } from '@retake/engine'
+import type { Divergence } from '@retake/engine'
 import { originOf } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -12,7 +12,7 @@ import { readOutcome } from '../oracle/read-outcome.js'
 import type { RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
 import { tokensOf } from './estimate.js'
-import type { ForkChange, ForkJob } from './fork-pool.js'
+import type { ForkJob } from './fork-pool.js'
 import { stepValue } from './step-value.js'
 import { wasRateLimited } from './was-rate-limited.js'
 
@@ -49,7 +49,7 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   const timeout = AbortSignal.timeout(job.timeoutMs)
   try {
-    const plan = planChange(tape, job.change, folder)
+    const plan = planKept(tape, { ...job.plan, folder })
     const continued = await continueAgent(tape, plan, {
       stdio: 'ignore',
       env: job.env,
@@ -67,23 +67,9 @@ export async function runFork(job: ForkJob, signal: AbortSignal): Promise<ForkRu
   }
 }
 
-function planChange(tape: Tape, change: ForkChange, folder: string): ContinuePlan {
-  if (change.kind === 'kept') return planKept(tape, { ...change.plan, folder })
-  const { branch, overlay, ...plan } = planFork(tape, {
-    at: change.at,
-    requestPayload: { kind: 'json', data: change.request },
-  })
-  const moved = (file: string): string => path.join(folder, path.basename(file))
-  return {
-    ...plan,
-    ...(branch && { branch: { ...branch, path: moved(branch.path) } }),
-    ...(overlay !== undefined && { overlay: moved(overlay) }),
-  }
-}
-
 function readFork(
   parent: Tape,
-  { change }: ForkJob,
+  { plan }: ForkJob,
   continued: Continued,
   late: string | undefined,
 ): Omit<ForkRun, 'remove'> {
@@ -94,8 +80,7 @@ function readFork(
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
   const tape = openTape(continued.tape)
   const view = viewRun(tape)
-  const { kept: held = [], answers = {} } = change.kind === 'kept' ? change.plan : {}
-  const unasked = new Set([...held, ...Object.keys(answers)])
+  const unasked = new Set([...plan.kept, ...Object.keys(plan.answers ?? {})])
   const matched = kept?.matched ?? {}
   const values: Record<string, string> = {}
   const bySeq = new Map(view.recordedSteps.map((step) => [step.seq, step]))

@@ -9,7 +9,7 @@ import { blameAgentChanged } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { replayAgent } from '../replay-agent.js'
-import type { ForkChange, ForkPool } from './fork-pool.js'
+import type { ForkPool } from './fork-pool.js'
 import type { ForkRun } from './fork-run.js'
 import { RateLimitPause } from './rate-limit-pause.js'
 import { coalitionKey } from './stored-forks.js'
@@ -84,9 +84,7 @@ export class ProcessForks implements ForkSource {
   fork(coalition: Coalition, draw: number): Promise<Fork> {
     const isReplay = coalition.kept.length === this.stepCount
     return this.#once(coalitionKey(coalition, draw), () =>
-      isReplay
-        ? this.#judgeReplay()
-        : this.#runLive({ kind: 'kept', plan: this.#planOf(coalition, draw) }),
+      isReplay ? this.#judgeReplay() : this.#runLive(this.#planOf(coalition, draw)),
     )
   }
 
@@ -94,9 +92,7 @@ export class ProcessForks implements ForkSource {
   ask(at: string, request: unknown, draw: number): Promise<Fork> {
     const asked = createHash('sha256').update(canonical(request)).digest('hex').slice(0, 16)
     const key = `asked ${at} ${asked} #${draw}`
-    return this.#once(key, () =>
-      this.#runLive({ kind: 'kept', plan: this.#askedPlan(at, request, key) }),
-    )
+    return this.#once(key, () => this.#runLive(this.#askedPlan(at, request, key)))
   }
 
   #askedPlan(at: string, request: unknown, key: string): KeptPlan {
@@ -165,9 +161,9 @@ export class ProcessForks implements ForkSource {
     return this.#replay
   }
 
-  async #runLive(change: ForkChange): Promise<StoredFork> {
+  async #runLive(plan: KeptPlan): Promise<StoredFork> {
     const { pool, tape, env = {}, timeoutMs } = this.#options
-    const job = { tape: path.resolve(tape.path), change, timeoutMs, env }
+    const job = { tape: path.resolve(tape.path), plan, timeoutMs, env }
     await this.#checkProgram()
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
