@@ -83,6 +83,12 @@ describe('features of steps', () => {
       [agent('')],
       [tool('')],
       [{ role: 'task', speaker: '', text: '' }],
+      // Long runs of blanks, which a careless pattern would try in every way.
+      [
+        agent('? \n'.repeat(200_000)),
+        tool(`${' \n'.repeat(500_000)}x`),
+        tool(' '.repeat(1900) + 'x'),
+      ],
       [agent('1'.repeat(100_000)), tool('\uD800 \u0000'), agent(' '.repeat(50_000))],
     ]
     for (const steps of odd) {

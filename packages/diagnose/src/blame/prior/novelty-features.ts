@@ -1,7 +1,7 @@
 import { flag } from './position-features.js'
 import { isActing, type PriorStep } from './prior-step.js'
 import type { PriorRun } from './prior-run.js'
-import { countShared, likeness, shareNew } from './word-sets.js'
+import { countShared, likeness, shareNew, type WordSets } from './word-sets.js'
 
 /** How far back and ahead texts are compared: a long run must not cost its square. */
 const REACH = 12
@@ -16,8 +16,9 @@ export const noveltyFeatures = ({ steps, sets }: PriorRun) => {
   const endIndex = steps.findLastIndex((step) => isActing(step) && step.text.length > 20)
   const end = sets[endIndex]
   const firstSaid = new Map<string, number>()
-  for (const text of steps.map(sayingOf).entries()) {
-    if (!firstSaid.has(text[1])) firstSaid.set(text[1], text[0])
+  for (const [index, step] of steps.entries()) {
+    const saying = sayingOf(step)
+    if (!firstSaid.has(saying)) firstSaid.set(saying, index)
   }
   const fresh = sets.map(({ words, numbers }) => {
     const newNumbers = new Set([...numbers].filter((number) => !seenNumbers.has(number)))
@@ -27,14 +28,7 @@ export const noveltyFeatures = ({ steps, sets }: PriorRun) => {
     for (const number of numbers) seenNumbers.add(number)
     return { newNumbers, newWords, shares }
   })
-  const similarities = (index: number, from: number, to: number): number => {
-    let most = 0
-    for (let other = Math.max(0, from); other < Math.min(steps.length, to); other++) {
-      if (steps[other]?.role !== steps[index]?.role) continue
-      most = Math.max(most, likeness(sets[index]!.words, sets[other]!.words))
-    }
-    return most
-  }
+  const alike = likenesses(steps, sets)
   return (index: number) => {
     const own = fresh[index]
     const step = steps[index]
@@ -49,12 +43,30 @@ export const noveltyFeatures = ({ steps, sets }: PriorRun) => {
       newNumberCount: Math.log1p(own.newNumbers.size),
       bringsEndWords: endWords / Math.max(1, end?.words.size ?? 0),
       bringsEndNumbers: Math.log1p(endNumbers),
-      likeEarlier: similarities(index, index - REACH, index),
-      likeLater: similarities(index, index + 1, index + 1 + REACH),
+      likeEarlier: alike.earlier[index] ?? 0,
+      likeLater: alike.later[index] ?? 0,
       repeats: flag((firstSaid.get(sayingOf(step)) ?? index) < index),
       likeEnd: end === undefined ? 0 : likeness(sets[index]!.words, end.words),
     }
   }
+}
+
+/** How like the most alike step of its role is, among those shortly before and after. */
+const likenesses = (
+  steps: readonly PriorStep[],
+  sets: readonly WordSets[],
+): { readonly earlier: Float64Array; readonly later: Float64Array } => {
+  const earlier = new Float64Array(steps.length)
+  const later = new Float64Array(steps.length)
+  for (const [index, { words }] of sets.entries()) {
+    for (let before = Math.max(0, index - REACH); before < index; before++) {
+      if (steps[before]?.role !== steps[index]?.role) continue
+      const alike = likeness(words, sets[before]!.words)
+      earlier[index] = Math.max(earlier[index]!, alike)
+      later[before] = Math.max(later[before]!, alike)
+    }
+  }
+  return { earlier, later }
 }
 
 const sayingOf = ({ speaker, text, calls = '' }: PriorStep): string =>

@@ -35,7 +35,22 @@ const FAILED =
 export const saysFailed = (text: string): boolean => FAILED.test(text.slice(0, 4000))
 
 /** An answer that holds nothing: no output, an empty list, nothing found. */
-const EMPTY =
-  /^\s*(?:exit ?code:? *0[^\n]*\n)?(?:code output:)?\s*(?:\[\s*\]|\{\s*\}|none|null|undefined|""|n\/a)?\s*$|no results?\b|not found|nothing (?:was )?found|no data|could not find|there is no code/i
+export const saysNothing = (text: string): boolean => {
+  const start = text.slice(0, 2000).toLowerCase()
+  return NOTHING_FOUND.test(start) || NOTHING.has(withoutHead(start))
+}
 
-export const saysNothing = (text: string): boolean => EMPTY.test(text.slice(0, 2000))
+const NOTHING = new Set(['', '[]', '{}', 'none', 'null', 'undefined', '""', 'n/a'])
+
+const NOTHING_FOUND =
+  /no results?\b|not found|nothing (?:was )?found|no data|could not find|there is no code/
+
+/** Without what a terminal says before the output. */
+const withoutHead = (text: string): string =>
+  text
+    .trim()
+    .replace(/^exit ?code:? ?0[^\n]*(?:\n|$)/, '')
+    .trim()
+    .replace(/^code output:/, '')
+    .trim()
+    .replace(/^([[{])\s+([\]}])$/, '$1$2')
