@@ -17,6 +17,7 @@ export const groups = [
   { name: 'viewer', file: 'viewer.mjs', timed: true },
   { name: 'guard', file: 'guard.mjs', timed: true },
   { name: 'blame', file: 'blame.mjs', timed: true },
+  { name: 'blame-models', file: 'blame-models.mjs', timed: false },
   { name: 'crash', file: 'crash.mjs', timed: false },
   { name: 'cycles', file: 'cycles.mjs', timed: false },
   { name: 'peers', file: 'peer-comparison.mjs', timed: true },
