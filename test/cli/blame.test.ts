@@ -216,24 +216,6 @@ test('what cannot be searched is said before anything runs', async () => {
   expect(blameFiles(workspace)).toEqual([])
 })
 
-test('the bug of the demo: the retrieval tool is the root, the approval only repeats it, in fewer than 60 forks', async () => {
-  const { retake } = await folderWith({})
-  const { stdout, stderr, code } = await retake(['blame', '--demo', '--json'], {
-    timeoutMs: 230_000,
-  })
-  expect(stderr).toContain('decision: APPROVED: €249. Day 41 of a 60-day window.')
-  expect(code).toBe(3)
-  const { findings, steps } = foundBy(stdout)
-  expect(findings.verdict).toBe('attributed')
-  const named = (role: string): string[] =>
-    steps.flatMap(({ name }, index) => (findings.steps[index]?.role === role ? [name] : []))
-  expect(named('root')).toEqual(['tool search_policy'])
-  expect(findings.steps.at(-1)?.role).toBe('echo')
-  expect(findings.causes).toHaveLength(1)
-  expect(findings.forks.asked).toBeLessThan(60)
-  expect(findings.forks.undefined).toBe(0)
-}, 240_000)
-
 test('bench blame shows nine of nine, and controls that stay flat', async () => {
   const { retake } = await folderWith({})
   const { stdout, code } = await retake(['bench', 'blame', '--seeds', '4', '--json'])

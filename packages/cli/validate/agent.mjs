@@ -1,5 +1,5 @@
 /** An agent that fails for a reason that is known: `node agent.mjs "root and echo"`. */
-import { tool } from 'retake'
+import { tool } from '@retake/engine'
 import { FAULTS } from './faults.mjs'
 
 const { steps, faulty, fails } = FAULTS[process.argv[2]]

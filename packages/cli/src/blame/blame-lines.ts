@@ -142,9 +142,9 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
       : indented(`${wordOf(indexes)} ${labelRanges(indexes, labels)}: ${text}`, width)
   const cleared = withRole('clear')
   return [
-    ...told(cleared, 'clear, the run passes although they are kept'),
-    ...told(withRole('unknown'), 'not known, the search did not come to them'),
-  ].map((line) => line.replace('they are', cleared.length === 1 ? 'it is' : 'they are'))
+    ...told(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} kept`),
+    ...told(withRole('unknown'), 'not known, the search did not come that far'),
+  ]
 }
 
 const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')

@@ -7,7 +7,7 @@ type Found = Pick<FindingsFile, 'steps' | 'findings'>
 /** What a search came to, in one sentence. */
 export function verdictSentence({ steps, findings }: Found): string {
   const { verdict, causes } = findings
-  const why = findings.why === undefined ? '' : `: ${findings.why}`
+  const why = reasonOf(findings.why)
   if (verdict === 'no attributable step') return `no step made it fail${why}`
   if (verdict === 'flaky') return `flaky${why}`
   if (verdict === 'inconclusive') return `not enough to tell${why}`
@@ -15,6 +15,12 @@ export function verdictSentence({ steps, findings }: Found): string {
   if (verdict === 'stopped')
     return causes.length === 0 ? `stopped${why}` : `stopped${why}; so far: ${cause}`
   return cause
+}
+
+/** A sentence as the end of another. That it was stopped is said by the verdict. */
+function reasonOf(why: string | undefined): string {
+  if (why === undefined || why === 'It was stopped.') return ''
+  return `: ${why.charAt(0).toLowerCase()}${why.slice(1).replace(/\.$/, '')}`
 }
 
 function causeSentence({ steps, findings }: Found): string {

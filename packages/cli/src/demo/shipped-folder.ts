@@ -48,8 +48,11 @@ export function copyShippedAside(
   const temporary = mkdtempSync(path.join(tmpdir(), `retake-${name}-`))
   const store = new RunStore(path.join(temporary, 'runs'))
   store.prepare()
+  const filled = fill(temporary, path.join(PACKAGE, name), files, store)
+  // They need the engine only, and are started often.
+  link(temporary, '@retake/engine', fileURLToPath(import.meta.resolve('@retake/engine')))
   return {
-    ...fill(temporary, path.join(PACKAGE, name), files, store),
+    ...filled,
     remove: () => rmSync(temporary, { recursive: true, force: true }),
   }
 }
@@ -82,9 +85,12 @@ function fill(
 }
 
 /** The files import `retake`, which need not be installed where they run. */
-function linkPackage(folder: string): void {
-  const link = path.join(folder, 'node_modules', 'retake')
-  mkdirSync(path.dirname(link), { recursive: true })
-  rmSync(link, { force: true })
-  symlinkSync(PACKAGE, link, 'junction')
+const linkPackage = (folder: string): void => link(folder, 'retake', path.join(PACKAGE, 'dist/x'))
+
+/** `file` is any in the folder `dist` of the package. */
+function link(folder: string, name: string, file: string): void {
+  const target = path.join(folder, 'node_modules', name)
+  mkdirSync(path.dirname(target), { recursive: true })
+  rmSync(target, { force: true })
+  symlinkSync(path.dirname(path.dirname(file)), target, 'junction')
 }
