@@ -1,3 +1,4 @@
+import { atOnce } from './at-once.js'
 import type { Learned } from './learned.js'
 import { randomRepair, someRepairs } from './minimal-repair.js'
 import { CONFIRMED, type Search } from './search.js'
@@ -28,15 +29,18 @@ export async function auditCauses(
   learned: Learned,
 ): Promise<Contradiction | undefined> {
   const coalitions = chooseCoalitions(search, learned)
-  let found: Contradiction | undefined
-  for (let from = 0; from < coalitions.length; from += search.ledger.concurrency) {
-    const batch = coalitions.slice(from, from + search.ledger.concurrency)
-    const results = await Promise.all(batch.map((kept) => contradicts(search, learned, kept)))
-    const passed = results.find((result) => result && !result.fails)
-    if (passed) return passed
-    found ??= results.find((result) => result !== undefined)
-  }
-  return found
+  const results = await atOnce(
+    coalitions,
+    search.ledger.concurrency,
+    (kept) => contradicts(search, learned, kept),
+    isFinal,
+  )
+  return results.find(isFinal) ?? results.find((result) => result !== undefined)
+}
+
+/** A cause passed. */
+function isFinal(result: Contradiction | undefined): boolean {
+  return result !== undefined && !result.fails
 }
 
 function chooseCoalitions(search: Search, learned: Learned): StepSet[] {

@@ -1,4 +1,5 @@
 import type { BlameFindings, Probe } from '@retake/tape'
+import { atOnce } from './at-once.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'
@@ -131,9 +132,5 @@ function unattributed({ kept, free, areSame }: Anchors): Conclusion {
 async function testEchoes(search: Search): Promise<void> {
   search.begin('echoes')
   const changed = search.learned?.changed ?? []
-  const { concurrency } = search.ledger
-  for (let from = 0; from < changed.length; from += concurrency) {
-    const batch = changed.slice(from, from + concurrency)
-    await Promise.all(batch.map((step) => search.fails([step], 'echo')))
-  }
+  await atOnce(changed, search.ledger.concurrency, (step) => search.fails([step], 'echo'))
 }

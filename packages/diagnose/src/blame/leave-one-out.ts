@@ -1,3 +1,4 @@
+import { atOnce } from './at-once.js'
 import type { Search } from './search.js'
 import { without, type StepSet } from './step-set.js'
 
@@ -14,18 +15,18 @@ export async function leaveOneOut(search: Search, changed: StepSet): Promise<Ste
   const { everyStep, ledger } = search
   search.errorRate = Math.min(search.errorRate, ERROR_RATE)
   const bars = { fails: search.bar, passes: search.bar, maxDraws: MAX_DRAWS }
-  const needed: number[] = []
+  const isOpen = (ratio: number) => Math.abs(ratio) < search.bar
   const tried = without(everyStep, changed)
-  for (let from = 0; from < tried.length; from += ledger.concurrency) {
-    const batch = tried.slice(from, from + ledger.concurrency)
-    const cells = batch.map((step) => search.cell(without(everyStep, [step])))
-    const ratios = await Promise.all(cells.map((cell) => search.settle(cell, 'one out', bars)))
-    if (ratios.some((ratio) => Math.abs(ratio) < search.bar)) return undefined
-    for (const [index, cell] of cells.entries()) {
-      const ratio = ratios[index]!
-      search.conclude(cell, ratio > 0)
-      if (ratio < 0) needed.push(batch[index]!)
-    }
-  }
-  return needed
+  const cellOf = (step: number) => search.cell(without(everyStep, [step]))
+  const ratios = await atOnce(
+    tried,
+    ledger.concurrency,
+    async (step) => {
+      const ratio = await search.settle(cellOf(step), 'one out', bars)
+      if (!isOpen(ratio)) search.conclude(cellOf(step), ratio > 0)
+      return ratio
+    },
+    isOpen,
+  )
+  return ratios.some(isOpen) ? undefined : tried.filter((_, place) => ratios[place]! < 0)
 }

@@ -1,0 +1,25 @@
+/**
+ * Runs something for each item, at most so many at once and begun in order; one after the
+ * other for a limit of 1. Begins no more once a result is the last that is wanted. Results
+ * are in the order of the items, without those that were not begun.
+ */
+export async function atOnce<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  run: (item: Item) => Promise<Result>,
+  isLast: (result: Result) => boolean = () => false,
+): Promise<Result[]> {
+  const results: Result[] = []
+  let next = 0
+  let isOver = false
+  const work = async () => {
+    while (!isOver && next < items.length) {
+      const place = next++
+      const result = await run(items[place]!)
+      results[place] = result
+      if (isLast(result)) isOver = true
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, work))
+  return results
+}
