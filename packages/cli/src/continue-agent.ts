@@ -86,8 +86,12 @@ function handedOver(task: ProcessTask, folder: string): string {
 }
 
 /** Throws what `continueAgent` would, before anything runs: no program, no credentials. */
-export function checkContinuable(tape: Tape, plan: ContinuePlan): void {
-  liveEnvironment(startOf(tape).env ?? {}, {}, plan)
+export function checkContinuable(
+  tape: Tape,
+  plan: ContinuePlan,
+  env: Readonly<Record<string, string>> = {},
+): void {
+  liveEnvironment(startOf(tape).env ?? {}, env, plan)
 }
 
 function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code'> {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { planKept } from '@retake/engine'
+import { holdsSecret, planKept } from '@retake/engine'
 import type { Step, Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { checkContinuable } from '../continue-agent.js'
@@ -29,21 +29,24 @@ export async function readSearch(
   const defaults = project().blame
   const limits = readLimits(values)
   const pool = readPool(values)
-  const env = variables(texts(values, 'env'))
+  const given = variables(texts(values, 'env'))
   const oracle = await readOracle(tape, values)
   const steps = searchedSteps(tape)
   if (steps.length === 0) throw blameNoSteps(tape.run.id)
   const spansOf = readSpans(steps, text(values, 'spans'))
-  const given = texts(values, 'free')
-  const free = given.length > 0 ? given : defaults.free
+  const wanted = texts(values, 'free')
+  const free = wanted.length > 0 ? wanted : defaults.free
   const simulator = text(values, 'simulator') ?? defaults.simulator
-  const { folder = process.cwd() } = given.length > 0 ? {} : project()
+  const { folder = process.cwd() } = wanted.length > 0 ? {} : project()
   const interventions = planInterventions(tape, steps, free, {
     folder,
     runs: new RunStore(text(values, 'dir')),
     ...(simulator !== undefined && { simulator: path.resolve(simulator) }),
   })
-  checkContinuable(tape, planKept(tape, { kept: [], mode: 'free', seed: 0 }))
+  const { live } = interventions
+  const isAnswered = interventions.simulator !== undefined || live.length === 0
+  const env = isAnswered && spansOf === undefined ? { ...placeholders(tape), ...given } : given
+  checkContinuable(tape, planKept(tape, { kept: [], mode: 'free', seed: 0 }), env)
   return {
     tape,
     steps,
@@ -58,6 +61,14 @@ export async function readSearch(
     ...(flag(values, 'keep') && { keepIn: path.dirname(path.resolve(tape.path)) }),
     signal,
   }
+}
+
+/** Where nobody is asked, what stands on the tape in place of secrets that are not here will do. */
+function placeholders(tape: Tape): Record<string, string> {
+  const recorded = Object.entries(tape.details.env ?? {})
+  return Object.fromEntries(
+    recorded.filter(([name, value]) => holdsSecret(name, value) && !(name in process.env)),
+  )
 }
 
 /** The model step whose input is searched. */
