@@ -1,4 +1,4 @@
-/** An agent that fails for a reason that is known: `node agent.mjs "root and echo"`. */
+/** An agent that fails for a reason that is known: `node agent.mjs "two together"`. */
 import { tool } from '@retake/engine'
 import { FAULTS } from './faults.mjs'
 

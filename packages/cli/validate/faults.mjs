@@ -15,9 +15,10 @@
 
 /** @type {Readonly<Record<string, Planted>>} */
 export const FAULTS = {
-  'root and echo': {
+  // Steps 0 and 4 are decoys: they carry a fault that does nothing.
+  'root, echo and decoys': {
     steps: 6,
-    faulty: [1, 3],
+    faulty: [0, 1, 3, 4],
     free: (step, before) => (step === 3 ? before[1] : 0),
     fails: (values) => values[1] === 1 || values[3] === 1,
     truth: [1],
@@ -35,12 +36,6 @@ export const FAULTS = {
     fails: (values) => values[1] === 1 || values[4] === 1,
     truth: [1],
     backUps: [[4]],
-  },
-  decoys: {
-    steps: 8,
-    faulty: [0, 2, 5, 6],
-    fails: (values) => values[5] === 1,
-    truth: [5],
   },
   // Without step 1, step 3 would have failed in its place: a repair helps only where the rest is held.
   'pre-emption': {
