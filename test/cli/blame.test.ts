@@ -21,6 +21,9 @@ async function refundRun(...args: string[]): Promise<Workspace> {
   return workspace
 }
 
+/** A search is many processes: on a busy machine it takes its time. */
+const PATIENT = { timeoutMs: 220_000 }
+
 const foundBy = (stdout: string): FindingsFile => JSON.parse(stdout) as FindingsFile
 const blameFiles = ({ folder }: Workspace): string[] => {
   const kept = join(folder, '.retake', 'blame')
@@ -42,13 +45,13 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   expect(JSON.parse(planned.stdout)).toMatchObject({ estimate: { steps: 4, tokens: 0 } })
   expect(blameFiles(workspace)).toEqual([])
 
-  const short = await workspace.retake([...blame, '--max-forks', '7', '--json'])
+  const short = await workspace.retake([...blame, '--max-forks', '7', '--json'], PATIENT)
   expect(short.code).toBe(1)
   expect(foundBy(short.stdout).findings).toMatchObject({ verdict: 'stopped', causes: [] })
   const before = storedForks(workspace)
   expect(before).toBeLessThanOrEqual(7)
 
-  const whole = foundBy((await workspace.retake([...blame, '--json'])).stdout)
+  const whole = foundBy((await workspace.retake([...blame, '--json'], PATIENT)).stdout)
   expect(whole.findings).toMatchObject({ verdict: 'attributed', minimalRepair: [1] })
   expect(whole.findings.steps.map(({ role }) => role)).toEqual(['clear', 'root', 'echo', 'clear'])
   expect(whole.steps[1]).toMatchObject({ label: '2', name: 'tool search_policy' })
@@ -61,7 +64,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   // A crash may tear the last line: that fork is run again, no other.
   const file = blameFiles(workspace).find((name) => name.endsWith('.jsonl')) ?? ''
   await appendFile(file, '\n{"key":"free 0 #')
-  const again = await workspace.retake(blame)
+  const again = await workspace.retake(blame, PATIENT)
   expect(again.code).toBe(3)
   expect(again.stdout).toMatch(
     /^step 2, tool search_policy, made it fail; step 3 only repeats it\n[^]* forks \(0 new\)/,
@@ -121,7 +124,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect((await workspace.retake(['record', 'agent.mjs'])).stdout).toBe('FAILED\n')
   Object.assign(provider, { says: 'good', refusals: 3, answered: 0 })
   const blame = ['blame', 'last', '--oracle', 'stdout:PASSED', '--json', '--keep']
-  const { stdout, code } = await workspace.retake(blame)
+  const { stdout, code } = await workspace.retake(blame, PATIENT)
   const { findings, facts } = foundBy(stdout)
   expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ role: 'root', steps: [0] }] })
   expect(code).toBe(3)
@@ -136,7 +139,10 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
 
 test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
   const crashing = await refundRun('crash')
-  const crashed = await crashing.retake(['blame', 'last', ...right, '--max-forks', '8', '--json'])
+  const crashed = await crashing.retake(
+    ['blame', 'last', ...right, '--max-forks', '8', '--json'],
+    PATIENT,
+  )
   expect(crashed.code).toBe(1)
   const { findings, facts } = foundBy(crashed.stdout)
   expect(findings.causes).toEqual([])
@@ -148,7 +154,7 @@ test('forks that crash or hang come to no verdict, and nobody is blamed for them
 
   const hanging = await refundRun('hang')
   const limits = ['--max-forks', '6', '--timeout', '2']
-  const hung = await hanging.retake(['blame', 'last', ...right, ...limits, '--json'])
+  const hung = await hanging.retake(['blame', 'last', ...right, ...limits, '--json'], PATIENT)
   expect(hung.code).toBe(1)
   expect(foundBy(hung.stdout).findings.causes).toEqual([])
   expect(Object.keys(foundBy(hung.stdout).facts.undefinedBy)).toEqual(['it took longer than 2 s'])
@@ -164,7 +170,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   const engine = import.meta.resolve('@retake/engine').replace('/src/index.ts', '/dist/index.js')
   await writeFile(agent, source.replace("'retake'", `'${engine}'`))
   await workspace.retake(['record', 'refund.mjs'])
-  const blame = (...args: string[]) => workspace.retake(['blame', 'last', ...args])
+  const blame = (...args: string[]) => workspace.retake(['blame', 'last', ...args], PATIENT)
 
   const passing = await blame('--oracle', 'stdout:/APPROVED/', '--simulator', simulator)
   expect(passing).toMatchObject({ code: 0 })
