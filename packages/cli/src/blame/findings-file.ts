@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ClassicView } from '@retake/diagnose'
 import type { BlameFindings, SpanFindings, StepKind } from '@retake/tape'
@@ -65,14 +65,4 @@ export function writeFindings(tapeFile: string, found: FindingsFile): void {
   const draft = `${file}.${process.pid}.tmp`
   writeFileSync(draft, `${JSON.stringify(found)}\n`)
   renameSync(draft, file)
-}
-
-/** What the last search of a run came to; undefined when there is none that can be read. */
-export function readFindings(tapeFile: string, run: string): FindingsFile | undefined {
-  try {
-    const read = JSON.parse(readFileSync(findingsPath(tapeFile, run), 'utf8')) as FindingsFile
-    return read.version === 1 && read.run === run ? read : undefined
-  } catch {
-    return undefined
-  }
 }

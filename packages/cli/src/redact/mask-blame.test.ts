@@ -1,6 +1,6 @@
 import { readRunBlame } from '@retake/web'
 import { expect, test } from 'vitest'
-import { findingsFile, sampleFindings, stepIn } from '../../../web/test-support/findings.js'
+import { findingsFile, sampleFindings, stepIn } from '../../../../test/support/blame-findings.js'
 import { Mask } from './mask.js'
 import { maskBlame } from './mask-blame.js'
 import { readPatterns } from './patterns.js'

@@ -1,6 +1,6 @@
 import type { BlameFindings } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { findingsFile, sampleFindings } from '../../test-support/findings.js'
+import { findingsFile, sampleFindings } from '../../../../test/support/blame-findings.js'
 import { readRunBlame } from './read-run-blame.js'
 
 const wrong = (change: object): unknown => ({ ...findingsFile('r'), ...change })

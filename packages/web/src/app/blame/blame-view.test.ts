@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findingsFile, sampleFindings, stepIn } from '../../../test-support/findings.js'
+import { findingsFile, sampleFindings, stepIn } from '../../../../../test/support/blame-findings.js'
 import { readRunBlame } from '../../model/read-run-blame.js'
 import { BlameView, blameViewOf } from './blame-view.js'
 import { evidenceGroups } from './evidence-groups.js'

@@ -1,6 +1,6 @@
 import type { BlameFindings } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { findingsFile, rateOf, sampleFindings } from '../../../test-support/findings.js'
+import { findingsFile, rateOf, sampleFindings } from '../../../../../test/support/blame-findings.js'
 import { readRunBlame } from '../../model/read-run-blame.js'
 import {
   confidenceText,

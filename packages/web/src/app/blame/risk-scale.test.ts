@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rateOf } from '../../../test-support/findings.js'
+import { rateOf } from '../../../../../test/support/blame-findings.js'
 import { riskPath, riskPoints, riskScale } from './risk-scale.js'
 
 test('points stand in the order of the steps, and what was not tried is left out', () => {

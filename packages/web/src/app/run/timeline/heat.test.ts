@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findingsFile, sampleFindings } from '../../../../test-support/findings.js'
+import { findingsFile, sampleFindings } from '../../../../../../test/support/blame-findings.js'
 import { readRunBlame } from '../../../model/read-run-blame.js'
 import type { RunHead } from '../../../model/run-head.js'
 import { toColumns, type Row } from '../../../model/step-rows.js'
