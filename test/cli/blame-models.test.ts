@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
@@ -26,17 +27,17 @@ test('the bug of the demo: the retrieval tool is the root, the approval only rep
   expect(findings.forks.undefined).toBe(0)
 }, 240_000)
 
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const isFooled = JSON.stringify(await json(request)).includes('within 60 days')
+  const message = { role: 'assistant', content: isFooled ? 'APPROVED' : 'DENIED' }
+  const usage = { prompt_tokens: 20, completion_tokens: 1, total_tokens: 21 }
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify({ choices: [{ index: 0, message }], usage }))
+}
+
 /** A model that approves whoever it is told may return within 60 days. */
 async function startClerk(): Promise<string> {
-  const server = createServer((request, response) => {
-    void json(request).then((body) => {
-      const isFooled = JSON.stringify(body).includes('within 60 days')
-      const message = { role: 'assistant', content: isFooled ? 'APPROVED' : 'DENIED' }
-      const usage = { prompt_tokens: 20, completion_tokens: 1, total_tokens: 21 }
-      response.setHeader('content-type', 'application/json')
-      response.end(JSON.stringify({ choices: [{ index: 0, message }], usage }))
-    })
-  })
+  const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())
