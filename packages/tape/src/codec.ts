@@ -52,9 +52,9 @@ const CRC_DIGITS = 8
 /** What the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
-/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
-export function eventText(event: NewEvent, seq: number, at: number): string {
-  let fields = JSON.stringify(event)
+/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. `json` is the event, where it was written out already. */
+export function eventText(event: NewEvent, seq: number, at: number, json?: string): string {
+  let fields = json ?? JSON.stringify(event)
   if (!fields.startsWith('{"type":')) {
     const { type, ...rest } = event
     fields = JSON.stringify({ type, ...rest })
@@ -84,6 +84,22 @@ export const crcHex = (crc: number): string =>
 /** Envelope text of a light event: its bytes are always stored as they are. */
 export const lightEnvelope = (stored: number): string =>
   stored > 0 ? `{"stored":${stored}}` : '{}'
+
+/** Envelope text of a heavy event, put together by hand: it is needed once a step. `envelope` says how the body is kept, unless it is stored as it is. */
+export function heavyEnvelope(
+  envelope: Envelope | undefined,
+  stored: number,
+  sha: string,
+  chain: string,
+): string {
+  const kept =
+    envelope === undefined
+      ? stored > 0
+        ? `"stored":${stored},`
+        : ''
+      : `${JSON.stringify(envelope).slice(1, -1)},`
+  return sha === '' ? `{${kept}"chain":"${chain}"}` : `{${kept}"sha":"${sha}","chain":"${chain}"}`
+}
 
 /** The header line up to the CRC that covers it; `lineEnd` adds that. */
 export function lineStart(text: string, envelope: string, storedCrc: number | undefined): string {

@@ -8,7 +8,8 @@ export class MerkleTree {
   readonly #door: TapeDoor
   /** Roots of the complete subtrees, largest first. */
   readonly #roots: string[] = []
-  readonly #scratch = new Uint8Array(1 + 2 * 32)
+  readonly #leaf = Uint8Array.of(0, ...new Uint8Array(HASH_BYTES))
+  readonly #node = Uint8Array.of(1, ...new Uint8Array(2 * HASH_BYTES))
   #count = 0
 
   constructor(door: TapeDoor) {
@@ -16,9 +17,10 @@ export class MerkleTree {
   }
 
   add(leafHex: string): void {
-    let root = this.#hash(0, leafHex)
+    putHex(leafHex, this.#leaf, 1)
+    let root = this.#door.sha256(this.#leaf)
     for (let n = this.#count; n % 2 === 1; n = (n - 1) / 2) {
-      root = this.#hash(1, (this.#roots.pop() ?? '') + root)
+      root = this.#join(this.#roots.pop() ?? '', root)
     }
     this.#roots.push(root)
     this.#count++
@@ -30,21 +32,29 @@ export class MerkleTree {
     let root = roots.pop()
     if (root === undefined) return this.#door.sha256('')
     for (let left = roots.pop(); left !== undefined; left = roots.pop()) {
-      root = this.#hash(1, left + root)
+      root = this.#join(left, root)
     }
     return root
   }
 
-  /** sha256 of the prefix and one or two hashes. */
-  #hash(prefix: 0 | 1, hex: string): string {
-    const bytes = this.#scratch.subarray(0, 1 + hex.length / 2)
-    bytes[0] = prefix
-    for (let i = 1; i < bytes.length; i++) {
-      bytes[i] = 16 * hexDigit(hex.charCodeAt(2 * i - 2)) + hexDigit(hex.charCodeAt(2 * i - 1))
-    }
-    return this.#door.sha256(bytes)
+  #join(left: string, right: string): string {
+    putHex(left, this.#node, 1)
+    putHex(right, this.#node, 1 + HASH_BYTES)
+    return this.#door.sha256(this.#node)
   }
 }
 
-/** Value of a lower-case hex digit. */
-const hexDigit = (code: number): number => (code <= 57 ? code - 48 : code - 87)
+const HASH_BYTES = 32
+const HEX = '0123456789abcdef'
+
+/** Values of lower-case hex digits, by their character codes: this is done for every event. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, HEX.indexOf(String.fromCharCode(code))),
+)
+
+function putHex(hex: string, bytes: Uint8Array, at: number): void {
+  for (let i = 0, to = at; i < hex.length; i += 2, to++) {
+    const high = DIGITS[hex.charCodeAt(i)] ?? 0
+    bytes[to] = 16 * high + (DIGITS[hex.charCodeAt(i + 1)] ?? 0)
+  }
+}

@@ -1,6 +1,14 @@
 import { BodyEncoder } from './body-encoder.js'
 import { Chain } from './chain.js'
-import { bodySize, eventText, lightEnvelope, LINE_END_LENGTH, lineEnd, lineStart } from './codec.js'
+import {
+  bodySize,
+  eventText,
+  heavyEnvelope,
+  lightEnvelope,
+  LINE_END_LENGTH,
+  lineEnd,
+  lineStart,
+} from './codec.js'
 import type { WriterDoor } from './door.js'
 import { isHeavy, type NewEvent } from './events.js'
 import type { Frame } from './frames.js'
@@ -70,9 +78,14 @@ export class RecordEncoder {
     this.#bodies.skipRequest(seq, body)
   }
 
-  /** The record as pieces to be written in order; they are good until the next call. */
-  encode(event: NewEvent, at: number, body: Uint8Array = EMPTY): readonly Uint8Array[] {
-    const text = eventText(event, this.#seq, at)
+  /** The record as pieces to be written in order; they are good until the next call. `json` is the event, where it was written out already. */
+  encode(
+    event: NewEvent,
+    at: number,
+    body: Uint8Array = EMPTY,
+    json?: string,
+  ): readonly Uint8Array[] {
+    const text = eventText(event, this.#seq, at, json)
     if (!isHeavy(event.type)) {
       this.#chain.addLight(text, body)
       return this.#frame(text, lightEnvelope(body.length), body)
@@ -81,8 +94,9 @@ export class RecordEncoder {
     const chain = this.#chain.addHeavy(text, body.length, sha)
     if (event.type !== 'seal') this.#tree.add(chain)
     const { stored, envelope } = this.#bodies.encode(this.#seq, event.type, body, sha)
-    const hashes = sha === '' ? { chain } : { sha, chain }
-    return this.#frame(text, JSON.stringify({ ...envelope, ...hashes }), stored)
+    const isWhole = stored === body
+    const fields = heavyEnvelope(isWhole ? undefined : envelope, body.length, sha, chain)
+    return this.#frame(text, fields, stored)
   }
 
   /** What finishes the tape: its seal and its index, to be written together. */

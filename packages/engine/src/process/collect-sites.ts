@@ -11,12 +11,12 @@ const { writeFileSync } = fs
 export function collectSites(writer: TapeWriter, file: string): void {
   const counts = new Map<string, number>()
   const append = writer.append.bind(writer)
-  writer.append = (event, body) => {
+  writer.append = (event, body, json) => {
     if (event.type === 'draw' || event.type === 'timer' || event.type === 'work') {
       const key = JSON.stringify([event.type === 'work' ? event.name : event.kind, callSite()])
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
-    return append(event, body)
+    return append(event, body, json)
   }
   onProcessExit(() => {
     const sites: CallSites = [...counts].map(([key, count]) => {

@@ -38,7 +38,7 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
       return stopWith(error, file)
     }
   }
-  writer.append = (event, body) => guard(() => append(event, body))
+  writer.append = (event, body, json) => guard(() => append(event, body, json))
   writer.barrier = () => guard(barrier)
   writer.flush = () => guard(flush)
   writer.seal = (options) => guard(() => seal(options))

@@ -118,8 +118,8 @@ export class RecordSession implements Session {
 
   draw<T>(kind: string, native: () => T): T {
     const value = this.#answers.draw(kind, native)
-    const event = { type: 'draw' as const, kind, value }
-    this.#append(typeof value === 'object' ? this.#masked(event) : event)
+    if (typeof value !== 'object') this.#append({ type: 'draw', kind, value })
+    else this.#appendDrawn(kind, value)
     return value
   }
 
@@ -137,7 +137,7 @@ export class RecordSession implements Session {
   /** The answer to a call that is on the tape already, made now. */
   answerSync(op: number, call: SyncCall): Delivery {
     const { event, body = EMPTY, native } = outsideRuns(() => this.#answers.run(call, op))
-    this.#append({ ...this.#masked(event), op }, body)
+    this.#appendAnswer(event, op, body)
     return { event, body, native }
   }
 
@@ -228,12 +228,27 @@ export class RecordSession implements Session {
     return seq
   }
 
+  /** What was written out to be masked is handed on as it is: a guard draws a value for each call. */
+  #appendDrawn(kind: string, value: unknown): void {
+    const json = JSON.stringify(value)
+    const masked = this.secrets.text(json)
+    const shown = masked === json ? value : (JSON.parse(masked) as unknown)
+    const text = `{"type":"draw","kind":${JSON.stringify(kind)},"value":${masked}}`
+    this.#append({ type: 'draw', kind, value: shown }, undefined, text)
+  }
+
+  /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
+  #appendAnswer(event: NewDelivery, op: number, body: Uint8Array): void {
+    const answer = Object.assign({}, this.#masked(event), { op })
+    this.#append(answer, body)
+  }
+
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
-  #append(event: NewEvent, body?: Uint8Array): number {
+  #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     this.#isUnsynced = true
     const masked = body && this.secrets.bytes(body)
-    return (this.#background ?? this.writer).append(event, masked) + this.#shift
+    return (this.#background ?? this.writer).append(event, masked, json) + this.#shift
   }
 
   #barrier(): void {
@@ -264,7 +279,7 @@ export class RecordSession implements Session {
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
     const { operation, event, body, native } = next
-    this.#append({ ...this.#masked(event), op: operation.id }, body)
+    this.#appendAnswer(event, operation.id, body)
     if (event.type === 'result' && operation.action.durable === true) this.#barrier()
     this.#answers.delivering?.(operation, event)
     return { operation, delivery: { event, body, native } }

@@ -68,6 +68,8 @@ export interface Action {
   digestAt?(written: number): string | undefined
 }
 
+const MANUAL = { requireManualDestroy: true }
+
 /** A started action until its last part is delivered or the agent gives up on it. */
 export class Operation {
   closed = false
@@ -77,7 +79,7 @@ export class Operation {
   underWayMs = 0
   /** Answered by a tape although its session is live: nothing real is behind it. */
   isTaped = false
-  readonly #context = new AsyncResource('RETAKE', { requireManualDestroy: true })
+  readonly #context = new AsyncResource('RETAKE', MANUAL)
 
   constructor(
     readonly id: number,

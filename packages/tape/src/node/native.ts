@@ -29,7 +29,5 @@ export const {
 export const { createHash, createPublicKey, hash, sign, verify } = crypto
 export const { crc32, deflateRawSync, gunzipSync, inflateRawSync } = zlib
 
-const nanoseconds = process.hrtime.bigint.bind(process.hrtime)
-
 /** Monotonic clock in milliseconds. */
-export const monotonicMs = (): number => Number(nanoseconds()) / 1e6
+export const monotonicMs: () => number = performance.now.bind(performance)

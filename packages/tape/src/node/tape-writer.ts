@@ -88,21 +88,20 @@ export class TapeWriter {
     return new TapeWriter(TapeFile.continueAt(path, end), lock, encoder, now)
   }
 
-  /** Writes an event and answers with its number. The body is not kept after the call. */
-  append(event: NewEvent, body?: Uint8Array): number {
+  /** Writes an event and answers with its number. The body is not kept after the call. `json` is the event, where it was written out already. */
+  append(event: NewEvent, body?: Uint8Array, json?: string): number {
     const { seq } = this.#encoder
-    this.#file.append(this.#encoder.encode(event, this.elapsed(), body))
+    this.#file.append(this.#encoder.encode(event, this.elapsed(), body, json))
     return seq
   }
 
   /**
    * Like `append`, but the event may stay in memory until `flush`: for many events
    * that belong together. Nobody may see its effects before. Every other method flushes.
-   * `at` is when it happened, by `elapsed`, if that was not now.
    */
-  hold(event: NewEvent, body?: Uint8Array, at: number = this.elapsed()): number {
+  hold(event: NewEvent, body?: Uint8Array, json?: string): number {
     const { seq } = this.#encoder
-    this.#file.hold(this.#encoder.encode(event, at, body))
+    this.#file.hold(this.#encoder.encode(event, this.elapsed(), body, json))
     return seq
   }
 
