@@ -21,7 +21,8 @@ const ERROR_NODE_LIMIT = 2_000
 /** One walk over a value. Its limits keep an error that drags a socket along from filling the tape. */
 export class WireEncoder implements WireWalk {
   readonly #onLoss: ToWireOptions['onLoss']
-  readonly #ancestors = new Set<object>()
+  /** A list, not a set: few values are deep, and most walks are short. */
+  readonly #ancestors: object[] = []
   readonly #path: (string | number)[] = []
   #instances = 0
   #nodesLeft = Infinity
@@ -80,14 +81,15 @@ export class WireEncoder implements WireWalk {
   }
 
   #object(value: object): unknown {
-    if (this.#ancestors.has(value)) return this.#lose('a cycle')
-    if (this.#ancestors.size >= DEPTH_LIMIT) return this.#lose(`deeper than ${DEPTH_LIMIT} levels`)
+    if (this.#ancestors.includes(value)) return this.#lose('a cycle')
+    if (this.#ancestors.length >= DEPTH_LIMIT)
+      return this.#lose(`deeper than ${DEPTH_LIMIT} levels`)
     if (this.#nodesLeft-- <= 0) return this.#lose('more data than an error may carry')
-    this.#ancestors.add(value)
+    this.#ancestors.push(value)
     try {
       return this.#container(value)
     } finally {
-      this.#ancestors.delete(value)
+      this.#ancestors.pop()
     }
   }
 
