@@ -66,8 +66,11 @@ export function outsideRuns<T>(work: () => T): T {
 export function insideTool<T>(session: Session, work: () => T, bounds?: CallBounds): T {
   const outer = bounds?.around ?? currentBounds()
   if (bounds !== undefined) boundCalls += 1
-  return storage.run(new ToolWork(session, bounds ? [...outer, bounds] : outer), work)
+  return storage.run(new ToolWork(session, bounds ? within(outer, bounds) : outer), work)
 }
+
+const within = (outer: readonly CallBounds[], bounds: CallBounds): readonly CallBounds[] =>
+  outer.length === 0 ? [bounds] : [...outer, bounds]
 
 /** What the guarded calls allow in which this happens; every boundary asks all of them. Usually none. */
 export function currentBounds(): readonly CallBounds[] {

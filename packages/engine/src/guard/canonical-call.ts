@@ -40,7 +40,7 @@ export function storableCall(tool: string, args: unknown): StorableCall {
     const call = read(tool, args, onLoss)
     if (call.body.length > BODY_BYTES_MAX)
       return refused(tool, guardErrors.argumentsTooLarge(`${call.body.length} bytes`, tool))
-    return { call, ...(denial && { denial }) }
+    return denial === undefined ? { call } : { call, denial }
   } catch (error) {
     // More text than a string can hold is one, too; else, a proxy that refuses to be read.
     const isTooLarge = error instanceof RangeError
@@ -66,8 +66,10 @@ function read(
     }
   }
   const wire = toWire(args, { onLoss, valuesMax: VALUES_MAX })
-  const body = new TextEncoder().encode(JSON.stringify(wire))
-  return { as: 'json', body, fingerprint: fingerprintOfWire(tool, wire) }
+  const text = JSON.stringify(wire)
+  // What stands in order already need not be written a second time to be compared.
+  const fingerprint = isOrdered(wire) ? hashOf(tool, text) : fingerprintOfWire(tool, wire)
+  return { as: 'json', body: Buffer.from(text), fingerprint }
 }
 
 const refused = (tool: string, denial: Denial): StorableCall => ({
@@ -80,7 +82,20 @@ export function fingerprintOf(tool: string, args: unknown): string {
   return fingerprintOfWire(tool, toWire(args))
 }
 
-function fingerprintOfWire(tool: string, wire: unknown): string {
-  const text = stableStringify([tool, wire])
-  return hash('sha256', text).slice(0, 32)
+const fingerprintOfWire = (tool: string, wire: unknown): string =>
+  hashOf(tool, stableStringify(wire))
+
+const hashOf = (tool: string, json: string): string =>
+  hash('sha256', `[${JSON.stringify(tool)},${json}]`).slice(0, 32)
+
+/** Whether the keys of every object stand as `stableStringify` writes them. Takes JSON data. */
+function isOrdered(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isOrdered)
+  let before = ''
+  for (const [key, member] of Object.entries(value)) {
+    if (key < before || !isOrdered(member)) return false
+    before = key
+  }
+  return true
 }

@@ -46,9 +46,20 @@ export function carryOut(
   return new CarriedCall(call, operation, decision, canonical).start()
 }
 
-/** What the policies allow, and no more than the tool has declared. */
-const scopesOf = (scopes: readonly Scopes[], { options: { effects } }: GuardedTool) =>
-  effects === undefined ? scopes : [...scopes, effectScopes(effects)]
+/** What the policies allow, and no more than the tool has declared. Made once for a tool under a policy. */
+function scopesOf(scopes: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
+  const { effects } = tool.options
+  if (effects === undefined) return scopes
+  let known = scoped.get(tool)
+  if (known?.policies !== scopes)
+    scoped.set(tool, (known = { policies: scopes, all: [...scopes, effectScopes(effects)] }))
+  return known.all
+}
+
+const scoped = new WeakMap<
+  GuardedTool,
+  { readonly policies: readonly Scopes[]; readonly all: readonly Scopes[] }
+>()
 
 /** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
 function tellError(
@@ -158,20 +169,24 @@ class CarriedCall {
     const { fingerprint, occurrence, within, key } = this.#decision.intent
     const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
     const bounds = new Bounds(name, scopesOf(run.policy.scopes, tool), around)
-    encloseCalls(bounds, callKey(fingerprint, occurrence, within))
+    const own = callKey(fingerprint, occurrence)
+    encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
     const { session } = this.#operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
+      const { timeoutMs, deadlineMs, outputBytes } = run.limiter.allowanceOf(tool)
       const executing = executeTool({
         tool,
         args: () => this.#args(),
         session: session.owner ?? session,
         bounds,
-        idempotencyKey: key ?? callKey(fingerprint, occurrence),
+        idempotencyKey: key ?? own,
+        timeoutMs,
+        deadlineMs,
+        outputBytes,
         signal: options.signal,
         again: (usage) => room.again(usage),
         late: (usage) => room.late(usage),
-        ...run.limiter.allowanceOf(tool),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
@@ -182,14 +197,17 @@ class CarriedCall {
     bounds.end(guardErrors.callOver(name))
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
-    const facts: GuardFacts = {
-      ...this.#facts,
-      ...executed.facts,
-      ...(overused && { overused }),
-      ...(bounds.blocked.length > 0 && {
-        blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
-      }),
-    }
+    const isPlain = this.#facts === undefined && !overused && bounds.blocked.length === 0
+    const facts: GuardFacts = isPlain
+      ? executed.facts
+      : {
+          ...this.#facts,
+          ...executed.facts,
+          ...(overused && { overused }),
+          ...(bounds.blocked.length > 0 && {
+            blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
+          }),
+        }
     if ('error' in outcome) {
       // What a call around this one may not, it may not either.
       const blocked = [bounds, ...around].flatMap((each) => each.blocked)

@@ -1,4 +1,4 @@
-import type { ArgumentDrift, GuardIntent } from '@retake/tape'
+import type { GuardIntent } from '@retake/tape'
 import type { Session } from '../sessions/session.js'
 import type { CanonicalCall } from './canonical-call.js'
 import { judgeArguments } from './contract/baseline/judge-arguments.js'
@@ -26,8 +26,10 @@ export interface Decision {
   readonly isSkipped?: boolean
 }
 
+/** An intent while it is put together, field by field: a spread would make a hidden class for each call. */
+type Draft = { -readonly [Field in keyof GuardIntent]: GuardIntent[Field] }
 /** What an intent says about any call, whatever is decided. */
-type About = Omit<GuardIntent, 'verdict'> & { key?: string; argumentDrift?: ArgumentDrift }
+type About = Omit<Draft, 'verdict'>
 
 /**
  * Resolves and validates a call: all that can be said before its tool starts, in
@@ -49,16 +51,8 @@ export function decideCall(
     ? undefined
     : run.tapes.findEarlier(session, fingerprint, occurrence, within)
   const about = aboutCall(call, fingerprint, occurrence, within, before)
-  const deny = (denial: Denial, cause?: unknown): Decision => ({
-    intent: deniedIntent(about, denial),
-    refusal: { denial, ...(cause !== undefined && { cause }) },
-  })
-  const denyBroken = (where: string, thrown: unknown): Decision => {
-    const { denial, cause } = brokenGuard(name, where, thrown)
-    return deny(denial, cause)
-  }
-  if (tool === undefined) return deny(guardErrors.unknownTool(name, run.toolNames))
-  if (call.refusal !== undefined) return deny(call.refusal.denial, call.refusal.cause)
+  if (tool === undefined) return deny(about, guardErrors.unknownTool(name, run.toolNames))
+  if (call.refusal !== undefined) return refuse(about, call.refusal)
   const { effects, idempotencyKey } = tool.options
   let judgement: Judgement
   try {
@@ -67,10 +61,10 @@ export function decideCall(
     judgement = judged.judgement
     if (judged.drift) about.argumentDrift = judged.drift
   } catch (cause) {
-    return denyBroken('its policy could not judge it', cause)
+    return refuse(about, brokenGuard(name, 'its policy could not judge it', cause))
   }
   const { verdict, rule, denial } = judgement
-  if (verdict === 'deny' && denial) return deny(run.tapes.explainChange(denial, earlier))
+  if (verdict === 'deny' && denial) return deny(about, run.tapes.explainChange(denial, earlier))
   // It counts from here on; if it never starts after all, its answer says so.
   run.history.begin({ tool: name, args, effects }, call)
   const { key } = before ?? earlier?.intent ?? {}
@@ -81,7 +75,7 @@ export function decideCall(
     if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
     about.key = own
   } catch (cause) {
-    return deny(resumeErrors.keyFailed(name, cause))
+    return deny(about, resumeErrors.keyFailed(name, cause))
   }
   if (earlier?.facts?.status === 'done') {
     // What was approved under this very policy need not be approved again.
@@ -95,26 +89,33 @@ export function decideCall(
     try {
       decision = run.tapes.decideDoubt(earlier, tool)
     } catch (cause) {
-      return denyBroken('nobody could decide about a call in doubt', cause)
+      return refuse(about, brokenGuard(name, 'nobody could decide about a call in doubt', cause))
     }
-    if (decision === 'fail') return deny(resumeErrors.inDoubt(name, earlier.from.run))
+    if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, earlier.from.run))
     if (decision === 'skip')
       return { intent: { ...about, verdict: 'allow', ...(rule && { rule }) }, isSkipped: true }
   }
   const reservation = run.limiter.admit(tool, fingerprint, args)
-  if ('code' in reservation) return deny(reservation)
-  const { reserved } = reservation
-  return {
-    reservation,
-    intent: {
-      ...about,
-      verdict,
-      ...(rule && { rule }),
-      ...(denial && { code: denial.code, why: denial.why, allowed: denial.allowed }),
-      ...(reserved && { reserved }),
-    },
+  if ('code' in reservation) return deny(about, reservation)
+  const intent = about as Draft
+  intent.verdict = verdict
+  if (rule !== undefined) intent.rule = rule
+  if (denial !== undefined) {
+    intent.code = denial.code
+    intent.why = denial.why
+    intent.allowed = denial.allowed
   }
+  const { reserved } = reservation
+  if (reserved !== undefined) intent.reserved = reserved
+  return { reservation, intent }
 }
+
+const deny = (about: About, denial: Denial): Decision => refuse(about, { denial })
+
+const refuse = (about: About, refusal: Refusal): Decision => ({
+  intent: deniedIntent(about, refusal.denial),
+  refusal,
+})
 
 function aboutCall(
   { run, tool }: GuardedCall,
@@ -125,16 +126,17 @@ function aboutCall(
 ): About {
   const { effects, idempotent, idempotencyKey } = tool?.options ?? {}
   const isIdempotent = idempotent === true || idempotencyKey !== undefined
-  return {
+  const about: About = {
     guard: run.name,
     call: before?.call ?? run.tapes.nextCall(),
     fingerprint,
     occurrence,
     policy: run.policy.hash,
-    ...(effects && { effects }),
-    ...(isIdempotent && { idempotent: true }),
-    ...(within !== undefined && { within }),
   }
+  if (effects !== undefined) about.effects = effects
+  if (isIdempotent) about.idempotent = true
+  if (within !== undefined) about.within = within
+  return about
 }
 
 /** What goes on the tape about a call that is not let through. */

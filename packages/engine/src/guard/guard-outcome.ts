@@ -40,7 +40,9 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
   } else {
     const { as, body, recorded } = outcome
     operation.complete(
-      { type: 'result', guard, ...(as && { as }), ...(recorded && { error: recorded }) },
+      as !== undefined && recorded === undefined
+        ? { type: 'result', guard, as }
+        : { type: 'result', guard, ...(as && { as }), ...(recorded && { error: recorded }) },
       body,
     )
   }

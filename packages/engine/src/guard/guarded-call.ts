@@ -96,13 +96,10 @@ export class GuardedCall {
     const isStarted = intent.verdict !== 'deny' && intent.served === undefined
     return new Promise((resolve) => {
       const operation = session.perform({
-        event: {
-          type: 'call',
-          kind: 'tool',
-          name: this.name,
-          as: call.as,
-          ...(site !== undefined && { site }),
-        },
+        event:
+          site === undefined
+            ? { type: 'call', kind: 'tool', name: this.name, as: call.as }
+            : { type: 'call', kind: 'tool', name: this.name, as: call.as, site },
         body: call.body,
         durable: isStarted || isOther,
         start: (live, edited) => {

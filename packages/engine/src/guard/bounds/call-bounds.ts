@@ -12,9 +12,11 @@ import { expectUnheard } from './unheard-refusals.js'
 export class CallBounds {
   /** What was refused, also when the tool made nothing of it. */
   readonly blocked: GuardError[] = []
-  /** Processes that the call has started and that run. */
-  readonly processes = new Set<number>()
-  readonly #held = new Set<() => void>()
+  /** Names the call among those of its run, in short, for calls that its tool makes. */
+  key: string | undefined
+  /** Made when there is something to put in: most calls have neither. */
+  #processes: Set<number> | undefined
+  #held: Set<() => void> | undefined
   #over: Denial | undefined
 
   constructor(
@@ -23,6 +25,11 @@ export class CallBounds {
     /** The calls in which this one was made: what they may not, it may not either. */
     readonly around: readonly CallBounds[] = [],
   ) {}
+
+  /** Processes that the call has started and that run. */
+  get processes(): Set<number> {
+    return (this.#processes ??= new Set())
+  }
 
   file(access: FileAccess, path: string): void {
     this.#refuse((scopes) => scopes.files?.check(access, path))
@@ -67,7 +74,7 @@ export class CallBounds {
 
   /** What the call has started it may end; that somebody is there may be asked. */
   signal(pid: number, signal: string): void {
-    if (this.processes.has(Math.abs(pid)) || signal === '0') return
+    if (this.#processes?.has(Math.abs(pid)) === true || signal === '0') return
     if (pid === process.pid || pid === 0 || pid === -1)
       this.refuse(processErrors.ownSignal(this.tool, signal))
     const command: Command = {
@@ -95,13 +102,14 @@ export class CallBounds {
   /** Something the call has opened, to be ended with it. Returns how to let go of it. */
   hold(release: () => void): () => void {
     if (this.#over !== undefined) release()
-    else this.#held.add(release)
-    return () => void this.#held.delete(release)
+    else (this.#held ??= new Set()).add(release)
+    return () => void this.#held?.delete(release)
   }
 
   /** The call has its answer. What it left running loses its way out. */
   end(over: Denial): void {
     this.#over = over
+    if (this.#held === undefined) return
     for (const release of this.#held) release()
     this.#held.clear()
   }

@@ -16,7 +16,9 @@ export interface NamedPlace {
  * port, or a list of URLs by line. Prose that mentions one is left alone: what a tool
  * makes of that is judged when it connects.
  */
-export function placesInText(given: string, at: string): NamedPlace[] {
+export function placesInText(given: string, at: string): readonly NamedPlace[] {
+  // Most texts are words, such as the names of arguments, and name no place where none is meant.
+  if (WORD.test(given) && !isHostKey(at) && !LOCAL.test(given)) return NONE
   const shown = trimmed(given)
   // Prose has spaces. What is left of it here is decided by its first letter.
   if (shown.includes(' ') || !MAY_BEGIN.test(shown)) return []
@@ -25,11 +27,16 @@ export function placesInText(given: string, at: string): NamedPlace[] {
     return lines.flatMap((line) => placesInText(line, at))
   const text = shown.replaceAll(/[\t\n\r]/g, '')
   if (/\s/.test(text)) return []
-  const isHostKey = HOST_KEYS.test(at.slice(-KEY_LENGTH))
   const place =
-    placeInUrl(text) ?? (text.length > HOST_LENGTH ? undefined : placeInHost(text, isHostKey))
+    placeInUrl(text) ?? (text.length > HOST_LENGTH ? undefined : placeInHost(text, isHostKey(at)))
   return place ? [place] : []
 }
+
+const NONE: readonly NamedPlace[] = []
+/** No dot, no colon, no slash: with any of these it may be more than a word. */
+const WORD = /^[\w-]*$/
+const LOCAL = /^localhost$/i
+const isHostKey = (at: string): boolean => HOST_KEYS.test(at.slice(-KEY_LENGTH))
 
 const MAY_BEGIN = /^[\p{L}\p{N}[/\\:.*_-]/u
 const KEY_LENGTH = 40
@@ -88,15 +95,15 @@ const HEX = /^0x[\da-f]+$/i
 const SOURCE_FILE =
   /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|cc?|h|cpp|cs|php|sh|sql|md|json|ya?ml|toml|txt|html?|css|vue|svelte|log|lock|pl|zip|csv|xml|ini|cfg|conf|env)$/i
 
-function placeInHost(text: string, isHostKey: boolean): NamedPlace | undefined {
+function placeInHost(text: string, isHost: boolean): NamedPlace | undefined {
   if (/^[^[]*:.*:/s.test(text) && !text.includes('@') && /^[\da-f:.%\w]+$/i.test(text))
     return looksLikeIpv6(text) ? place(undefined, text, '', false) : undefined
   const [, host, port = '', rest = ''] = HOST.exec(text) ?? []
   if (host === undefined || BLOCK.test(rest)) return undefined
-  if (isHostKey) return place(undefined, host, port, /[.:[]/.test(host + port) || host === text)
+  if (isHost) return place(undefined, host, port, /[.:[]/.test(host + port) || host === text)
   const isName = /\p{L}/u.test(host) && !HEX.test(host)
   if (isName) {
-    if (!host.includes('.') && !/^localhost$/i.test(host)) return undefined
+    if (!host.includes('.') && !LOCAL.test(host)) return undefined
     return place(undefined, host, port, port !== '' && !SOURCE_FILE.test(host))
   }
   if (host.startsWith('[') || QUAD.test(host)) return place(undefined, host, port, port !== '')

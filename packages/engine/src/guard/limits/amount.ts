@@ -38,15 +38,16 @@ export const amountOf = (usage: CallUsage): Amount => ({
 })
 
 /** What a call does not tell is taken to be what it reserved. */
-export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amount => ({
-  tokens: (said && tokensOf(said)) ?? reserved.tokens,
-  nanoUsd: (said && nanoUsdOf(said)) ?? reserved.nanoUsd,
-})
+export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amount =>
+  said === undefined
+    ? reserved
+    : {
+        tokens: tokensOf(said) ?? reserved.tokens,
+        nanoUsd: nanoUsdOf(said) ?? reserved.nanoUsd,
+      }
 
-export const larger = (a: Amount, b: Amount): Amount => ({
-  tokens: Math.max(a.tokens, b.tokens),
-  nanoUsd: Math.max(a.nanoUsd, b.nanoUsd),
-})
+export const larger = (a: Amount, b: Amount): Amount =>
+  a === b ? a : { tokens: Math.max(a.tokens, b.tokens), nanoUsd: Math.max(a.nanoUsd, b.nanoUsd) }
 
 /** What of `a` is beyond `b`. */
 export const beyond = (a: Amount, b: Amount): Amount => ({

@@ -217,18 +217,18 @@ class Execution {
     const exitReason =
       'stop' in ended ? ended.stop.exitReason : 'exitReason' in ended ? ended.exitReason : undefined
     const status = 'stop' in ended ? 'stopped' : 'error' in outcome ? 'failed' : 'done'
-    return {
-      outcome,
-      lastUsage: this.#usage,
-      isGivenUp,
-      facts: {
-        status,
-        ...(exitReason && { exitReason }),
-        ...(this.#attempt !== 1 && { attempts: this.#attempt }),
-        tookMs: Math.round((this.#clock.now() - this.#started) * 1000) / 1000,
-        ...(this.#total && { usage: this.#total }),
-      },
-    }
+    const tookMs = Math.round((this.#clock.now() - this.#started) * 1000) / 1000
+    const isPlain = exitReason === undefined && this.#attempt === 1 && this.#total === undefined
+    const facts: Executed['facts'] = isPlain
+      ? { status, tookMs }
+      : {
+          status,
+          ...(exitReason && { exitReason }),
+          ...(this.#attempt !== 1 && { attempts: this.#attempt }),
+          tookMs,
+          ...(this.#total && { usage: this.#total }),
+        }
+    return { outcome, lastUsage: this.#usage, isGivenUp, facts }
   }
 
   #inside<T>(work: () => T): T {

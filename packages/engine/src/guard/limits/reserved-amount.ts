@@ -1,7 +1,7 @@
 import type { CallUsage } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { nanoUsdOf, tokensOf, wrongField, type Amount } from './amount.js'
+import { NOTHING, nanoUsdOf, tokensOf, wrongField, type Amount } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 
 /** What is limited, and where: the scope of the limit that asks. */
@@ -33,9 +33,11 @@ export function reservedAmount(
     return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
   }
   const spendsNothing = effects !== undefined && !effects.includes('spend')
+  if (said === undefined && spendsNothing) return NOTHING
   const most = (of: (usage: CallUsage) => number | undefined): number | undefined =>
     (said && of(said)) ?? (spendsNothing ? 0 : otherwise && of(otherwise))
-  const [tokens, nanoUsd] = [most(tokensOf), most(nanoUsdOf)]
+  const tokens = most(tokensOf)
+  const nanoUsd = most(nanoUsdOf)
   if (tokens === undefined && asked.tokens !== undefined)
     return limitErrors.notReserved(name, asked.tokens, 'tokens')
   if (nanoUsd === undefined && asked.costUsd !== undefined)

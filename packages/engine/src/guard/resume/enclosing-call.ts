@@ -2,17 +2,13 @@ import { createHash } from 'node:crypto'
 import { currentBounds } from '../../scope.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
 
-const keys = new WeakMap<CallBounds, string>()
-
 /** Remembers, in short where it is deep inside others, which call has these bounds, for the calls that its tool makes. */
 export function encloseCalls(bounds: CallBounds, key: string): void {
   const isDeep = key.includes('/')
-  const name = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
-  keys.set(bounds, name)
+  bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
 }
 
 /** The guarded call inside which this happens; undefined when a tool without a guard makes it. */
 export function enclosingCall(): string | undefined {
-  const bounds = currentBounds().at(-1)
-  return bounds && keys.get(bounds)
+  return currentBounds().at(-1)?.key
 }

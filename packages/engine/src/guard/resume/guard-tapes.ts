@@ -49,6 +49,7 @@ export class GuardTapes {
   #isResumed = false
   #isEnded = false
   #own: OwnTape | undefined
+  #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
   constructor(options: GuardOptions, policy: CompiledPolicy) {
     this.#options = options
@@ -163,10 +164,15 @@ export class GuardTapes {
 
   /** What a tool is told as `idempotencyKey` unless it has its own: the same however often the run is resumed. */
   keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
-    const tape = session.recording?.tape
-    const run =
-      this.#runsFor(session)?.root ?? (tape === undefined ? '' : path.basename(tape, '.tape'))
+    const run = this.#runsFor(session)?.root ?? this.#runOn(session.recording?.tape)
     return `${run}-${callKey(fingerprint, occurrence, within)}`
+  }
+
+  /** Name of the run on a tape, which is nearly always the same one. */
+  #runOn(tape: string | undefined): string {
+    if (this.#named?.tape !== tape)
+      this.#named = { tape, run: tape === undefined ? '' : path.basename(tape, '.tape') }
+    return this.#named?.run ?? ''
   }
 
   /** Says of a denial that an earlier run was allowed to make the call. */
