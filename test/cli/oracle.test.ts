@@ -396,7 +396,7 @@ test('every oracle that docs/oracles.md shows fails its example, and passes a ru
 
 // ── runs that broke ──────────────────────────────────────────────────────────
 
-test('a fork that broke where the recorded run did not is undefined, but for its exit code', async () => {
+test('a fork that broke or was killed where the recorded run was not is undefined, also for its exit code', async () => {
   const workspace = await folderWith({
     'fine.mjs': 'console.log("DENIED")',
     'fails.mjs': 'console.log("DENIED"); throw new TypeError("gone")',
@@ -413,11 +413,15 @@ test('a fork that broke where the recorded run did not is undefined, but for its
     exitCode: 1,
     error: { class: 'TypeError', message: 'x is undefined\nmore' },
   }
-  const at = (file: string, oracle: string) => judge(oracle, broke, { recorded: openTape(file) })
+  const at = (file: string, oracle: string, outcome = broke) =>
+    judge(oracle, outcome, { recorded: openTape(file) })
   expect(await at(fine, 'not:stdout:DENIED')).toEqual({
     verdict: 'undefined',
     reason: 'the run broke: TypeError: x is undefined',
   })
-  expect(await at(fine, 'exit:0')).toMatchObject({ verdict: 'fail' })
+  expect(await at(fine, 'exit:0')).toMatchObject({ verdict: 'undefined' })
+  expect(await at(fine, 'exit:0', killed)).toMatchObject({ verdict: 'undefined' })
+  expect(await at(fine, 'exit:1', said('', { exitCode: 3 }))).toMatchObject({ verdict: 'fail' })
+  expect(await at(fails, 'exit:0')).toMatchObject({ verdict: 'fail' })
   expect(await at(fails, 'not:stdout:DENIED')).toMatchObject({ verdict: 'pass' })
 })

@@ -23,7 +23,7 @@ export async function judgeBounded(
   signal: AbortSignal,
   { timeoutMs = check.timeoutMs ?? TIMEOUT_MS, recorded }: Bounds,
 ): Promise<Judgement> {
-  const broken = check.judgesBroken === true ? undefined : howItBroke(outcome, recorded)
+  const broken = howItBroke(outcome, recorded, check.judgesBroken === true)
   if (broken !== undefined) return cannotTell(broken)
   const judge = await check.prepare()
   const late = new AbortController()
@@ -57,9 +57,15 @@ export async function judgeBounded(
 }
 
 /** Why nothing can be said about a run that was killed, or that broke where the recorded one did not. */
-function howItBroke(outcome: RunOutcome, recorded: RunOutcome | undefined): string | undefined {
+function howItBroke(
+  outcome: RunOutcome,
+  recorded: RunOutcome | undefined,
+  judgesBroken: boolean,
+): string | undefined {
   const { ended, signal, error } = outcome
-  if (!ended)
+  const isLikeThen =
+    recorded === undefined || (recorded.ended === ended && recorded.signal === signal)
+  if (!ended && !(judgesBroken && isLikeThen))
     return signal === undefined
       ? 'the run did not come to an end'
       : `the run was killed by ${signal}`
