@@ -4,6 +4,7 @@ import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../changed-sources.js'
 import { blameCannotTell, blameNoSteps } from '../errors.js'
+import { hashOfCode } from '../hash-of-code.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
@@ -11,7 +12,7 @@ import type { FindingsFile, SearchedStep } from './findings-file.js'
 import type { ForkPool } from './fork-pool.js'
 import type { Interventions } from './interventions/plan-interventions.js'
 import { ProcessForks } from './process-forks.js'
-import { hashOfFile, questionOf, StoredForks } from './stored-forks.js'
+import { questionOf, StoredForks } from './stored-forks.js'
 import { unsteadyFindings } from './unsteady-findings.js'
 
 /** A search for the causes of a failed run, with all that it depends on. */
@@ -123,8 +124,12 @@ export const questionFor = (search: Search): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
-  const code = sourceFiles(tape).map(hashOfFile)
-  return questionOf([oracle.key, labels, answers, simulator, simulatorKey, env, seed, code])
+  const code = hashOfCode(sourceFiles(tape))
+  const { version } = process
+  return questionOf([
+    [oracle.key, labels, answers, simulator, simulatorKey],
+    [env, seed, code, version],
+  ])
 }
 
 /** An oracle that says now this and now that about the unchanged run can blame nobody. */

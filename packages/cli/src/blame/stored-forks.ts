@@ -24,7 +24,8 @@ export interface StoredFork {
 
 /**
  * The forks of one question about one run, by what was held and the number of the draw. A fork is on
- * disk before the search sees it, so a search that is stopped loses nothing.
+ * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
+ * no verdict are not found by a later search: a provider that was down then may be up now.
  */
 export class StoredForks {
   readonly file: string
@@ -34,7 +35,9 @@ export class StoredForks {
     this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
     for (const line of linesOf(this.file)) {
       const read = parsed(line)
-      if (read !== undefined) this.#known.set(read.key, read.fork)
+      // Nothing is known of a fork without a verdict: what kept it from one may be over.
+      if (read !== undefined && read.fork.outcome !== 'undefined')
+        this.#known.set(read.key, read.fork)
     }
   }
 
@@ -61,15 +64,6 @@ export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
 /** What is asked, as a short name: forks of another question say nothing about this one. */
 export const questionOf = (asked: unknown): string =>
   createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 12)
-
-/** Empty for a file that is not there. */
-export function hashOfFile(file: string): string {
-  try {
-    return createHash('sha256').update(readFileSync(file)).digest('hex')
-  } catch {
-    return ''
-  }
-}
 
 function linesOf(file: string): string[] {
   try {

@@ -1,4 +1,5 @@
 import { clipText } from '@retake/tape'
+import { hashOfCode } from '../hash-of-code.js'
 import { runCommand } from '../run-command.js'
 import type { Check, WrongOracle } from './check.js'
 import { cannotTell, judged } from './oracle.js'
@@ -21,6 +22,7 @@ export function commandCheck(command: string, wrong: WrongOracle): Check {
     throw wrong('The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
   const shown = clipText(command, SHOWN_MAX)
   return {
+    key: hashOfCode(filesIn(command)),
     prepare: () => async (outcome, signal) => {
       const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, commit } = outcome
       const { code, stderr } = await runCommand(command, [], {
@@ -45,3 +47,7 @@ export function commandCheck(command: string, wrong: WrongOracle): Check {
     },
   }
 }
+
+/** Words of a command that may be files it reads: another script under the same name is another oracle. */
+const filesIn = (command: string): string[] =>
+  command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
 import { fromHere } from '../from-here.js'
+import { hashOfCode } from '../hash-of-code.js'
 import type { Check, Judge, WrongOracle } from './check.js'
 import { FunctionThreads, threadAnswer } from './function-threads.js'
 import type { FunctionPlace, ToThread } from './function-threads.js'
@@ -23,7 +22,7 @@ export async function functionCheck(place: FunctionPlace, wrong: WrongOracle): P
   // A mistake is told before anything is run.
   threads.release(await take())
   return {
-    key: createHash('sha256').update(readFileSync(place.file)).digest('hex'),
+    key: hashOfCode([place.file]),
     async prepare(): Promise<Judge> {
       const worker = await take()
       return async (outcome, signal) => {

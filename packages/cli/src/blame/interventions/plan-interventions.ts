@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
 import type { Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../../errors.js'
+import { hashOfCode } from '../../hash-of-code.js'
 import { RunStore } from '../../run-store.js'
 import {
   changedAnswer,
@@ -36,7 +36,7 @@ export interface InterventionOptions {
 export interface Interventions {
   /** By label, what a free step is answered with. */
   readonly answers: Readonly<Record<string, FreeAnswer>>
-  /** Absolute path of the simulator, and what tells it from another: a hash of its text. */
+  /** Absolute path of the simulator, and what tells it from another: a hash of its code. */
   readonly simulator?: string
   readonly simulatorKey?: string
   /** Labels of the steps that are asked live; with a simulator, only where it has no answer. */
@@ -173,8 +173,8 @@ function simulatorOf({
   if (simulator === undefined) return {}
   const file = path.resolve(folder, simulator)
   try {
-    const key = createHash('sha256').update(readFileSync(file)).digest('hex')
-    return { simulator: file, simulatorKey: key }
+    accessSync(file, constants.R_OK)
+    return { simulator: file, simulatorKey: hashOfCode([file]) }
   } catch (error) {
     throw wrongUsage(
       'blame',
