@@ -7,8 +7,10 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import * as retake from '@retake/engine'
+import * as engine from '@retake/engine'
+import * as guards from '@retake/engine/guard'
 
+const retake = { ...engine, ...guards }
 const [, , suite, folder] = process.argv
 const { cases, before, after } = await import(pathToFileURL(suite).href)
 

@@ -5,10 +5,12 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as retake from '@retake/engine'
+import * as engine from '@retake/engine'
+import * as guards from '@retake/engine/guard'
 import { cases } from './network-attacks.mjs'
 import { openWorld } from './network-world.mjs'
 
+const retake = { ...engine, ...guards }
 const [, , folder, only] = process.argv
 const world = await openWorld(folder)
 world.retake = retake

@@ -4,10 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as retake from '@retake/engine'
+import * as engine from '@retake/engine'
+import * as guards from '@retake/engine/guard'
 import { cases } from './path-attacks.mjs'
 import { makeWorld, outsideOf } from './path-world.mjs'
 
+const retake = { ...engine, ...guards }
 const [, , folder] = process.argv
 const failures = []
 process.on('unhandledRejection', (error) => failures.push(String(error?.stack ?? error)))
