@@ -14,6 +14,7 @@ import { viewRun } from '../view-run.js'
 import { tokensOf } from './estimate.js'
 import type { ForkJob } from './fork-pool.js'
 import { stepValue } from './step-value.js'
+import { unanswered } from './unanswered.js'
 import { wasRateLimited } from './was-rate-limited.js'
 
 /** What one fork came to, before anybody has judged it. */
@@ -95,7 +96,11 @@ function readFork(
     (step) => originOf(tape, step) === 'live' && !answered.has(step.seq),
   )
   const rateLimit = kept?.live === 0 ? undefined : wasRateLimited(tape, parent)
-  const broke = late ?? kept?.broken?.what ?? (divergence && `it diverged: ${divergence.summary}`)
+  const broke =
+    late ??
+    kept?.broken?.what ??
+    (divergence && `it diverged: ${divergence.summary}`) ??
+    (kept?.live === 0 ? undefined : unanswered(tape, parent))
   return {
     outcome: readOutcome(tape),
     ...(broke !== undefined && { broke }),
