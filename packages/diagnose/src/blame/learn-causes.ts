@@ -10,6 +10,7 @@ import { proveCause } from './prove-cause.js'
 import { findRaisedRisk } from './risk-curve.js'
 import type { Search } from './search.js'
 import { rangesText, type StepSet } from './step-set.js'
+import { stillPasses } from './still-passes.js'
 
 const MAX_ATTEMPTS = 3
 /** How much surer every test must be when it is all learned again. */
@@ -65,6 +66,7 @@ async function learnOnce(search: Search): Promise<'stands' | 'contradicted'> {
     if (!(await addCauseIn(search, learned, contradiction.kept))) return 'contradicted'
   }
   learned.raisedRisk = await findRaisedRisk(search, core)
+  if (learned.causes.length > 1 && !(await stillPasses(search))) return 'contradicted'
   if (!(await stillProven(search, learned))) return 'contradicted'
   learned.isAudited = true
   return 'stands'
