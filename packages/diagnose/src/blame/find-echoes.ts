@@ -8,16 +8,24 @@ const FORKS_TO_COMPARE = 6
 
 /**
  * Steps that came to what was recorded because of a cause: kept alone it brings their
- * values about in most forks, and where it is repaired they mostly vanish. Reads forks that
- * were drawn to prove the cause, and draws none.
+ * values about in most forks, and where it is repaired, or only the member that they follow
+ * from, they mostly vanish. Reads forks that were drawn to prove the cause, and draws none.
  */
 export function findChanged(search: Search, cause: StepSet): StepSet {
   if (search.mode === 'frozen') return []
   const caused = search.cell(cause)
-  const repaired = repairedCell(search, cause)
-  if (caused.values.length === 0 || repaired.values.length === 0) return []
+  if (caused.values.length === 0) return []
+  const repaired = [
+    { cell: repairedCell(search, cause), after: -1 },
+    ...cause.slice(0, -1).map((member) => ({
+      cell: search.cell(without(cause, [member])),
+      after: member,
+    })),
+  ].filter(({ cell }) => cell.values.length > 0)
   return without(search.everyStep, cause).filter(
-    (step) => share(search, caused, step) > 0.5 && share(search, repaired, step) < 0.5,
+    (step) =>
+      share(search, caused, step) > 0.5 &&
+      repaired.some(({ cell, after }) => step > after && share(search, cell, step) < 0.5),
   )
 }
 
