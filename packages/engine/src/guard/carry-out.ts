@@ -61,6 +61,19 @@ const scoped = new WeakMap<
   { readonly policies: readonly Scopes[]; readonly all: readonly Scopes[] }
 >()
 
+/** What a tool is told that goes on after its call; the same words each time. */
+function overOf(tool: string): Denial {
+  const known = overs.get(tool)
+  if (known !== undefined) return known
+  if (overs.size >= OVERS_MAX) overs.clear()
+  const denial = guardErrors.callOver(tool)
+  overs.set(tool, denial)
+  return denial
+}
+
+const OVERS_MAX = 1000
+const overs = new Map<string, Denial>()
+
 /** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
 function tellError(
   tool: string,
@@ -194,7 +207,7 @@ class CarriedCall {
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
     const { name, around } = this.#call
-    bounds.end(guardErrors.callOver(name))
+    bounds.end(overOf(name))
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
     const isPlain = this.#facts === undefined && !overused && bounds.blocked.length === 0

@@ -95,10 +95,14 @@ export class SavingsTally {
 
   #remember(fingerprint: string, { status, tookMs, usage }: GuardFacts): void {
     if (status !== 'done') return
-    this.#made.set(fingerprint, {
-      ...(tookMs !== undefined && { tookMs }),
-      ...(usage && { usage }),
-    })
+    // Without a spread where it can be: of times, each would make a hidden class.
+    const isTimeOnly = usage === undefined && tookMs !== undefined
+    this.#made.set(
+      fingerprint,
+      isTimeOnly
+        ? { tookMs }
+        : { ...(tookMs !== undefined && { tookMs }), ...(usage && { usage }) },
+    )
   }
 }
 
