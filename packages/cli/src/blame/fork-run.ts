@@ -76,7 +76,7 @@ function readFork(
 ): Omit<ForkRun, 'remove'> {
   const { divergences, isLive, kept } = continued
   const [divergence] = divergences
-  const nothing = { outcome: NOTHING, values: {}, liveSteps: 0, forced: 0, tokens: 0 }
+  const nothing = { outcome: NOTHING, values: {}, liveSteps: 0, forced: 0, ...NOTHING_SPENT }
   if (divergence !== undefined && !isLive) return { ...nothing, changed: divergence }
   if (!isLive) return { ...nothing, broke: late ?? 'it ended before it came to a free step' }
   const tape = openTape(continued.tape)

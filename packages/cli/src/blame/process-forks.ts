@@ -53,6 +53,8 @@ export class ProcessForks implements ForkSource {
   forced = 0
   liveSteps = 0
   isCostKnown = true
+  /** What the new forks have cost, as far as it is known. */
+  spentUsd = 0
   readonly #options: ProcessForksOptions
   readonly #underWay = new Map<string, Promise<Fork>>()
   readonly #pause: RateLimitPause
@@ -121,7 +123,8 @@ export class ProcessForks implements ForkSource {
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
     this.liveSteps += fork.liveSteps
-    if (fork.costUsd === undefined && fork.liveSteps > 0) this.isCostKnown = false
+    if (fork.costUsd === undefined) this.isCostKnown = false
+    if (stored === undefined) this.spentUsd += fork.costUsd ?? 0
     return {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),

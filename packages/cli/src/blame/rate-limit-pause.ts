@@ -22,12 +22,14 @@ export class RateLimitPause {
   }
 
   async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
+    let turnedAway: Spent = { tokens: 0, costUsd: 0 }
     for (let tries = 1; ; tries++) {
       await this.#wait()
-      const result = await run()
+      const result = withSpent(await run(), turnedAway)
       if (result.rateLimit === undefined || result.changed !== undefined) return result
       if (tries === TRIES_MAX) return { ...result, broke: 'the provider limits the rate' }
       result.remove()
+      turnedAway = result
       this.#slowDown(tries, result.rateLimit.retryAfterMs)
     }
   }
@@ -44,5 +46,17 @@ export class RateLimitPause {
   async #wait(): Promise<void> {
     for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
       await setTimeout(left, undefined, { signal: this.#signal })
+  }
+}
+
+type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
+
+/** What was paid for tries that came to nothing is paid all the same. */
+function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
+  const isKnown = costUsd !== undefined && before.costUsd !== undefined
+  return {
+    ...run,
+    tokens: run.tokens + before.tokens,
+    ...(isKnown && { costUsd: costUsd + before.costUsd }),
   }
 }

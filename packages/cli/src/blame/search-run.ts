@@ -1,5 +1,5 @@
 import { blameRun, blameSpans, classicView, stepPrior } from '@retake/diagnose'
-import type { BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
+import type { BlameOptions, BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../changed-sources.js'
@@ -141,7 +141,8 @@ async function checkOracle(
   const all: Coalition = { kept: steps.map((_, index) => index), mode: 'free' }
   let fails = 0
   let passes = 0
-  for (let draw = 0; draw < CHECKS_UNSTEADY; draw++) {
+  const most = Math.min(CHECKS_UNSTEADY, maxForks)
+  for (let draw = 0; draw < most; draw++) {
     const fork = await unlessStopped(source.fork(all, draw), signal)
     if (fork === undefined) return undefined
     const { outcome } = fork
@@ -149,8 +150,8 @@ async function checkOracle(
     if (outcome === 'pass') passes += 1
     if (draw === CHECKS - 1 && passes === 0) return undefined
   }
-  if (fails / (fails + passes) >= STEADY_PART) return undefined
-  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: CHECKS_UNSTEADY })
+  if (passes === 0 || fails / (fails + passes) >= STEADY_PART) return undefined
+  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: most })
 }
 
 /** Undefined when it came to nothing because the search was stopped. */
@@ -169,7 +170,7 @@ const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
     labels: steps.map(({ label }) => label),
     prior: stepPrior(steps),
     maxForks,
-    ...(maxUsd !== undefined && { maxUsd }),
+    ...(maxUsd !== undefined && { maxUsd, forkUsd: costOfFork(search) }),
     signal,
     seed,
     ...(errorRate !== undefined && { errorRate }),
@@ -179,26 +180,42 @@ const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
 
 /** Within what is left of the budget. */
 function compare(source: ProcessForks, search: Search): Promise<ClassicView> {
-  const { steps, maxForks, signal } = search
-  const left = Math.max(0, maxForks - source.newForks)
-  return classicView(source, {
-    labels: steps.map(({ label }) => label),
-    maxForks: left,
-    signal,
-  })
+  const { steps, signal } = search
+  const labels = steps.map(({ label }) => label)
+  return classicView(source, { labels, ...limitsLeft(source, search), signal })
+}
+
+function limitsLeft(
+  { newForks, spentUsd }: ProcessForks,
+  search: Search,
+): Pick<BlameOptions, 'maxForks' | 'maxUsd' | 'forkUsd'> {
+  const { maxForks, maxUsd } = search
+  return {
+    maxForks: Math.max(0, maxForks - newForks),
+    ...(maxUsd !== undefined && {
+      maxUsd: Math.max(0, maxUsd - spentUsd),
+      forkUsd: costOfFork(search),
+    }),
+  }
+}
+
+/** About what it costs to ask everything again that is asked live. */
+function costOfFork({ steps, interventions: { live, simulator } }: Search): number {
+  if (simulator !== undefined) return 0
+  const paid = steps.filter(({ label }) => live.includes(label))
+  return paid.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0)
 }
 
 /** Within what is left of the budget. All that follows the step is live. */
 function findSpans(source: ProcessForks, search: Search, step: Step): Promise<SpanFindings> {
-  const { maxForks, maxUsd, signal, seed, onProgress } = search
+  const { signal, seed, onProgress } = search
   return blameSpans(
     step.exchange()?.request.json,
     (request, draw) => source.ask(step.label, request, draw),
     {
       step: step.label,
       concurrency: source.concurrency,
-      maxForks: Math.max(0, maxForks - source.newForks),
-      ...(maxUsd !== undefined && { maxUsd }),
+      ...limitsLeft(source, search),
       signal,
       seed,
       ...(onProgress && { onProgress }),

@@ -20,6 +20,8 @@ export interface BlameOptions {
   readonly maxForks?: number
   /** At most this much money, as far as forks report it. */
   readonly maxUsd?: number
+  /** What one fork may cost before any is known; nothing unless set. */
+  readonly forkUsd?: number
   /** Ends the search; what is known by then is the result. */
   readonly signal?: AbortSignal
   /** Chooses audits; the same seed asks the same questions. */

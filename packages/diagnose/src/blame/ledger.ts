@@ -24,6 +24,8 @@ export interface Cell {
 export interface LedgerLimits {
   readonly maxForks?: number
   readonly maxUsd?: number
+  /** What one fork may cost before any is known. */
+  readonly forkUsd?: number
   readonly signal?: AbortSignal
 }
 
@@ -54,6 +56,7 @@ export class Ledger {
   ) {
     this.isDeterministic = source.isDeterministic ?? false
     this.concurrency = Math.max(1, Math.floor(source.concurrency ?? 1))
+    this.dearestUsd = limits.forkUsd ?? 0
   }
 
   /** With everything kept there is nothing left for a mode to say: that is one coalition. */
@@ -182,7 +185,8 @@ export class Ledger {
     }
     if (fork.isServed) counts.served++
     else {
-      this.spentUsd += fork.costUsd ?? 0
+      // One that was lost may have cost as much as any.
+      this.spentUsd += fork.costUsd ?? this.dearestUsd
       this.dearestUsd = Math.max(this.dearestUsd, fork.costUsd ?? 0)
     }
     if (fork.outcome === 'undefined') {

@@ -4,6 +4,10 @@ import type { ForkSource } from '../fork-source.js'
 /** How many forks may be spent, and who may end it. */
 export interface ForkLimits {
   readonly maxForks?: number
+  /** At most this much money, as far as forks report it. */
+  readonly maxUsd?: number
+  /** What one fork may cost before any is known. */
+  readonly forkUsd?: number
   readonly signal?: AbortSignal
   /** Told after each fork how many there were. */
   readonly onFork?: (asked: number) => void
@@ -20,15 +24,22 @@ export class CountedForks {
   asked = 0
   undefinedForks = 0
   readonly #drawn = new Map<string, number>()
+  #underWay = 0
+  #spentUsd = 0
+  #dearestUsd: number
 
   constructor(
     private readonly source: ForkSource,
     private readonly limits: ForkLimits = {},
-  ) {}
+  ) {
+    this.#dearestUsd = limits.forkUsd ?? 0
+  }
 
   /** Whether forks that were asked for will not be run. */
   get isStopped(): boolean {
-    const { maxForks = Infinity, signal } = this.limits
+    const { maxForks = Infinity, maxUsd = Infinity, signal } = this.limits
+    const atMostUsd = this.#spentUsd + this.#dearestUsd * (this.#underWay + 1)
+    if (maxUsd <= 0 || atMostUsd > maxUsd) return true
     return this.asked >= maxForks || signal?.aborted === true
   }
 
@@ -44,7 +55,13 @@ export class CountedForks {
         this.asked++
         const draw = this.#drawn.get(key) ?? 0
         this.#drawn.set(key, draw + 1)
-        const { outcome } = await this.source.fork({ kept, mode }, draw)
+        this.#underWay++
+        const { outcome, isServed, costUsd } = await this.source
+          .fork({ kept, mode }, draw)
+          .finally(() => this.#underWay--)
+        const usd = isServed ? 0 : (costUsd ?? this.#dearestUsd)
+        this.#spentUsd += usd
+        this.#dearestUsd = Math.max(this.#dearestUsd, usd)
         if (outcome === 'undefined') this.undefinedForks++
         else forks++
         if (outcome === 'fail') fails++

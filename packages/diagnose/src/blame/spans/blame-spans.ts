@@ -9,7 +9,7 @@ import { wholeSpans, type RequestPart, type Span } from './text-place.js'
 
 export interface SpanOptions extends Pick<
   BlameOptions,
-  'errorRate' | 'maxForks' | 'maxUsd' | 'signal' | 'seed' | 'onProgress'
+  'errorRate' | 'maxForks' | 'maxUsd' | 'forkUsd' | 'signal' | 'seed' | 'onProgress'
 > {
   /** What people call the step whose input is searched. */
   readonly step: string
