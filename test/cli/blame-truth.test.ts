@@ -5,11 +5,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { blameRun, classicView } from '@retake/diagnose'
 import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
+import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
 import { RateLimitPause } from '../../packages/cli/dist/blame/rate-limit-pause.js'
+import { filesNote } from '../../packages/cli/dist/blame/files-note.js'
 import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
-import { folderWith } from './workspace.js'
+import { folderWith, tapesOf } from './workspace.js'
 
 /** A program whose steps follow from one another, without processes. What is kept is wrong; `free` makes the others. */
 function program(
@@ -165,4 +167,32 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   const up = await blame()
   expect(up.findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
   expect(up.findings.forks.undefined).toBe(0)
+}, 240_000)
+
+test('an oracle finds what a fork wrote, also before its first free step; one that does not look there is told', async () => {
+  const workspace = await folderWith({
+    'agent.mjs': `import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+const run = (text) => execFileSync(process.execPath, ['-p', text], { encoding: 'utf8' }).trim()
+const days = run('90')
+writeFileSync('answer.txt', days === '30' ? 'DENIED' : 'APPROVED')
+run('0')`,
+  })
+  await workspace.retake(['record', 'agent.mjs'])
+  const answer = { payload: { stdout: '30\n', stderr: '', exitCode: 0 } }
+  await writeFile(join(workspace.folder, 'free.json'), JSON.stringify({ 1: answer, 2: answer }))
+  const oracle = 'cmd:grep -q DENIED "$RETAKE_FILES/answer.txt"'
+  const { stdout } = await workspace.retake(
+    ['blame', 'last', '--oracle', oracle, '--free', 'all=script:free.json', '--json'],
+    { timeoutMs: 120_000 },
+  )
+  const { findings } = JSON.parse(stdout) as FindingsFile
+  expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
+  expect(findings.steps.map(({ role }) => role)).toEqual(['root', 'clear'])
+
+  const tape = openTape((await tapesOf(workspace))[0] ?? '')
+  const flat = { verdict: 'no attributable step' } as const
+  expect(filesNote(tape, 'grep -q DENIED answer.txt', flat).join()).toContain('RETAKE_FILES')
+  expect(filesNote(tape, oracle, flat)).toEqual([])
+  expect(filesNote(tape, 'not:exit:0', flat)).toEqual([])
 }, 240_000)

@@ -8,6 +8,7 @@ import { hashOfCode } from '../hash-of-code.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
+import { filesNote } from './files-note.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
 import type { ForkPool } from './fork-pool.js'
 import type { Interventions } from './interventions/plan-interventions.js'
@@ -91,7 +92,11 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
       steps: steps.map(searchedStep),
       findings: {
         ...findings,
-        notes: [...findings.notes, ...[oracle.agreement?.text ?? []].flat()],
+        notes: [
+          ...findings.notes,
+          ...filesNote(tape, oracle.text, findings),
+          ...[oracle.agreement?.text ?? []].flat(),
+        ],
         forks: countsOf(findings, source),
       },
       ...(classic && { classic }),

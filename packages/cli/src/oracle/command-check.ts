@@ -14,8 +14,8 @@ const SHOWN_MAX = 60
 
 /**
  * A shell command that gets the output on stdin: exit code 0 passes, 125 cannot tell,
- * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE
- * and, when commits are tried, RETAKE_COMMIT.
+ * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE,
+ * RETAKE_FILES and, when commits are tried, RETAKE_COMMIT.
  */
 export function commandCheck(command: string, wrong: WrongOracle): Check {
   if (command.trim() === '')
@@ -24,7 +24,7 @@ export function commandCheck(command: string, wrong: WrongOracle): Check {
   return {
     key: hashOfCode(filesIn(command)),
     prepare: () => async (outcome, signal) => {
-      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, commit } = outcome
+      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files, commit } = outcome
       const { code, stderr } = await runCommand(command, [], {
         cwd: process.cwd(),
         shell: true,
@@ -34,6 +34,7 @@ export function commandCheck(command: string, wrong: WrongOracle): Check {
           ...process.env,
           ...(commit !== undefined && { RETAKE_COMMIT: commit }),
           ...(tape !== undefined && { RETAKE_TAPE: tape }),
+          ...(files !== undefined && { RETAKE_FILES: files }),
           ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
         },
       })

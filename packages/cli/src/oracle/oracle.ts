@@ -19,6 +19,8 @@ export interface RunOutcome {
   readonly result?: unknown
   /** Path of its tape. */
   readonly tape?: string
+  /** The folder it ran in; of a fork, with the files only that it wrote itself, or found written before. */
+  readonly files?: string
   /** The commit whose code ran, in `retake bisect`. */
   readonly commit?: string
 }

@@ -1,3 +1,5 @@
+import path from 'node:path'
+import { overlayOf } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { viewRun } from '../view-run.js'
 import type { RunOutcome } from './oracle.js'
@@ -24,5 +26,14 @@ export function readOutcome(tape: Tape): RunOutcome {
     ...(exit?.error && { error: { class: exit.error.class, message: exit.error.message } }),
     ...(result !== undefined && { result }),
     tape: tape.path,
+    files: filesOf(tape),
   }
+}
+
+/** A branch leaves the disk as it is: what it wrote lies beside its tape, at the path it has on disk. */
+function filesOf({ path: file, details: { branch, cwd = process.cwd() } }: Tape): string {
+  if (branch === undefined) return cwd
+  const { root } = path.parse(cwd)
+  const tree = path.join(overlayOf(path.resolve(file)), 'tree')
+  return path.join(tree, root.replaceAll(/[:\\/]/g, ''), cwd.slice(root.length))
 }
