@@ -169,26 +169,35 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect(up.findings.forks.undefined).toBe(0)
 }, 240_000)
 
-test('an oracle finds what a fork wrote, also before its first free step; one that does not look there is told', async () => {
+test('an oracle finds what a fork wrote, one that does not look there is told, and other files to read are another question', async () => {
   const workspace = await folderWith({
-    'agent.mjs': `import { writeFileSync } from 'node:fs'
+    'agent.mjs': `import { readFileSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'
 const run = (text) => execFileSync(process.execPath, ['-p', text], { encoding: 'utf8' }).trim()
 const days = run('90')
 writeFileSync('answer.txt', days === '30' ? 'DENIED' : 'APPROVED')
+readFileSync('terms.txt')
 run('0')`,
+    'terms.txt': 'of then',
   })
   await workspace.retake(['record', 'agent.mjs'])
   const answer = { payload: { stdout: '30\n', stderr: '', exitCode: 0 } }
   await writeFile(join(workspace.folder, 'free.json'), JSON.stringify({ 1: answer, 2: answer }))
   const oracle = 'cmd:grep -q DENIED "$RETAKE_FILES/answer.txt"'
-  const { stdout } = await workspace.retake(
-    ['blame', 'last', '--oracle', oracle, '--free', 'all=script:free.json', '--json'],
-    { timeoutMs: 120_000 },
-  )
-  const { findings } = JSON.parse(stdout) as FindingsFile
+  const blame = ['blame', 'last', '--oracle', oracle, '--free', 'all=script:free.json', '--json']
+  const { stdout } = await workspace.retake(blame, { timeoutMs: 120_000 })
+  const { findings, question } = JSON.parse(stdout) as FindingsFile
   expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
   expect(findings.steps.map(({ role }) => role)).toEqual(['root', 'clear'])
+
+  // What the agent read may be another text by now: then forks of then say nothing.
+  const capped = [...blame, '--max-forks', '0']
+  const questions = new Set([question])
+  for (const terms of ['of then', 'of now']) {
+    await writeFile(join(workspace.folder, 'terms.txt'), terms)
+    questions.add((JSON.parse((await workspace.retake(capped)).stdout) as FindingsFile).question)
+  }
+  expect(questions.size).toBe(2)
 
   const tape = openTape((await tapesOf(workspace))[0] ?? '')
   const flat = { verdict: 'no attributable step' } as const

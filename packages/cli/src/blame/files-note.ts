@@ -1,8 +1,8 @@
 import type { BlameFindings, Tape } from '@retake/tape'
+import { filesOnTape } from './files-on-tape.js'
 
 /** Oracles that look at no file. */
 const LOOKS_AT_OUTPUT = /^(not:\s*)*(exit|stdout|json|judge):/
-const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/
 
 /**
  * Where a run seems to fail whatever is kept, its oracle may have looked at the files of the
@@ -14,14 +14,8 @@ export function filesNote(
   { verdict }: Pick<BlameFindings, 'verdict'>,
 ): string[] {
   if (verdict !== 'no attributable step' || LOOKS_AT_OUTPUT.test(oracle)) return []
-  if (oracle.includes('RETAKE_FILES') || !writesFiles(tape)) return []
+  if (oracle.includes('RETAKE_FILES') || filesOnTape(tape).written.size === 0) return []
   return [
     'The agent writes files, and forks write theirs elsewhere: an oracle finds them in the folder RETAKE_FILES, see docs/oracles.md.',
   ]
-}
-
-function writesFiles(tape: Tape): boolean {
-  for (const event of tape.events())
-    if (event.type === 'call' && event.kind === 'file' && WRITES.test(event.name)) return true
-  return false
 }

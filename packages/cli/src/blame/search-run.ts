@@ -9,6 +9,7 @@ import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
 import { filesNote } from './files-note.js'
+import { filesOnTape } from './files-on-tape.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
 import type { ForkPool } from './fork-pool.js'
 import type { Interventions } from './interventions/plan-interventions.js'
@@ -124,12 +125,18 @@ function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings
   return { ...counts, ...(costUsd !== undefined && source.isCostKnown && { costUsd }) }
 }
 
+/** Files that the run found and did not write itself: forks read them as they are now. */
+function givenFiles(tape: Tape): string[] {
+  const { read, written } = filesOnTape(tape)
+  return [...read].filter((file) => !written.has(file))
+}
+
 /** Forks of another question say nothing about this one. */
 export const questionFor = (search: Search): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
-  const code = hashOfCode(sourceFiles(tape))
+  const code = hashOfCode([...sourceFiles(tape), ...givenFiles(tape)])
   const { version } = process
   return questionOf([
     [oracle.key, labels, answers, simulator, simulatorKey],
