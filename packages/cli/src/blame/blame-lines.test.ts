@@ -74,3 +74,13 @@ test('everything fits into 60 and into 120 columns', async () => {
     }
   }
 })
+
+test('where no step made it fail, it is said how steps that always answer the same can be tried', async () => {
+  const found = await searched(SCENARIOS['root-echo-7'](1))
+  const nobody = { ...found.findings, verdict: 'no attributable step' as const, causes: [] }
+  const untried = { ...found, findings: nobody }
+  expect(shown(untried, 200).join('\n')).toContain('--free tool=neutral')
+  const tried = { ...untried, facts: { ...found.facts, free: ['tool=neutral'] } }
+  expect(shown(tried, 200).join('\n')).not.toContain('--free')
+  expect(shown(found, 200).join('\n')).not.toContain('--free')
+})

@@ -4,7 +4,7 @@ import { cost, plural } from '../facts.js'
 import { printable } from '../printable.js'
 import { table } from '../table.js'
 import type { Look, Paint, Style } from '../terminal.js'
-import { wrap } from '../wrap.js'
+import { wrap, wrapFacts } from '../wrap.js'
 import { classicLines } from './classic-lines.js'
 import { evidenceLines } from './evidence-lines.js'
 import type { FindingsFile } from './findings-file.js'
@@ -27,7 +27,7 @@ export function blameLines(
   const { paint, width } = look
   return [
     ...wrap(printable(verdictSentence(found)), width).map((line) => paint('bold', line)),
-    ...wrap(factLine(found), width),
+    ...wrapFacts(factLine(found), width),
     ...causeLines(found, look),
     ...stepLines(found, look),
     ...clearedLines(found, look),
@@ -191,7 +191,7 @@ function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): s
   return [...heading('risk: fails when the steps up to one are kept', paint), ...table(rows, width)]
 }
 
-function noteLines({ findings, facts }: FindingsFile, { paint, width }: Look): string[] {
+function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: Look): string[] {
   const undefinedBy = Object.entries(facts.undefinedBy).map(
     ([why, count]) => `${plural(count, 'fork')} without a verdict: ${why}`,
   )
@@ -205,7 +205,15 @@ function noteLines({ findings, facts }: FindingsFile, { paint, width }: Look): s
     findings.verdict === 'stopped'
       ? ['Forks are stored: the same command with a higher limit goes on from here.']
       : []
-  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn]
+  const sameAgain =
+    findings.verdict === 'no attributable step' &&
+    facts.free.length === 0 &&
+    steps.some(({ kind }) => kind !== 'model')
+      ? [
+          'A tool that returns the same when it is asked again is never blamed: give it another answer, for example --free tool=neutral.',
+        ]
+      : []
+  const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...sameAgain]
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
 }

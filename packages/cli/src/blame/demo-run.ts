@@ -10,6 +10,11 @@ export const DEMO_ORACLE = 'stdout:/DENIED/'
 export const DEMO_FREE =
   'search_policy=set:text="Customers may return an item within 30 days of delivery."'
 
+const MODEL_IS_GONE = `
+The scripted model has been stopped: forks of this run that ask it now will fail.
+retake demo --open records a run whose model stays at hand.
+`
+
 /** Records the refund agent of the demo, and keeps its scripted model at hand: forks ask it live. */
 export async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number> {
   const folder = copyShipped('demo', ['agent.ts', 'shop.json'])
@@ -30,7 +35,9 @@ export async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise
     process.stderr.write(
       `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
     )
-    return await use(openTape(recording.tape))
+    const code = await use(openTape(recording.tape))
+    process.stderr.write(MODEL_IS_GONE)
+    return code
   } finally {
     await model.stop()
   }

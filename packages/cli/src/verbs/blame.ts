@@ -21,10 +21,10 @@ import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
-import { wrap } from '../wrap.js'
+import { wrap, wrapFacts } from '../wrap.js'
 
 export const blame: Verb = {
-  usage: '<run> --oracle <check> [options]',
+  usage: '<run> --oracle <check> [options] | --demo | --validate',
   help: `Finds which steps together made a run fail. It runs the agent again and
 again, each time with some steps held at what was recorded and the others free,
 and asks an oracle whether that fails as well. It names the cause, what only
@@ -93,6 +93,9 @@ Examples:
     const takesNone = (['validate', 'demo'] as const).find((option) => flag(values, option))
     if (takesNone !== undefined && name !== undefined)
       throw usage(`--${takesNone} takes no run.`, 'It records its own.')
+    const own = (['oracle', 'free', 'simulator'] as const).find((option) => option in values)
+    if (takesNone !== undefined && own !== undefined)
+      throw usage(`--${takesNone} takes no --${own}.`, 'It brings its own.')
     if (takesNone === 'validate') return runValidation(values)
     if (takesNone === 'demo')
       return withDemoRun((tape) =>
@@ -142,9 +145,10 @@ const isPaidIn = ({ interventions: { live, simulator } }: Search): ((step: Step)
 function beforehand(search: Search, estimate: Estimate): string[] {
   const { describe, warnings } = search.interventions
   const width = widthOf(process.stderr)
-  return [describe, ...warnings, estimateLine(estimate, search)].flatMap((line) =>
-    wrap(printable(line), width),
-  )
+  return [
+    ...[describe, ...warnings].flatMap((line) => wrap(printable(line), width)),
+    ...wrapFacts(estimateLine(estimate, search), width),
+  ]
 }
 
 async function withProgress(search: Search): Promise<FindingsFile> {
