@@ -74,6 +74,31 @@ test('a world that breaks while it is searched makes no step a cause', async () 
   }
 })
 
+test('an audit whose forks come to no verdict is not passed over', async () => {
+  for (const [soundForks, isNoted] of [
+    [16, true],
+    [Infinity, false],
+  ] as const) {
+    let forks = 0
+    const sound = program(
+      5,
+      () => false,
+      (wrong) => wrong[2]!,
+    )
+    const source: ForkSource = {
+      ...sound,
+      async fork(coalition, draw): Promise<Fork> {
+        const fork = await sound.fork(coalition, draw)
+        const isLost = coalition.kept.length < 5 && ++forks > soundForks
+        return isLost ? { ...fork, outcome: 'undefined' } : fork
+      },
+    }
+    const { causes, notes } = await blameRun(source)
+    expect(causes.map(({ steps }) => steps)).toEqual([[2]])
+    expect(notes.some((note) => note.includes('hardly audited'))).toBe(isNoted)
+  }
+})
+
 test('no more is spent than allowed: not by forks at once, not by those that are lost, not for comparison', async () => {
   let spent = 0
   let forks = 0

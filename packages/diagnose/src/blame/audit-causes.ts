@@ -35,7 +35,11 @@ export async function auditCauses(
     (kept) => contradicts(search, learned, kept),
     isFinal,
   )
-  return results.find(isFinal) ?? results.find((result) => result !== undefined)
+  const contradiction = results.find(isFinal) ?? results.find((result) => result !== undefined)
+  const open = coalitions.filter((kept) => search.cell(kept).forks === 0)
+  if (contradiction === undefined && 2 * open.length > coalitions.length)
+    search.note('Forks of most audits came to no verdict: the cause is proven, and hardly audited.')
+  return contradiction
 }
 
 /** A cause passed. */
