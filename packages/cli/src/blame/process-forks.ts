@@ -52,6 +52,9 @@ export class ProcessForks implements ForkSource {
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
   liveSteps = 0
+  /** Of all forks, those of the comparison and of words, too. */
+  tokens = 0
+  costUsd = 0
   isCostKnown = true
   /** What the new forks have cost, as far as it is known. */
   spentUsd = 0
@@ -123,6 +126,8 @@ export class ProcessForks implements ForkSource {
     if (fork.why !== undefined) this.undefinedBy[fork.why] = (this.undefinedBy[fork.why] ?? 0) + 1
     this.forced += fork.forced
     this.liveSteps += fork.liveSteps
+    this.tokens += fork.tokens ?? 0
+    this.costUsd += fork.costUsd ?? 0
     if (fork.costUsd === undefined) this.isCostKnown = false
     if (stored === undefined) this.spentUsd += fork.costUsd ?? 0
     return {

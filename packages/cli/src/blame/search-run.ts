@@ -121,8 +121,14 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
 
 /** As they were measured. Where the cost of one fork is not known, that of all is not. */
 function countsOf({ forks }: BlameFindings, source: ProcessForks): BlameFindings['forks'] {
-  const { costUsd, ...counts } = { ...forks, liveSteps: source.liveSteps }
-  return { ...counts, ...(costUsd !== undefined && source.isCostKnown && { costUsd }) }
+  const { costUsd: known, ...counts } = forks
+  const { liveSteps, costUsd } = source
+  return {
+    ...counts,
+    liveSteps,
+    ...(counts.tokens !== undefined && { tokens: source.tokens }),
+    ...(known !== undefined && source.isCostKnown && { costUsd }),
+  }
 }
 
 /** Files that the run found and did not write itself: forks read them as they are now. */
