@@ -143,8 +143,15 @@ function clearedLines({ findings, steps }: FindingsFile, { width }: Look): strin
   const cleared = withRole('clear')
   return [
     ...told(cleared, `clear, the run passes with ${cleared.length === 1 ? 'it' : 'them'} kept`),
-    ...told(withRole('unknown'), 'not known, the search did not come that far'),
+    ...told(withRole('unknown'), whyUnknown(findings)),
   ]
+}
+
+/** Why nothing is said of single steps. */
+const whyUnknown = ({ verdict }: FindingsFile['findings']): string => {
+  if (verdict === 'no attributable step') return 'it fails as often whether they are kept or free'
+  if (verdict === 'flaky') return 'not told apart, the unchanged run fails only now and then'
+  return 'not known, the search did not come that far'
 }
 
 const wordOf = (indexes: readonly number[]): string => (indexes.length === 1 ? 'step' : 'steps')
