@@ -57,7 +57,7 @@ const OTHER_VERDICTS: Readonly<Record<BlameFindings['verdict'], string>> = {
 /** How sure it is that the first cause is exactly right; undefined where none is named. */
 export function confidenceText({ verdict, confidence, causes }: BlameFindings): string | undefined {
   if (verdict !== 'attributed' || causes.length === 0) return undefined
-  return `At least ${floorPercent(confidence)} sure that this is exactly the cause.`
+  return `At least ${floorPercent(confidence)} sure, as far as forks can tell, that this is exactly the cause.`
 }
 
 /** What can be said of risk at a glance: never more than was measured. */
