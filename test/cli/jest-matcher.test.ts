@@ -163,7 +163,7 @@ describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) 
   test('a changed agent fails with the difference, and at the line that asked', async () => {
     const folder = await makeProject(files)
     const server = await startModel()
-    const args = ['a.test', '-t', 'by the matcher|gives the output']
+    const args = ['test/a.test', '-t', 'by the matcher|gives the output']
     await runJest(folder, server.env, { esm, args })
     await server.stop()
     const text = readFileSync(join(folder, source), 'utf8')
@@ -184,7 +184,7 @@ describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) 
   test('in CI a missing tape fails and nothing is asked; RETAKE_MODE records anew', async () => {
     const folder = await makeProject(files)
     const server = await startModel()
-    const args = ['a.test', '-t', 'by the matcher|gives the output|concurrent']
+    const args = ['test/a.test', '-t', 'by the matcher|gives the output|concurrent']
     const env = { ...server.env, CI: 'true' }
     const missing = await runJest(folder, env, { esm, args })
     expect(missing.code).toBe(1)
