@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import type { InDoubt } from '@retake/engine'
 import { Interrupted } from './agent-process.js'
+import { askOnTerminal } from './ask-on-terminal.js'
 import { fromHere } from './from-here.js'
 import { printable } from './printable.js'
 import { painter } from './terminal.js'
@@ -10,12 +10,8 @@ export async function askInDoubt(
   doubts: readonly InDoubt[],
 ): Promise<Record<string, 'retry' | 'skip'>> {
   const paint = painter(process.stderr)
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const stopped = new AbortController()
-  lines.on('SIGINT', () => stopped.abort())
-  lines.on('close', () => stopped.abort())
-  const decisions: Record<string, 'retry' | 'skip'> = {}
-  try {
+  return askOnTerminal(async (ask) => {
+    const decisions: Record<string, 'retry' | 'skip'> = {}
     for (const { seq, step, what, site, partial } of doubts) {
       const name = step === undefined ? '' : `step ${step}: `
       process.stderr.write(
@@ -25,20 +21,12 @@ export async function askInDoubt(
       )
       let decision: 'retry' | 'skip' | undefined
       while (decision === undefined) {
-        const said = await lines.question('  [r]etry it, [s]kip it, or [q]uit? ', {
-          signal: stopped.signal,
-        })
+        const said = await ask('  [r]etry it, [s]kip it, or [q]uit? ')
         if (/^q/i.test(said)) throw new Interrupted('SIGINT')
         decision = /^r/i.test(said) ? 'retry' : /^s/i.test(said) ? 'skip' : undefined
       }
       decisions[seq] = decision
     }
     return decisions
-  } catch (error) {
-    if (stopped.signal.aborted) throw new Interrupted('SIGINT')
-    throw error
-  } finally {
-    lines.removeAllListeners('close')
-    lines.close()
-  }
+  })
 }

@@ -7,15 +7,7 @@ import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../../errors.js'
 import { hashOfCode } from '../../hash-of-code.js'
 import { RunStore } from '../../run-store.js'
-import {
-  changedAnswer,
-  DoesNotFit,
-  emptyAnswer,
-  failedAnswer,
-  givenAnswer,
-  neutralAnswer,
-  recordedAnswer,
-} from './build-answer.js'
+import { changedAnswer, DoesNotFit, givenAnswer, recordedAnswer } from './build-answer.js'
 import { describeInterventions } from './describe-interventions.js'
 import { parseFree } from './free-spec.js'
 import type { FreeSpec } from './free-spec.js'
@@ -142,13 +134,10 @@ function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
   return (step, { how }, changed) => {
     switch (how.kind) {
       case 'live':
-        return 'live'
       case 'neutral':
-        return neutralAnswer(tape, step)
       case 'nothing':
-        return emptyAnswer(tape, step)
       case 'error':
-        return failedAnswer(step)
+        return scriptedAnswer(tape, step, how.kind)
       case 'given':
         return givenAnswer(tape, step, how.bytes)
       case 'set':
