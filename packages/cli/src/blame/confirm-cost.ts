@@ -7,8 +7,10 @@ import type { Estimate } from './estimate.js'
 export async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> {
   const isFree = costUsd === undefined ? tokens === 0 : costUsd === 0
   if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
-  const price = costUsd === undefined ? 'an unknown amount' : `about ${cost(costUsd)}`
-  const question = `This may cost ${price} or more. Go on? [y/N] `
-  const said = await askOnTerminal((ask) => ask(question))
+  const price =
+    costUsd === undefined
+      ? 'This costs money, and it is not known how much.'
+      : `This may cost about ${cost(costUsd)} or more.`
+  const said = await askOnTerminal((ask) => ask(`${price} Go on? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }
