@@ -9,7 +9,7 @@ export async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> 
   if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
   const price =
     costUsd === undefined
-      ? 'This costs money, and it is not known how much.'
+      ? 'This may cost money; how much is not known.'
       : `This may cost about ${cost(costUsd)} or more.`
   const said = await askOnTerminal((ask) => ask(`${price} Go on? [y/N] `))
   if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
