@@ -2,7 +2,18 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
 
-const verbs = ['demo', 'record', 'list', 'show', 'replay', 'verify', 'proxy', 'doctor', 'export']
+const verbs = [
+  'demo',
+  'record',
+  'list',
+  'show',
+  'replay',
+  'verify',
+  'proxy',
+  'doctor',
+  'docs',
+  'export',
+]
 
 test('--help lists every command and fits 80 columns', async () => {
   const { retake } = await folderWith({})

@@ -18,6 +18,16 @@ export const unknownVerb = (verb: string, suggestion: string | undefined): Usage
     '`retake --help` lists the commands.',
   )
 
+export const pageNotFound = (name: string, suggestion: string | undefined): UsageError =>
+  new UsageError(
+    'PAGE_NOT_FOUND',
+    `There is no page "${name}".`,
+    suggestion === undefined
+      ? 'No page and no error code has a similar name.'
+      : `Did you mean \`retake docs ${suggestion}\`?`,
+    '`retake docs` lists the pages; the page of an error is asked for by its code.',
+  )
+
 export const wrongUsage = (verb: string, what: string, why: string): UsageError =>
   new UsageError('WRONG_USAGE', what, why, `\`retake ${verb} --help\` shows how it is used.`)
 
@@ -626,7 +636,7 @@ export const configInvalid = (file: string, what: string): RetakeError =>
     'CONFIG_INVALID',
     `The configuration ${file} is not valid.`,
     what,
-    'Correct it; docs/config.md lists what can be set.',
+    'Correct it; `retake docs config` lists what can be set.',
   )
 
 export const configUnreadable = (file: string, place: string, cause: unknown): RetakeError =>

@@ -14,7 +14,8 @@ Results go to stdout, everything else to stderr. --json works everywhere.
 Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 found something,
 4 credentials missing, 130 interrupted.
 
-\`retake <command> --help\` tells more, with examples.`
+\`retake <command> --help\` tells more, with examples; \`retake docs\` has the
+documentation, and a page for each error code.`
 }
 
 export const verbHelp = ({ name, summary }: VerbEntry, { usage, help }: Verb): string =>

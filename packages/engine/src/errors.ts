@@ -204,7 +204,7 @@ export const errors = {
       'BOUNDARY_NOT_REPLAYABLE',
       `${name} was reached during replay.`,
       'Retake does not capture it, and a replay never touches the outside.',
-      'See docs/contract.md for what is captured; wrap the call in tool() to make it replayable.',
+      '`retake docs contract` says what is captured; wrap the call in tool() to make it replayable.',
     ),
   sessionFileMissing: (cause: unknown) =>
     new RetakeError(
@@ -346,7 +346,7 @@ export const errors = {
       'SCRIPT_INVALID',
       'The script of the model server cannot be used.',
       why,
-      'An answer is an object with text, reasoning, toolCalls, usage, finish, error, delayMs, chunks, breakAfter or when; docs/testing.md has examples.',
+      'An answer is an object with text, reasoning, toolCalls, usage, finish, error, delayMs, chunks, breakAfter or when; `retake docs testing` has examples.',
     ),
   scriptOver: (count: number) =>
     new RetakeError(
@@ -376,7 +376,7 @@ export const errors = {
     new RetakeError(
       'MODEL_SERVER_NO_ENDPOINT',
       `The model server has nothing at ${method} ${path}.`,
-      'It speaks the APIs of models that docs/testing.md lists.',
+      'It speaks the APIs of models that `retake docs testing` lists.',
       'Check the base URL of the client: `env` of the server has the right ones.',
     ),
   modelServerBadRequest: (path: string) =>

@@ -16,6 +16,6 @@ export function filesNote(
   if (verdict !== 'no attributable step' || LOOKS_AT_OUTPUT.test(oracle)) return []
   if (oracle.includes('RETAKE_FILES') || filesOnTape(tape).written.size === 0) return []
   return [
-    'The agent writes files, and forks write theirs elsewhere: an oracle finds them in the folder RETAKE_FILES, see docs/oracles.md.',
+    'The agent writes files, and forks write theirs elsewhere: an oracle finds them in the folder RETAKE_FILES, see `retake docs oracles`.',
   ]
 }

@@ -35,7 +35,7 @@ run passes. Forks are stored: a search that was stopped goes on where it was.
 Options:
   --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value,
                     a shell command that gets stdout on stdin, a file, a judge;
-                    see docs/oracles.md
+                    see \`retake docs oracles\`
   --oracle-timeout <s>
                     longest time for a judgement (default: 30; a judge 120)
   --judge-url <url>, --judge-model <name>
@@ -120,7 +120,7 @@ async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
     if (search.maxUsd !== undefined && estimate.costUsd === undefined)
       throw usage(
         '--max-usd cannot be kept: what a model step costs is not known.',
-        'Give its price in retake.config.ts (docs/config.md), or limit with --max-forks.',
+        'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
       )
     for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
     if (flag(values, 'dry-run')) return sayEstimate(tape, estimate, values)

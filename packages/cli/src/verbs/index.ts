@@ -138,6 +138,11 @@ export const verbs: readonly VerbEntry[] = [
     load: async () => (await import('./doctor.js')).doctor,
   },
   {
+    name: 'docs',
+    summary: 'Read the documentation, or what an error code means',
+    load: async () => (await import('./docs.js')).docs,
+  },
+  {
     name: 'export',
     summary: 'Write a run in another format',
     load: async () => (await import('./export.js')).exportRun,

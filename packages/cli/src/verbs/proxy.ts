@@ -22,7 +22,8 @@ Options:
   --port <port>            where to listen (default: 4141; 0: any that is free)
   --name <name>            what the run is called in lists (record)
   --matcher <name|file>    what may differ between requests; may be repeated:
-                           dates, uuids, json-order, or a file (docs/proxy.md)
+                           dates, uuids, json-order, or a file, see
+                           \`retake docs proxy\`
   --pace                   keep the recorded pauses (replay)
   --dir <folder>           where the tapes are (default: .retake/runs)
   --json                   one line of JSON when it listens, one when it ends

@@ -20,7 +20,7 @@ Retake has to say goes to stderr when the agent has ended.
 
 A command of any other language goes after \`--\`: the base URLs that provider
 SDKs read point at a recording proxy while it runs. On its tape are its
-exchanges with providers, its output and its exit code (see docs/proxy.md).
+exchanges with providers, its output and its exit code (\`retake docs proxy\`).
 
 Options, before the file:
   --name <name>          what the run is called in lists (default: the file's)
@@ -59,7 +59,7 @@ Examples:
 `)
     if ('exchanges' in recording && recording.exchanges === 0 && !flag(values, 'json'))
       process.stderr.write(
-        'no request came through the proxy; docs/proxy.md says what leads there\n',
+        'no request came through the proxy; `retake docs proxy` says what leads there\n',
       )
     return recording.signal ? signalExitCode(recording.signal) : recording.code
   },

@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+/** The first two record runs, which the others read. */
+const names = ['cli', 'engine', 'tape', 'diagnose', 'web']
+let folder = ''
+const packageOf = (name: string): string =>
+  name === 'cli' ? join(folder, 'package') : join(root, 'packages', name)
+
+/** The command as somebody has it who installs it: packed, with what it depends on and no checkout around it. */
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'retake-packages-'))
+  const beside = join(dirname(process.execPath), 'npm')
+  const npm = existsSync(beside) ? beside : 'npm'
+  const packed = run(npm, ['pack', '--json', join(root, 'packages/cli')])
+  const [{ filename } = { filename: '' }] = JSON.parse(packed) as { filename: string }[]
+  run('tar', ['-xzf', filename])
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function run(command: string, args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 1e8,
+  })
+  if (status !== 0) throw error ?? new Error(`${command} ${args.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+function recordedTapes(): string[] {
+  const runs = join(folder, '.retake/runs')
+  const files = existsSync(runs) ? readdirSync(runs) : []
+  return files.filter((file) => file.endsWith('.tape')).map((file) => join(runs, file))
+}
+
+const markdownIn = (part: string): string[] =>
+  readdirSync(part)
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => join(part, file))
+
+/** Links in a file that lead nowhere. */
+const deadLinks = (file: string): string[] =>
+  [...readFileSync(file, 'utf8').matchAll(/\]\(([^)#]+)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^https?:/.test(target) && !existsSync(join(dirname(file), target)))
+    .map((target) => `${file.slice(folder.length)}: ${target}`)
+
+test('every package has a licence and a README whose example runs and whose links lead somewhere', () => {
+  for (const name of names) {
+    const readme = join(packageOf(name), 'README.md')
+    expect(existsSync(join(packageOf(name), 'LICENSE')), name).toBe(true)
+    expect(deadLinks(readme)).toEqual([])
+    const [, program = ''] = /```js\n([^]*?)```/.exec(readFileSync(readme, 'utf8')) ?? []
+    expect(program, name).toContain('import')
+    run(process.execPath, ['--input-type=module', '-e', program, '--', ...recordedTapes()])
+  }
+})
+
+test('the installed command has every page that help and errors point to, with no dead links', () => {
+  const bin = join(packageOf('cli'), 'bin/retake.mjs')
+  const docs = join(packageOf('cli'), 'docs')
+  const pages = [...markdownIn(docs), ...markdownIn(join(docs, 'errors'))]
+  expect(pages.flatMap(deadLinks)).toEqual([])
+  const sources = names.flatMap((name) => codeIn(packageOf(name)))
+  // Comments are for those who have the checkout.
+  expect(
+    sources.filter(([, code]) => /docs\/[\w/-]+\.md/.test(code)).map(([file]) => file),
+  ).toEqual([])
+  const named = sources.flatMap(([, code]) =>
+    [...code.matchAll(/retake docs ([\w-]+)/g)].map(([, page = '']) => page),
+  )
+  expect(named.length).toBeGreaterThan(8)
+  const shipped = new Set(pages.map((file) => basename(file, '.md')))
+  expect(named.filter((page) => !shipped.has(page))).toEqual([])
+  expect(run(process.execPath, [bin, 'docs', 'UNKNOWN_RUN'])).toMatch(/^# UNKNOWN_RUN\n/)
+})
+
+/** The programs of a package without their comments, by file. */
+const codeIn = (part: string): [file: string, code: string][] =>
+  readdirSync(part, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /^(dist|bin|jest|demo|sample|validate).*\.([cm]?js|ts)$/.test(file))
+    .filter((file) => !file.endsWith('.d.ts') && !/^dist.(live|report-page)/.test(file))
+    .map((file) => {
+      const text = readFileSync(join(part, file), 'utf8')
+      return [file, text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')]
+    })
