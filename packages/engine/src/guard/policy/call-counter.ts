@@ -30,6 +30,15 @@ export class CallCounter {
     if (this.#last.length > this.kept) this.#last.shift()
   }
 
+  /** The call of this number was none: those after it move up by one. */
+  closeGap(number: number): void {
+    const moved = [...this.#pending].map((each) => (each > number ? each - 1 : each))
+    this.#pending.clear()
+    for (const each of moved) this.#pending.add(each)
+    for (let at = this.#last.length - 1; at >= 0 && (this.#last[at] ?? 0) > number; at -= 1)
+      this.#last[at] = (this.#last[at] ?? 0) - 1
+  }
+
   /** Whether there were so many; with `since`, among calls with that number and later ones. */
   hasAtLeast(count: number, since: number | undefined): boolean {
     if (since === undefined) return this.#total + this.#pending.size >= count

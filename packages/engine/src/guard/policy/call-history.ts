@@ -33,7 +33,7 @@ export interface LooksBack {
 }
 
 interface PendingCall {
-  readonly number: number
+  number: number
   readonly counters: readonly CallCounter[]
 }
 
@@ -95,12 +95,19 @@ export class CallHistory {
     if (pending === undefined && !isMade) return
     if (pending === undefined) this.number += 1
     const number = pending?.number ?? this.number
-    if (pending !== undefined && !isMade) this.number -= 1
     const counters = pending?.counters ?? this.#countersFor(call, (watch) => !watch.onlyDone)
     for (const counter of counters) counter.settle(number, isMade)
+    if (!isMade) return this.#closeGap(number)
     if (call.status !== 'done') return
     for (const counter of this.#countersFor(call, (watch) => watch.onlyDone))
       counter.settle(number, true)
+  }
+
+  /** A call that began was none after all. Others may have begun since: no two get the same number. */
+  #closeGap(number: number): void {
+    this.number -= 1
+    for (const counter of this.counters) counter.closeGap(number)
+    for (const pending of this.#pending.values()) if (pending.number > number) pending.number -= 1
   }
 
   #countersFor(call: JudgedCall, isMeant: (watch: Watch) => boolean): CallCounter[] {
