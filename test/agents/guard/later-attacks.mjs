@@ -3,6 +3,7 @@
  * whoever looks at what the tool threw. Each tries to create `world.mark`. The twin leaves the
  * same code where no guarded call is.
  */
+import { createHook } from 'node:async_hooks'
 import channels from 'node:diagnostics_channel'
 import { existsSync, mkdirSync, promises, writeFileSync } from 'node:fs'
 import fs from 'node:fs'
@@ -205,6 +206,46 @@ export const cases = [
       return pause(1)
     },
   ),
+  later(
+    'a hook for every asynchronous resource',
+    (run, world) => {
+      const hook = createHook({ init: () => world.isTriggered && world.runs === 0 && run() })
+      hook.enable()
+      return () => hook.disable()
+    },
+    (world) => {
+      world.isTriggered = true
+      return pause(1)
+    },
+  ),
+  {
+    name: 'a hook that a tool with wider bounds enables meanwhile',
+    policy: inside,
+    code: 'PATH_OUTSIDE_ROOT',
+    tool: async (_, world) => {
+      await until(() => world.isEnabled)
+      await pause(1)
+      writeFileSync(world.mark, '')
+    },
+    during: (_, world) => {
+      const other = world.retake.guard({ name: 'other', dir: world.folder, durability: 'memory' })
+      other.tool('wide', async () => {
+        const hook = createHook({ init() {} }).enable()
+        world.isEnabled = true
+        await until(() => world.isOver)
+        hook.disable()
+      })
+      world.other = other.call('wide', {})
+    },
+    check: async (world) => {
+      world.isOver = true
+      await world.other
+      // Nobody else is taken for the tool.
+      writeFileSync(join(world.folder, 'by-the-caller'), '')
+      return existsSync(world.mark)
+    },
+    twin: { policy: everything },
+  },
 
   thrown('an error with a message that is a getter', (run) =>
     withGetter(new Error(), 'message', run),
@@ -252,6 +293,12 @@ export const cases = [
     const session = new inspector.Session()
     session.connect()
     session.disconnect()
+  }),
+  around('a hook that runs code while Node reads it', 'NATIVE_ADDON', () => {
+    const hook = createHook({ init() {} })
+    const [key] = Object.getOwnPropertySymbols(hook)
+    Object.defineProperty(hook, key, { get: () => undefined })
+    hook.enable().disable()
   }),
   around('flags of V8', 'NATIVE_ADDON', () => v8.setFlagsFromString('--expose-gc')),
   around('a trace that Node writes', 'PATH_OUTSIDE_ROOT', () =>

@@ -24,3 +24,14 @@ export function boundCallback(given: unknown): unknown {
     }
   }
 }
+
+/** Arguments of which the first is a callback, or an object of several. */
+export function boundFirst(args: readonly unknown[]): readonly unknown[] {
+  if (currentBounds().length === 0) return args
+  const [first, ...rest] = args
+  const bound =
+    typeof first === 'object' && first !== null
+      ? Object.fromEntries(Object.entries(first).map(([name, each]) => [name, boundCallback(each)]))
+      : boundCallback(first)
+  return [bound, ...rest]
+}

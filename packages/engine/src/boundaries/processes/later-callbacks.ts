@@ -2,11 +2,10 @@ import asyncHooks from 'node:async_hooks'
 import channels from 'node:diagnostics_channel'
 import module from 'node:module'
 import perfHooks from 'node:perf_hooks'
-import v8 from 'node:v8'
-import { currentBounds } from '../../scope.js'
 import { dressLike, replace, replaceClass, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { boundCallback } from './bound-callback.js'
+import { boundCallback, boundFirst } from './bound-callback.js'
+import { patchPromiseHooks } from './promise-hooks.js'
 
 /**
  * Where Node calls code at a time of its own, in a context that is nobody's or another's: when
@@ -15,32 +14,22 @@ import { boundCallback } from './bound-callback.js'
  * is the native one.
  */
 export function patchLaterCallbacks(): Undo {
-  const hooks = ['createHook', 'onInit', 'onBefore', 'onAfter', 'onSettled'] as const
   return undoAll([
     bindFirst(process, 'setUncaughtExceptionCaptureCallback'),
     bindFirst(asyncHooks, 'createHook'),
     bindFirst(module, 'registerHooks'),
-    ...hooks.map((name) => bindFirst(v8.promiseHooks, name)),
+    patchPromiseHooks(),
     bindClass([globalThis], 'FinalizationRegistry'),
     bindClass([globalThis, perfHooks], 'PerformanceObserver'),
     ...bindChannels(),
   ])
 }
 
-/** A callback, or an object of several. */
-const bound = (given: unknown): unknown =>
-  typeof given === 'object' && given !== null
-    ? Object.fromEntries(Object.entries(given).map(([name, each]) => [name, boundCallback(each)]))
-    : boundCallback(given)
-
 function bindFirst(target: object, method: string): Undo {
   const native = (target as Record<string, unknown>)[method]
   if (typeof native !== 'function') return () => {}
   const binding = function (this: unknown, ...args: unknown[]): unknown {
-    const [first, ...rest] = args
-    return currentBounds().length === 0
-      ? native.apply(this, args)
-      : native.call(this, bound(first), ...rest)
+    return native.apply(this, boundFirst(args))
   }
   return replace(target, method, dressLike(binding, native))
 }
