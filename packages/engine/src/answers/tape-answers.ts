@@ -1,4 +1,4 @@
-import type { DeliveryEvent, InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
 import type { ReplayDiverged } from '../errors.js'
 import { errors } from '../errors.js'
 import { moduleLoadInFlight } from '../module-loads.js'
@@ -7,6 +7,8 @@ import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
+import { recordedPart } from './answer-part.js'
+import type { AnswerPart } from './answer-part.js'
 import { Connections } from './connections.js'
 import { DeliveryOrder } from './delivery-order.js'
 import type { OrderOptions } from './delivery-order.js'
@@ -41,12 +43,6 @@ export interface TapeAnswersOptions {
    * and clocks in its requests.
    */
   readonly answersAgain?: boolean
-}
-
-/** An answer that stands in for the recorded one of an operation that is under way. */
-export interface GivenAnswer {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
 }
 
 /**
@@ -158,7 +154,7 @@ export class TapeAnswers implements AnswerSource {
     const recorded = this.#take(call.event, call.body)
     const seq = recorded?.parts[0]
     if (seq === undefined) throw this.#stop(this.#noAnswer(call.event, call.body))
-    return { event: partOf(this.recorded.delivery(seq)), body: this.tape.body(seq) }
+    return recordedPart(this.tape, this.recorded.delivery(seq))
   }
 
   restart(operation: Operation): void {
@@ -195,7 +191,7 @@ export class TapeAnswers implements AnswerSource {
   carry(
     operation: Operation,
     change: {
-      readonly given?: readonly GivenAnswer[]
+      readonly given?: readonly AnswerPart[]
       /** Of an answer with further parts: the events that `given` stands for. */
       readonly replaces?: readonly number[]
       readonly asks?: Uint8Array
@@ -297,7 +293,7 @@ export class TapeAnswers implements AnswerSource {
     )
   }
 
-  #give(operation: Operation, given: readonly GivenAnswer[], parts: readonly number[]): void {
+  #give(operation: Operation, given: readonly AnswerPart[], parts: readonly number[]): void {
     const last = parts.at(-1)
     for (const [index, { event, body }] of given.entries()) {
       const turn = parts[index] ?? last
@@ -377,7 +373,8 @@ export class TapeAnswers implements AnswerSource {
       const event = this.recorded.delivery(seq)
       if (pending.hasWritten(event) === 'other')
         return void this.#stop(otherBytes(event, operation.action.stamp?.().digest))
-      operation.complete(partOf(event), this.tape.body(seq))
+      const part = recordedPart(this.tape, event)
+      operation.complete(part.event, part.body)
     }
     // `delivering` asks for the next one. Not here: the agent's turn must be alone in
     // its round of the event loop, as it is when recorded, or its stacks differ.
@@ -412,18 +409,4 @@ export class TapeAnswers implements AnswerSource {
     this.options.onStopped(this.#error)
     return this.#error
   }
-}
-
-/** The event as a new one, with a note where it comes from; what was written by then is known anew. */
-function partOf(event: DeliveryEvent): NewDelivery {
-  const { seq, at: _at, op: _op, ...part } = event
-  const {
-    written: _written,
-    digest: _digest,
-    ...rest
-  } = part as NewDelivery & {
-    written?: number
-    digest?: string
-  }
-  return { ...rest, from: seq }
 }

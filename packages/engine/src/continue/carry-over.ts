@@ -1,5 +1,6 @@
 import { isDelivery } from '@retake/tape'
 import type { DeliveryEvent, Step, Tape } from '@retake/tape'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { errors } from '../errors.js'
 import { describe } from '../sessions/divergence.js'
 import { isCutOff } from '../sessions/tape-cursor.js'
@@ -18,11 +19,6 @@ import { RepeatedAnswer } from './repeated-answer.js'
 import type { SeenPart } from './repeated-answer.js'
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-
-interface Part {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
-}
 
 interface Doubt {
   /** The event that started it. */
@@ -283,7 +279,7 @@ function doubtAbout(step: Step | undefined): Doubt | undefined {
 }
 
 /** `waitMs`: how long after what the tape had. */
-type Hand = (parts: readonly Part[], waitMs?: number) => void
+type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
 
 const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
 
@@ -300,7 +296,7 @@ const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
   (event.part === 'end' || event.part === 'close')
 
 /** Whether these are the last parts that will come. A connection stays open, so it always is. */
-function isAnswered({ action }: Operation, parts: readonly Part[]): boolean {
+function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
   const { event } = action
   const last = parts.at(-1)?.event
   if (event.type === 'socket') return parts.length > 0

@@ -1,14 +1,10 @@
 import { recordError } from '@retake/tape'
 import type { InitiationEvent, NewEvent } from '@retake/tape'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { errors } from '../errors.js'
 import { describe } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery } from '../sessions/session.js'
-
-interface Part {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
-}
 
 type Initiation = NewEvent<InitiationEvent>
 
@@ -16,7 +12,7 @@ type Initiation = NewEvent<InitiationEvent>
 export const SILENCE_MS = 300_000
 
 /** What the agent gets in place of an answer that it shall not ask for again: an error it can handle. */
-export function skippedAnswer(event: Initiation): readonly Part[] {
+export function skippedAnswer(event: Initiation): readonly AnswerPart[] {
   const error = errors.stepSkipped(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
   if (event.type === 'socket') return [{ event: chunk, body: http1Refusal(error.what) }]
@@ -26,7 +22,7 @@ export function skippedAnswer(event: Initiation): readonly Part[] {
 }
 
 /** What the agent gets when an answer broke off, as from a lost connection. */
-export function lostAnswer(event: Initiation): readonly Part[] {
+export function lostAnswer(event: Initiation): readonly AnswerPart[] {
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   if (event.type === 'call')
@@ -62,8 +58,8 @@ const chunk: NewDelivery = { type: 'deliver', part: 'chunk' }
 const refusalBody = (message: string): Buffer =>
   Buffer.from(JSON.stringify({ error: { type: 'step_skipped', code: 'STEP_SKIPPED', message } }))
 
-function refusal(seam: 'fetch' | 'http' | 'http2', message: string): readonly Part[] {
-  const parts: Part[] = [
+function refusal(seam: 'fetch' | 'http' | 'http2', message: string): readonly AnswerPart[] {
+  const parts: AnswerPart[] = [
     {
       event: { type: 'response', status: STATUS, statusText: 'Conflict', headers: HEADERS },
       body: EMPTY,
@@ -85,7 +81,7 @@ function http1Refusal(message: string): Uint8Array {
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
 }
 
-const endOfProcess: readonly Part[] = [
+const endOfProcess: readonly AnswerPart[] = [
   { event: { type: 'deliver', part: 'exit', value: [null, 'SIGKILL'] }, body: EMPTY },
   { event: { type: 'deliver', part: 'end', pipe: 1 }, body: EMPTY },
   { event: { type: 'deliver', part: 'end', pipe: 2 }, body: EMPTY },
@@ -93,6 +89,6 @@ const endOfProcess: readonly Part[] = [
 ]
 
 /** As after `terminate()`. */
-const endOfWorker: readonly Part[] = [
+const endOfWorker: readonly AnswerPart[] = [
   { event: { type: 'deliver', part: 'exit', value: 1 }, body: EMPTY },
 ]

@@ -1,21 +1,17 @@
 import type { Step, Tape } from '@retake/tape'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery } from '../sessions/session.js'
-
-interface Part {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
-}
 
 /**
  * The end of an answer that had arrived in full, but for its end, when the run was
  * killed. Asking for it again would be a second answer to something that was
  * answered. Undefined when a part of the content is missing.
  */
-export function missingEnd(tape: Tape, step: Step | undefined): readonly Part[] | undefined {
+export function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
   const event = step && tape.event(step.seq)
   if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http') return undefined
-  const close: Part = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
+  const close: AnswerPart = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
   return [
     ...closingEvents(step).map((text) => ({
       event: { type: 'deliver', part: 'chunk' } as const,

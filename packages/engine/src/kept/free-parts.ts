@@ -8,16 +8,11 @@ import type {
   Step,
   Tape,
 } from '@retake/tape'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery } from '../sessions/session.js'
 import type { FreeAnswer } from './kept-plan.js'
 import { parsed } from './recorded-step.js'
-
-/** One part of an answer, as a boundary delivers it. */
-export interface Part {
-  readonly event: NewDelivery
-  readonly body: Uint8Array
-}
 
 type Asked = NewEvent<RequestEvent | CallEvent>
 
@@ -31,7 +26,7 @@ export function freeParts(
   answer: FreeAnswer,
   asked: { readonly event: Asked; readonly body: Uint8Array },
   like: Step | undefined,
-): Part[] {
+): AnswerPart[] {
   const { event } = asked
   if ('error' in answer) return failure(event, answer.error)
   if (event.type === 'call' && event.kind === 'process')
@@ -48,7 +43,7 @@ export function freeParts(
 }
 
 /** The recorded answer to a request of the Model Context Protocol, under the id of another request. */
-export function underOtherId(tape: Tape, step: Step, body: Uint8Array): Part[] | undefined {
+export function underOtherId(tape: Tape, step: Step, body: Uint8Array): AnswerPart[] | undefined {
   const mcp = step.mcp()
   const id = rpcId(body)
   if (mcp?.id === undefined || id === undefined || id === mcp.id) return undefined
@@ -97,7 +92,7 @@ function unstamped(part: NewDelivery): NewDelivery {
 }
 
 /** An answer whose form nothing in the recording shows: JSON. */
-function plainParts(event: Asked, payload: unknown): Part[] {
+function plainParts(event: Asked, payload: unknown): AnswerPart[] {
   if (event.type === 'call')
     return [{ event: { type: 'result', as: 'json' }, body: jsonBytes(payload) }]
   const body = jsonBytes(payload)
@@ -124,7 +119,7 @@ const CHUNK: NewDelivery = { type: 'deliver', part: 'chunk' }
 const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(payload) ?? 'null')
 
 /** The tool throws, the request fails, the process cannot be started. */
-function failure(event: Asked, message: string): Part[] {
+function failure(event: Asked, message: string): AnswerPart[] {
   const said = bare(new Error(message))
   if (event.type === 'call' && event.kind === 'tool')
     return [{ event: { type: 'result', error: said }, body: EMPTY }]
@@ -157,13 +152,13 @@ const processAnswer = (payload: unknown): ProcessAnswer =>
   typeof payload === 'string' ? { stdout: payload } : (payload ?? {})
 
 /** A process that says what it is given, and ends. */
-function processParts(payload: unknown): Part[] {
+function processParts(payload: unknown): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
-  const said = (pipe: number, text: string): Part[] =>
+  const said = (pipe: number, text: string): AnswerPart[] =>
     text === ''
       ? []
       : [{ event: { type: 'deliver', part: 'chunk', pipe }, body: Buffer.from(text) }]
-  const plain = (part: string, more: object = {}): Part => ({
+  const plain = (part: string, more: object = {}): AnswerPart => ({
     event: { type: 'deliver', part, ...more },
     body: EMPTY,
   })
@@ -179,7 +174,7 @@ function processParts(payload: unknown): Part[] {
 }
 
 /** What `spawnSync` gives: texts where the recorded one gave texts, else bytes. */
-function syncParts(payload: unknown, like: Step | undefined): Part[] {
+function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
   const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
   const then = like?.call()?.result as { stdout?: unknown } | undefined
   const [out, err] = [stdout, stderr].map((text) =>

@@ -1,10 +1,10 @@
 import { answerPayload, decodeBody } from '@retake/tape'
 import type { CallEvent, NewEvent, RequestEvent, Tape } from '@retake/tape'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { errors } from '../errors.js'
 import type { RetakeError } from '../errors.js'
 import { outsideRuns } from '../scope.js'
 import { freeParts } from './free-parts.js'
-import type { Part } from './free-parts.js'
 import type { FreeAnswer, KeptPlan, KeptReport, SimulatedStep, Simulator } from './kept-plan.js'
 import { parsed } from './recorded-step.js'
 import type { RecordedStep } from './recorded-step.js'
@@ -46,14 +46,14 @@ export class FreeSteps {
   }
 
   /** What the plan gives, as the parts that reach the agent. */
-  planned(asked: AskedFree): Part[] | undefined {
+  planned(asked: AskedFree): AnswerPart[] | undefined {
     const { recorded } = asked
     const answer = recorded && this.options.plan.answers?.[recorded.label]
     return answer && this.#given(asked, answer)
   }
 
   /** What the simulator says; undefined when it shall be asked live. */
-  async simulated(asked: AskedFree): Promise<Part[] | undefined> {
+  async simulated(asked: AskedFree): Promise<AnswerPart[] | undefined> {
     const { simulator } = this.options
     try {
       const answer = await outsideRuns(() => simulator?.(this.#described(asked)))
@@ -65,7 +65,7 @@ export class FreeSteps {
   }
 
   /** The same for a call that answers in the same breath. */
-  simulatedNow(asked: AskedFree): Part[] | undefined {
+  simulatedNow(asked: AskedFree): AnswerPart[] | undefined {
     const { simulator } = this.options
     if (simulator === undefined) return undefined
     try {
@@ -78,7 +78,7 @@ export class FreeSteps {
     }
   }
 
-  #given(asked: AskedFree, answer: FreeAnswer): Part[] {
+  #given(asked: AskedFree, answer: FreeAnswer): AnswerPart[] {
     const like = asked.recorded ?? this.options.matcher.alike(asked)
     try {
       return freeParts(this.options.tape, answer, asked, like?.step)

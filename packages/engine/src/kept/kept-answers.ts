@@ -1,5 +1,7 @@
 import { decodeBody, encodeBody } from '@retake/tape'
-import type { DeliveryEvent, InitiationEvent, NewEvent, SocketEvent, Tape } from '@retake/tape'
+import type { InitiationEvent, NewEvent, SocketEvent, Tape } from '@retake/tape'
+import { recordedPart } from '../answers/answer-part.js'
+import type { AnswerPart } from '../answers/answer-part.js'
 import { DrawnValues } from '../answers/drawn-values.js'
 import { RecordedAnswers } from '../answers/recorded-answers.js'
 import { lostAnswer, SILENCE_MS } from '../continue/given-up-answer.js'
@@ -14,7 +16,6 @@ import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/sess
 import { AnswerQueue } from './answer-queue.js'
 import type { QueuedPart } from './answer-queue.js'
 import { underOtherId } from './free-parts.js'
-import type { Part } from './free-parts.js'
 import { FreeSteps } from './free-steps.js'
 import type { AskedFree, StepEvent } from './free-steps.js'
 import { KeptConnections } from './kept-connections.js'
@@ -140,7 +141,7 @@ export class KeptAnswers implements AnswerSource {
     if (asked.recorded !== undefined) this.#underWay.delete(asked.recorded)
     const [seq] = asked.recorded?.parts ?? []
     if (asked.recorded !== undefined && this.#isHeld(asked.recorded) && seq !== undefined)
-      return { event: partOf(this.#recorded.delivery(seq)), body: this.tape.body(seq) }
+      return this.#part(seq)
     const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
     if (part !== undefined) return part
     this.#live += 1
@@ -247,7 +248,7 @@ export class KeptAnswers implements AnswerSource {
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
-  #give({ carrier, recorded }: Asking, parts: readonly Part[]): void {
+  #give({ carrier, recorded }: Asking, parts: readonly AnswerPart[]): void {
     carrier.isTaped = true
     this.#queue.add(carrier, placed(parts, recorded))
   }
@@ -261,8 +262,7 @@ export class KeptAnswers implements AnswerSource {
         const isProcess =
           event.type === 'deliver' && this.#steps.get(event.op)?.event.type === 'call'
         return {
-          event: partOf(event),
-          body: this.tape.body(seq),
+          ...recordedPart(this.tape, event),
           order: seq,
           ...(isProcess && written !== undefined && { written }),
         }
@@ -364,8 +364,8 @@ export class KeptAnswers implements AnswerSource {
     isWritten = true
   }
 
-  #part(seq: number): Part {
-    return { event: partOf(this.#recorded.delivery(seq)), body: this.tape.body(seq) }
+  #part(seq: number): AnswerPart {
+    return recordedPart(this.tape, this.#recorded.delivery(seq))
   }
 
   // ── processes ─────────────────────────────────────────────────────────────
@@ -399,18 +399,7 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 }
 
 /** A given answer comes when the recorded one came. */
-function placed(parts: readonly Part[], recorded: RecordedStep | undefined): QueuedPart[] {
+function placed(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
   const last = recorded?.parts.at(-1) ?? LAST
   return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))
-}
-
-/** The event as a new one, with a note where it comes from; what was written by then is known anew. */
-function partOf(event: DeliveryEvent): NewDelivery {
-  const { seq, at: _at, op: _op, ...part } = event
-  const {
-    written: _written,
-    digest: _digest,
-    ...rest
-  } = part as NewDelivery & { written?: number; digest?: string }
-  return { ...rest, from: seq }
 }
