@@ -1,6 +1,5 @@
 import {
   guardSavings,
-  plainJson,
   readGuards,
   type GuardedCallOnTape,
   type GuardOnTape,
@@ -9,6 +8,7 @@ import {
   type Step,
   type Tape,
 } from '@retake/tape'
+import { plainValue } from '../plain-value.js'
 import { viewRun } from '../view-run.js'
 
 /** Whether a tape is what was recorded. Everything else in an audit rests on this. */
@@ -98,7 +98,7 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     within: step?.within.map(({ name }) => name) ?? [],
     isNested: call.isNested,
     tool: call.tool,
-    args: plainJson(call.args()),
+    args: plainValue(call.args()),
     state: call.state,
     verdict: intent.verdict,
     rule: intent.rule ?? 'default',

@@ -1,5 +1,6 @@
 import { clipText } from '@retake/tape'
 import { plural } from '../facts.js'
+import { plainText, plainValue } from '../plain-value.js'
 import { printable } from '../printable.js'
 import { table } from '../table.js'
 import type { Look } from '../terminal.js'
@@ -24,10 +25,10 @@ function section(
   if (changed.length === 0) return []
   const rows = changed.map(({ call, judgement }) => [
     `  ${call.run}`,
-    `step ${call.step}`,
+    `${call.isNested ? 'inside ' : ''}step ${call.step}`,
     judgement.verdict,
     judgement.rule ?? 'default',
-    printable(`${call.tool}(${clipText(JSON.stringify(call.args) ?? '', 80)})`),
+    printable(`${call.tool}(${clipText(plainText(call.args), 80)})`),
   ])
   return [paint(style, title), ...table(rows, width), '']
 }
@@ -42,8 +43,9 @@ export const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest
 const changedJson = ({ call, judgement }: ChangedCall): unknown => ({
   run: call.run,
   step: call.step,
+  ...(call.isNested && { isNested: true }),
   tool: call.tool,
-  args: call.args,
+  args: plainValue(call.args),
   was: call.status,
   verdict: judgement.verdict,
   rule: judgement.rule,

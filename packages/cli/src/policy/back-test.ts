@@ -13,7 +13,7 @@ export interface BackTest {
   readonly calls: number
   /** Ran then, would be denied now, or wait for approval where it did not. */
   readonly newlyBlocked: readonly ChangedCall[]
-  /** Denied then by a policy, would run now. */
+  /** Not started then because of a policy, would be now. What a scope kept a running tool from is none. */
   readonly newlyAllowed: readonly ChangedCall[]
 }
 
@@ -30,11 +30,10 @@ export function backTest(policies: readonly Policy[], runs: readonly RecordedRun
     for (const [index, call] of calls.entries()) {
       const judgement = judgements[index]
       if (judgement === undefined) continue
-      const isAllowed = judgement.verdict === 'allow'
-      if (call.status === 'denied') {
-        if (isAllowed && call.isByPolicy) newlyAllowed.push({ call, judgement })
-      } else if (call.status !== 'stopped' && isStricter(judgement.verdict, call.verdict))
-        newlyBlocked.push({ call, judgement })
+      if (call.started) {
+        if (isStricter(judgement.verdict, call.verdict)) newlyBlocked.push({ call, judgement })
+      } else if (call.status === 'denied' && call.isByPolicy && judgement.verdict === 'allow')
+        newlyAllowed.push({ call, judgement })
     }
   }
   const calls = runs.reduce((sum, run) => sum + run.calls.length, 0)

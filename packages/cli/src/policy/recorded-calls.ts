@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { readGuards } from '@retake/tape'
+import { readGuards, rebuildError } from '@retake/tape'
 import type {
   Effect,
   GuardedCallOnTape,
@@ -17,11 +17,20 @@ import { viewRun } from '../view-run.js'
 /** A tool call on a tape, as a policy would have seen it. */
 export interface RecordedCall {
   readonly run: string
-  /** Label of its step. */
+  /** Label of its step; of a nested call, of the step that it was made in. */
   readonly step: string
+  /** Made by a guarded tool, inside another call. */
+  readonly isNested: boolean
   readonly tool: string
   readonly args: unknown
   readonly output: unknown
+  /** What the tool threw. */
+  readonly error: unknown
+  /** Its tool was started. */
+  readonly started: boolean
+  /** Numbers of its first and last event. */
+  readonly began: number
+  readonly ended: number | undefined
   /** What the tool said it does, where a guard knew. */
   readonly effects: readonly Effect[] | undefined
   /** What a guard did with it then; a call that no guard saw has simply run. */
@@ -43,24 +52,41 @@ export interface RecordedRun {
   readonly calls: readonly RecordedCall[]
 }
 
-/** The tool calls of one tape, those of MCP servers and of unwrapped tools included. */
+/** The tool calls of one tape: those of MCP servers, of unwrapped tools and nested ones included. */
 export function recordedRun(file: string): RecordedRun {
   const tape = openTape(file)
   const view = viewRun(tape)
   const { guards, calls } = readGuards(tape)
   const guarded = new Map(calls.map((call) => [call.callSeq, call]))
   const policies = new Set(guards.flatMap(({ policy }) => policy.policies.map(nameOf)))
+  const steps = view.steps.filter(({ kind }) => kind === 'tool')
   return {
     id: tape.run.id,
     file,
     startedAt: tape.run.startedAt,
     hasPassed: hasPassed(tape, view),
-    calls: view.steps
-      .filter(({ kind }) => kind === 'tool')
-      .map((step) =>
-        recordedCall(tape, step, step.inferred ? undefined : guarded.get(step.seq), policies),
-      ),
+    calls: [
+      ...steps.map((step) => {
+        const call = step.inferred ? undefined : guarded.get(step.seq)
+        return call ? guardedCall(tape, call, step, policies) : unguardedCall(tape, step)
+      }),
+      ...calls
+        .filter(({ isNested }) => isNested)
+        .map((call) => guardedCall(tape, call, stepAround(call, calls, steps), policies)),
+    ].toSorted((a, b) => a.began - b.began),
   }
+}
+
+/** The step whose tool made a nested call, or the calls around it. */
+function stepAround(
+  { intent, callSeq }: GuardedCallOnTape,
+  calls: readonly GuardedCallOnTape[],
+  steps: readonly Step[],
+): Step | undefined {
+  const isAround = ({ intent: each, isNested }: GuardedCallOnTape): boolean =>
+    !isNested && `${each.fingerprint}-${each.occurrence}` === intent.within
+  const seq = calls.find(isAround)?.callSeq
+  return steps.findLast((step) => (seq === undefined ? step.seq < callSeq : step.seq === seq))
 }
 
 /** Every tape of a folder, the oldest first. */
@@ -74,25 +100,54 @@ export function recordedRuns(folder: string): RecordedRun[] {
     .toSorted((a, b) => a.startedAt - b.startedAt)
 }
 
-function recordedCall(
+function guardedCall(
   tape: Tape,
-  step: Step,
-  guarded: GuardedCallOnTape | undefined,
+  call: GuardedCallOnTape,
+  step: Step | undefined,
   policies: ReadonlySet<string>,
 ): RecordedCall {
+  const { intent, facts, state, error, isNested } = call
+  const { rule } = intent
+  return {
+    run: tape.run.id,
+    step: step?.label ?? '',
+    isNested,
+    tool: call.tool,
+    args: call.args(),
+    output: call.output(),
+    error: error && rebuildError(error),
+    began: call.callSeq,
+    ended: call.resultSeq,
+    effects: intent.effects,
+    status: state,
+    started:
+      facts === undefined
+        ? state === 'in doubt'
+        : facts.attempts !== 0 || facts.served !== undefined,
+    // A call that is served keeps the approval it was made with.
+    verdict: facts?.approval ? 'ask' : intent.verdict,
+    isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
+  }
+}
+
+/** A call that no guard saw has simply run. */
+function unguardedCall(tape: Tape, step: Step): RecordedCall {
   const call = step.call()
-  const rule = guarded?.intent.rule
   return {
     run: tape.run.id,
     step: step.label,
+    isNested: false,
     tool: step.toolName ?? call?.name ?? '',
     args: call?.args,
     output: call?.result,
-    effects: guarded?.intent.effects,
-    status: guarded?.state ?? (step.state === 'done' ? 'done' : 'failed'),
-    // A call that is served keeps the approval it was made with.
-    verdict: guarded?.facts?.approval ? 'ask' : (guarded?.intent.verdict ?? 'allow'),
-    isByPolicy: rule === undefined || policies.has(rule.slice(0, rule.indexOf('/'))),
+    error: call?.error && rebuildError(call.error),
+    began: step.seq,
+    ended: step.answerSeqs.at(-1) ?? (step.inferred ? step.seq : undefined),
+    effects: undefined,
+    status: step.state === 'done' ? 'done' : 'failed',
+    started: true,
+    verdict: 'allow',
+    isByPolicy: true,
   }
 }
 

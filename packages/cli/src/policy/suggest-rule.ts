@@ -1,6 +1,7 @@
 import type { Rule } from '@retake/engine/guard'
 import { judgeCalls } from '@retake/engine/guard'
 import { clipText } from '@retake/tape'
+import { plainText } from '../plain-value.js'
 import { candidateRules, type Known } from './candidate-rules.js'
 import { valuesAt } from './leaves.js'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
@@ -28,7 +29,7 @@ export function suggestRule(
   step: string,
   passing: readonly RecordedRun[],
 ): Suggestion | undefined {
-  const at = run.calls.findIndex((call) => call.step === step)
+  const at = run.calls.findIndex((call) => !call.isNested && call.step === step)
   const bad = run.calls[at]
   if (bad === undefined) return undefined
   const ofTool = passing.flatMap(({ calls }) => calls.filter(({ tool }) => tool === bad.tool))
@@ -101,7 +102,7 @@ function describe(values: readonly unknown[]): string {
     const [least, most] = [Math.min(...values), Math.max(...values)]
     return least === most ? String(least) : `${least} to ${most}`
   }
-  const shown = [...new Set(values.map((value) => clipText(JSON.stringify(value), 40)))]
+  const shown = [...new Set(values.map((value) => clipText(plainText(value), 40)))]
   const rest = shown.length - SHOWN
   return shown.slice(0, SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }

@@ -1,17 +1,37 @@
 import { stringify } from 'yaml'
 import { plural } from '../facts.js'
+import { plainText, plainValue } from '../plain-value.js'
 import { painter } from '../terminal.js'
+import type { RecordedCall } from './recorded-calls.js'
 import type { Suggestion } from './suggest-rule.js'
 
 /** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
 export function writeSuggestion(suggestion: Suggestion, json: boolean): void {
   if (json) {
-    console.log(JSON.stringify(suggestion))
+    console.log(JSON.stringify(suggestionJson(suggestion)))
     return
   }
   console.log(stringify([suggestion.rule]).trimEnd())
   process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
 }
+
+const suggestionJson = ({ blocks, alsoBlocks, evidence, ...rest }: Suggestion): unknown => ({
+  ...rest,
+  blocks: callJson(blocks),
+  alsoBlocks: alsoBlocks.map(callJson),
+  evidence: evidence.map(({ here, ...each }) => ({ ...each, here: plainValue(here) })),
+})
+
+const callJson = ({ run, step, isNested, tool, args, status }: RecordedCall): unknown => ({
+  run,
+  step,
+  ...(isNested && { isNested }),
+  tool,
+  args: plainValue(args),
+  status,
+})
+
+const labelOf = ({ step, isNested }: RecordedCall): string => (isNested ? `${step} (inside)` : step)
 
 function evidenceLines(suggestion: Suggestion): string[] {
   const { blocks, alsoBlocks, passing, evidence, tooBroad } = suggestion
@@ -21,7 +41,7 @@ function evidenceLines(suggestion: Suggestion): string[] {
     `${paint('green', 'blocks')}  step ${blocks.step} of run ${blocks.run}: ${blocks.tool}`,
     ...(alsoBlocks.length === 0
       ? []
-      : [`        and in the same run step ${alsoBlocks.map(({ step }) => step).join(', ')}`]),
+      : [`        and in the same run step ${alsoBlocks.map(labelOf).join(', ')}`]),
     ...(passing.runs === 0
       ? []
       : [
@@ -29,7 +49,7 @@ function evidenceLines(suggestion: Suggestion): string[] {
         ]),
     ...evidence.map(
       ({ path, here, passing: there }) =>
-        `        ${path}: ${JSON.stringify(here)} here, ${there} in runs that passed`,
+        `        ${path}: ${plainText(here)} here, ${there} in runs that passed`,
     ),
     ...(tooBroad.length === 0 ? [] : ['', 'Simpler, but too broad:']),
     ...tooBroad.map(

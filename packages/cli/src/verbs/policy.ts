@@ -105,12 +105,8 @@ function suggest(name: string, values: OptionValues): Promise<number> {
     throw wrongUsage('policy', 'Say which call to block.', 'For example: --deny-step 4.')
   const file = new RunStore(text(values, 'dir')).find(name)
   const run = recordedRun(file)
-  if (!run.calls.some(({ step }) => step === label))
-    throw noSuchToolStep(
-      run.id,
-      label,
-      run.calls.map(({ step }) => step),
-    )
+  const steps = run.calls.filter(({ isNested }) => !isNested).map(({ step }) => step)
+  if (!steps.includes(label)) throw noSuchToolStep(run.id, label, steps)
   const passing = recordedRuns(tapesFolder(values)).filter(
     ({ id, hasPassed }) => hasPassed && id !== run.id,
   )

@@ -118,4 +118,5 @@ export class CallHistory {
   }
 }
 
-const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'
+/** Whether it counts as a call: its tool was started. */
+export const wasMade = ({ status, started }: PastCall): boolean => started ?? status !== 'denied'
