@@ -1,12 +1,15 @@
 import { RetakeError } from '@retake/engine/errors'
 import { printable } from './printable.js'
 
+/** What was thrown, as the why of an error says it. */
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+// ── the command line itself ──────────────────────────────────────────────────
+
 /** The command line itself is wrong: exit code 2. */
 export class UsageError extends RetakeError {
   override readonly name = 'UsageError'
 }
-
-const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
 export const unknownVerb = (verb: string, suggestion: string | undefined): UsageError =>
   new UsageError(
@@ -18,6 +21,12 @@ export const unknownVerb = (verb: string, suggestion: string | undefined): Usage
     '`retake --help` lists the commands.',
   )
 
+export const wrongUsage = (verb: string, what: string, why: string): UsageError =>
+  new UsageError('WRONG_USAGE', what, why, `\`retake ${verb} --help\` shows how it is used.`)
+
+export const wrongStepCommand = (what: string, why: string): UsageError =>
+  new UsageError('WRONG_STEP_COMMAND', what, why, '`help` lists the commands.')
+
 export const pageNotFound = (name: string, suggestion: string | undefined): UsageError =>
   new UsageError(
     'PAGE_NOT_FOUND',
@@ -28,41 +37,7 @@ export const pageNotFound = (name: string, suggestion: string | undefined): Usag
     '`retake docs` lists the pages; the page of an error is asked for by its code.',
   )
 
-export const wrongUsage = (verb: string, what: string, why: string): UsageError =>
-  new UsageError('WRONG_USAGE', what, why, `\`retake ${verb} --help\` shows how it is used.`)
-
-export const agentMissing = (file: string, cwd: string): RetakeError =>
-  new RetakeError(
-    'AGENT_MISSING',
-    `There is no file ${file}.`,
-    `It was looked for from ${cwd}.`,
-    'Name the file to run itself, as in `retake record agent.ts`. Other commands go after `--`, as in `retake record -- python agent.py`.',
-  )
-
-export const agentNotJavaScript = (file: string, command: string): RetakeError =>
-  new RetakeError(
-    'AGENT_NOT_JAVASCRIPT',
-    `${file} is neither JavaScript nor TypeScript.`,
-    'Programs of other languages are recorded from outside, as commands.',
-    `Put the command after \`--\`: retake record -- ${command} ${file}`,
-  )
-
-export const agentNotAFile = (file: string): RetakeError =>
-  new RetakeError(
-    'AGENT_NOT_A_FILE',
-    `${file} is a folder.`,
-    'Retake starts one JavaScript or TypeScript file.',
-    `Name the file in it, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
-  )
-
-export const runsFolderNotWritable = (folder: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'RUNS_FOLDER_NOT_WRITABLE',
-    `The folder ${folder} cannot be written to.`,
-    `The system said: ${reason(cause)}.`,
-    'Give yourself write permission, or choose another folder with --dir.',
-    { cause },
-  )
+// ── runs and what is in them ─────────────────────────────────────────────────
 
 export const noRuns = (folder: string): RetakeError =>
   new RetakeError(
@@ -119,28 +94,38 @@ export const textNotFound = (
       : `Did you mean ${near.map(({ text: each, places }) => `"${printable(each)}" (${places})`).join(', ')}?`,
   )
 
-export const notAProcessRun = (id: string): RetakeError =>
+export const runStillRecording = (id: string): RetakeError =>
   new RetakeError(
-    'NOT_A_PROCESS_RUN',
-    `Run ${id} was recorded by \`record()\` inside a program.`,
-    'Its tape holds one function call, so there is no process to start again.',
-    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake.',
+    'RUN_STILL_RECORDING',
+    `Run ${id} is still being recorded.`,
+    'Its tape grows, so it cannot be run again from it yet.',
+    'Wait until it has ended.',
   )
 
-export const recordedFolderMissing = (cwd: string): RetakeError =>
+// ── programs that are recorded and replayed ──────────────────────────────────
+
+export const agentMissing = (file: string, cwd: string): RetakeError =>
   new RetakeError(
-    'RECORDED_FOLDER_MISSING',
-    `The folder ${cwd} is gone.`,
-    'The run was recorded there, and replay runs the real code again.',
-    'Restore the folder, or replay on the machine where it was recorded.',
+    'AGENT_MISSING',
+    `There is no file ${file}.`,
+    `It was looked for from ${cwd}.`,
+    'Name the file to run itself, as in `retake record agent.ts`. Other commands go after `--`, as in `retake record -- python agent.py`.',
   )
 
-export const recordedAgentMissing = (file: string, cwd: string): RetakeError =>
+export const agentNotJavaScript = (file: string, command: string): RetakeError =>
   new RetakeError(
-    'RECORDED_AGENT_MISSING',
-    `The recorded program ${file} is gone.`,
-    `It was started in ${cwd}, and replay runs the real code again.`,
-    'Restore the file, for example with `git checkout`.',
+    'AGENT_NOT_JAVASCRIPT',
+    `${file} is neither JavaScript nor TypeScript.`,
+    'Programs of other languages are recorded from outside, as commands.',
+    `Put the command after \`--\`: retake record -- ${command} ${file}`,
+  )
+
+export const agentNotAFile = (file: string): RetakeError =>
+  new RetakeError(
+    'AGENT_NOT_A_FILE',
+    `${file} is a folder.`,
+    'Retake starts one JavaScript or TypeScript file.',
+    `Name the file in it, for example \`retake record ${file.replace(/\/+$/, '')}/index.js\`.`,
   )
 
 export const agentNotStarted = (cause: unknown): RetakeError =>
@@ -149,6 +134,24 @@ export const agentNotStarted = (cause: unknown): RetakeError =>
     'The agent process could not be started.',
     `The system said: ${reason(cause)}.`,
     'Check that this machine can start more processes.',
+    { cause },
+  )
+
+export const commandNotStarted = (command: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'COMMAND_NOT_STARTED',
+    `The command "${command}" could not be started.`,
+    `The system said: ${reason(cause)}.`,
+    'Check that the program is installed and on the PATH.',
+    { cause },
+  )
+
+export const runsFolderNotWritable = (folder: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'RUNS_FOLDER_NOT_WRITABLE',
+    `The folder ${folder} cannot be written to.`,
+    `The system said: ${reason(cause)}.`,
+    'Give yourself write permission, or choose another folder with --dir.',
     { cause },
   )
 
@@ -167,6 +170,52 @@ export const replayWithoutReport = (how: string): RetakeError =>
     `The replayed process ${how} before it could say how far it came.`,
     'Run it again; if it happens again, run `retake verify` on the tape.',
   )
+
+export const recordedFolderMissing = (cwd: string): RetakeError =>
+  new RetakeError(
+    'RECORDED_FOLDER_MISSING',
+    `The folder ${cwd} is gone.`,
+    'The run was recorded there, and replay runs the real code again.',
+    'Restore the folder, or replay on the machine where it was recorded.',
+  )
+
+export const recordedAgentMissing = (file: string, cwd: string): RetakeError =>
+  new RetakeError(
+    'RECORDED_AGENT_MISSING',
+    `The recorded program ${file} is gone.`,
+    `It was started in ${cwd}, and replay runs the real code again.`,
+    'Restore the file, for example with `git checkout`.',
+  )
+
+export const notAProcessRun = (id: string): RetakeError =>
+  new RetakeError(
+    'NOT_A_PROCESS_RUN',
+    `Run ${id} was recorded by \`record()\` inside a program.`,
+    'Its tape holds one function call, so there is no process to start again.',
+    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake.',
+  )
+
+export const notAProxyRun = (id: string): RetakeError =>
+  new RetakeError(
+    'NOT_A_PROXY_RUN',
+    `Run ${id} was not recorded through the proxy.`,
+    'Its requests belong to one program, which `retake replay` runs again.',
+    `Use \`retake replay ${id}\`.`,
+  )
+
+export const notANodeRun = (id: string, command: readonly string[] | undefined): RetakeError =>
+  new RetakeError(
+    'NOT_A_NODE_RUN',
+    `Run ${id} was recorded through the proxy.`,
+    command === undefined
+      ? 'Its tape holds exchanges of clients that Retake did not start.'
+      : `Its program, ${command.join(' ')}, was not recorded from within.`,
+    command === undefined
+      ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
+      : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
+  )
+
+// ── resume, fork and rerun ───────────────────────────────────────────────────
 
 /** A run would go live without the keys it was recorded with: exit code 4. */
 export class CredentialsError extends RetakeError {
@@ -207,6 +256,15 @@ export const editorFailed = (editor: string, status: number | null): RetakeError
     'Set $EDITOR to one that waits until the file is closed, or use --set or --response.',
   )
 
+export const editedNotJson = (cause: unknown): RetakeError =>
+  new RetakeError(
+    'EDIT_NOT_JSON',
+    'What was saved is not JSON.',
+    `It says: ${reason(cause)}.`,
+    'Edit it again; nothing was forked.',
+    { cause },
+  )
+
 export const nothingEdited = (step: string): RetakeError =>
   new RetakeError(
     'NOTHING_EDITED',
@@ -223,87 +281,7 @@ export const payloadNotChanged = (what: string): RetakeError =>
     'Change something, or fork without an edit to ask the step again as it is.',
   )
 
-export const runStillRecording = (id: string): RetakeError =>
-  new RetakeError(
-    'RUN_STILL_RECORDING',
-    `Run ${id} is still being recorded.`,
-    'Its tape grows, so it cannot be run again from it yet.',
-    'Wait until it has ended.',
-  )
-
-export const tooManyJobs = (most: number): RetakeError =>
-  new RetakeError(
-    'TOO_MANY_JOBS',
-    `${most} forks and reruns are waiting already.`,
-    'Each is a process of its own, and only a few run at once.',
-    'Wait until some have ended, or stop some.',
-  )
-
-export const serverClosing = (): RetakeError =>
-  new RetakeError(
-    'SERVER_CLOSING',
-    'The viewer’s server is ending.',
-    'It ends everything that it has started, and starts nothing more.',
-    'Start `retake ui` again.',
-  )
-
-export const jobFailed = (cause: unknown): RetakeError =>
-  new RetakeError(
-    'JOB_FAILED',
-    'The fork or rerun could not be carried out.',
-    `${reason(cause)}.`,
-    'Try the same with `retake fork` or `retake rerun`: it prints what the program says.',
-    { cause },
-  )
-
-export const noSuchJob = (id: string): RetakeError =>
-  new RetakeError(
-    'NO_SUCH_JOB',
-    `There is no fork or rerun "${id}" here.`,
-    'It ended long ago, or was started by another server.',
-    'The branches of its run show what was recorded.',
-  )
-
-export const noSuchSession = (id: string, why: string): RetakeError =>
-  new RetakeError(
-    'NO_SUCH_SESSION',
-    `The place in the run that was looked at is closed (${id}).`,
-    why,
-    'Go to the step again: that opens a new one.',
-  )
-
-export const redactPatternInvalid = (pattern: string, why: string): UsageError =>
-  new UsageError(
-    'REDACT_PATTERN_INVALID',
-    `"${pattern}" cannot be used to redact.`,
-    why,
-    'Write a regular expression, or one of the names email, phone, card, iban, ip, key.',
-  )
-
-export const redactionIncomplete = (steps: number): RetakeError =>
-  new RetakeError(
-    'REDACTION_INCOMPLETE',
-    'Something that matches could not be taken out, so nothing was written.',
-    `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
-    'Use a pattern that matches less, or one that matches each part on its own.',
-  )
-
-export const reportWouldOverwrite = (file: string): RetakeError =>
-  new RetakeError(
-    'REPORT_WOULD_OVERWRITE',
-    `${file} is there already, and it is not a report.`,
-    'Only a report of Retake is replaced without asking.',
-    'Name another file with -o, or add --force to replace this one.',
-  )
-
-export const runReportNotWritable = (file: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'REPORT_NOT_WRITABLE',
-    `The report cannot be written to ${file}.`,
-    `The system said: ${reason(cause)}.`,
-    'Name another file with -o, in a folder that exists and can be written to.',
-    { cause },
-  )
+// ── looking inside a run ─────────────────────────────────────────────────────
 
 export const noUserCodeAfter = (run: string, step: string): RetakeError =>
   new RetakeError(
@@ -364,14 +342,7 @@ export const stateUnreadable = (file: string, cause: unknown): RetakeError =>
     { cause },
   )
 
-export const findingsUnreadable = (file: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'FINDINGS_UNREADABLE',
-    `What blame found, ${file}, cannot be read.`,
-    `${reason(cause)}.`,
-    'Search again with `retake blame`: forks that were run are not run again. If a newer Retake wrote it, use that one.',
-    { cause },
-  )
+// ── bisect, and the git it needs ─────────────────────────────────────────────
 
 export const gitMissing = (cause: unknown): RetakeError =>
   new RetakeError(
@@ -470,6 +441,8 @@ export const bisectCutOff = (id: string): RetakeError =>
     'Record a run that comes to its end, and search with that.',
   )
 
+// ── chaos ────────────────────────────────────────────────────────────────────
+
 export const runHasNoEnd = (id: string): RetakeError =>
   new RetakeError(
     'RUN_HAS_NO_END',
@@ -486,227 +459,50 @@ export const recordedOrderDiffers = (id: string, how: string): RetakeError =>
     `\`retake replay ${id}\` shows the first difference; record again once it is gone.`,
   )
 
-export const editedNotJson = (cause: unknown): RetakeError =>
+// ── blame ────────────────────────────────────────────────────────────────────
+
+export const findingsUnreadable = (file: string, cause: unknown): RetakeError =>
   new RetakeError(
-    'EDIT_NOT_JSON',
-    'What was saved is not JSON.',
-    `It says: ${reason(cause)}.`,
-    'Edit it again; nothing was forked.',
+    'FINDINGS_UNREADABLE',
+    `What blame found, ${file}, cannot be read.`,
+    `${reason(cause)}.`,
+    'Search again with `retake blame`: forks that were run are not run again. If a newer Retake wrote it, use that one.',
     { cause },
   )
 
-export const wrongStepCommand = (what: string, why: string): UsageError =>
-  new UsageError('WRONG_STEP_COMMAND', what, why, '`help` lists the commands.')
-
-export const commandNotStarted = (command: string, cause: unknown): RetakeError =>
+export const blameNoSteps = (run: string): RetakeError =>
   new RetakeError(
-    'COMMAND_NOT_STARTED',
-    `The command "${command}" could not be started.`,
-    `The system said: ${reason(cause)}.`,
-    'Check that the program is installed and on the PATH.',
-    { cause },
+    'BLAME_NO_STEPS',
+    `Run ${run} has no step that could be blamed.`,
+    'It asks no model, calls no tool, sends no request and starts no process.',
+    'Wrap what may fail in `tool()` from the package retake, and record again.',
   )
 
-export const notAProxyRun = (id: string): RetakeError =>
+export const blameCannotTell = (oracle: string, why: string): RetakeError =>
   new RetakeError(
-    'NOT_A_PROXY_RUN',
-    `Run ${id} was not recorded through the proxy.`,
-    'Its requests belong to one program, which `retake replay` runs again.',
-    `Use \`retake replay ${id}\`.`,
+    'BLAME_CANNOT_TELL',
+    'The oracle cannot tell whether the recorded run failed.',
+    `"${printable(oracle)}" was asked about the unchanged run and came to nothing: ${printable(why)}.`,
+    'Make it answer pass or fail for this run; `retake show` prints what the run wrote.',
   )
 
-export const notANodeRun = (id: string, command: readonly string[] | undefined): RetakeError =>
+export const blameAgentChanged = (run: string, difference: string): RetakeError =>
   new RetakeError(
-    'NOT_A_NODE_RUN',
-    `Run ${id} was recorded through the proxy.`,
-    command === undefined
-      ? 'Its tape holds exchanges of clients that Retake did not start.'
-      : `Its program, ${command.join(' ')}, was not recorded from within.`,
-    command === undefined
-      ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
-      : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
+    'BLAME_AGENT_CHANGED',
+    `The program is no longer the one that was recorded in ${run}.`,
+    `Served from its tape it did something else: ${printable(difference)}. No fork would say anything about the recorded run.`,
+    `\`retake replay ${run}\` shows the first difference. Undo the change, or record the failure again.`,
   )
 
-export const unsupportedFramework = (
-  name: string,
-  version: string,
-  supported: string,
-): RetakeError =>
+export const judgeRefused = (url: string, status: number, said: string): RetakeError =>
   new RetakeError(
-    'FRAMEWORK_NOT_SUPPORTED',
-    `This adapter does not know ${name} ${version}.`,
-    `It was written for ${name} ${supported}.`,
-    `Install a version in that range, or leave the adapter out: without it everything is still recorded and replayed, only the names of agents and nodes are missing.`,
+    'JUDGE_REFUSED',
+    `The judge at ${url} refused with status ${status}.`,
+    said === '' ? 'It did not say why.' : `It said: ${printable(said)}`,
+    'Check address, model and key: `judge: { url, model, apiKeyEnv }` in retake.config.ts, --judge-url and --judge-model.',
   )
 
-export const frameworkMissing = (name: string, door: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'FRAMEWORK_MISSING',
-    `${door} needs ${name}, which is not installed.`,
-    'An adapter uses the framework of the program it names the steps of; it does not bring one.',
-    `Install it, \`npm install ${name}\`, or leave the adapter out.`,
-    { cause },
-  )
-
-export const checkpointNeedsThread = (): RetakeError =>
-  new RetakeError(
-    'CHECKPOINT_NEEDS_THREAD',
-    'A graph with a TapeSaver was called without a thread.',
-    'A checkpointer keeps the states of a graph by thread.',
-    "Call it with `{ configurable: { thread_id: '…' } }`.",
-  )
-
-export const testModeUnknown = (mode: string, modes: readonly string[]): RetakeError =>
-  new RetakeError(
-    'TEST_MODE_UNKNOWN',
-    `"${mode}" is no mode for the tapes of tests.`,
-    `There are ${modes.join(', ')}.`,
-    'Set RETAKE_MODE, or the `mode` of the test, to one of them.',
-  )
-
-export const recordingLeftInTest = (): RetakeError =>
-  new RetakeError(
-    'TEST_RECORDS_IN_CI',
-    'A test asks for its tape to be recorded, in CI.',
-    'Its mode is `record`, probably left from the last recording; CI never touches the network unless RETAKE_MODE=record says so.',
-    'Take the mode out of the test and commit the tape.',
-  )
-
-export const testTapeMissing = (file: string, where: string): RetakeError =>
-  new RetakeError(
-    'TEST_TAPE_MISSING',
-    `There is no tape ${file}.`,
-    `${where} nothing is recorded, so that no test reaches the network.`,
-    'Run the test once on your machine, which records the tape, and commit it.',
-  )
-
-export const notAFunctionTape = (file: string, entry: string | undefined): RetakeError =>
-  new RetakeError(
-    'TEST_TAPE_OF_PROCESS',
-    `The tape ${file} does not hold a function call.`,
-    'It was recorded from a whole program, which only that program can replay.',
-    entry === undefined
-      ? 'Check it with `retake verify`, or record the test anew: RETAKE_MODE=record.'
-      : `Name the program instead of a function, expect('${entry}').toReplay(…), or record the test anew: RETAKE_MODE=record.`,
-  )
-
-export const notAProgramTape = (file: string, program: string): RetakeError =>
-  new RetakeError(
-    'TEST_TAPE_OF_FUNCTION',
-    `The tape ${file} does not hold a run of ${program}.`,
-    'It was recorded from a function call, from another program, or from a command through the proxy.',
-    'Hand the function to expect(), or record the program anew: RETAKE_MODE=record.',
-  )
-
-export const recordedProgramFailed = (file: string, how: string): RetakeError =>
-  new RetakeError(
-    'TEST_RECORDING_THREW',
-    `The program failed while it was recorded: it ${how}.`,
-    `A tape of a failure would make every later run fail, so ${file} was left as it was.`,
-    'Mend what failed and run again. If the program is meant to fail, say so: { throws: true }.',
-  )
-
-export const testTapeCutOff = (file: string): RetakeError =>
-  new RetakeError(
-    'TEST_TAPE_CUT_OFF',
-    `The tape ${file} has no end.`,
-    'Its recording was killed, so it is not known what the agent should come to.',
-    'Record it anew: RETAKE_MODE=record.',
-  )
-
-export const recordedRunThrew = (file: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'TEST_RECORDING_THREW',
-    `The agent threw while it was recorded: ${reason(cause)}`,
-    `A tape of a failure would make every later run fail, so ${file} was left as it was.`,
-    'Mend what failed and run again. If the agent is meant to throw, say so: { throws: true }.',
-    { cause },
-  )
-
-export const notAnAgent = (what: string): RetakeError =>
-  new RetakeError(
-    'TEST_NOT_AN_AGENT',
-    `toReplay was given ${what}.`,
-    'It runs the agent itself, with the outside world played by the tape.',
-    "Hand it a function that starts the agent, expect(() => agent('order 1182')), or the path of a program.",
-  )
-
-export const configInvalid = (file: string, what: string): RetakeError =>
-  new RetakeError(
-    'CONFIG_INVALID',
-    `The configuration ${file} is not valid.`,
-    what,
-    'Correct it; `retake docs config` lists what can be set.',
-  )
-
-export const configUnreadable = (file: string, place: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'CONFIG_UNREADABLE',
-    `The configuration ${file}${place} cannot be read.`,
-    `It says: ${reason(cause)}`,
-    'Correct the file, or remove it: every setting has a default.',
-    { cause },
-  )
-
-export const reportNotWritable = (file: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'REPORT_NOT_WRITABLE',
-    `The report cannot be written to ${file}.`,
-    `The system said: ${reason(cause)}.`,
-    'Name another file with --junit.',
-    { cause },
-  )
-
-export const vitestPoolUnsupported = (): RetakeError =>
-  new RetakeError(
-    'VITEST_POOL_UNSUPPORTED',
-    'Retake cannot work in the pools vmThreads and vmForks of Vitest.',
-    "They give test files copies of Node's own modules, which would be neither recorded nor replayed.",
-    "Set pool: 'forks' or pool: 'threads'.",
-  )
-
-export const uiHostNeedsPassword = (host: string): RetakeError =>
-  new RetakeError(
-    'UI_HOST_NEEDS_PASSWORD',
-    `The viewer is not served for ${host} without a password.`,
-    'Tapes hold whole conversations, and from the viewer programs are run; others could reach it there.',
-    'Set RETAKE_PASSWORD or name a file with --password-file; or leave out --host and --allow-host, and stay on this machine.',
-  )
-
-export const uiPasswordTooShort = (where: string, least: number): RetakeError =>
-  new RetakeError(
-    'UI_PASSWORD_TOO_SHORT',
-    `The password in ${where} is too short.`,
-    `It has fewer than ${least} characters, and others can try to guess it.`,
-    'Choose a longer one, for example with `openssl rand -base64 18`.',
-  )
-
-export const uiPasswordUnreadable = (file: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'UI_PASSWORD_UNREADABLE',
-    `The password file ${file} cannot be read.`,
-    `The system said: ${reason(cause)}.`,
-    'Name a file that you may read and whose first line is the password.',
-    { cause },
-  )
-
-export const uiPortTaken = (port: number, cause: unknown): RetakeError =>
-  new RetakeError(
-    'UI_PORT_TAKEN',
-    `The viewer cannot listen on port ${port}.`,
-    `The system said: ${reason(cause)}.`,
-    'Choose another one with --port; `--port 0` takes any that is free and says which.',
-    { cause },
-  )
-
-export const uiNotListening = (host: string, cause: unknown): RetakeError =>
-  new RetakeError(
-    'UI_HOST_UNKNOWN',
-    `The viewer cannot listen on ${host}.`,
-    `The system said: ${reason(cause)}.`,
-    'Name an address of this machine with --host; names that lead here through a proxy go with --allow-host.',
-    { cause },
-  )
+// ── policies, approvals and guarded tools ────────────────────────────────────
 
 export const policyUnreadable = (
   place: string,
@@ -773,34 +569,267 @@ export const mcpClientConnected = (): RetakeError =>
     'Call guardTools(run, client) before client.connect(transport).',
   )
 
-export const blameNoSteps = (run: string): RetakeError =>
-  new RetakeError(
-    'BLAME_NO_STEPS',
-    `Run ${run} has no step that could be blamed.`,
-    'It asks no model, calls no tool, sends no request and starts no process.',
-    'Wrap what may fail in `tool()` from the package retake, and record again.',
+// ── reports ──────────────────────────────────────────────────────────────────
+
+export const redactPatternInvalid = (pattern: string, why: string): UsageError =>
+  new UsageError(
+    'REDACT_PATTERN_INVALID',
+    `"${pattern}" cannot be used to redact.`,
+    why,
+    'Write a regular expression, or one of the names email, phone, card, iban, ip, key.',
   )
 
-export const blameCannotTell = (oracle: string, why: string): RetakeError =>
+export const redactionIncomplete = (steps: number): RetakeError =>
   new RetakeError(
-    'BLAME_CANNOT_TELL',
-    'The oracle cannot tell whether the recorded run failed.',
-    `"${printable(oracle)}" was asked about the unchanged run and came to nothing: ${printable(why)}.`,
-    'Make it answer pass or fail for this run; `retake show` prints what the run wrote.',
+    'REDACTION_INCOMPLETE',
+    'Something that matches could not be taken out, so nothing was written.',
+    `It can still be read in ${steps === 1 ? 'one step' : `${steps} steps`} after redacting, spread over parts that cannot be blanked.`,
+    'Use a pattern that matches less, or one that matches each part on its own.',
   )
 
-export const blameAgentChanged = (run: string, difference: string): RetakeError =>
+export const reportWouldOverwrite = (file: string): RetakeError =>
   new RetakeError(
-    'BLAME_AGENT_CHANGED',
-    `The program is no longer the one that was recorded in ${run}.`,
-    `Served from its tape it did something else: ${printable(difference)}. No fork would say anything about the recorded run.`,
-    `\`retake replay ${run}\` shows the first difference. Undo the change, or record the failure again.`,
+    'REPORT_WOULD_OVERWRITE',
+    `${file} is there already, and it is not a report.`,
+    'Only a report of Retake is replaced without asking.',
+    'Name another file with -o, or add --force to replace this one.',
   )
 
-export const judgeRefused = (url: string, status: number, said: string): RetakeError =>
+export const runReportNotWritable = (file: string, cause: unknown): RetakeError =>
   new RetakeError(
-    'JUDGE_REFUSED',
-    `The judge at ${url} refused with status ${status}.`,
-    said === '' ? 'It did not say why.' : `It said: ${printable(said)}`,
-    'Check address, model and key: `judge: { url, model, apiKeyEnv }` in retake.config.ts, --judge-url and --judge-model.',
+    'REPORT_NOT_WRITABLE',
+    `The report cannot be written to ${file}.`,
+    `The system said: ${reason(cause)}.`,
+    'Name another file with -o, in a folder that exists and can be written to.',
+    { cause },
+  )
+
+// ── the viewer and its server ────────────────────────────────────────────────
+
+export const uiHostNeedsPassword = (host: string): RetakeError =>
+  new RetakeError(
+    'UI_HOST_NEEDS_PASSWORD',
+    `The viewer is not served for ${host} without a password.`,
+    'Tapes hold whole conversations, and from the viewer programs are run; others could reach it there.',
+    'Set RETAKE_PASSWORD or name a file with --password-file; or leave out --host and --allow-host, and stay on this machine.',
+  )
+
+export const uiPasswordTooShort = (where: string, least: number): RetakeError =>
+  new RetakeError(
+    'UI_PASSWORD_TOO_SHORT',
+    `The password in ${where} is too short.`,
+    `It has fewer than ${least} characters, and others can try to guess it.`,
+    'Choose a longer one, for example with `openssl rand -base64 18`.',
+  )
+
+export const uiPasswordUnreadable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'UI_PASSWORD_UNREADABLE',
+    `The password file ${file} cannot be read.`,
+    `The system said: ${reason(cause)}.`,
+    'Name a file that you may read and whose first line is the password.',
+    { cause },
+  )
+
+export const uiPortTaken = (port: number, cause: unknown): RetakeError =>
+  new RetakeError(
+    'UI_PORT_TAKEN',
+    `The viewer cannot listen on port ${port}.`,
+    `The system said: ${reason(cause)}.`,
+    'Choose another one with --port; `--port 0` takes any that is free and says which.',
+    { cause },
+  )
+
+export const uiNotListening = (host: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'UI_HOST_UNKNOWN',
+    `The viewer cannot listen on ${host}.`,
+    `The system said: ${reason(cause)}.`,
+    'Name an address of this machine with --host; names that lead here through a proxy go with --allow-host.',
+    { cause },
+  )
+
+export const tooManyJobs = (most: number): RetakeError =>
+  new RetakeError(
+    'TOO_MANY_JOBS',
+    `${most} forks and reruns are waiting already.`,
+    'Each is a process of its own, and only a few run at once.',
+    'Wait until some have ended, or stop some.',
+  )
+
+export const jobFailed = (cause: unknown): RetakeError =>
+  new RetakeError(
+    'JOB_FAILED',
+    'The fork or rerun could not be carried out.',
+    `${reason(cause)}.`,
+    'Try the same with `retake fork` or `retake rerun`: it prints what the program says.',
+    { cause },
+  )
+
+export const noSuchJob = (id: string): RetakeError =>
+  new RetakeError(
+    'NO_SUCH_JOB',
+    `There is no fork or rerun "${id}" here.`,
+    'It ended long ago, or was started by another server.',
+    'The branches of its run show what was recorded.',
+  )
+
+export const noSuchSession = (id: string, why: string): RetakeError =>
+  new RetakeError(
+    'NO_SUCH_SESSION',
+    `The place in the run that was looked at is closed (${id}).`,
+    why,
+    'Go to the step again: that opens a new one.',
+  )
+
+export const serverClosing = (): RetakeError =>
+  new RetakeError(
+    'SERVER_CLOSING',
+    'The viewer’s server is ending.',
+    'It ends everything that it has started, and starts nothing more.',
+    'Start `retake ui` again.',
+  )
+
+// ── adapters of frameworks ───────────────────────────────────────────────────
+
+export const unsupportedFramework = (
+  name: string,
+  version: string,
+  supported: string,
+): RetakeError =>
+  new RetakeError(
+    'FRAMEWORK_NOT_SUPPORTED',
+    `This adapter does not know ${name} ${version}.`,
+    `It was written for ${name} ${supported}.`,
+    `Install a version in that range, or leave the adapter out: without it everything is still recorded and replayed, only the names of agents and nodes are missing.`,
+  )
+
+export const frameworkMissing = (name: string, door: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'FRAMEWORK_MISSING',
+    `${door} needs ${name}, which is not installed.`,
+    'An adapter uses the framework of the program it names the steps of; it does not bring one.',
+    `Install it, \`npm install ${name}\`, or leave the adapter out.`,
+    { cause },
+  )
+
+export const checkpointNeedsThread = (): RetakeError =>
+  new RetakeError(
+    'CHECKPOINT_NEEDS_THREAD',
+    'A graph with a TapeSaver was called without a thread.',
+    'A checkpointer keeps the states of a graph by thread.',
+    "Call it with `{ configurable: { thread_id: '…' } }`.",
+  )
+
+// ── tapes of tests ───────────────────────────────────────────────────────────
+
+export const testModeUnknown = (mode: string, modes: readonly string[]): RetakeError =>
+  new RetakeError(
+    'TEST_MODE_UNKNOWN',
+    `"${mode}" is no mode for the tapes of tests.`,
+    `There are ${modes.join(', ')}.`,
+    'Set RETAKE_MODE, or the `mode` of the test, to one of them.',
+  )
+
+export const recordingLeftInTest = (): RetakeError =>
+  new RetakeError(
+    'TEST_RECORDS_IN_CI',
+    'A test asks for its tape to be recorded, in CI.',
+    'Its mode is `record`, probably left from the last recording; CI never touches the network unless RETAKE_MODE=record says so.',
+    'Take the mode out of the test and commit the tape.',
+  )
+
+export const testTapeMissing = (file: string, where: string): RetakeError =>
+  new RetakeError(
+    'TEST_TAPE_MISSING',
+    `There is no tape ${file}.`,
+    `${where} nothing is recorded, so that no test reaches the network.`,
+    'Run the test once on your machine, which records the tape, and commit it.',
+  )
+
+export const notAFunctionTape = (file: string, entry: string | undefined): RetakeError =>
+  new RetakeError(
+    'TEST_TAPE_OF_PROCESS',
+    `The tape ${file} does not hold a function call.`,
+    'It was recorded from a whole program, which only that program can replay.',
+    entry === undefined
+      ? 'Check it with `retake verify`, or record the test anew: RETAKE_MODE=record.'
+      : `Name the program instead of a function, expect('${entry}').toReplay(…), or record the test anew: RETAKE_MODE=record.`,
+  )
+
+export const notAProgramTape = (file: string, program: string): RetakeError =>
+  new RetakeError(
+    'TEST_TAPE_OF_FUNCTION',
+    `The tape ${file} does not hold a run of ${program}.`,
+    'It was recorded from a function call, from another program, or from a command through the proxy.',
+    'Hand the function to expect(), or record the program anew: RETAKE_MODE=record.',
+  )
+
+export const testTapeCutOff = (file: string): RetakeError =>
+  new RetakeError(
+    'TEST_TAPE_CUT_OFF',
+    `The tape ${file} has no end.`,
+    'Its recording was killed, so it is not known what the agent should come to.',
+    'Record it anew: RETAKE_MODE=record.',
+  )
+
+export const recordedRunThrew = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'TEST_RECORDING_THREW',
+    `The agent threw while it was recorded: ${reason(cause)}`,
+    `A tape of a failure would make every later run fail, so ${file} was left as it was.`,
+    'Mend what failed and run again. If the agent is meant to throw, say so: { throws: true }.',
+    { cause },
+  )
+
+export const recordedProgramFailed = (file: string, how: string): RetakeError =>
+  new RetakeError(
+    'TEST_RECORDING_THREW',
+    `The program failed while it was recorded: it ${how}.`,
+    `A tape of a failure would make every later run fail, so ${file} was left as it was.`,
+    'Mend what failed and run again. If the program is meant to fail, say so: { throws: true }.',
+  )
+
+export const notAnAgent = (what: string): RetakeError =>
+  new RetakeError(
+    'TEST_NOT_AN_AGENT',
+    `toReplay was given ${what}.`,
+    'It runs the agent itself, with the outside world played by the tape.',
+    "Hand it a function that starts the agent, expect(() => agent('order 1182')), or the path of a program.",
+  )
+
+export const reportNotWritable = (file: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'REPORT_NOT_WRITABLE',
+    `The report cannot be written to ${file}.`,
+    `The system said: ${reason(cause)}.`,
+    'Name another file with --junit.',
+    { cause },
+  )
+
+export const vitestPoolUnsupported = (): RetakeError =>
+  new RetakeError(
+    'VITEST_POOL_UNSUPPORTED',
+    'Retake cannot work in the pools vmThreads and vmForks of Vitest.',
+    "They give test files copies of Node's own modules, which would be neither recorded nor replayed.",
+    "Set pool: 'forks' or pool: 'threads'.",
+  )
+
+// ── the configuration ────────────────────────────────────────────────────────
+
+export const configInvalid = (file: string, what: string): RetakeError =>
+  new RetakeError(
+    'CONFIG_INVALID',
+    `The configuration ${file} is not valid.`,
+    what,
+    'Correct it; `retake docs config` lists what can be set.',
+  )
+
+export const configUnreadable = (file: string, place: string, cause: unknown): RetakeError =>
+  new RetakeError(
+    'CONFIG_UNREADABLE',
+    `The configuration ${file}${place} cannot be read.`,
+    `It says: ${reason(cause)}`,
+    'Correct the file, or remove it: every setting has a default.',
+    { cause },
   )
