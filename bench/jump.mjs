@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Timeline } from '@retake/engine'
+import { Timeline } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
 import { spawnProbe } from '../packages/cli/dist/probe-agent.js'
 import { replayAgent } from '../packages/cli/dist/replay-agent.js'

@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { NotFound, Position, StoppedPosition, TimelineStatus, Watched } from '@retake/engine'
+import type {
+  NotFound,
+  Position,
+  StoppedPosition,
+  TimelineStatus,
+  Watched,
+} from '@retake/engine/inspect'
 import { tapesOf } from '../cli/workspace.js'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { agentPath, makeWorkspace } from '../support/run-retake.mjs'

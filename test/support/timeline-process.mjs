@@ -6,7 +6,7 @@
  * Message `{ id, method, args, abortAfterMs }` calls a method of the timeline, a value
  * read with `method: 'position'`; `throw` and `exit` end the process in those ways.
  */
-import { Timeline } from '@retake/engine'
+import { Timeline } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
 import { spawnProbe } from '../../packages/cli/dist/probe-agent.js'
 import { viewRun } from '../../packages/cli/dist/view-run.js'

@@ -1,4 +1,4 @@
-import type { Probe, Stop } from '@retake/engine'
+import type { Probe, Stop } from '@retake/engine/inspect'
 import type { CapturedState, RunView, Step } from '@retake/tape'
 import { momentOf } from './find-step.js'
 import { checkEnd } from './look-at-step.js'

@@ -1,4 +1,4 @@
-import type { Probe } from '@retake/engine'
+import type { Probe } from '@retake/engine/inspect'
 
 /** Ctrl-C ends the process that is looked into; the signal is remembered. */
 export function closeOnSignal(probe: Probe): { signal: NodeJS.Signals | undefined; undo(): void } {

@@ -1,4 +1,4 @@
-import type { Probe } from '@retake/engine'
+import type { Probe } from '@retake/engine/inspect'
 import { inspectorNotOpened, wrongUsage } from './errors.js'
 
 /** Where Chrome looks for processes by itself. */

@@ -1,4 +1,4 @@
-import type { Ended, Probe, Stop } from '@retake/engine'
+import type { Ended, Probe, Stop } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
 import { noUserCodeAfter, replayWithoutReport } from './errors.js'
 import { FOUND } from './exit-codes.js'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { SourceLocation } from '@retake/engine'
+import type { SourceLocation } from '@retake/engine/inspect'
 import { printable } from './printable.js'
 import { cutTo } from './table.js'
 import type { Look } from './terminal.js'

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import type { Stop, Variable } from '@retake/engine'
+import type { Stop, Variable } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
 import { stateUnreadable } from './errors.js'
 import { sourceLine } from './source-excerpt.js'

@@ -1,5 +1,5 @@
-import { printDescribed } from '@retake/engine'
-import type { SourceLocation } from '@retake/engine'
+import { printDescribed } from '@retake/engine/inspect'
+import type { SourceLocation } from '@retake/engine/inspect'
 import type { CapturedState, StateChanges } from '@retake/tape'
 import { printable } from './printable.js'
 import { sourceExcerpt, sourceLine } from './source-excerpt.js'

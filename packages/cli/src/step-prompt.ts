@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
-import type { Timeline } from '@retake/engine'
+import type { Timeline } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
 import { parseStepCommand } from './step-commands.js'
 import { stepResultLines } from './step-result-lines.js'

@@ -1,4 +1,11 @@
-import type { Moment, NotFound, Position, StackLine, Timeline, Watched } from '@retake/engine'
+import type {
+  Moment,
+  NotFound,
+  Position,
+  StackLine,
+  Timeline,
+  Watched,
+} from '@retake/engine/inspect'
 import { plural } from './facts.js'
 import { printable } from './printable.js'
 import { sourceExcerpt } from './source-excerpt.js'

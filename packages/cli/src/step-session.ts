@@ -7,7 +7,7 @@ import type {
   Timeline,
   Variable,
   Watched,
-} from '@retake/engine'
+} from '@retake/engine/inspect'
 import { checkExpression } from './check-expression.js'
 import { wrongStepCommand } from './errors.js'
 import type { StepCommand } from './step-commands.js'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine'
+import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
 import { fromHere } from './from-here.js'
 import { printable } from './printable.js'
 import { sourceExcerpt } from './source-excerpt.js'

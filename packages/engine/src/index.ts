@@ -40,26 +40,7 @@ export { currentRecording } from './current-recording.js'
 export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
-export { GLANCE, IN_FULL } from './inspect/frame-reader.js'
-export { printDescribed } from './inspect/print-described.js'
-export { Probe } from './inspect/probe.js'
-export type { LineHit, WatchedLine, WatchLineOptions } from './inspect/line-watch.js'
-export type { Ended, EvaluateOptions, Evaluation, Held } from './inspect/probe-thread.js'
-export type { ProbeEnd, ProbeProcess } from './inspect/probe-process.js'
-export type { SourceLocation } from './inspect/source-location.js'
-export type { Frame, Stop, Value, Variable } from './inspect/stop.js'
 export { movedTape } from './process/moved-tape.js'
-export { Timeline } from './inspect/timeline/timeline.js'
-export type { LaneOptions, MotionOptions, TimelineOptions } from './inspect/timeline/timeline.js'
-export type { Moment, TimelineStep } from './inspect/timeline/moments.js'
-export type {
-  NotFound,
-  Position,
-  StackLine,
-  StoppedPosition,
-  TimelineStatus,
-  Watched,
-} from './inspect/timeline/position.js'
 export { TASK_VARIABLE } from './process-task.js'
 export type {
   CallSites,

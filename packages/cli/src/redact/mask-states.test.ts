@@ -1,4 +1,4 @@
-import { printDescribed } from '@retake/engine'
+import { printDescribed } from '@retake/engine/inspect'
 import type { CapturedState } from '@retake/tape'
 import { expect, test } from 'vitest'
 import { maskStates } from './mask-states.js'

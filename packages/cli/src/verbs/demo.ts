@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'
-import type { Stop } from '@retake/engine'
+import type { Stop } from '@retake/engine/inspect'
 import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from '../agent-process.js'
 import { continueAgent } from '../continue-agent.js'

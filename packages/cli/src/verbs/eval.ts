@@ -1,5 +1,5 @@
-import type { LineHit, WatchedLine } from '@retake/engine'
-import { IN_FULL } from '@retake/engine'
+import type { LineHit, WatchedLine } from '@retake/engine/inspect'
+import { IN_FULL } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent-process.js'

@@ -1,4 +1,4 @@
-import { Timeline } from '@retake/engine'
+import { Timeline } from '@retake/engine/inspect'
 import { openTape } from '@retake/tape/node'
 import { warnOfChangedSources } from '../changed-sources.js'
 import { Interrupted } from '../agent-process.js'

@@ -1,5 +1,6 @@
-import { RetakeError, Timeline } from '@retake/engine'
-import type { Position } from '@retake/engine'
+import { RetakeError } from '@retake/engine'
+import { Timeline } from '@retake/engine/inspect'
+import type { Position } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
 import type { Move, SessionPosition, SessionValue } from '@retake/web'
 import { changedSources, sourceFiles } from '../../changed-sources.js'

@@ -1,4 +1,10 @@
-import type { Position, StackLine, StoppedPosition, Timeline, Variable } from '@retake/engine'
+import type {
+  Position,
+  StackLine,
+  StoppedPosition,
+  Timeline,
+  Variable,
+} from '@retake/engine/inspect'
 import type { CapturedState } from '@retake/tape'
 import { compareStates } from '@retake/web'
 import type { SessionPosition, StackLineView } from '@retake/web'

@@ -1,0 +1,23 @@
+/**
+ * The door for looking inside: replays that are held, and moves between them. What
+ * records, replays or guards does not come through it.
+ */
+export { GLANCE, IN_FULL } from './frame-reader.js'
+export { printDescribed } from './print-described.js'
+export { Probe } from './probe.js'
+export type { LineHit, WatchedLine, WatchLineOptions } from './line-watch.js'
+export type { Ended, EvaluateOptions, Evaluation, Held } from './probe-thread.js'
+export type { ProbeEnd, ProbeProcess } from './probe-process.js'
+export type { SourceLocation } from './source-location.js'
+export type { Frame, Stop, Value, Variable } from './stop.js'
+export { Timeline } from './timeline/timeline.js'
+export type { LaneOptions, MotionOptions, TimelineOptions } from './timeline/timeline.js'
+export type { Moment, TimelineStep } from './timeline/moments.js'
+export type {
+  NotFound,
+  Position,
+  StackLine,
+  StoppedPosition,
+  TimelineStatus,
+  Watched,
+} from './timeline/position.js'
