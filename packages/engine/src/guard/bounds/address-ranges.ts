@@ -42,67 +42,65 @@ export function inRange(address: Address, { family, start, bits }: AddressRange)
   return address.value >> free === start >> free
 }
 
-/** Where clouds hand out credentials to whoever asks. One of them is not even private. */
-const METADATA = ranges([
-  '169.254.169.254',
-  '169.254.170.2',
-  '169.254.170.23',
-  '169.254.42.42',
-  '100.100.100.200',
-  '168.63.129.16',
-  '192.0.0.192',
-  'fd00:ec2::254',
-  'fd00:ec2::23',
-  'fd20:ce::254',
-  'fd00:42::42',
-])
-
 /** The special blocks of the IANA registries; the first that fits counts. */
-const SPECIAL: readonly (readonly [AddressKind, readonly AddressRange[]])[] = [
-  ['metadata', METADATA],
-  ['broadcast', ranges(['255.255.255.255'])],
-  ['unspecified', ranges(['0.0.0.0/8', '::'])],
-  ['loopback', ranges(['127.0.0.0/8', '::1'])],
-  ['private', ranges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'])],
-  ['link-local', ranges(['169.254.0.0/16', 'fe80::/10'])],
-  ['carrier NAT', ranges(['100.64.0.0/10'])],
-  ['multicast', ranges(['224.0.0.0/4', 'ff00::/8'])],
-  ['benchmark', ranges(['198.18.0.0/15', '2001:2::/48'])],
+const SPECIAL: readonly (readonly [AddressKind, readonly string[]])[] = [
+  // Where clouds hand out credentials to whoever asks. One of them is not even private.
+  [
+    'metadata',
+    [
+      '169.254.169.254',
+      '169.254.170.2',
+      '169.254.170.23',
+      '169.254.42.42',
+      '100.100.100.200',
+      '168.63.129.16',
+      '192.0.0.192',
+      'fd00:ec2::254',
+      'fd00:ec2::23',
+      'fd20:ce::254',
+      'fd00:42::42',
+    ],
+  ],
+  ['broadcast', ['255.255.255.255']],
+  ['unspecified', ['0.0.0.0/8', '::']],
+  ['loopback', ['127.0.0.0/8', '::1']],
+  ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10']],
+  ['link-local', ['169.254.0.0/16', 'fe80::/10']],
+  ['carrier NAT', ['100.64.0.0/10']],
+  ['multicast', ['224.0.0.0/4', 'ff00::/8']],
+  ['benchmark', ['198.18.0.0/15', '2001:2::/48']],
   [
     'documentation',
-    ranges(['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20']),
+    ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32', '3fff::/20'],
   ],
-  [
-    'reserved',
-    ranges(['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4', '2001:10::/28', '64:ff9b:1::/48']),
-  ],
+  ['reserved', ['192.0.0.0/24', '192.88.99.0/24', '240.0.0.0/4', '2001:10::/28', '64:ff9b:1::/48']],
 ]
 
-const [GLOBAL, NAT64, SIX_TO_FOUR, TEREDO, COMPATIBLE, TRANSLATED] = [
-  '2000::/3',
-  '64:ff9b::/96',
-  '2002::/16',
-  '2001::/32',
-  '::/96',
-  '::ffff:0:0:0/96',
-].map(rangeOf) as [
-  AddressRange,
-  AddressRange,
-  AddressRange,
-  AddressRange,
-  AddressRange,
-  AddressRange,
-]
+let known: ReturnType<typeof readBlocks> | undefined
+
+/** The blocks as numbers, which only who has a network scope needs: read before any tool runs under it. */
+export const knownBlocks = () => (known ??= readBlocks())
+
+const readBlocks = () => ({
+  special: SPECIAL.map(([kind, texts]) => [kind, texts.map(rangeOf)] as const),
+  global: rangeOf('2000::/3'),
+  nat64: rangeOf('64:ff9b::/96'),
+  sixToFour: rangeOf('2002::/16'),
+  teredo: rangeOf('2001::/32'),
+  compatible: rangeOf('::/96'),
+  translated: rangeOf('::ffff:0:0:0/96'),
+})
 
 /** What an address is when it is not a public one. IPv4 that travels inside IPv6 is judged as what it is. */
 export function kindOf(address: Address): AddressKind | undefined {
-  const kind = SPECIAL.find(([, blocks]) => blocks.some((block) => inRange(address, block)))?.[0]
+  const { special, global, nat64 } = knownBlocks()
+  const kind = special.find(([, parts]) => parts.some((part) => inRange(address, part)))?.[0]
   if (address.family === 4 || (kind !== undefined && kind !== 'reserved')) return kind
   for (const value of embedded(address)) {
     const inner = kindOf({ family: 4, value })
     if (inner !== undefined) return inner
   }
-  if (kind !== undefined || inRange(address, GLOBAL) || inRange(address, NAT64)) return kind
+  if (kind !== undefined || inRange(address, global) || inRange(address, nat64)) return kind
   return 'reserved'
 }
 
@@ -110,21 +108,18 @@ export function kindOf(address: Address): AddressKind | undefined {
 function embedded(address: Address): bigint[] {
   const { value } = address
   const low = value & 0xffff_ffffn
-  if (inRange(address, NAT64) || inRange(address, COMPATIBLE) || inRange(address, TRANSLATED))
+  const { nat64, compatible, translated, sixToFour, teredo } = knownBlocks()
+  if (inRange(address, nat64) || inRange(address, compatible) || inRange(address, translated))
     return [low]
-  if (inRange(address, SIX_TO_FOUR)) return [(value >> 80n) & 0xffff_ffffn]
+  if (inRange(address, sixToFour)) return [(value >> 80n) & 0xffff_ffffn]
   // A relay, and behind it the client with every bit turned over.
-  if (inRange(address, TEREDO)) return [(value >> 64n) & 0xffff_ffffn, low ^ 0xffff_ffffn]
+  if (inRange(address, teredo)) return [(value >> 64n) & 0xffff_ffffn, low ^ 0xffff_ffffn]
   return []
 }
 
 /** Whether a listed block names this very address, as it must to open a door to metadata. */
 export const isSingle = ({ family, bits }: AddressRange): boolean =>
   bits === (family === 4 ? 32 : 128)
-
-function ranges(texts: readonly string[]): AddressRange[] {
-  return texts.map(rangeOf)
-}
 
 function rangeOf(text: string): AddressRange {
   return parseRange(text) as AddressRange

@@ -1,6 +1,6 @@
 import { watchUndici } from '../../boundaries/network/guarded/undici-requests.js'
 import type { Denial } from '../guard-error.js'
-import { kindOf } from './address-ranges.js'
+import { kindOf, knownBlocks } from './address-ranges.js'
 import { canonicalHost, type CanonicalHost } from './canonical-host.js'
 import { fitsPattern, hostPattern } from './host-pattern.js'
 import { ListedAddresses } from './listed-addresses.js'
@@ -25,6 +25,7 @@ const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
  */
 export function networkBounds(policy: string, scope: NetworkScope): NetworkBounds {
   watchUndici()
+  knownBlocks()
   const allow = scope.allow?.map(hostPattern)
   const listed = new ListedAddresses(scope.addresses ?? [])
   const methods = scope.methods && new Set(scope.methods.map((method) => method.toUpperCase()))
