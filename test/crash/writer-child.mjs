@@ -32,10 +32,11 @@ function unsafeWriter() {
   const stream = createWriteStream(path)
   const append = (event, body) => {
     const { seq } = encoder
-    for (const piece of encoder.encode(event, seq, body)) stream.write(Buffer.from(piece))
+    encoder.encode(event, seq, body)
+    for (const piece of encoder.take()) stream.write(Buffer.from(piece))
     return seq
   }
-  append({ ...crashRun, format: 1 }, Buffer.from('{}'))
+  append({ ...crashRun, format: 3 }, Buffer.from('{}'))
   return { append, barrier: () => {}, count: 1 }
 }
 

@@ -20,7 +20,7 @@ const tapesOf = (format: number): [tape: string, contents: string][] => [
   [`format-${format}-killed`, `format-${format}-killed`],
 ]
 
-describe.each([...tapesOf(1), ...tapesOf(2)])('the golden tape %s', (name, contents) => {
+describe.each([1, 2, 3].flatMap(tapesOf))('the golden tape %s', (name, contents) => {
   test('reads as it was recorded', () => {
     expect(contentsOf(here(`${name}.tape`))).toEqual(read(`${contents}.json`))
   })
@@ -34,7 +34,7 @@ describe.each([...tapesOf(1), ...tapesOf(2)])('the golden tape %s', (name, conte
 })
 
 // The writers of older formats are gone.
-describe.each(tapesOf(2))('the golden tape %s of the present format', (name, contents) => {
+describe.each(tapesOf(3))('the golden tape %s of the present format', (name, contents) => {
   test('is what the writer of this format writes today', () => {
     writeGolden(folder)
     expect(contentsOf(join(folder, `${name}.tape`))).toEqual(read(`${contents}.json`))
@@ -49,7 +49,7 @@ describe.each(tapesOf(2))('the golden tape %s of the present format', (name, con
 
 test('the golden tapes hold every type of event', () => {
   const types = new Set(
-    Array.from(openOwnTape(here('format-2-sealed.tape')).events(), ({ type }) => type),
+    Array.from(openOwnTape(here('format-3-sealed.tape')).events(), ({ type }) => type),
   )
   expect([...types].toSorted()).toEqual([
     'call',
@@ -71,7 +71,7 @@ test('the golden tapes hold every type of event', () => {
 })
 
 test('the golden seal is signed by the key that everybody knows', () => {
-  expect(openOwnTape(here('format-2-sealed.tape')).verify()).toMatchObject({
+  expect(openOwnTape(here('format-3-sealed.tape')).verify()).toMatchObject({
     ok: true,
     signature: 'valid',
     key: '6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=',

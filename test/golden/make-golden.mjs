@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { openOwnTape, packTape, TapeWriter } from '@retake/tape/node'
 
 /** How the tapes of the present format are called. */
-const FORMAT = 'format-2'
+const FORMAT = 'format-3'
 
 /** A key that everybody knows. */
 const privateKey = createPrivateKey({
@@ -108,7 +108,7 @@ export function writeGolden(folder) {
   fill(killed).close()
   appendFileSync(killed, `{"seq":${events.length + 1},"at":81.25,"type":"dra`)
   const text = readFileSync(sealed, 'latin1')
-  writeFileSync(at('from-the-future.tape'), text.replace('"format":2', '"format":9999'), 'latin1')
+  writeFileSync(at('from-the-future.tape'), text.replace('"format":3', '"format":9999'), 'latin1')
 }
 
 /** What a reader must see on a tape. @param {string} path */

@@ -11,7 +11,7 @@ export interface Draft {
 const runDraft: Draft = {
   event: {
     type: 'run',
-    format: 1,
+    format: 3,
     id: 'run-1',
     name: 'sample',
     startedAt: 1_700_000_000_000,
@@ -47,7 +47,8 @@ export function tapeBytes(
     ends.push(end)
   }
   for (const { event, body } of [options.run ?? runDraft, ...drafts]) {
-    add(encoder.encode(event, encoder.seq / 8, body))
+    encoder.encode(event, encoder.seq / 8, body)
+    add(encoder.take())
     options.afterEach?.(encoder.seq - 1)
   }
   if (options.sealed === true) add(encoder.encodeSeal(encoder.seq / 8, options.sign))

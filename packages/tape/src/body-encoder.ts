@@ -1,3 +1,4 @@
+import { SHORT_BODY_MAX_BYTES } from './chain.js'
 import type { Envelope } from './codec.js'
 import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
 import { toOps, toParts } from './delta/recipe.js'
@@ -5,8 +6,6 @@ import type { WriterDoor } from './door.js'
 import type { TapeEvent } from './events.js'
 import { joinBytes } from './join-bytes.js'
 
-/** Smaller bodies are stored as they are: a reference would not be shorter by much. */
-const ENCODE_MIN_BYTES = 512
 /** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
 const DEFLATE_MIN_BYTES = 256
 /**
@@ -33,7 +32,7 @@ export interface StoredBody {
 }
 
 /**
- * Chooses how each heavy body is stored: once when it was seen before, as a
+ * Chooses how each heavy body that is not short is stored: once when it was seen before, as a
  * delta when it grows from one to the next, compressed when that is smaller.
  */
 export class BodyEncoder {
@@ -47,18 +46,17 @@ export class BodyEncoder {
   }
 
   /** Takes in a body that is on tape already. */
-  skip(seq: number, size: number, sha: string): void {
-    if (size >= ENCODE_MIN_BYTES) this.#remember(sha, seq)
+  skip(seq: number, sha: string): void {
+    this.#remember(sha, seq)
   }
 
   /** Takes in a request that is on tape already, so that later ones can be compared with it. */
   skipRequest(seq: number, body: Uint8Array): void {
-    if (body.length >= ENCODE_MIN_BYTES) this.#deltas.addWhole(seq, body)
+    if (body.length > SHORT_BODY_MAX_BYTES) this.#deltas.addWhole(seq, body)
   }
 
   encode(seq: number, type: TapeEvent['type'], body: Uint8Array, sha: string): StoredBody {
     const size = body.length
-    if (size < ENCODE_MIN_BYTES) return whole(body)
     const same = this.#seqBySha.get(sha)
     if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
     this.#remember(sha, seq)
@@ -107,5 +105,5 @@ export class BodyEncoder {
 
 const whole = (body: Uint8Array): StoredBody => ({
   stored: body,
-  envelope: body.length > 0 ? { stored: body.length } : {},
+  envelope: { stored: body.length },
 })

@@ -46,8 +46,8 @@ describe('a record with a forged envelope is refused when it', () => {
   })
 })
 
-test('a heavy record with a body but without its sha256 does not pass', () => {
-  const forged = withForged({ stored: 10, chain: 'ab'.repeat(32) }, new Uint8Array(10))
+test('a heavy record with a body that is not short, but without its sha256, does not pass', () => {
+  const forged = withForged({ stored: 512, chain: 'ab'.repeat(32) }, new Uint8Array(512))
   expect(forged.verify().problem).toEqual({ seq: count, message: 'it has no sha256' })
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { utf8 } from '../../../test/support/tape-bytes.js'
 import { Chain } from './chain.js'
 import { nodeDoor } from './node/node-door.js'
 
@@ -13,10 +14,10 @@ interface Link {
 function headAfter(links: readonly Link[]): string {
   const chain = new Chain(nodeDoor)
   for (const { heavy, text, body } of links) {
-    if (heavy) chain.addHeavy(text, body.length, nodeDoor.sha256(body))
-    else chain.addLight(text, body)
+    if (heavy) chain.addHeavy(utf8(text), body.length, body)
+    else chain.addLight(utf8(text), body)
   }
-  return chain.addHeavy('{"type":"end"}', 0, '')
+  return chain.addHeavy(utf8('{"type":"end"}'), 0, new Uint8Array(0))
 }
 
 const anyLink: fc.Arbitrary<Link> = fc.record({
@@ -63,17 +64,63 @@ test('removing, doubling, swapping or changing any event changes the head', () =
   )
 })
 
-test('many and large light events give the digest of all their bytes', () => {
-  const sizes = [0, 10, 40_000, 5, 32_768, 100_000, 3]
-  const links = sizes.map((size, i): Link => ({
-    heavy: false,
-    text: `{"i":${i},"é":1}`,
-    body: new Uint8Array(size).fill(i),
-  }))
-  const chain = new Chain(nodeDoor)
-  for (const { text, body } of links) chain.addLight(text, body)
-  const all = Buffer.concat(
-    links.flatMap(({ text, body }) => [Buffer.from(`${text}\n${body.length}\n`), body]),
+/** The chain as docs/tape-format.md describes it. */
+function describedChain(links: readonly Link[]): string {
+  const sha = (data: Uint8Array): Buffer => Buffer.from(nodeDoor.sha256(data))
+  const newline = Buffer.from('\n')
+  let gathered = newline
+  let head = ''
+  for (const { heavy, text, body } of links) {
+    const linked = heavy && body.length > 511 ? sha(body) : body
+    gathered = Buffer.concat([gathered, Buffer.from(`${text}\n${body.length}\n`), linked])
+    if (heavy) head = sha(gathered).toString()
+    if (heavy || gathered.length > 32_768) gathered = Buffer.concat([sha(gathered), newline])
+  }
+  return head
+}
+
+test('every link is the sha256 of what is described, however large the events are', () => {
+  const anySize = fc.oneof(
+    fc.nat(600),
+    fc.nat(100_000),
+    fc.integer({ min: 32_600, max: 32_800 }),
+    fc.constantFrom(0, 511, 512),
   )
-  expect(chain.lightsDigest()).toBe(nodeDoor.sha256(all))
+  const anyLarge = fc.record({
+    heavy: fc.boolean(),
+    text: fc.oneof(fc.nat(9), fc.nat(40_000)).map((length) => `{"é":"${'☃'.repeat(length)}"}`),
+    size: anySize,
+  })
+  fc.assert(
+    fc.property(fc.array(anyLarge, { maxLength: 12 }), (sizes) => {
+      const links = sizes.map(({ heavy, text, size }, i): Link => ({
+        heavy,
+        text,
+        body: new Uint8Array(size).fill(i),
+      }))
+      const chain = new Chain(nodeDoor)
+      for (const { heavy, text, body } of links) {
+        const linked = body.length > 511 ? nodeDoor.sha256(body) : body
+        if (heavy) chain.addHeavy(utf8(text), body.length, linked)
+        else chain.addLight(utf8(text), body)
+      }
+      expect(chain.head).toBe(describedChain(links))
+    }),
+  )
+})
+
+test('what light events follow is named, and a chain that starts there goes on the same', () => {
+  const chain = new Chain(nodeDoor)
+  expect([chain.digest(), chain.lightsDigest()]).toEqual(['', ''])
+  const head = chain.addHeavy(utf8('{"a":1}'), 0, new Uint8Array(0))
+  expect([chain.digest(), chain.lightsDigest()]).toEqual([head, ''])
+  const later = new Chain(nodeDoor, head)
+  for (const one of [chain, later]) {
+    one.addLight(utf8('{"b":2}'), utf8('x'))
+    expect(one.digest()).toBe(nodeDoor.sha256(`${head}\n{"b":2}\n1\nx`))
+    expect(one.lightsDigest()).toBe(one.digest())
+  }
+  // Asking changes nothing.
+  const next = chain.addHeavy(utf8('{"c":3}'), 0, new Uint8Array(0))
+  expect(later.addHeavy(utf8('{"c":3}'), 0, new Uint8Array(0))).toBe(next)
 })

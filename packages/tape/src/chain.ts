@@ -1,96 +1,108 @@
-import type { Sha256, TapeDoor } from './door.js'
-import { invariant } from './errors.js'
-
-const encoder = new TextEncoder()
+import type { TapeDoor } from './door.js'
+import { putAscii, putNumber, digitCount } from './put-text.js'
 
 /**
- * The hash chain of one run. Each heavy event links to the one before and to a
- * digest of all light events between them, so that removing, adding, moving or
- * changing any event breaks every later link. It covers only what happened
- * (event text, body), never how it is stored.
+ * The hash chain of one run. Each heavy event links to the one before and to all
+ * light events between them, so that removing, adding, moving or changing any
+ * event breaks every later link. It covers only what happened (event text, body),
+ * never how it is stored.
  *
  * Light events after the last heavy one are not linked yet; until then only
  * their CRC protects them.
  */
-export class Chain {
-  readonly #door: TapeDoor
-  readonly #lights: LightDigest
-  #head = ''
-  #lightsHex: string | undefined
+export interface HashChain {
+  /** Hash of the last heavy event; empty before the first. */
+  readonly head: string
+  addLight(text: Uint8Array, body: Uint8Array): void
+  /** Adds a heavy event and answers with its hash. Of a body that is not short its sha256 is handed in. */
+  addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string
+  /** Digest of the light events since the last heavy one; empty when there are none. */
+  lightsDigest(): string
+  /** Names the run so far: its head, and the light events after it. */
+  digest(): string
+}
 
-  constructor(door: TapeDoor) {
+/** Heavy bodies up to here are linked as they are, longer ones by their sha256. */
+export const SHORT_BODY_MAX_BYTES = 511
+
+/** More than this is not gathered: what there is becomes one hash. */
+const GATHERED_MAX_BYTES = 1 << 15
+const NEWLINE = 10
+
+/**
+ * A link is one sha256 over everything since the link before: that costs least,
+ * because calling a hash takes longer than hashing a short event. So what a link
+ * will cover is gathered: the head, the light events, at last the heavy one.
+ */
+export class Chain implements HashChain {
+  readonly #door: TapeDoor
+  readonly #gathered = new Uint8Array(GATHERED_MAX_BYTES)
+  #used = 0
+  #head: string
+  #hasLights = false
+
+  constructor(door: TapeDoor, head = '') {
     this.#door = door
-    this.#lights = new LightDigest(door)
+    this.#head = head
+    this.#startFrom(head)
   }
 
-  /** Hash of the last heavy event; empty before the first. */
   get head(): string {
     return this.#head
   }
 
-  addLight(text: string, body: Uint8Array): void {
-    invariant(this.#lightsHex === undefined, 'a light event came after its digest was taken')
-    this.#lights.add(text, body)
+  addLight(text: Uint8Array, body: Uint8Array): void {
+    this.#hasLights = true
+    if (!this.#gather(text, body.length, body))
+      this.#startFrom(this.#hashWith(text, body.length, body))
   }
 
-  /** Digest of the light events since the last heavy one; empty when there are none. */
-  lightsDigest(): string {
-    this.#lightsHex ??= this.#lights.take()
-    return this.#lightsHex
-  }
-
-  /** Adds a heavy event and answers with its hash. `sha` is empty when there is no body. */
-  addHeavy(text: string, size: number, sha: string): string {
-    const lights = this.lightsDigest()
-    this.#head = this.#door.sha256(`${this.#head}\n${lights}\n${text}\n${size}\n${sha}`)
-    this.#lightsHex = undefined
+  addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string {
+    this.#head = this.#gather(text, size, body) ? this.#hash() : this.#hashWith(text, size, body)
+    this.#hasLights = false
+    this.#startFrom(this.#head)
     return this.#head
   }
-}
 
-/** sha256 over `<event> LF <body length> LF <body>` of each light event; gathers small pieces, because hashing one by one costs more than hashing. */
-class LightDigest {
-  readonly #door: TapeDoor
-  readonly #gathered = new Uint8Array(1 << 15)
-  #used = 0
-  #sha: Sha256 | undefined
-
-  constructor(door: TapeDoor) {
-    this.#door = door
+  lightsDigest(): string {
+    return this.#hasLights ? this.#hash() : ''
   }
 
-  add(text: string, body: Uint8Array): void {
-    const head = `${text}\n${body.length}\n`
-    if (this.#used + head.length * 3 + body.length > this.#gathered.length) {
-      this.#flush()
-      if (head.length * 3 + body.length > this.#gathered.length) {
-        this.#sha?.update(head)
-        this.#sha?.update(body)
-        return
-      }
-    }
-    this.#used += encoder.encodeInto(head, this.#gathered.subarray(this.#used)).written
-    this.#gathered.set(body, this.#used)
-    this.#used += body.length
+  digest(): string {
+    return this.#hasLights ? this.#hash() : this.#head
   }
 
-  /** The digest so far, empty when nothing was added; starts over. */
-  take(): string {
-    if (this.#used === 0 && this.#sha === undefined) return ''
-    const gathered = this.#gathered.subarray(0, this.#used)
-    if (this.#sha === undefined) {
-      this.#used = 0
-      return this.#door.sha256(gathered)
-    }
-    this.#flush()
-    const hex = this.#sha.hex()
-    this.#sha = undefined
-    return hex
+  #startFrom(hash: string): void {
+    this.#used = putAscii(hash, this.#gathered, 0)
+    this.#gathered[this.#used++] = NEWLINE
   }
 
-  #flush(): void {
-    this.#sha ??= this.#door.createSha256()
-    this.#sha.update(this.#gathered.subarray(0, this.#used))
-    this.#used = 0
+  /** False, and nothing is done, when it does not fit. */
+  #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
+    const length = text.length + digitCount(size) + 2 + body.length
+    const gathered = this.#gathered
+    if (this.#used + length > GATHERED_MAX_BYTES) return false
+    gathered.set(text, this.#used)
+    let at = this.#used + text.length
+    gathered[at++] = NEWLINE
+    at = putNumber(size, gathered, at)
+    gathered[at++] = NEWLINE
+    if (typeof body === 'string') putAscii(body, gathered, at)
+    else if (body.length > 0) gathered.set(body, at)
+    this.#used += length
+    return true
+  }
+
+  #hash(): string {
+    return this.#door.sha256(this.#gathered.subarray(0, this.#used))
+  }
+
+  #hashWith(text: Uint8Array, size: number, body: Uint8Array | string): string {
+    const sha = this.#door.createSha256()
+    sha.update(this.#gathered.subarray(0, this.#used))
+    sha.update(text)
+    sha.update(`\n${size}\n`)
+    sha.update(body)
+    return sha.hex()
   }
 }

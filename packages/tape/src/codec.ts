@@ -20,7 +20,7 @@ export interface Envelope {
   readonly stored?: number
   /** Length of the logical body, when it differs from `stored`. */
   readonly size?: number
-  /** sha256 of the logical body; heavy events with a body only. */
+  /** sha256 of the logical body; heavy events with a body that is not short. */
   readonly sha?: string
   /** Link of the hash chain; heavy events only. */
   readonly chain?: string
@@ -52,64 +52,19 @@ const CRC_DIGITS = 8
 /** What the CRC of a line does not cover: itself and the end. */
 const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
 
-/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. `json` is the event, where it was written out already. */
-export function eventText(event: NewEvent, seq: number, at: number, json?: string): string {
-  let fields = json ?? JSON.stringify(event)
-  if (!fields.startsWith('{"type":')) {
-    const { type, ...rest } = event
-    fields = JSON.stringify({ type, ...rest })
-  }
-  return `{"seq":${seq},"at":${millisecondsText(at)},${fields.slice(1)}`
+/** An event as JSON with its type first. */
+export function eventJson(event: NewEvent): string {
+  const json = JSON.stringify(event)
+  if (json.startsWith('{"type":')) return json
+  const { type, ...rest } = event
+  return JSON.stringify({ type, ...rest })
 }
 
-/** Same as `String(at)` for a time to the microsecond, but several times faster: it is needed once a record. */
-function millisecondsText(at: number): string {
-  const microseconds = Math.round(at * 1000)
-  if (microseconds / 1000 !== at || microseconds < 0 || microseconds > 2 ** 50) return String(at)
-  const whole = Math.floor(microseconds / 1000)
-  const part = microseconds - whole * 1000
-  if (part === 0) return `${whole}`
-  if (part % 100 === 0) return `${whole}.${part / 100}`
-  if (part % 10 === 0) return `${whole}.${part < 100 ? '0' : ''}${part / 10}`
-  return `${whole}.${part < 10 ? '00' : part < 100 ? '0' : ''}${part}`
-}
+/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
+export const eventText = (event: NewEvent, seq: number, at: number): string =>
+  `{"seq":${seq},"at":${at},${eventJson(event).slice(1)}`
 
-const HEX_BYTES = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
-const hexByte = (byte: number): string => HEX_BYTES[byte & 255] ?? ''
-
-/** CRC as it stands on tape: eight lower-case hex digits. A table, because it is needed twice a record. */
-export const crcHex = (crc: number): string =>
-  hexByte(crc >>> 24) + hexByte(crc >>> 16) + hexByte(crc >>> 8) + hexByte(crc)
-
-/** Envelope text of a light event: its bytes are always stored as they are. */
-export const lightEnvelope = (stored: number): string =>
-  stored > 0 ? `{"stored":${stored}}` : '{}'
-
-/** Envelope text of a heavy event, put together by hand: it is needed once a step. `envelope` says how the body is kept, unless it is stored as it is. */
-export function heavyEnvelope(
-  envelope: Envelope | undefined,
-  stored: number,
-  sha: string,
-  chain: string,
-): string {
-  const kept =
-    envelope === undefined
-      ? stored > 0
-        ? `"stored":${stored},`
-        : ''
-      : `${JSON.stringify(envelope).slice(1, -1)},`
-  return sha === '' ? `{${kept}"chain":"${chain}"}` : `{${kept}"sha":"${sha}","chain":"${chain}"}`
-}
-
-/** The header line up to the CRC that covers it; `lineEnd` adds that. */
-export function lineStart(text: string, envelope: string, storedCrc: number | undefined): string {
-  const fields = envelope === '{}' ? '{' : `${envelope.slice(0, -1)},`
-  return `${text}\t${fields}"crc":"${storedCrc === undefined ? '' : crcHex(storedCrc)}`
-}
-
-/** What follows `lineStart`. */
-export const lineEnd = (lineCrc: number): string => `${crcHex(lineCrc)}"}\n`
-export const LINE_END_LENGTH = 11
+const crcHex = (crc: number): string => crc.toString(16).padStart(8, '0')
 
 /** A whole record as bytes, and its CRC. The writer has a faster way for the same bytes. */
 export function encodeRecord(
@@ -118,9 +73,10 @@ export function encodeRecord(
   record: { readonly text: string; readonly envelope: object; readonly stored?: Uint8Array },
 ): Uint8Array {
   const stored = record.stored ?? EMPTY
-  const crc = stored.length > 0 ? door.crc32(stored, seed) : undefined
-  const start = encoder.encode(lineStart(record.text, JSON.stringify(record.envelope), crc))
-  const end = encoder.encode(lineEnd(door.crc32(start, seed)))
+  const crc = stored.length > 0 ? crcHex(door.crc32(stored, seed)) : ''
+  const envelope = JSON.stringify({ ...record.envelope, crc })
+  const start = encoder.encode(`${record.text}\t${envelope.slice(0, -2)}`)
+  const end = encoder.encode(`${crcHex(door.crc32(start, seed))}"}\n`)
   const out = new Uint8Array(
     start.length + end.length + (stored.length > 0 ? stored.length + 1 : 0),
   )

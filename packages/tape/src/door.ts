@@ -28,6 +28,8 @@ export interface Sha256 {
 /** What writing needs on top of reading. */
 export interface WriterDoor extends TapeDoor {
   deflateRaw(bytes: Uint8Array, level: number): Uint8Array
+  /** Puts text as UTF-8 into `bytes` at `at`, where it must fit; answers with its length there. */
+  writeText(text: string, bytes: Uint8Array, at: number): number
   /** Whether `length` bytes of `a` and `b` are the same. */
   equal(a: Uint8Array, aFrom: number, b: Uint8Array, bFrom: number, length: number): boolean
 }

@@ -10,7 +10,7 @@ import type { GuardFacts } from './guard-facts.js'
  * *output* it wrote, to its terminal or to a child process (checked on replay).
  * The rest frames the run.
  */
-export const TAPE_FORMAT = 2
+export const TAPE_FORMAT = 3
 
 /** Fields every event carries; `seq` and `at` are set by the writer. */
 export interface EventBase {

@@ -55,6 +55,11 @@ export class Frame {
     return this.#door.text(this.#bytes, this.#start, this.#start + this.line.eventBytes)
   }
 
+  /** The same as bytes, which hashes cover. */
+  get eventBytes(): Uint8Array {
+    return this.#bytes.subarray(this.#start, this.#start + this.line.eventBytes)
+  }
+
   event(): TapeEvent {
     return parseEvent(this.eventText)
   }

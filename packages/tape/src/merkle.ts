@@ -1,50 +1,66 @@
 import type { TapeDoor } from './door.js'
 
+const HASH_BYTES = 32
+/** Hashes under one node. Calling a hash costs more than hashing these bytes. */
+const WIDTH = 16
+
+/** Hashes of one level that have no node above them yet. */
+interface Level {
+  readonly bytes: Uint8Array
+  count: number
+}
+
+/** A tree of hashes, of which only the root is kept. */
+export interface HashTree {
+  add(leafHex: string): void
+  /** Root of the tree so far; more can be added after. */
+  root(): string
+}
+
 /**
- * Merkle tree hash of RFC 6962 over a growing list of sha256 hashes, in memory
- * proportional to the logarithm of its length.
+ * Merkle tree over a growing list of sha256 hashes, in memory proportional to the
+ * logarithm of its length. Sixteen hashes at a time become the hash of a node above
+ * them, the last ones of a level however many they are, until one is left.
  */
-export class MerkleTree {
+export class MerkleTree implements HashTree {
   readonly #door: TapeDoor
-  /** Roots of the complete subtrees, largest first. */
-  readonly #roots: string[] = []
-  readonly #leaf = Uint8Array.of(0, ...new Uint8Array(HASH_BYTES))
-  readonly #node = Uint8Array.of(1, ...new Uint8Array(2 * HASH_BYTES))
-  #count = 0
+  readonly #levels: Level[] = []
 
   constructor(door: TapeDoor) {
     this.#door = door
   }
 
   add(leafHex: string): void {
-    putHex(leafHex, this.#leaf, 1)
-    let root = this.#door.sha256(this.#leaf)
-    for (let n = this.#count; n % 2 === 1; n = (n - 1) / 2) {
-      root = this.#join(this.#roots.pop() ?? '', root)
-    }
-    this.#roots.push(root)
-    this.#count++
+    this.#put(leafHex, 0)
   }
 
-  /** Root of the tree so far; more can be added after. */
   root(): string {
-    const roots = [...this.#roots]
-    let root = roots.pop()
-    if (root === undefined) return this.#door.sha256('')
-    for (let left = roots.pop(); left !== undefined; left = roots.pop()) {
-      root = this.#join(left, root)
+    let carried: string | undefined
+    for (const [at, { bytes, count }] of this.#levels.entries()) {
+      const all = new Uint8Array((WIDTH + 1) * HASH_BYTES)
+      all.set(bytes)
+      if (carried !== undefined) putHex(carried, all, count * HASH_BYTES)
+      const length = (carried === undefined ? count : count + 1) * HASH_BYTES
+      const isLast = at === this.#levels.length - 1
+      if (isLast && length === HASH_BYTES) return carried ?? toHex(bytes.subarray(0, HASH_BYTES))
+      if (length > 0) carried = this.#door.sha256(all.subarray(0, length))
     }
-    return root
+    return carried ?? this.#door.sha256('')
   }
 
-  #join(left: string, right: string): string {
-    putHex(left, this.#node, 1)
-    putHex(right, this.#node, 1 + HASH_BYTES)
-    return this.#door.sha256(this.#node)
+  #put(hex: string, at: number): void {
+    const level = (this.#levels[at] ??= { bytes: new Uint8Array(WIDTH * HASH_BYTES), count: 0 })
+    putHex(hex, level.bytes, level.count * HASH_BYTES)
+    level.count++
+    if (level.count < WIDTH) return
+    level.count = 0
+    this.#put(this.#door.sha256(level.bytes), at + 1)
   }
 }
 
-const HASH_BYTES = 32
+const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
 const HEX = '0123456789abcdef'
 
 /** Values of lower-case hex digits, by their character codes: this is done for every event. */
@@ -52,7 +68,8 @@ const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
   Math.max(0, HEX.indexOf(String.fromCharCode(code))),
 )
 
-function putHex(hex: string, bytes: Uint8Array, at: number): void {
+/** Puts a hash, given in hex, into bytes. */
+export function putHex(hex: string, bytes: Uint8Array, at: number): void {
   for (let i = 0, to = at; i < hex.length; i += 2, to++) {
     const high = DIGITS[hex.charCodeAt(i)] ?? 0
     bytes[to] = 16 * high + (DIGITS[hex.charCodeAt(i + 1)] ?? 0)

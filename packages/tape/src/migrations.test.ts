@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { sampleDrafts, tapeBytes, utf8 } from '../../../test/support/tape-bytes.js'
 import type { TapeEvent } from './events.js'
 import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
 import { nodeDoor } from './node/node-door.js'
@@ -36,25 +36,16 @@ test('the known steps lead from format 1 to the present', () => {
 })
 
 test('a tape of an old format is migrated as it is read, and still verified as it was written', () => {
-  const { bytes } = tapeBytes(sampleDrafts(), {
-    sealed: true,
-    run: {
-      event: {
-        type: 'run',
-        format: 0,
-        id: 'old',
-        name: 'old',
-        startedAt: 1,
-        scope: 'process',
-        node: 'v20',
-        flags: [],
-      },
-      body: utf8('{}'),
-    },
-  })
+  const golden = new URL('../../../test/golden/format-1-sealed.tape', import.meta.url)
+  const bytes = readFileSync(golden)
   const source = { size: bytes.length, read: (at: number, n: number) => bytes.subarray(at, at + n) }
-  const tape = Tape.open(nodeDoor, source, 'old.tape', { migrations: [...steps, ...MIGRATIONS] })
-  expect(tape.event(1)).toMatchObject({ type: 'draw', kind: 'math.random' })
-  expect(tape.verify().ok).toBe(true)
-  expect(() => Tape.open(nodeDoor, source, 'old.tape')).toThrow(/format 0/)
+  const [first, ...rest] = MIGRATIONS
+  const renamed = {
+    from: 1,
+    event: (event: TapeEvent) => steps[1]?.event(first?.event(event) ?? event) ?? event,
+  }
+  const tape = Tape.open(nodeDoor, source, 'old.tape', { migrations: [renamed, ...rest] })
+  expect(tape.event(1)).toMatchObject({ type: 'draw', kind: 'date.now' })
+  expect(tape.verify()).toMatchObject({ ok: true, signature: 'valid' })
+  expect(() => Tape.open(nodeDoor, source, 'old.tape', { migrations: rest })).toThrow(/format 1/)
 })

@@ -15,6 +15,8 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   // Format 2 added `write`. A tape of format 1 has none, and no flag that asks for them.
   { from: 1, event: (event) => event },
+  // Format 3 links and seals events otherwise; they are the same.
+  { from: 2, event: (event) => event },
 ]
 
 /** What lifts events of format `from` to the present one; `undefined` when no one ever wrote that format. */

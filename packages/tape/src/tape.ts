@@ -1,10 +1,10 @@
 import { BodyReader } from './body-reader.js'
-import { Chain } from './chain.js'
 import { bodySize, type Envelope } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { branchParentChanged, noSuchEvent, tapeCorrupt } from './errors.js'
 import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 import type { Frames } from './frames.js'
+import { integrityOf } from './integrity.js'
 import { type Layout, openLayout, type TapeStatus } from './layout.js'
 import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
 import { type VerifyResult, verifyTape } from './verify.js'
@@ -99,14 +99,16 @@ export class Tape {
     return bodySize(this.#envelope(seq))
   }
 
-  /** sha256 of the body of a heavy event, without reading it; undefined when it has none. (The engine compares by it.) */
+  /** sha256 of the body of an event, without reading it unless it is short; undefined when it has none. (The engine compares by it.) */
   bodySha(seq: number): string | undefined {
-    return this.#envelope(seq).sha
+    const envelope = this.#envelope(seq)
+    if (envelope.sha !== undefined || bodySize(envelope) === 0) return envelope.sha
+    return this.#door.sha256(this.body(seq))
   }
 
   /**
    * Names the run up to and including event `seq`: the chain hash of the last heavy
-   * event by then, hashed with the light events that follow it, if there are any.
+   * event by then, and the light events that follow it, if there are any.
    */
   chainAt(seq: number): string {
     this.#check(seq)
@@ -114,14 +116,18 @@ export class Tape {
     while (this.#envelope(heavy).chain === undefined) heavy--
     const { chain = '' } = this.#envelope(heavy)
     if (heavy === seq) return chain
-    const lights = new Chain(this.#door)
-    for (let at = heavy + 1; at <= seq; at++) lights.addLight(this.#text(at), this.body(at))
-    return this.#door.sha256(`${chain}\n${lights.lightsDigest()}`)
+    const link = integrityOf(this.#door, this.run.format).chain(chain)
+    for (let at = heavy + 1; at <= seq; at++) link.addLight(this.#eventBytes(at), this.body(at))
+    return link.digest()
   }
 
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
-    const own = { count: this.#frames.count, body: (place: number) => this.#bodies.read(place) }
+    const own = {
+      format: this.run.format,
+      count: this.#frames.count,
+      body: (place: number) => this.#bodies.read(place),
+    }
     const found = verifyTape(this.#door, this.#frames, own)
     const inherited = this.#parent?.verify()
     if (inherited?.problem && this.#isParents(inherited.problem.seq)) return inherited
@@ -139,9 +145,9 @@ export class Tape {
     return this.#frames.frame(this.#place(seq)).envelope()
   }
 
-  #text(seq: number): string {
-    if (this.#isParents(seq)) return (this.#parent as Tape).#text(seq)
-    return this.#frames.frame(this.#place(seq)).eventText
+  #eventBytes(seq: number): Uint8Array {
+    if (this.#isParents(seq)) return (this.#parent as Tape).#eventBytes(seq)
+    return this.#frames.frame(this.#place(seq)).eventBytes
   }
 
   /** The run record is always the branch's own. */

@@ -1,10 +1,9 @@
-import { Chain } from './chain.js'
-import { bodySize, parseEvent } from './codec.js'
+import { bodySize } from './codec.js'
 import type { TapeDoor } from './door.js'
 import { TapeError } from './errors.js'
 import { isHeavy, type SealEvent } from './events.js'
 import type { Frames } from './frames.js'
-import { MerkleTree } from './merkle.js'
+import { integrityOf } from './integrity.js'
 import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
 
 /** What a full check of a tape found. */
@@ -21,14 +20,16 @@ export interface VerifyResult {
 }
 
 interface Checked {
+  readonly format: number
   readonly count: number
   body(seq: number): Uint8Array
 }
 
 /** Recomputes every digest of a tape and compares. */
 export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): VerifyResult {
-  const chain = new Chain(door)
-  const tree = new MerkleTree(door)
+  const integrity = integrityOf(door, tape.format)
+  const chain = integrity.chain()
+  const tree = integrity.tree()
   let signature: SignatureState = 'none'
   let key: string | undefined
   let seq = 0
@@ -43,15 +44,15 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
   for (; seq < tape.count; seq++) {
     try {
       const frame = frames.frame(seq)
-      const text = frame.eventText
-      const event = parseEvent(text)
+      const event = frame.event()
+      const { eventBytes } = frame
       const envelope = frame.envelope()
       const body = tape.body(seq)
       if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
       if (body.length !== bodySize(envelope))
         return bad('its body has another length than recorded')
       if (!isHeavy(event.type)) {
-        chain.addLight(text, body)
+        chain.addLight(eventBytes, body)
         continue
       }
       if (event.type === 'seal') {
@@ -67,8 +68,10 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
         key = event.key
         if (signature === 'invalid') return bad('the signature of the seal is not valid')
       }
-      if (body.length > 0 && envelope.sha === undefined) return bad('it has no sha256')
-      if (chain.addHeavy(text, body.length, envelope.sha ?? '') !== envelope.chain) {
+      const isShort = body.length <= integrity.shortBodyMaxBytes
+      if (!isShort && envelope.sha === undefined) return bad('it has no sha256')
+      const linked = isShort ? body : (envelope.sha ?? '')
+      if (chain.addHeavy(eventBytes, body.length, linked) !== envelope.chain) {
         return bad(
           'it does not follow from the events before it: one was changed, added, moved or removed',
         )

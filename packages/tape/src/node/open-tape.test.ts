@@ -39,7 +39,7 @@ describe('a file that cannot be opened as a tape says why, and what to do', () =
     ['is something else', fileWith('{"name":"package"}\n'), 'TAPE_NOT_A_TAPE', 'is not a tape'],
     ['is binary', fileWith(new Uint8Array(5000)), 'TAPE_NOT_A_TAPE', 'is not a tape'],
     ['was cut at once', fileWith(bytes.subarray(0, 9)), 'TAPE_NO_RUN', 'inside its first record'],
-    ['was cut early', fileWith(bytes.subarray(0, 300)), 'TAPE_NO_RUN', 'Only 300 bytes'],
+    ['was cut early', fileWith(bytes.subarray(0, 200)), 'TAPE_NO_RUN', 'Only 200 bytes'],
     ['was changed', fileWith(utf8('{"seq":0,"at":0,"type":"run"}\n')), 'TAPE_CORRUPT', 'event 0'],
     [
       'is from the future',
@@ -124,7 +124,7 @@ test('bodies of a hundred megabytes are written and read', () => {
 test('a recording reads as text', () => {
   const lines = readFileSync(fileWith(bytes), 'utf8').split('\n')
   expect(lines[0]).toMatch(
-    /^\{"seq":0,"at":0,"type":"run","format":1,.*\}\t\{.*"crc":"[0-9a-f]{16}"\}$/,
+    /^\{"seq":0,"at":0,"type":"run","format":3,.*\}\t\{.*"crc":"[0-9a-f]{16}"\}$/,
   )
   expect(lines[1]).toBe('{"cwd":"/agent"}')
   expect(lines[2]).toMatch(

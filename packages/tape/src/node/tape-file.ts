@@ -11,9 +11,6 @@ import {
   writevSync,
 } from './native.js'
 
-/** Held records are written at the latest when they are this large together. */
-const HELD_MAX_BYTES = 1 << 18
-
 /**
  * A file that only grows by whole records. Any failure poisons it: the file is
  * cut back to its last whole record and every later call throws the same
@@ -27,8 +24,6 @@ export class TapeFile {
   #end: number
   #dirty = false
   #syncs = 0
-  #held: Uint8Array | undefined
-  #heldBytes = 0
   #dead: TapeError | undefined
 
   private constructor(path: string, fd: number, end: number, isDurable = true) {
@@ -73,16 +68,21 @@ export class TapeFile {
 
   /** Offset of the next record. */
   get end(): number {
-    return this.#end + this.#heldBytes
+    return this.#end
   }
 
   get syncs(): number {
     return this.#syncs
   }
 
+  /** Throws what every call throws once something failed, or the file is closed. */
+  check(): void {
+    if (this.#dead !== undefined) throw this.#dead
+  }
+
   /** The pieces are in the file when this returns, though maybe not on disk. */
   append(pieces: readonly Uint8Array[]): void {
-    this.flush()
+    this.check()
     this.#dirty = true
     try {
       this.#end += this.#writeAll(pieces)
@@ -91,32 +91,9 @@ export class TapeFile {
     }
   }
 
-  /** Like `append`, but the pieces may stay in memory until `flush`, to be written with others in one go. */
-  hold(pieces: readonly Uint8Array[]): void {
-    let size = 0
-    for (const piece of pieces) size += piece.length
-    if (size > HELD_MAX_BYTES) return this.append(pieces)
-    if (this.#heldBytes + size > HELD_MAX_BYTES) this.flush()
-    if (this.#dead !== undefined) throw this.#dead
-    this.#held ??= new Uint8Array(HELD_MAX_BYTES)
-    for (const piece of pieces) {
-      this.#held.set(piece, this.#heldBytes)
-      this.#heldBytes += piece.length
-    }
-  }
-
-  /** What is held is in the file when this returns. */
-  flush(): void {
-    if (this.#dead !== undefined) throw this.#dead
-    if (this.#held === undefined || this.#heldBytes === 0) return
-    const held = this.#held.subarray(0, this.#heldBytes)
-    this.#heldBytes = 0
-    this.append([held])
-  }
-
   /** Everything appended is on disk when this returns, if the file is durable. */
   sync(): void {
-    this.flush()
+    this.check()
     if (!this.#dirty || !this.#isDurable) return
     try {
       fdatasyncSync(this.#fd)
@@ -129,11 +106,6 @@ export class TapeFile {
 
   close(): void {
     if (this.#dead?.code === 'TAPE_CLOSED') return
-    try {
-      if (this.#dead === undefined) this.flush()
-    } catch {
-      // The file is cut back to its last whole record; that is what there is.
-    }
     this.#dead = tapeClosed(this.path)
     closeSync(this.#fd)
   }

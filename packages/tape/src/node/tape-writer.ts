@@ -90,8 +90,8 @@ export class TapeWriter {
 
   /** Writes an event and answers with its number. The body is not kept after the call. `json` is the event, where it was written out already. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
-    const { seq } = this.#encoder
-    this.#file.append(this.#encoder.encode(event, this.elapsed(), body, json))
+    const seq = this.#encode(event, body, json)
+    this.flush()
     return seq
   }
 
@@ -100,8 +100,15 @@ export class TapeWriter {
    * that belong together. Nobody may see its effects before. Every other method flushes.
    */
   hold(event: NewEvent, body?: Uint8Array, json?: string): number {
+    const seq = this.#encode(event, body, json)
+    if (this.#encoder.isFull) this.flush()
+    return seq
+  }
+
+  #encode(event: NewEvent, body: Uint8Array | undefined, json: string | undefined): number {
+    this.#file.check()
     const { seq } = this.#encoder
-    this.#file.hold(this.#encoder.encode(event, this.elapsed(), body, json))
+    this.#encoder.encode(event, this.elapsed(), body, json)
     return seq
   }
 
@@ -112,11 +119,13 @@ export class TapeWriter {
 
   /** Every held event is written to the file when this returns. */
   flush(): void {
-    this.#file.flush()
+    if (this.#encoder.hasRecords) this.#file.append(this.#encoder.take())
+    else this.#file.check()
   }
 
   /** Everything appended so far is on disk when this returns. Free when nothing was appended since the last one. */
   barrier(): void {
+    this.flush()
     this.#file.sync()
   }
 
@@ -141,6 +150,11 @@ export class TapeWriter {
 
   /** Closes the file without a seal; `reopen` can go on. */
   close(): void {
+    try {
+      this.flush()
+    } catch {
+      // The file is cut back to its last whole record, or closed; that is what there is.
+    }
     this.#file.close()
     this.#lock.release()
   }
