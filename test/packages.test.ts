@@ -92,3 +92,30 @@ const codeIn = (part: string): [file: string, code: string][] =>
       const text = readFileSync(join(part, file), 'utf8')
       return [file, text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')]
     })
+
+test('importing the library loads nothing for looking inside, proxies, tests, the viewer or YAML', () => {
+  const loaded = [...loadedBy(join(root, 'packages/cli/dist/index.js'))]
+  expect(loaded.length).toBeGreaterThan(100)
+  expect(
+    loaded.filter((each) =>
+      /engine\/dist\/(inspect|proxy|testing)\/|diagnose|web\/|^yaml/.test(each),
+    ),
+  ).toEqual([])
+})
+
+/** Files, and names of packages of others, that an import of this file loads at once. */
+function loadedBy(file: string, loaded = new Set<string>()): Set<string> {
+  loaded.add(file)
+  for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(STATIC_IMPORT)) {
+    const [, own, door = ''] = /^@retake\/(\w+)(\/\w+)?$/.exec(name) ?? []
+    const next = name.startsWith('.')
+      ? join(dirname(file), name)
+      : own && join(root, 'packages', own, 'dist', doorFile(door))
+    if (next === undefined) loaded.add(name)
+    else if (!loaded.has(next)) loadedBy(next, loaded)
+  }
+  return loaded
+}
+
+const doorFile = (door: string): string => (door === '/errors' ? 'errors.js' : `${door}/index.js`)
+const STATIC_IMPORT = /^(?:import|export) (?:[^'";]* from )?'([^']+)'/gm
