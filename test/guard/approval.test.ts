@@ -72,6 +72,12 @@ test.each<[what: string, approval: ApprovalOptions, code: string]>([
     { ask: () => ({ approved: 'yes' as never, by: 'x' }) },
     'APPROVAL_FAILED',
   ],
+  ['a yes of nobody', { ask: () => ({ approved: true, by: ' ' }) }, 'APPROVAL_FAILED'],
+  [
+    'a no for no reason in words',
+    { ask: () => ({ approved: false, by: 'x', reason: 3 as never }) },
+    'APPROVAL_FAILED',
+  ],
   [
     'break-glass without a reason',
     { breakGlass: { by: 'x', reason: ' ' } },
@@ -183,6 +189,26 @@ test('a decision on anything but the call that was shown counts for nothing', as
   })
 })
 
+test('the same call asked about inside two others at once waits twice, and is decided on twice', async () => {
+  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 20_000 })
+  run.tool('outer', async () => (await run.call('refund', { amount: 900 })).status)
+  const calls = [run.call('outer', { n: 1 }), run.call('outer', { n: 2 })]
+  const runs = join(folder, '.retake', 'runs')
+  const tape = await vi.waitFor(() => {
+    const found = join(runs, readdirSync(runs).find((name) => name.endsWith('.tape')) ?? '')
+    expect(pendingApprovals(found, Date.now())).toHaveLength(2)
+    return found
+  }, 5000)
+  const [first, second] = pendingApprovals(tape, Date.now())
+  for (const [each, approved] of [
+    [first, true],
+    [second, false],
+  ] as const)
+    expect(decideApproval(tape, each?.of ?? '', { approved, by: 'ann' }, Date.now())).toBe(true)
+  expect((await Promise.all(calls)).map(({ output }) => output)).toEqual(['done', 'denied'])
+  expect(started).toEqual([{ amount: 900 }])
+})
+
 const hasScript = spawnSync('script', ['--version']).status === 0
 
 test.skipIf(!hasScript).each([
@@ -204,6 +230,9 @@ test.skipIf(!hasScript).each([
   await new Promise((resolve) => child.once('close', resolve))
   expect(shown).toContain('refunds: tool "refund" waits for approval')
   expect(shown).toContain('"to": "<b>Ann</b>"')
+  // All that is decided on can be seen, also what JSON has no word for.
+  expect(shown).toContain('"hidden in a map"')
+  expect(shown).toContain('"item 60"')
   const result = JSON.parse(shown.slice(shown.lastIndexOf('{"status"'))) as Record<string, unknown>
   expect(result).toMatchObject({ status, how: 'terminal', ...told })
 })

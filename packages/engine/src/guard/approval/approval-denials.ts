@@ -35,7 +35,7 @@ export const approvalDenials = {
     denial(
       request,
       'APPROVAL_EXPIRED',
-      `Nobody decided within ${Math.round((request.expiresAt - request.askedAt) / 1000)} seconds.`,
+      `Nobody decided within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
       'Make the call again when somebody is there, or set `approval.expiresMs`.',
     ),
   givenUp: (request: ApprovalRequest): Denial => ({

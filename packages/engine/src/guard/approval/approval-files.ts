@@ -12,6 +12,7 @@ interface StoredDecision extends ApprovalDecision {
 
 /** A request that waits for a decision. */
 export interface PendingApproval {
+  /** With its arguments as they are on the tape: what JSON has no word for is tagged. */
   readonly request: ApprovalRequest
   /** Hand it back with the decision: what was shown is what is decided on. */
   readonly of: string
@@ -20,11 +21,14 @@ export interface PendingApproval {
 /** The folder of the questions about calls on a tape. */
 const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
 
-export const requestFile = (tape: string, digest: string): string =>
-  path.join(folderOf(tape), `${digest}.request.json`)
+export const requestFile = (tape: string, request: ApprovalRequest): string =>
+  path.join(folderOf(tape), `${nameOf(request)}.request.json`)
 
-export const decisionFile = (tape: string, digest: string): string =>
-  path.join(folderOf(tape), `${digest}.decision.json`)
+export const decisionFile = (tape: string, request: ApprovalRequest): string =>
+  path.join(folderOf(tape), `${nameOf(request)}.decision.json`)
+
+/** Two guards, or two calls around it, may ask about the same call at the same time. */
+const nameOf = ({ digest, event }: ApprovalRequest): string => `${digest}-${event}`
 
 /** Whole or not at all; only for the user who runs this. */
 export function writeWhole(file: string, value: unknown): void {
@@ -65,23 +69,21 @@ export function decideApproval(
   const pending = pendingApprovals(tape, now).find((each) => each.of === of)
   if (pending === undefined) return false
   const stored: StoredDecision = { ...decision, of }
-  writeWhole(decisionFile(tape, pending.request.digest), stored)
+  writeWhole(decisionFile(tape, pending.request), stored)
   return true
 }
 
 /** The decision on exactly this request, if there is one. */
 export function readDecision(file: string, request: ApprovalRequest): ApprovalDecision | undefined {
   const stored = readJson(file) as StoredDecision | undefined
-  if (stored === undefined || stored.of !== digestOf(request)) return undefined
+  if (stored === undefined || stored.of !== digestOf(toWire(request))) return undefined
   const { approved, by, reason } = stored
   return { approved, by, ...(reason !== undefined && { reason }) }
 }
 
-/** Of everything that was shown, arguments included. */
-const digestOf = (request: ApprovalRequest): string =>
-  createHash('sha256')
-    .update(stableStringify(toWire(request)))
-    .digest('hex')
+/** Of everything that was shown, arguments included, as it stands in the file. */
+const digestOf = (request: unknown): string =>
+  createHash('sha256').update(stableStringify(request)).digest('hex')
 
 function readJson(file: string): unknown {
   try {

@@ -62,19 +62,21 @@ function race(
         resolve(
           isDecision(decision)
             ? decision
-            : { denial: approvalDenials.failed(request, 'no decision came back') },
+            : { denial: approvalDenials.failed(request, 'no decision with a name came back') },
         ),
       (error: unknown) => resolve({ denial: approvalDenials.failed(request, error) }),
     )
   })
 }
 
-/** Only what says `true` in so many words lets a call through. */
+/** Only what says `true` in so many words lets a call through, and who said so. */
 const isDecision = (value: unknown): value is ApprovalDecision =>
   typeof value === 'object' &&
   value !== null &&
   typeof (value as ApprovalDecision).approved === 'boolean' &&
-  typeof (value as ApprovalDecision).by === 'string'
+  typeof (value as ApprovalDecision).by === 'string' &&
+  (value as ApprovalDecision).by.trim() !== '' &&
+  ['string', 'undefined'].includes(typeof (value as ApprovalDecision).reason)
 
 const factsOf = (
   { digest, askedAt, expiresAt }: ApprovalRequest,

@@ -17,7 +17,7 @@ export async function askInFolder(
 ): Promise<ApprovalDecision> {
   const { tape } = request
   if (tape === undefined) throw new Error('no tape is written, so nobody can see the question')
-  const [asked, decided] = [requestFile(tape, request.digest), decisionFile(tape, request.digest)]
+  const [asked, decided] = [requestFile(tape, request), decisionFile(tape, request)]
   // A decision that is there already was made on another question.
   disk.rmSync(decided, { force: true })
   writeWhole(asked, request)

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline'
+import { toWire } from '@retake/tape'
 import { outsideRuns } from '../../scope.js'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 import { userName } from './user-name.js'
@@ -27,25 +28,19 @@ async function ask(request: ApprovalRequest, signal: AbortSignal): Promise<Appro
   return { approved: false, by, ...(reason !== undefined && { reason }) }
 }
 
-/** What is asked, without anything that could move the cursor or hide a part. */
+/**
+ * What is asked, without anything that could move the cursor or hide a part. All of the
+ * arguments are shown, as on the tape: nobody should approve what was cut off.
+ */
 export function questionLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
-  const shown = JSON.stringify(args, bigint, 2) ?? 'undefined'
-  const lines = shown.split('\n')
-  const clipped =
-    lines.length > SHOWN_LINES
-      ? [...lines.slice(0, SHOWN_LINES), `… ${lines.length - SHOWN_LINES} more lines`]
-      : lines
+  const lines = JSON.stringify(toWire(args), undefined, 2).split('\n')
   return [
     `${guard}: tool "${tool}" waits for approval`,
     ...(why === '' ? [] : [`  why   ${why}`]),
     `  rule  ${rule}`,
-    ...clipped.map((line) => `  ${line}`),
+    ...lines.map((line) => `  ${line}`),
   ].map(visible)
 }
-
-const SHOWN_LINES = 30
-const bigint = (_: string, value: unknown): unknown =>
-  typeof value === 'bigint' ? `${value}n` : value
 
 /** Control characters and those that turn text around are shown as escapes. */
 const visible = (text: string): string =>
