@@ -1,9 +1,13 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { guard, presets, type GuardOptions, type GuardRun } from 'retake'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const ed25519 = generateKeyPairSync('ed25519')
 
 const wrong = (text: string): unknown =>
   expect.objectContaining({
@@ -28,6 +32,12 @@ describe('a guard is not made with options that mean nothing', () => {
     [{ name: 'x', inDoubt: 'repeat' }, 'It is one of fail, retry, skip.'],
     [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It is an object'],
     [{ name: 'x', onArgumentDrift: { over: 'a lot' } }, 'onArgumentDrift.over: It is a number'],
+    [{ name: 'x', dir: 3 }, 'dir: It is a text'],
+    [{ name: 'x', approval: { breakGlass: { by: 'ann' } } }, 'reason: It is a text, not missing.'],
+    [{ name: 'x', signingKey: 'key' }, 'signingKey: It is a private ed25519 key'],
+    // The seal of such a key cannot be verified, and with it the whole tape.
+    [{ name: 'x', signingKey: rsa.privateKey }, 'signingKey: It is a private ed25519 key'],
+    [{ name: 'x', signingKey: ed25519.publicKey }, 'signingKey: It is a private ed25519 key'],
   ])('%j: %s', (options, text) => {
     expect(() => guard(options as GuardOptions)).toThrow(wrong(text) as Error)
   })
@@ -42,11 +52,54 @@ describe('a tool is not registered with options that mean nothing', () => {
     [{ timeoutMs: '5s' }, 'timeoutMs: It is a number'],
     [{ idempotent: 'yes' }, 'idempotent: It is true or false'],
     [{ idempotencyKey: 'order' }, 'idempotencyKey: It is a function'],
+    [{ timeoutMs: 0 }, 'timeoutMs: It is at least 1'],
+    [{ reserve: 3 }, 'reserve: It is an object'],
+    [{ reserve: { cost: 3 } }, 'reserve.cost: There is no key "cost".'],
+    [{ reserve: { costUsd: -1 } }, 'reserve.costUsd: It is at least 0'],
+    [{ input: 'json' }, 'input: It is a schema, not a text.'],
+    [{ output: null }, 'output: It is a schema, not nothing.'],
+    [{ errors: 'ShopError' }, 'errors: It is an object'],
   ])('%j: %s', (options, text) => {
     const run = guard({ name: 'x' })
     expect(() => run.tool('a', () => 1, options)).toThrow(wrong(text) as Error)
     expect(run.toolNames).toEqual([])
   })
+})
+
+test.each<[options: unknown, text: string]>([
+  [{ throw: true }, 'Did you mean throws?'],
+  [{ throws: 'yes' }, 'throws: It is true or false'],
+  [{ signal: {} }, 'signal: It is an AbortSignal'],
+  [null, 'What a call is given is an object'],
+])('a call with options that mean nothing is not made: %j', async (options, text) => {
+  const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
+  let isStarted = false
+  run.tool('a', () => {
+    isStarted = true
+    return new Promise(() => {})
+  })
+  const { status, error } = await run.call('a', {}, options as never)
+  expect([status, error, isStarted]).toEqual(['denied', wrong(text), false])
+  run.end()
+})
+
+test.each([
+  [{ cost: 50 }, 'It has "cost" and none of inputTokens, outputTokens, costUsd.'],
+  [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
+  [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],
+  [null, 'It is no object.'],
+])('what is spent is an amount, or is refused: %j', async (usage, why) => {
+  const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
+  const refused = expect.objectContaining({ code: 'LIMIT_USAGE_INVALID', why }) as Error
+  expect(() => run.spend(usage as never)).toThrow(refused)
+  run.tool('a', (_, { use }) => use(usage as never))
+  expect((await run.call('a', {})).error).toEqual(refused)
+  run.tool('b', () => 1, { reserve: () => usage as never })
+  expect((await run.call('b', {})).error).toMatchObject({ code: 'LIMIT_RESERVE_INVALID' })
+  // Providers say more than is counted.
+  run.spend({ inputTokens: 3, totalTokens: 3 } as never)
+  expect(run.limiter.used.spent.tokens).toBe(3)
+  run.end()
 })
 
 describe('a preset does not take options it would ignore', () => {

@@ -1,5 +1,7 @@
+import { types } from 'node:util'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
+import { USAGE_FIELDS } from './limits/amount.js'
 import { problemText } from './policy/check-policy.js'
 import { DataCheck, kindOf, type PlainObject } from './policy/data-check.js'
 
@@ -40,7 +42,13 @@ export function checkGuardOptions(data: unknown): void {
   if (options !== undefined) {
     if (options['name'] === undefined) check.add([], 'It needs a `name`.')
     else check.text(['name'], options['name'], 'It')
-    const { durability, approval, resume, inDoubt, onArgumentDrift } = options
+    const { durability, approval, resume, inDoubt, onArgumentDrift, dir, signingKey } = options
+    if (dir !== undefined) check.text(['dir'], dir, 'It')
+    if (signingKey !== undefined && !isSigningKey(signingKey))
+      check.add(
+        ['signingKey'],
+        'It is a private ed25519 key, as `createPrivateKey` of node:crypto reads it: nothing else signs a tape that can be verified.',
+      )
     if (durability !== undefined) check.oneOf(['durability'], durability, ['disk', 'memory'])
     if (approval !== undefined) checkApproval(check, approval)
     if (resume !== undefined && typeof resume !== 'boolean' && typeof resume !== 'string')
@@ -58,9 +66,15 @@ export function checkToolOptions(tool: string, data: unknown): void {
   const options = check.object([], data, 'What a tool is given', TOOL_OPTIONS)
   if (options !== undefined) {
     if (options['effects'] !== undefined) checkEffects(check, options['effects'])
-    for (const name of ['timeoutMs', 'deadlineMs', 'retries'])
-      if (options[name] !== undefined) check.count([name], options[name])
-    const { idempotent, idempotencyKey } = options
+    for (const name of ['timeoutMs', 'deadlineMs'])
+      if (options[name] !== undefined) check.count([name], options[name], 1)
+    if (options['retries'] !== undefined) check.count(['retries'], options['retries'])
+    for (const name of ['input', 'output'])
+      if (options[name] !== undefined && !isObject(options[name]))
+        check.add([name], `It is a schema, not ${kindOf(options[name])}.`)
+    const { idempotent, idempotencyKey, reserve, errors } = options
+    if (reserve !== undefined && typeof reserve !== 'function') checkReserve(check, reserve)
+    if (errors !== undefined) check.object(['errors'], errors, 'It', undefined)
     if (idempotent !== undefined && typeof idempotent !== 'boolean')
       check.add(['idempotent'], `It is true or false, not ${kindOf(idempotent)}.`)
     if (idempotencyKey !== undefined && typeof idempotencyKey !== 'function')
@@ -71,6 +85,25 @@ export function checkToolOptions(tool: string, data: unknown): void {
   }
   throwIfAny(`tool "${tool}"`, check)
 }
+
+/** What is wrong with the options of one call, which is then not let through. */
+export function wrongCallOptions(data: unknown): readonly string[] {
+  const check = new DataCheck()
+  const options = check.object([], data, 'What a call is given', ['throws', 'signal'])
+  const { throws, signal } = options ?? {}
+  if (throws !== undefined && typeof throws !== 'boolean')
+    check.add(['throws'], `It is true or false, not ${kindOf(throws)}.`)
+  if (signal !== undefined && !isSignal(signal))
+    check.add(['signal'], `It is an AbortSignal, not ${kindOf(signal)}.`)
+  return check.problems.map(problemText)
+}
+
+/** One of another realm is one, too. */
+const isSignal = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as AbortSignal).aborted === 'boolean' &&
+  typeof (value as AbortSignal).addEventListener === 'function'
 
 function checkApproval(check: DataCheck, data: unknown): void {
   if (typeof data === 'string' || typeof data === 'function') {
@@ -83,9 +116,25 @@ function checkApproval(check: DataCheck, data: unknown): void {
   if (ask !== undefined && typeof ask !== 'function')
     check.oneOf(['approval', 'ask'], ask, ['terminal', 'viewer', 'a function'])
   if (expiresMs !== undefined) check.count(['approval', 'expiresMs'], expiresMs)
-  if (breakGlass !== undefined)
-    check.object(['approval', 'breakGlass'], breakGlass, 'It', ['by', 'reason'])
+  if (breakGlass === undefined) return
+  const glass = check.object(['approval', 'breakGlass'], breakGlass, 'It', ['by', 'reason'])
+  for (const name of ['by', 'reason'])
+    if (glass !== undefined && typeof glass[name] !== 'string')
+      check.add(['approval', 'breakGlass', name], `It is a text, not ${kindOf(glass[name])}.`)
 }
+
+function checkReserve(check: DataCheck, data: unknown): void {
+  const reserve = check.object(['reserve'], data, 'It', USAGE_FIELDS)
+  for (const name of USAGE_FIELDS)
+    if (reserve?.[name] !== undefined) check.count(['reserve', name], reserve[name])
+}
+
+/** Some schemas are functions. */
+const isObject = (value: unknown): boolean =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function'
+
+const isSigningKey = (value: unknown): boolean =>
+  types.isKeyObject(value) && value.type === 'private' && value.asymmetricKeyType === 'ed25519'
 
 function checkArgumentDrift(check: DataCheck, data: unknown): void {
   const path = ['onArgumentDrift']

@@ -10,7 +10,7 @@ import {
 } from '@retake/tape'
 import { install } from '../boundaries/install.js'
 import type { StandardSchema } from './contract/contract.js'
-import { checkToolOptions } from './check-options.js'
+import { checkToolOptions, wrongCallOptions } from './check-options.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
@@ -81,7 +81,7 @@ export class GuardRun {
       run: run as ToolFunction<unknown, unknown>,
       options: options as GuardedToolOptions<unknown>,
     })
-    return async (args) => (await this.call<Output>(name, args, { throws: true })).output as Output
+    return async (args) => (await this.call<Output>(name, args, THROWS)).output as Output
   }
 
   /**
@@ -113,15 +113,17 @@ export class GuardRun {
   call<Output = unknown>(
     tool: string | GuardedTool,
     args: unknown,
-    options: CallOptions = {},
+    options: CallOptions = PLAIN,
   ): Promise<GuardResult<Output>> {
     const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
-    const given: unknown = tool
-    const name = isHandedIn ? tool.name : String(given)
+    const name = isHandedIn ? tool.name : nameOf(tool)
     const known = isHandedIn ? tool : this.#tools.get(name)
-    const made = new GuardedCall(this, name, known, options).make(args)
-    const result = made as Promise<GuardResult<Output>>
-    return options.throws === true ? result.then(withoutError) : result
+    const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
+    const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
+    if (wrong.length > 0)
+      call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+    const result = call.make(args) as Promise<GuardResult<Output>>
+    return options?.throws === true ? result.then(withoutError) : result
   }
 
   /** Counts what is spent outside of guarded tools, such as by the model that calls them. */
@@ -189,6 +191,13 @@ export class GuardRun {
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
   }
 }
+
+const PLAIN: CallOptions = {}
+const THROWS: CallOptions = { throws: true }
+
+/** Of something that is no name, what there is to say about it without running code of it. */
+const nameOf = (tool: unknown): string =>
+  typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
 
 function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
   // A tool may throw nothing at all, and has failed then, too.

@@ -64,12 +64,24 @@ export const toUsage = ({ tokens, nanoUsd }: Amount): CallUsage | undefined =>
         ...(nanoUsd > 0 && { costUsd: toUsd(nanoUsd) }),
       }
 
-/** The name of a field that is no amount. */
-export function wrongField(usage: CallUsage): string | undefined {
-  return (['inputTokens', 'outputTokens', 'costUsd'] as const).find((name) => {
-    const value: unknown = usage[name]
+export const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
+
+/**
+ * What is wrong with something that should be an amount. Fields of others are let be, as
+ * providers tell more than is counted; where no field is known, nothing would be counted.
+ */
+export function wrongUsage(usage: unknown): string | undefined {
+  if (typeof usage !== 'object' || usage === null) return 'it is no object'
+  const said = usage as Readonly<Record<string, unknown>>
+  const wrong = USAGE_FIELDS.find((name) => {
+    const value = said[name]
     return value !== undefined && !(typeof value === 'number' && value >= 0 && value < Infinity)
   })
+  if (wrong !== undefined) return `"${wrong}" is not a number from 0`
+  const names = Object.keys(said)
+  return names.length === 0 || USAGE_FIELDS.some((name) => names.includes(name))
+    ? undefined
+    : `it has "${names.join('", "')}" and none of ${USAGE_FIELDS.join(', ')}`
 }
 
 export function addUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {

@@ -6,7 +6,7 @@ import type { CallBounds } from '../bounds/call-bounds.js'
 import { GuardError, type Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
-import { addUsage, wrongField } from './amount.js'
+import { addUsage, wrongUsage } from './amount.js'
 import { AttemptBounds } from './attempt-bounds.js'
 import { CallContext } from './call-context.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
@@ -153,9 +153,9 @@ class Execution {
   }
 
   #use(usage: CallUsage): void {
-    const wrong = wrongField(usage)
+    const wrong = wrongUsage(usage)
     if (wrong !== undefined)
-      throw new GuardError(limitErrors.usageInvalid(this.options.tool.name, wrong))
+      throw new GuardError(limitErrors.usageInvalid(`Tool "${this.options.tool.name}"`, wrong))
     if (this.#isOver) return this.options.late?.(usage)
     this.#usage = addUsage(this.#usage, usage)
     this.#total = addUsage(this.#total, usage)

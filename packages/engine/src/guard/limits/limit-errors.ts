@@ -77,12 +77,12 @@ export const limitErrors = {
     allowed: 'Let `reserve` be numbers from 0, or a function that returns them.',
     exitReason: 'cost',
   }),
-  usageInvalid: (tool: string, field: string): Denial => ({
+  usageInvalid: (who: string, why: string): Denial => ({
     code: 'LIMIT_USAGE_INVALID',
     rule: 'limits/usage',
-    what: `Tool "${tool}" said that it used something that is no amount.`,
-    why: `"${field}" is not a number from 0.`,
-    allowed: 'Call context.use with numbers from 0.',
+    what: `${who} said that something was used that is no amount.`,
+    why: `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
+    allowed: 'Say `{ inputTokens, outputTokens, costUsd }`, or some of them, with numbers from 0.',
   }),
   limitsInvalid: (where: string, problem: string): Denial => ({
     code: 'LIMITS_INVALID',

@@ -1,7 +1,7 @@
 import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
-import type { Denial } from '../guard-error.js'
+import { GuardError, type Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { amountOf, NOTHING, toUsd, usedAmount } from './amount.js'
+import { amountOf, NOTHING, toUsd, usedAmount, wrongUsage } from './amount.js'
 import { CallQueue } from './call-queue.js'
 import { refuseWrongLimits } from './check-limits.js'
 import { realClock, type Clock } from './clock.js'
@@ -70,6 +70,8 @@ export class Limiter {
 
   /** What is spent outside of guarded tools, such as by the model that calls them. */
   spend(usage: CallUsage): void {
+    const wrong = wrongUsage(usage)
+    if (wrong !== undefined) throw new GuardError(limitErrors.usageInvalid('run.spend', wrong))
     this.#run.settle(NOTHING, amountOf(usage), this.clock.now())
   }
 

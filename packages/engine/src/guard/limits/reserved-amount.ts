@@ -1,7 +1,7 @@
 import type { CallUsage } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { NOTHING, nanoUsdOf, tokensOf, wrongField, type Amount } from './amount.js'
+import { NOTHING, nanoUsdOf, tokensOf, wrongUsage, type Amount } from './amount.js'
 import { limitErrors } from './limit-errors.js'
 
 /** What is limited, and where: the scope of the limit that asks. */
@@ -26,9 +26,8 @@ export function reservedAmount(
   let said: CallUsage | undefined
   try {
     said = typeof reserve === 'function' ? reserve(args) : reserve
-    const wrong = said && wrongField(said)
-    if (wrong !== undefined)
-      return limitErrors.reserveInvalid(name, `"${wrong}" is not a number from 0`)
+    const wrong = said === undefined ? undefined : wrongUsage(said)
+    if (wrong !== undefined) return limitErrors.reserveInvalid(name, wrong)
   } catch (error) {
     return limitErrors.reserveInvalid(name, `\`reserve\` threw ${String(error)}`)
   }
