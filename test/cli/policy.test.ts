@@ -255,7 +255,24 @@ test('problems are told in the order of the file, tabs and missing files with wh
     'bad.yaml':
       'name: p\npresets: [{ sandbox: { rot: . } }]\nrules:\n  - allow: a\n    deny: b\nlimit: 3\n',
     'tabs.yaml': 'name: p\nrules:\n\t- allow: a\n',
+    'none.json': '[]',
+    'tag.yaml': 'name: p\nrules:\n  - deny: !shell x\n',
+    'aliases.yaml': ['a: &a [1, 1]', ...nested('abcdefgh')].join('\n'),
   })
+  for (const [file, told] of [
+    ['none.json', /^none\.json:1:1 {2}The list is empty/],
+    ['tag.yaml', /tag\.yaml:3:11 cannot be read\.[^]*Unresolved tag: !shell/],
+    [
+      'aliases.yaml',
+      /aliases\.yaml cannot be read\.[^]*Excessive alias count[^]*POLICY_UNREADABLE/,
+    ],
+  ] as const) {
+    const { stdout, stderr, code } = await retake(['policy', 'check', file])
+    expect([stdout + stderr, code]).toEqual([
+      expect.stringMatching(told),
+      file === 'none.json' ? 3 : 1,
+    ])
+  }
   const bad = await retake(['policy', 'check', 'bad.yaml'])
   expect(bad.stdout.split('\n').map((line) => line.split('  ', 1)[0])).toEqual([
     'bad.yaml:2:11',
@@ -274,6 +291,12 @@ test('problems are told in the order of the file, tabs and missing files with wh
     'POLICY_INVALID',
   )
 })
+
+/** Lines of YAML in which each key holds the one before it nine times. */
+const nested = (keys: string): string[] =>
+  [...keys]
+    .slice(1)
+    .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${keys[index]}`).join(', ')}]`)
 
 test('a policy tried on what was recorded under it changes nothing', async () => {
   const { folder, retake } = await folderWith({

@@ -37,6 +37,10 @@ export async function checkPolicyFile(
     : [{ data: read.data, path: [] }]
   const policies: Policy[] = []
   const problems: PlacedProblem[] = []
+  if (parts.length === 0)
+    problems.push(
+      placed(read, [], { path: [], message: 'The list is empty: it would stop nothing.' }),
+    )
   for (const part of parts) {
     const expanded = expandPresets(part.data)
     const found = [...expanded.problems, ...checkPolicy(expanded.rest)]

@@ -6,7 +6,8 @@ import type { Place, PolicyFile } from './read-policy-file.js'
 export function parsePolicy(file: string, text: string): PolicyFile {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
-  const [wrong] = document.errors
+  // A tag that is not known would be passed over.
+  const [wrong] = [...document.errors, ...document.warnings]
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
     const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
@@ -15,8 +16,17 @@ export function parsePolicy(file: string, text: string): PolicyFile {
   }
   return {
     file,
-    data: document.toJS({ maxAliasCount: 100 }) as unknown,
+    data: dataOf(file, document),
     placeOf: (path) => placeIn(document, lines, path),
+  }
+}
+
+function dataOf(file: string, document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 }) as unknown
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw policyUnreadable(file, why, 'Write out what its aliases (*name) stand for.')
   }
 }
 

@@ -225,6 +225,7 @@ describe('explanations', () => {
       { id: 'key', deny: 'send', when: { apiKey: { exists: true } } },
       { id: 'text', deny: 'send', when: { '**': { contains: 'tok' } }, code: 'NO_TOKENS' },
       { id: 'often', deny: 'search', moreThan: 0 },
+      { deny: 'divide', when: { a: { over: 5 } } },
     ],
   }
   const told = (judged: PastCall) => judgeCalls([policy], [judged])[0]?.denial
@@ -237,7 +238,12 @@ describe('explanations', () => {
       why: 'Too much for one refund. amount is 250, over 100.',
       allowed: 'Allowed: amount up to 100.',
     })
-    expect(told(call('search'))?.allowed).toBe('Allowed: at most 0 calls of search.')
+    expect(told(call('search'))).toMatchObject({
+      why: 'It would be more than 0 calls of search.',
+      allowed: 'Allowed: at most 0 calls of search.',
+    })
+    // The first word of a sentence, unless it is a name.
+    expect(told(call('divide', { a: 6 }))?.why).toBe('a is 6, over 5.')
   })
 
   test('what looks secret is never shown', () => {

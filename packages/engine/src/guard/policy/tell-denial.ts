@@ -134,4 +134,6 @@ const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text
 
 /** What begins with the name of an argument or a tool keeps its case. */
 const capital = (reason: string): string =>
-  reason.replace(/^(?:a|it|more|no|the) /, (word) => word.charAt(0).toUpperCase() + word.slice(1))
+  /^(?:a call of|it would be|more text came) /.test(reason)
+    ? reason.charAt(0).toUpperCase() + reason.slice(1)
+    : reason
