@@ -600,7 +600,7 @@ export const runReportNotWritable = (file: string, cause: unknown): RetakeError 
     'REPORT_NOT_WRITABLE',
     `The report cannot be written to ${file}.`,
     `The system said: ${reason(cause)}.`,
-    'Name another file with -o, in a folder that exists and can be written to.',
+    'Name another file, in a folder that exists and can be written to.',
     { cause },
   )
 
