@@ -25,9 +25,13 @@ export const encodeBody = (
 export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
   if (as === 'bytes') return asBuffer(new Uint8Array(body))
   const text = decoder.decode(body)
-  if (as === 'text') return text
-  const wire: unknown = JSON.parse(text)
-  return mayHoldTags(text) ? fromWire(wire) : wire
+  return as === 'text' ? text : decodeJson(text)
+}
+
+/** The value of a body of JSON, given as text. */
+export const decodeJson = (json: string): unknown => {
+  const wire: unknown = JSON.parse(json)
+  return mayHoldTags(json) ? fromWire(wire) : wire
 }
 
 /** Without the key of a tag a wire value is what it stands for. An escape might hide the key. */

@@ -99,7 +99,7 @@ export class RecordEncoder {
     this.#bodies.skipRequest(seq, body)
   }
 
-  /** Adds the record of an event to what is to be taken. `json` is the event, its type first, where it was written out already. */
+  /** Adds the record of an event to what is to be taken. `json` is what goes on the tape as the event, its type first, where it was written out already. */
   encode(
     event: NewEvent,
     at: number,

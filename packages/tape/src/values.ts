@@ -8,7 +8,7 @@
  * properties on arrays. Cycles, functions and prototypes cannot be kept and are
  * reported through `onLoss`.
  */
-export { decodeBody, encodeBody } from './event-body.js'
+export { decodeBody, decodeJson, encodeBody } from './event-body.js'
 export { fromWire } from './from-wire.js'
 export { stableStringify, wireEqual } from './stable-stringify.js'
 export { toWire, type ToWireOptions } from './to-wire.js'

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto'
-import { encodeBody, stableStringify, toWire, type BodyForm } from '@retake/tape'
+import {
+  decodeBody,
+  decodeJson,
+  encodeBody,
+  stableStringify,
+  toWire,
+  type BodyForm,
+} from '@retake/tape'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 
@@ -7,6 +14,8 @@ import { guardErrors } from './guard-errors.js'
 export interface CanonicalCall {
   readonly as: BodyForm
   readonly body: Uint8Array
+  /** The body as text, where it is JSON and was just written. */
+  readonly json?: string
   /** Of tool and arguments, whatever the order of their keys. */
   readonly fingerprint: string
 }
@@ -69,8 +78,12 @@ function read(
   const text = JSON.stringify(wire)
   // What stands in order already need not be written a second time to be compared.
   const fingerprint = isOrdered(wire) ? hashOf(tool, text) : fingerprintOfWire(tool, wire)
-  return { as: 'json', body: Buffer.from(text), fingerprint }
+  return { as: 'json', body: Buffer.from(text), json: text, fingerprint }
 }
+
+/** A fresh copy of the arguments each time: whoever gets it may do with it what it likes. */
+export const argumentsOf = ({ as, body, json }: CanonicalCall): unknown =>
+  json === undefined ? decodeBody(as, body) : decodeJson(json)
 
 const refused = (tool: string, denial: Denial): StorableCall => ({
   call: read(tool, undefined, () => {}),

@@ -1,10 +1,4 @@
-import {
-  decodeBody,
-  GUARD_NOTES,
-  recordError,
-  type GuardFacts,
-  type RecordedError,
-} from '@retake/tape'
+import { GUARD_NOTES, recordError, type GuardFacts, type RecordedError } from '@retake/tape'
 import { natives } from '../natives.js'
 import { insideTool } from '../scope.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
@@ -14,7 +8,7 @@ import { CallBounds } from './bounds/call-bounds.js'
 import { effectScopes } from './bounds/effect-scopes.js'
 import { findRefusal } from './bounds/find-refusal.js'
 import type { Scopes } from './bounds/scopes.js'
-import type { CanonicalCall } from './canonical-call.js'
+import { argumentsOf, type CanonicalCall } from './canonical-call.js'
 import { checkOutput, type CheckedOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
 import { GuardError, type Denial } from './guard-error.js'
@@ -255,8 +249,7 @@ class CarriedCall {
     commitRefusal(this.#operation, { denial }, this.#facts)
   }
 
-  /** A fresh copy each time: a tool may do with it what it likes. */
   #args(): unknown {
-    return decodeBody(this.#canonical.as, this.#canonical.body)
+    return argumentsOf(this.#canonical)
   }
 }

@@ -2,7 +2,7 @@ import { decodeBody, GUARD_NOTES, rebuildError, type GuardIntent } from '@retake
 import { callSite } from '../call-site.js'
 import { currentBounds, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
-import { fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
+import { argumentsOf, fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
 import { carryOut } from './carry-out.js'
 import { checkInput, type CheckedInput } from './contract/check-input.js'
 import { brokenGuard, decideCall, deniedIntent, type Decision } from './decide-call.js'
@@ -69,7 +69,7 @@ export class GuardedCall {
     if (denial !== undefined) this.refusal ??= { denial }
     if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
     // What is judged is what was read, as the tool will get it: not what the caller holds.
-    return this.#perform(this.run.tapes.session(), decodeBody(call.as, call.body), call)
+    return this.#perform(this.run.tapes.session(), argumentsOf(call), call)
   }
 
   /** Nothing can be put down any more, so nothing is run. */
@@ -163,7 +163,7 @@ export class GuardedCall {
   /** What a tape decided about a call that is made live all the same is decided anew, and said so. */
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
-    const args = decodeBody(call.as, call.body)
+    const args = argumentsOf(call)
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const { intent } = decision
     session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify({ op, intent })))

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import type {
   BodyForm,
+  DrawEvent,
   NewEvent,
   NoteEvent,
   OutputEvent,
@@ -228,13 +229,10 @@ export class RecordSession implements Session {
     return seq
   }
 
-  /** What was written out to be masked is handed on as it is: a guard draws a value for each call. */
+  /** What was written out to be masked goes on the tape as it is: a guard draws a value for each call. */
   #appendDrawn(kind: string, value: unknown): void {
-    const json = JSON.stringify(value)
-    const masked = this.secrets.text(json)
-    const shown = masked === json ? value : (JSON.parse(masked) as unknown)
-    const text = `{"type":"draw","kind":${JSON.stringify(kind)},"value":${masked}}`
-    this.#append({ type: 'draw', kind, value: shown }, undefined, text)
+    const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
+    this.#append(event, undefined, this.secrets.text(JSON.stringify(event)))
   }
 
   /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */

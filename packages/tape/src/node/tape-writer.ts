@@ -88,7 +88,7 @@ export class TapeWriter {
     return new TapeWriter(TapeFile.continueAt(path, end), lock, encoder, now)
   }
 
-  /** Writes an event and answers with its number. The body is not kept after the call. `json` is the event, where it was written out already. */
+  /** Writes an event and answers with its number. The body is not kept after the call. `json` is what goes on the tape as the event, where it was written out already. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
     this.flush()

@@ -1,5 +1,4 @@
-import { decodeBody } from '@retake/tape'
-import { canonicalCall } from '../canonical-call.js'
+import { argumentsOf, canonicalCall } from '../canonical-call.js'
 import { GuardError, type Denial } from '../guard-error.js'
 import type { GuardedToolOptions } from '../guarded-tool.js'
 import { checkSchema, type CheckedValue } from './check-schema.js'
@@ -30,8 +29,7 @@ export function checkInput(
   if (input === undefined) return { args }
   let plain: unknown
   try {
-    const { as, body } = canonicalCall(tool, args)
-    plain = decodeBody(as, body)
+    plain = argumentsOf(canonicalCall(tool, args))
   } catch (error) {
     if (error instanceof GuardError) return { denial: denialOf(error) }
     throw error
