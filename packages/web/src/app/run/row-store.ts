@@ -1,35 +1,26 @@
 import type { RunTotals } from '@retake/tape'
 import { rowAt, STATES, type Row, type RowColumns, type RowMessage } from '../../model/step-rows.js'
 import { ListColumns, longer } from './list-columns.js'
-
-/** One piece of the recorded rows, as it came. */
-interface Piece {
-  readonly from: number
-  readonly rows: RowColumns
-}
+import { RowChanges } from './row-changes.js'
+import { RowPieces, type RowPiece } from './row-pieces.js'
 
 const RUNNING = STATES.indexOf('running')
 const IN_DOUBT = STATES.indexOf('in doubt')
 const ABORTED = STATES.indexOf('aborted')
 
-/** Changes that are remembered, for those who keep something made of rows up to date. */
-const REMEMBERED = 1000
-
 /**
  * The rows of a run as they arrive: recorded ones in order, and behind each the steps
- * that are only seen in its conversation. Rows stay columns until they are looked at;
- * `version` changes with everything that could change a screen. While a run goes on,
- * rows come again from some place on and replace what was there; inferred rows stand
- * where they stood until the next `rest` says otherwise.
+ * that are only seen in its conversation. Rows stay columns until they are looked at.
+ * While a run goes on, rows come again from some place on and replace what was there;
+ * inferred rows stand where they stood until the next `rest` says otherwise.
  */
 export class RowStore {
-  version = 0
   /** Sums when all rows were last read: while a run goes on, they are those of a moment ago. */
   totals: RunTotals | undefined
   /** Every row has been read. */
   isComplete = false
   readonly columns = new ListColumns()
-  #pieces: Piece[] = []
+  readonly #pieces = new RowPieces()
   #recorded = 0
   #inferred: RowColumns | undefined
   #inferredNames: readonly number[] = []
@@ -43,9 +34,12 @@ export class RowStore {
   #positions = new Int32Array(256)
   readonly #labels = new Map<string, number>()
   readonly #made = new Map<number, Row>()
-  /** First place that the change to a version touched. */
-  #changes: { readonly version: number; readonly from: number }[] = []
-  readonly #listeners = new Set<() => void>()
+  readonly #changes = new RowChanges()
+
+  /** Changes with everything that could change a screen. */
+  get version(): number {
+    return this.#changes.version
+  }
 
   /** Rows in the list. */
   get length(): number {
@@ -58,20 +52,13 @@ export class RowStore {
   }
 
   add(message: RowMessage): void {
-    this.#changed(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
-  }
-
-  #changed(from: number): void {
-    this.version += 1
-    this.#changes.push({ version: this.version, from })
-    if (this.#changes.length > 2 * REMEMBERED) this.#changes = this.#changes.slice(-REMEMBERED)
-    for (const listener of this.#listeners) listener()
+    this.#changes.add(message.type === 'rows' ? this.#addRows(message) : this.#addRest(message))
   }
 
   /** Another run stands where this one stood: nothing of what was read is true any more. */
   clear(): void {
     this.columns.length = 0
-    this.#pieces = []
+    this.#pieces.clear()
     this.#recorded = 0
     this.#inferred = undefined
     this.#inferredNames = []
@@ -82,7 +69,7 @@ export class RowStore {
     this.#made.clear()
     this.totals = undefined
     this.isComplete = false
-    this.#changed(0)
+    this.#changes.add(0)
   }
 
   at(place: number): Row {
@@ -106,15 +93,7 @@ export class RowStore {
 
   /** The first place whose row is another, or another's, than at an earlier version. */
   changedSince(version: number): number {
-    if (version === this.version) return this.length
-    if (version < (this.#changes[0]?.version ?? 0) - 1) return 0
-    let first = this.length
-    for (let index = this.#changes.length - 1; index >= 0; index--) {
-      const change = this.#changes[index]
-      if (change === undefined || change.version <= version) break
-      first = Math.min(first, change.from)
-    }
-    return first
+    return this.#changes.since(version, this.length)
   }
 
   /**
@@ -143,19 +122,15 @@ export class RowStore {
     return first
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
+  readonly subscribe = (listener: () => void): (() => void) => this.#changes.listen(listener)
 
   readonly getVersion = (): number => this.version
 
-  #addRows({ from, rows }: Piece): number {
+  #addRows({ from, rows }: RowPiece): number {
     if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
     const place = this.#placeOfRecorded(from)
     this.#cut(place)
-    this.#pieces = this.#pieces.filter((piece) => piece.from < from)
-    this.#pieces.push({ from, rows })
+    this.#pieces.put({ from, rows })
     this.#recorded = from
     this.isComplete = false
     const names = this.columns.learn(rows)
@@ -182,9 +157,9 @@ export class RowStore {
     this.#cut(place)
     const end = this.#recorded
     this.#recorded = row
-    let [piece, names] = [this.#pieceOf(row), undefined as number[] | undefined]
+    let [piece, names] = [this.#pieces.of(row), undefined as number[] | undefined]
     while (this.#recorded < end) {
-      const next = this.#pieceOf(this.#recorded)
+      const next = this.#pieces.of(this.#recorded)
       if (piece === undefined || next === undefined) break
       if (names === undefined || next !== piece) names = this.columns.learn(next.rows)
       piece = next
@@ -288,22 +263,11 @@ export class RowStore {
 
   #read(id: number): Row {
     if (id < 0) return rowAt(this.#inferred as RowColumns, -1 - id, true)
-    const piece = this.#pieceOf(id)
+    const piece = this.#pieces.of(id)
     if (piece === undefined) throw new RangeError(`there is no recorded row ${id}`)
     const row = rowAt(piece.rows, id - piece.from)
     const parent = this.#parents.get(id)
     return parent === undefined ? row : { ...row, parent }
-  }
-
-  /** The last piece that begins at or before a recorded row. */
-  #pieceOf(row: number): Piece | undefined {
-    let [low, high] = [0, this.#pieces.length - 1]
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if ((this.#pieces[middle]?.from ?? 0) <= row) low = middle
-      else high = middle - 1
-    }
-    return this.#pieces[low]
   }
 }
 
