@@ -294,7 +294,8 @@ test('problems are told in the order of the file, tabs and missing files with wh
 
 /** Lines of YAML in which each key holds the one before it nine times. */
 const nested = (keys: string): string[] =>
-  [...keys]
+  keys
+    .split('')
     .slice(1)
     .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${keys[index]}`).join(', ')}]`)
 
