@@ -31,6 +31,7 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   const barrier = writer.barrier.bind(writer)
   const seal = writer.seal.bind(writer)
   const flush = writer.flush.bind(writer)
+  const close = writer.close.bind(writer)
   const guard = <T>(write: () => T): T => {
     try {
       return write()
@@ -42,4 +43,9 @@ export function stopOnFailure(writer: TapeWriter, file: string | undefined): voi
   writer.barrier = () => guard(barrier)
   writer.flush = () => guard(flush)
   writer.seal = (options) => guard(() => seal(options))
+  writer.close = () => {
+    // Closing flushes as well, and a file that is closed already is no failure then.
+    writer.flush = flush
+    close()
+  }
 }
