@@ -84,6 +84,17 @@ test.each<[options: unknown, text: string]>([
 })
 
 test.each([
+  [{ run: () => 1 }, 'GUARD_TOOL_NOT_FUNCTION'],
+  [{ name: 'a', run: () => 1 }, 'GUARD_OPTIONS_INVALID'],
+  [{ name: 'a', run: () => 1, options: { effects: ['writes'] } }, 'GUARD_OPTIONS_INVALID'],
+])('a tool that is handed in is looked at like one that is registered: %j', async (tool, code) => {
+  const run = guard({ name: 'x', dir: mkdtempSync(path.join(tmpdir(), 'retake-')) })
+  expect(await run.call(tool as never, {})).toMatchObject({ status: 'denied', error: { code } })
+  expect((await run.call({ name: 'a', run: () => 1, options: {} }, {})).output).toBe(1)
+  run.end()
+})
+
+test.each([
   [{ cost: 50 }, 'It has "cost" and none of inputTokens, outputTokens, costUsd.'],
   [{ inputTokens: -50 }, '"inputTokens" is not a number from 0.'],
   [{ costUsd: Number.NaN }, '"costUsd" is not a number from 0.'],

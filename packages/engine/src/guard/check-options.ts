@@ -93,7 +93,7 @@ export function wrongCallOptions(data: unknown): readonly string[] {
   const { throws, signal } = options ?? {}
   if (throws !== undefined && typeof throws !== 'boolean')
     check.add(['throws'], `It is true or false, not ${kindOf(throws)}.`)
-  if (signal !== undefined && !isSignal(signal))
+  if (signal !== undefined && signal !== null && !isSignal(signal))
     check.add(['signal'], `It is an AbortSignal, not ${kindOf(signal)}.`)
   return check.problems.map(problemText)
 }

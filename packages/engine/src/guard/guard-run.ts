@@ -11,7 +11,7 @@ import {
 import { install } from '../boundaries/install.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
-import { GuardError } from './guard-error.js'
+import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
@@ -116,11 +116,13 @@ export class GuardRun {
     options: CallOptions = PLAIN,
   ): Promise<GuardResult<Output>> {
     const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
-    const name = isHandedIn ? tool.name : nameOf(tool)
+    const name = nameOf(isHandedIn ? tool.name : tool)
     const known = isHandedIn ? tool : this.#tools.get(name)
     const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
     const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
-    if (wrong.length > 0)
+    const denial = isHandedIn ? wrongTool(tool) : undefined
+    if (denial !== undefined) call.refusal = { denial }
+    else if (wrong.length > 0)
       call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
     const result = call.make(args) as Promise<GuardResult<Output>>
     return options?.throws === true ? result.then(withoutError) : result
@@ -194,6 +196,24 @@ export class GuardRun {
 
 const PLAIN: CallOptions = {}
 const THROWS: CallOptions = { throws: true }
+
+/** Options of tools that were handed in before, and are as they should be. */
+const checked = new WeakSet<object>()
+
+/** What is wrong with a tool that is handed in as it is. */
+function wrongTool(tool: GuardedTool): Denial | undefined {
+  const { name, options } = tool
+  if (typeof name !== 'string') return guardErrors.toolNotFunction(name)
+  if (checked.has(options)) return undefined
+  try {
+    checkToolOptions(name, options)
+    checked.add(options)
+    return undefined
+  } catch (error) {
+    if (error instanceof GuardError) return error.denial
+    throw error
+  }
+}
 
 /** Of something that is no name, what there is to say about it without running code of it. */
 const nameOf = (tool: unknown): string =>
