@@ -106,8 +106,8 @@ export class ContinuedSession implements Session {
     return [...this.#player.divergences, ...(this.#recorder?.divergences ?? [])]
   }
 
-  draw<T>(kind: string, native: () => T): T {
-    return this.#either((session) => session.draw(kind, native))
+  draw<T>(kind: string, native: () => T, isWithNext?: boolean): T {
+    return this.#either((session) => session.draw(kind, native, isWithNext))
   }
 
   perform(action: Action): Operation {

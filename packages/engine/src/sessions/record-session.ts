@@ -117,10 +117,12 @@ export class RecordSession implements Session {
     return this.#answers.divergences ?? []
   }
 
-  draw<T>(kind: string, native: () => T): T {
+  draw<T>(kind: string, native: () => T, isWithNext = false): T {
     const value = this.#answers.draw(kind, native)
-    if (typeof value !== 'object') this.#append({ type: 'draw', kind, value })
-    else this.#appendDrawn(kind, value)
+    const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
+    if (typeof value !== 'object') this.#append(event)
+    // What was written out to be masked goes on the tape as it is: a guard draws a value for each call.
+    else this.#append(event, undefined, this.secrets.text(JSON.stringify(event)), isWithNext)
     return value
   }
 
@@ -229,12 +231,6 @@ export class RecordSession implements Session {
     return seq
   }
 
-  /** What was written out to be masked goes on the tape as it is: a guard draws a value for each call. */
-  #appendDrawn(kind: string, value: unknown): void {
-    const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
-    this.#append(event, undefined, this.secrets.text(JSON.stringify(event)))
-  }
-
   /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
   #appendAnswer(event: NewDelivery, op: number, body: Uint8Array): void {
     const answer = Object.assign({}, this.#masked(event), { op })
@@ -242,10 +238,12 @@ export class RecordSession implements Session {
   }
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
-  #append(event: NewEvent, body?: Uint8Array, json?: string): number {
+  #append(event: NewEvent, body?: Uint8Array, json?: string, isWithNext = false): number {
     if (this.closed) return -1
     this.#isUnsynced = true
     const masked = body && this.secrets.bytes(body)
+    if (isWithNext && this.#background === undefined)
+      return this.writer.hold(event, masked, json) + this.#shift
     return (this.#background ?? this.writer).append(event, masked, json) + this.#shift
   }
 

@@ -115,8 +115,11 @@ export interface Session {
   readonly replaying: boolean
   /** What the run leaves behind at its end still must not find its way out. */
   readonly keepsIn?: boolean
-  /** A value from outside, needed at once. It must survive JSON. */
-  draw<T>(kind: string, native: () => T): T
+  /**
+   * A value from outside, needed at once. It must survive JSON. Where the agent sees nothing
+   * of it before the next event, `isWithNext` saves a write of its own.
+   */
+  draw<T>(kind: string, native: () => T, isWithNext?: boolean): T
   perform(action: Action): Operation
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery

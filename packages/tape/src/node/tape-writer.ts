@@ -119,7 +119,7 @@ export class TapeWriter {
 
   /** Every held event is written to the file when this returns. */
   flush(): void {
-    if (this.#encoder.hasRecords) this.#file.append(this.#encoder.take())
+    if (!this.#encoder.isEmpty) this.#file.append(this.#encoder.take())
     else this.#file.check()
   }
 
