@@ -26,7 +26,7 @@ export function putNumber(value: number, bytes: Uint8Array, at: number): number 
   const end = at + digitCount(value)
   for (let to = end - 1, rest = value; to >= at; to--) {
     const next = Math.floor(rest / 10)
-    bytes[to] = ZERO + rest - next * 10
+    bytes[to] = ZERO + (rest - next * 10)
     rest = next
   }
   return end

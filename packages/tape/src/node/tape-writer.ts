@@ -91,7 +91,7 @@ export class TapeWriter {
   /** Writes an event and answers with its number. The body is not kept after the call. `json` is what goes on the tape as the event, where it was written out already. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
-    this.flush()
+    this.#flush()
     return seq
   }
 
@@ -101,14 +101,7 @@ export class TapeWriter {
    */
   hold(event: NewEvent, body?: Uint8Array, json?: string): number {
     const seq = this.#encode(event, body, json)
-    if (this.#encoder.isFull) this.flush()
-    return seq
-  }
-
-  #encode(event: NewEvent, body: Uint8Array | undefined, json: string | undefined): number {
-    this.#file.check()
-    const { seq } = this.#encoder
-    this.#encoder.encode(event, this.elapsed(), body, json)
+    if (this.#encoder.isFull) this.#flush()
     return seq
   }
 
@@ -119,13 +112,12 @@ export class TapeWriter {
 
   /** Every held event is written to the file when this returns. */
   flush(): void {
-    if (!this.#encoder.isEmpty) this.#file.append(this.#encoder.take())
-    else this.#file.check()
+    this.#flush()
   }
 
   /** Everything appended so far is on disk when this returns. Free when nothing was appended since the last one. */
   barrier(): void {
-    this.flush()
+    this.#flush()
     this.#file.sync()
   }
 
@@ -151,12 +143,24 @@ export class TapeWriter {
   /** Closes the file without a seal; `reopen` can go on. */
   close(): void {
     try {
-      this.flush()
+      this.#flush()
     } catch {
       // The file is cut back to its last whole record, or closed; that is what there is.
     }
     this.#file.close()
     this.#lock.release()
+  }
+
+  #encode(event: NewEvent, body: Uint8Array | undefined, json: string | undefined): number {
+    this.#file.check()
+    const { seq } = this.#encoder
+    this.#encoder.encode(event, this.elapsed(), body, json)
+    return seq
+  }
+
+  #flush(): void {
+    if (this.#encoder.isEmpty) this.#file.check()
+    else this.#file.append(this.#encoder.take())
   }
 }
 
