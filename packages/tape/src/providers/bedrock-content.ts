@@ -1,5 +1,5 @@
 import { recordOf, recordsOf, textOf, isRecord, type JsonRecord } from './json-shape.js'
-import { textPart, type Message, type MessagePart } from './message.js'
+import { textPart, userTurn, type Message, type MessagePart } from './message.js'
 
 /** Messages of Bedrock's Converse API, which Nova also takes when it is invoked. */
 export const decodeConversation = (body: JsonRecord): Message[] => {
@@ -10,18 +10,9 @@ export const decodeConversation = (body: JsonRecord): Message[] => {
   ]
 }
 
-/** Results of tools travel in a user message; they are shown as messages of the tool. */
 const decodeTurn = (message: JsonRecord): Message[] => {
   const parts = decodeBlocks(message['content'])
-  if (message['role'] === 'assistant') return [{ role: 'assistant', parts }]
-  const results = parts.filter(({ type }) => type === 'tool_result')
-  const others = parts.filter(({ type }) => type !== 'tool_result')
-  return [
-    ...(results.length === 0 ? [] : [{ role: 'tool', parts: results } as const]),
-    ...(others.length === 0 && results.length > 0
-      ? []
-      : [{ role: 'user', parts: others } as const]),
-  ]
+  return message['role'] === 'assistant' ? [{ role: 'assistant', parts }] : userTurn(parts)
 }
 
 /** Marks where the cache ends are no content. */

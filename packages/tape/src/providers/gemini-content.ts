@@ -1,6 +1,6 @@
 import type { CallNumbers } from './call-numbers.js'
 import { isRecord, recordOf, recordsOf, textOf, type JsonRecord } from './json-shape.js'
-import { mergeParts, textPart, type Message, type MessagePart } from './message.js'
+import { mergeParts, textPart, userTurn, type Message, type MessagePart } from './message.js'
 
 /**
  * A conversation as Gemini sends it. Results of functions travel in a message
@@ -17,15 +17,7 @@ const contentList = (contents: unknown): readonly JsonRecord[] => {
 
 const decodeContent = (content: JsonRecord, numbers: CallNumbers): Message[] => {
   const parts = decodeParts(content['parts'], numbers)
-  if (content['role'] === 'model') return [{ role: 'assistant', parts }]
-  const results = parts.filter(({ type }) => type === 'tool_result')
-  const others = parts.filter(({ type }) => type !== 'tool_result')
-  return [
-    ...(results.length === 0 ? [] : [{ role: 'tool', parts: results } as const]),
-    ...(others.length === 0 && results.length > 0
-      ? []
-      : [{ role: 'user', parts: others } as const]),
-  ]
+  return content['role'] === 'model' ? [{ role: 'assistant', parts }] : userTurn(parts)
 }
 
 export const decodeParts = (parts: unknown, numbers: CallNumbers): MessagePart[] => {

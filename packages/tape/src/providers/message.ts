@@ -50,6 +50,18 @@ export const mergeParts = (parts: readonly MessagePart[]): MessagePart[] => {
   return merged
 }
 
+/** A turn of the user. Where results of tools travel in it, they are shown as a message of the tool. */
+export const userTurn = (parts: readonly MessagePart[]): Message[] => {
+  const results = parts.filter(({ type }) => type === 'tool_result')
+  const others = parts.filter(({ type }) => type !== 'tool_result')
+  return [
+    ...(results.length === 0 ? [] : [{ role: 'tool', parts: results } as const]),
+    ...(others.length === 0 && results.length > 0
+      ? []
+      : [{ role: 'user', parts: others } as const]),
+  ]
+}
+
 /** All text of a message, in one string. */
 export const messageText = (message: Message): string =>
   message.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
