@@ -1,6 +1,7 @@
 import type { InitiationEvent, NewEvent } from '@retake/tape'
 import type { Operation } from '../sessions/session.js'
 import { compareInitiation } from '../signature.js'
+import { isAsked } from './is-asked.js'
 import type { RecordedAnswers } from './recorded-answers.js'
 
 /** The connections of the run that goes on: requests are answered on the one they are written to. */
@@ -50,7 +51,3 @@ function takeConnectionOf(
   if (at >= 0) connections.splice(at, 1)
   return at >= 0
 }
-
-const isAsked = (event: InitiationEvent): boolean =>
-  event.type === 'request' ||
-  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))

@@ -1,8 +1,9 @@
 import { decodeBody, encodeBody } from '@retake/tape'
-import type { InitiationEvent, NewEvent, SocketEvent, Tape } from '@retake/tape'
+import type { NewEvent, SocketEvent, Tape } from '@retake/tape'
 import { recordedPart } from '../answers/answer-part.js'
 import type { AnswerPart } from '../answers/answer-part.js'
 import { DrawnValues } from '../answers/drawn-values.js'
+import { isAsked } from '../answers/is-asked.js'
 import { RecordedAnswers } from '../answers/recorded-answers.js'
 import { lostAnswer, SILENCE_MS } from '../continue/given-up-answer.js'
 import { viewOf } from '../continue/in-doubt.js'
@@ -23,7 +24,7 @@ import type { KeptPlan, KeptReport, Simulator } from './kept-plan.js'
 import { recordedSteps } from './recorded-step.js'
 import type { RecordedStep } from './recorded-step.js'
 import { serversIn } from './searchable-steps.js'
-import { isAsked, StepCauses } from './step-causes.js'
+import { StepCauses } from './step-causes.js'
 import { StepMatcher } from './step-matcher.js'
 
 export interface KeptAnswersOptions {
@@ -123,7 +124,7 @@ export class KeptAnswers implements AnswerSource {
     const { event, body } = operation.action
     this.#causes.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
-    else if (!isStep(event)) outside.start(operation)
+    else if (!isAsked(event)) outside.start(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#askOn(this.#connections.get(event.socket), operation, event)
     else {
@@ -136,7 +137,7 @@ export class KeptAnswers implements AnswerSource {
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
     if (op >= this.options.at) this.#causes.started(op, event)
-    if (!isStep(event)) return outside.run(call, op)
+    if (!isAsked(event)) return outside.run(call, op)
     const asked = this.#match(op, event, body)
     if (asked.recorded !== undefined) this.#underWay.delete(asked.recorded)
     const [seq] = asked.recorded?.parts ?? []
@@ -171,7 +172,7 @@ export class KeptAnswers implements AnswerSource {
       this.#connections.add(operation)
       if (this.#connections.connectFor(event) === undefined) return false
       operation.isTaped = true
-    } else if (!isStep(event) || this.#servers.has(id)) return false
+    } else if (!isAsked(event) || this.#servers.has(id)) return false
     const recorded = this.#steps.get((isConnection ? this.#causes.askedOn(id) : id) ?? -1)
     if (recorded === undefined) this.#queue.add(operation, this.#opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
@@ -387,8 +388,6 @@ export class KeptAnswers implements AnswerSource {
 
 /** After everything that was recorded. */
 const LAST = Number.MAX_SAFE_INTEGER
-
-const isStep = (event: NewEvent<InitiationEvent>): event is StepEvent => isAsked(event)
 
 /** Whether an answer is complete with this part; one on a connection is taken to be with its first. */
 function isLast({ action }: Operation, part: NewDelivery): boolean {

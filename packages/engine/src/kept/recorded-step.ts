@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto'
-import type {
-  CallEvent,
-  InitiationEvent,
-  NewEvent,
-  RequestEvent,
-  Step,
-  Tape,
-  TapeEvent,
-} from '@retake/tape'
+import type { CallEvent, InitiationEvent, NewEvent, RequestEvent, Step, Tape } from '@retake/tape'
+import { isAsked } from '../answers/is-asked.js'
 import type { RecordedAnswers } from '../answers/recorded-answers.js'
 
 /** A step of the recording that something in a fork may match. */
@@ -33,17 +26,13 @@ export function recordedSteps(
 ): RecordedStep[] {
   return steps.flatMap((step) => {
     const event = step.inferred ? undefined : tape.event(step.seq)
-    if (event === undefined || !isStepEvent(event)) return []
+    if (event === undefined || !isAsked(event)) return []
     const { label, seq } = step
     const { parts = [], turn = 0 } = answers.byStart.get(seq) ?? {}
     const key = stepKey(event, tape.body(seq))
     return [{ step, label, seq, event, key, parts, turn, used: false }]
   })
 }
-
-export const isStepEvent = (event: Pick<TapeEvent, 'type'>): event is RequestEvent | CallEvent =>
-  event.type === 'request' ||
-  (event.type === 'call' && ['tool', 'process'].includes((event as CallEvent).kind))
 
 /**
  * What two that match have in common in any case: the kind of step and its name. Of a

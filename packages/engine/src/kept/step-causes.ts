@@ -1,10 +1,6 @@
 import { isDelivery, isInitiation } from '@retake/tape'
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
-
-/** Whether the agent asks somebody: a request, a tool, a process. */
-export const isAsked = (event: NewEvent<InitiationEvent>): boolean =>
-  event.type === 'request' ||
-  (event.type === 'call' && (event.kind === 'tool' || event.kind === 'process'))
+import { isAsked } from '../answers/is-asked.js'
 
 /**
  * Knows after the answer of which step each thing was started. Between two
