@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { InitiationEvent, NewEvent } from '@retake/tape'
+import { bodySha, recordedSha } from '../body-sha.js'
 import { changesFiles } from '../continue/in-doubt.js'
 import { bodyMismatches } from '../sessions/body-difference.js'
 import { compareInitiation } from '../signature.js'
@@ -45,7 +45,7 @@ export class RecordedIndex {
   /** Takes the one of this turn, else the first in recorded order. `body` is masked already. */
   take(event: Initiation, body: Uint8Array, turn: number): RecordedOperation | undefined {
     const bucket = this.#buckets.get(keyOf(event)) ?? []
-    const sha = sha256(body)
+    const sha = bodySha(body)
     const isIdentical = (one: RecordedOperation): boolean =>
       this.#sha(one) === sha && compareInitiation(one.event, event).length === 0
     const found =
@@ -61,7 +61,7 @@ export class RecordedIndex {
   /** Whether `take` would find something. */
   has(event: Initiation, body: Uint8Array): boolean {
     const bucket = this.#buckets.get(keyOf(event)) ?? []
-    const sha = sha256(body)
+    const sha = bodySha(body)
     return (
       bucket.some(
         (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
@@ -112,7 +112,7 @@ export class RecordedIndex {
 
   compare(recorded: RecordedOperation, event: Initiation, body: Uint8Array): Nearest {
     const bodies =
-      this.#sha(recorded) === sha256(body)
+      this.#sha(recorded) === bodySha(body)
         ? []
         : bodyMismatches(this.recorded.tape.body(recorded.event.seq), body)
     return { recorded, mismatches: [...compareInitiation(recorded.event, event), ...bodies] }
@@ -156,7 +156,7 @@ export class RecordedIndex {
   #sha(operation: RecordedOperation): string {
     const known = this.#shas.get(operation)
     if (known !== undefined) return known
-    const sha = this.recorded.tape.bodySha(operation.event.seq) ?? EMPTY_SHA
+    const sha = recordedSha(this.recorded.tape, operation.event.seq)
     this.#shas.set(operation, sha)
     return sha
   }
@@ -184,6 +184,3 @@ const callName = (event: Initiation): string =>
 /** Looking has no effect: the last answer stands for another look. */
 const mayBeAskedAgain = (event: Initiation): boolean =>
   event.type === 'call' && (event.kind === 'dns' || (event.kind === 'file' && !changesFiles(event)))
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-const EMPTY_SHA = sha256(new Uint8Array(0))

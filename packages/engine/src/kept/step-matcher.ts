@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import type { CallEvent, NewEvent, RequestEvent, Tape } from '@retake/tape'
 import type { DrawnValues } from '../answers/drawn-values.js'
+import { bodySha, recordedSha } from '../body-sha.js'
 import { compareInitiation } from '../signature.js'
 import { conversationOf, pathOf, stepKey } from './recorded-step.js'
 import type { Conversation, RecordedStep } from './recorded-step.js'
@@ -100,11 +100,10 @@ export class StepMatcher {
   // ── the same question ─────────────────────────────────────────────────────
 
   #identical(candidates: readonly RecordedStep[], { event, body }: AskedStep): RecordedStep[] {
-    const sha = sha256(body)
+    const sha = bodySha(body)
     const exact = candidates.filter(
       (one) =>
-        (this.tape.bodySha(one.seq) ?? EMPTY_SHA) === sha &&
-        compareInitiation(one.event, event).length === 0,
+        recordedSha(this.tape, one.seq) === sha && compareInitiation(one.event, event).length === 0,
     )
     if (exact.length > 0) return exact
     const { drawn } = this.options
@@ -287,6 +286,3 @@ const prefer = (
   const found = steps.filter((one) => fits(one))
   return found.length > 0 ? found : steps
 }
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-const EMPTY_SHA = sha256(new Uint8Array(0))

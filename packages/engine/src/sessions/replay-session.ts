@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { isDelivery, isInitiation, recordError } from '@retake/tape'
 import type {
   BodyForm,
@@ -9,6 +8,7 @@ import type {
   Tape,
   TapeEvent,
 } from '@retake/tape'
+import { bodySha, recordedSha } from '../body-sha.js'
 import { errors, ReplayDiverged } from '../errors.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
@@ -348,8 +348,8 @@ export class ReplaySession implements Session {
   }
 
   #hasBody(event: InitiationEvent, body: Uint8Array | undefined): boolean {
-    const current = body && body.length > 0 ? sha256(this.secrets.bytes(body)) : EMPTY_SHA
-    return (this.tape.bodySha(event.seq) ?? EMPTY_SHA) === current
+    const current = body && body.length > 0 ? this.secrets.bytes(body) : EMPTY
+    return recordedSha(this.tape, event.seq) === bodySha(current)
   }
 
   /** In observe mode or after the run: something the tape does not have. Timers and local work just run; what needs the outside fails. */
@@ -493,9 +493,6 @@ export class ReplaySession implements Session {
 
 /** Calls with one answer; processes, threads and streams have parts. */
 const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns'])
-
-const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
-const EMPTY_SHA = sha256(EMPTY)
 
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && Buffer.compare(a, b) === 0
