@@ -12,7 +12,7 @@ import { elapsed } from '../record.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { describe } from '../sessions/divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { onProcessExit } from './process-exit.js'
+import { exitNow, onProcessExit } from './process-exit.js'
 import { DIVERGED, restoreSurroundings } from './replay-process.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
@@ -71,8 +71,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     session.close()
     writer.close()
     report(DIVERGED)
-    // Not process.exit: the agent's exit listeners would go on running past this point.
-    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+    exitNow(DIVERGED)
   }
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))

@@ -7,7 +7,7 @@ import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
 import type { ContinueReport, ContinueTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
-import { onProcessExit } from './process-exit.js'
+import { exitNow, onProcessExit } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure, stopWith } from './stop-with.js'
@@ -53,8 +53,7 @@ export function continueProcess(
   const stop = (): void => {
     abandon()
     report(DIVERGED)
-    // Not process.exit: the agent's exit listeners would go on running past this point.
-    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(DIVERGED)
+    exitNow(DIVERGED)
   }
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))

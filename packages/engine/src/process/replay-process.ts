@@ -10,7 +10,7 @@ import type { ReplayReport, ReplayTask } from '../process-task.js'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import { ReplaySession } from '../sessions/replay-session.js'
 import { movedTape } from './moved-tape.js'
-import { onProcessExit } from './process-exit.js'
+import { exitNow, onProcessExit } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { imitateTerminal } from './terminal-facts.js'
 
@@ -58,8 +58,7 @@ export function replayProcess(task: ReplayTask): void {
   const stop = (): void => {
     const exitCode = exitCodeOf(0)
     report(exitCode)
-    // Not process.exit: the agent's exit listeners would go on running past this point.
-    ;(process as unknown as { reallyExit(code: number): never }).reallyExit(exitCode)
+    exitNow(exitCode)
   }
   let error: RecordedError | undefined
   process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))

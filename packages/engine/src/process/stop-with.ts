@@ -3,6 +3,7 @@ import { TapeError } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
+import { exitNow } from './process-exit.js'
 
 /** Captured before the file boundary is patched. */
 const { writeFileSync } = fs
@@ -22,7 +23,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
   } catch {
     natives.stderrWrite(Buffer.from(`${what} ${why} ${fix} (${code})\n`))
   }
-  return (process as unknown as { reallyExit(code: number): never }).reallyExit(FAILED)
+  return exitNow(FAILED)
 }
 
 /** A tape that can no longer be written stops the agent at once, however well it handles errors. */
