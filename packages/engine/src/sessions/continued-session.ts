@@ -9,7 +9,7 @@ import type { Leave } from './divergence-log.js'
 import type { RecordSession, RunEnd } from './record-session.js'
 import type { Recording } from './recording.js'
 import { ReplaySession } from './replay-session.js'
-import type { ReplayOptions } from './replay-session.js'
+import type { ReplayOptions } from './replay-options.js'
 import type { Action, Delivery, NewDelivery, Operation, Session, SyncCall } from './session.js'
 
 export interface ContinuedOptions extends Pick<
