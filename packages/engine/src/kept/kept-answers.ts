@@ -1,6 +1,4 @@
-import { decodeBody, encodeBody } from '@retake/tape'
 import type { NewEvent, SocketEvent, Tape } from '@retake/tape'
-import { recordedPart } from '../answers/answer-part.js'
 import type { AnswerPart } from '../answers/answer-part.js'
 import { DrawnValues } from '../answers/drawn-values.js'
 import { isAsked } from '../answers/is-asked.js'
@@ -12,20 +10,20 @@ import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import { outside } from '../sessions/answer-source.js'
 import type { Answer, AnswerSource } from '../sessions/answer-source.js'
-import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import { AnswerQueue } from './answer-queue.js'
 import type { QueuedPart } from './answer-queue.js'
+import { AskedSteps } from './asked-steps.js'
 import { underOtherId } from './free-parts.js'
 import { FreeSteps } from './free-steps.js'
 import type { AskedFree, StepEvent } from './free-steps.js'
+import { HeldAnswers } from './held-answers.js'
 import { KeptConnections } from './kept-connections.js'
 import type { KeptPlan, KeptReport, Simulator } from './kept-plan.js'
 import { recordedSteps } from './recorded-step.js'
 import type { RecordedStep } from './recorded-step.js'
 import { serversIn } from './searchable-steps.js'
-import { StepCauses } from './step-causes.js'
-import { StepMatcher } from './step-matcher.js'
+import { StepQuestions } from './step-questions.js'
 
 export interface KeptAnswersOptions {
   /** The first event that was not served. */
@@ -52,22 +50,15 @@ interface Asking extends AskedFree {
  * answer is forced, and the report says so.
  */
 export class KeptAnswers implements AnswerSource {
-  readonly #matched: Record<string, number> = {}
-  readonly #forced: string[] = []
-  #unmatched = 0
   #live = 0
-  readonly #recorded: RecordedAnswers
   readonly #steps: ReadonlyMap<number, RecordedStep>
-  readonly #matcher: StepMatcher
+  readonly #asked: AskedSteps
+  readonly #held: HeldAnswers
   readonly #free: FreeSteps
+  readonly #questions: StepQuestions
   readonly #connections: KeptConnections
   readonly #queue = new AnswerQueue()
   readonly #drawn = new DrawnValues()
-  /** What follows from what in this run. */
-  readonly #causes: StepCauses
-  /** By event of this run, the recorded step that it matched. */
-  readonly #matches = new Map<number, RecordedStep>()
-  readonly #underWay = new Set<RecordedStep>()
   readonly #kept: ReadonlySet<string>
   readonly #servers: ReadonlySet<number>
   /** Of a process that was just started and is none: the number it had. */
@@ -78,40 +69,36 @@ export class KeptAnswers implements AnswerSource {
     readonly plan: KeptPlan,
     readonly options: KeptAnswersOptions,
   ) {
-    const { at, simulator, onBroken } = options
+    const { at, session, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#kept = new Set(plan.kept)
     this.#servers = serversIn(tape, viewed)
-    this.#recorded = new RecordedAnswers(tape, 1, (_turn, kind, value) =>
+    const recorded = new RecordedAnswers(tape, 1, (_turn, kind, value) =>
       this.#drawn.add(kind, value),
     )
-    const steps = recordedSteps(tape, viewed, this.#recorded)
+    const steps = recordedSteps(tape, viewed, recorded)
     this.#steps = new Map(steps.map((step) => [step.seq, step]))
-    this.#connections = new KeptConnections(tape, this.#recorded, steps)
-    this.#causes = StepCauses.of(tape, at)
-    this.#matcher = new StepMatcher(tape, steps, {
-      causes: StepCauses.of(tape, tape.count),
-      drawn: this.#drawn,
-      isUnderWay: (step) => this.#underWay.has(step),
+    this.#connections = new KeptConnections(tape, recorded, steps)
+    this.#held = new HeldAnswers(tape, {
+      recorded,
+      connections: this.#connections,
+      steps: this.#steps,
+      at,
     })
-    this.#free = new FreeSteps({ tape, plan, matcher: this.#matcher, simulator, onBroken })
-    for (const step of steps.filter(({ seq }) => seq < at)) {
-      step.used = true
-      this.#matches.set(step.seq, step)
-      this.#matched[step.label] = step.seq
-      if (step.parts.some((seq) => seq >= at)) this.#underWay.add(step)
-    }
+    this.#asked = new AskedSteps(tape, steps, {
+      at,
+      drawn: this.#drawn,
+      session,
+      isHeld: (step) => this.#isHeld(step),
+    })
+    const { matcher } = this.#asked
+    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
+    this.#questions = new StepQuestions(tape, plan, session)
   }
 
   get report(): KeptReport {
     const { broken } = this.#free
-    return {
-      matched: this.#matched,
-      forced: this.#forced,
-      unmatched: this.#unmatched,
-      live: this.#live,
-      ...(broken && { broken }),
-    }
+    return { ...this.#asked.report, live: this.#live, ...(broken && { broken }) }
   }
 
   draw<T>(kind: string, native: () => T): T {
@@ -122,13 +109,13 @@ export class KeptAnswers implements AnswerSource {
 
   start(operation: Operation): void {
     const { event, body } = operation.action
-    this.#causes.started(operation.id, event)
+    this.#asked.started(operation.id, event)
     if (event.type === 'socket') this.#connect(operation, event)
     else if (!isAsked(event)) outside.start(operation)
     else if (event.type === 'request' && event.socket !== undefined)
       this.#askOn(this.#connections.get(event.socket), operation, event)
     else {
-      const asked = this.#match(operation.id, event, body)
+      const asked = this.#asked.match(operation.id, event, body)
       const ask = (edited?: Uint8Array): void => operation.action.start(operation, edited)
       this.#answer({ ...asked, carrier: operation, ask })
     }
@@ -136,13 +123,14 @@ export class KeptAnswers implements AnswerSource {
 
   run(call: SyncCall, op: number): Answer {
     const { event, body } = call
-    if (op >= this.options.at) this.#causes.started(op, event)
+    if (op >= this.options.at) this.#asked.started(op, event)
     if (!isAsked(event)) return outside.run(call, op)
-    const asked = this.#match(op, event, body)
-    if (asked.recorded !== undefined) this.#underWay.delete(asked.recorded)
-    const [seq] = asked.recorded?.parts ?? []
-    if (asked.recorded !== undefined && this.#isHeld(asked.recorded) && seq !== undefined)
-      return this.#part(seq)
+    const asked = this.#asked.match(op, event, body)
+    const { recorded } = asked
+    if (recorded !== undefined) this.#asked.answered(recorded)
+    const [seq] = recorded?.parts ?? []
+    if (recorded !== undefined && this.#isHeld(recorded) && seq !== undefined)
+      return this.#held.part(seq)
     const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
     if (part !== undefined) return part
     this.#live += 1
@@ -154,9 +142,7 @@ export class KeptAnswers implements AnswerSource {
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
-    this.#causes.delivered(operation.id)
-    const step = this.#matches.get(this.#causes.askedOn(operation.id) ?? operation.id)
-    if (step !== undefined && isLast(operation, event)) this.#underWay.delete(step)
+    this.#asked.delivered(operation, event)
     this.#queue.delivering(operation)
   }
 
@@ -173,12 +159,12 @@ export class KeptAnswers implements AnswerSource {
       if (this.#connections.connectFor(event) === undefined) return false
       operation.isTaped = true
     } else if (!isAsked(event) || this.#servers.has(id)) return false
-    const recorded = this.#steps.get((isConnection ? this.#causes.askedOn(id) : id) ?? -1)
-    if (recorded === undefined) this.#queue.add(operation, this.#opening(operation))
+    const recorded = this.#steps.get((isConnection ? this.#asked.on(id) : id) ?? -1)
+    if (recorded === undefined) this.#queue.add(operation, this.#held.opening(operation))
     else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
     else {
       // It was asked as recorded, unless the plan has another question.
-      const question = this.#plannedQuestion(recorded)
+      const question = this.#questions.planned(recorded)
       const ask = (): void => {
         operation.isTaped = false
         action.start(operation, question)
@@ -190,33 +176,7 @@ export class KeptAnswers implements AnswerSource {
     return true
   }
 
-  // ── what is asked ─────────────────────────────────────────────────────────
-
-  #match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): AskedFree {
-    const body = this.options.session().secrets.bytes(bytes)
-    const known = this.#matches.get(seq)
-    if (known !== undefined) return { event, body, recorded: known }
-    const cause = this.#causes.causeOf(seq)
-    const isAfterOther = cause !== undefined && !this.#matches.has(cause)
-    const match = this.#matcher.take({ event, body, after: this.#after(seq), isAfterOther })
-    if (match === undefined) {
-      this.#unmatched += 1
-      return { event, body, recorded: undefined }
-    }
-    const { step, isSame } = match
-    this.#matches.set(seq, step)
-    this.#matched[step.label] = seq
-    this.#underWay.add(step)
-    if (!isSame && this.#isHeld(step)) this.#forced.push(step.label)
-    return { event, body, recorded: step }
-  }
-
-  /** The nearest step that this follows from and that is one of the recording. */
-  #after(seq: number): RecordedStep | undefined {
-    let at = this.#causes.causeOf(seq)
-    while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
-    return at === undefined ? undefined : this.#matches.get(at)
-  }
+  // ── what is answered ──────────────────────────────────────────────────────
 
   #answer(asking: Asking): void {
     const { recorded, carrier, event, body } = asking
@@ -242,10 +202,7 @@ export class KeptAnswers implements AnswerSource {
 
   #hold(carrier: Operation, recorded: RecordedStep): void {
     carrier.isTaped = true
-    const isHttp1 = carrier.action.event.type === 'socket'
-    const parts = isHttp1 ? this.#connections.answerParts(recorded.parts) : recorded.parts
-    const isCarried = recorded.seq < this.options.at
-    this.#queue.add(carrier, this.#queued(parts, isCarried ? this.options.at : 0))
+    this.#queue.add(carrier, this.#held.of(recorded, carrier))
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
@@ -254,56 +211,12 @@ export class KeptAnswers implements AnswerSource {
     this.#queue.add(carrier, placed(parts, recorded))
   }
 
-  #queued(parts: readonly number[], from = 0): QueuedPart[] {
-    return parts
-      .filter((seq) => seq >= from)
-      .map((seq) => {
-        const event = this.#recorded.delivery(seq)
-        const written = event.type === 'deliver' ? event.written : undefined
-        const isProcess =
-          event.type === 'deliver' && this.#steps.get(event.op)?.event.type === 'call'
-        return {
-          ...recordedPart(this.tape, event),
-          order: seq,
-          ...(isProcess && written !== undefined && { written }),
-        }
-      })
-  }
-
   #askLive(asking: Asking): void {
     const { recorded, carrier, ask } = asking
     if (carrier.closed) return
     this.#live += 1
-    const question = recorded && this.#plannedQuestion(recorded)
-    const isFrozen = this.plan.mode === 'frozen' && recorded !== undefined
-    outsideRuns(() => ask(question ?? (isFrozen ? this.#recordedQuestion(recorded) : undefined)))
-  }
-
-  /** What the plan has a step asked, in the form in which it is asked. */
-  #plannedQuestion({ event, label }: RecordedStep): Uint8Array | undefined {
-    const question = this.plan.questions?.[label]
-    if (question === undefined) return undefined
-    if (event.type === 'call')
-      return encodeBody(Array.isArray(question) ? question : [question]).body
-    return this.#revealed(Buffer.from(JSON.stringify(question)))
-  }
-
-  /** What was asked then, in the form in which it is asked again. */
-  #recordedQuestion({ event, seq }: RecordedStep): Uint8Array | undefined {
-    const body = this.tape.body(seq)
-    if (event.type === 'call') {
-      if (event.kind !== 'tool') return undefined
-      const args = decodeBody(event.as ?? 'json', body)
-      return encodeBody(Array.isArray(args) ? args : [args]).body
-    }
-    return body.length === 0 ? undefined : this.#revealed(body)
-  }
-
-  /** The tape has placeholders where the agent sent secrets. */
-  #revealed(body: Uint8Array): Uint8Array {
-    const text = Buffer.from(body).toString('latin1')
-    const revealed = this.options.session().secrets.reveal(text)
-    return revealed === text ? body : Buffer.from(revealed, 'latin1')
+    const question = recorded && this.#questions.instead(recorded)
+    outsideRuns(() => ask(question))
   }
 
   #isHeld({ label, step, seq }: RecordedStep): boolean {
@@ -327,16 +240,7 @@ export class KeptAnswers implements AnswerSource {
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) return outside.start(operation)
     operation.isTaped = true
-    this.#queue.add(operation, [{ ...this.#part(connect), order: 0 }])
-  }
-
-  /** What opens a connection that was being opened when the tape was left. */
-  #opening({ id }: Operation): QueuedPart[] {
-    const { parts = [] } = this.#recorded.byStart.get(id) ?? {}
-    return this.#queued(parts, this.options.at).filter(
-      ({ event }) =>
-        event.type === 'deliver' && (event.part === 'connect' || event.part === 'error'),
-    )
+    this.#queue.add(operation, [{ ...this.#held.part(connect), order: 0 }])
   }
 
   #askOn(
@@ -344,7 +248,7 @@ export class KeptAnswers implements AnswerSource {
     operation: Operation,
     event: Extract<StepEvent, { type: 'request' }>,
   ): void {
-    const asked = this.#match(operation.id, event, operation.action.body)
+    const asked = this.#asked.match(operation.id, event, operation.action.body)
     if (connection === undefined) {
       this.#live += 1
       return outside.start(operation)
@@ -363,10 +267,6 @@ export class KeptAnswers implements AnswerSource {
     }
     this.#answer({ ...asked, carrier: connection, ask })
     isWritten = true
-  }
-
-  #part(seq: number): AnswerPart {
-    return recordedPart(this.tape, this.#recorded.delivery(seq))
   }
 
   // ── processes ─────────────────────────────────────────────────────────────
@@ -388,14 +288,6 @@ export class KeptAnswers implements AnswerSource {
 
 /** After everything that was recorded. */
 const LAST = Number.MAX_SAFE_INTEGER
-
-/** Whether an answer is complete with this part; one on a connection is taken to be with its first. */
-function isLast({ action }: Operation, part: NewDelivery): boolean {
-  if (action.event.type === 'socket' || part.type === 'result') return true
-  if (part.type === 'response') return part.empty === true
-  const isProcess = action.event.type === 'call'
-  return part.part === 'close' || part.part === 'error' || (part.part === 'end' && !isProcess)
-}
 
 /** A given answer comes when the recorded one came. */
 function placed(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
