@@ -2,9 +2,11 @@ import type { CallEvent, NewEvent, RequestEvent, Tape } from '@retake/tape'
 import type { DrawnValues } from '../answers/drawn-values.js'
 import { bodySha, recordedSha } from '../body-sha.js'
 import { compareInitiation } from '../signature.js'
-import { conversationOf, pathOf, stepKey } from './recorded-step.js'
+import { QuestionTexts } from './question-texts.js'
+import { pathOf, stepKey } from './recorded-step.js'
 import type { Conversation, RecordedStep } from './recorded-step.js'
 import type { StepCauses } from './step-causes.js'
+import { StepOrder } from './step-order.js'
 
 /** Something that the agent asks in a fork. */
 export interface AskedStep {
@@ -45,16 +47,16 @@ const TELLING_SHARE = 0.25
  */
 export class StepMatcher {
   readonly #byKey = new Map<string, RecordedStep[]>()
-  readonly #bySeq: ReadonlyMap<number, RecordedStep>
-  readonly #plain = new Map<RecordedStep, string>()
-  readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
+  readonly #order: StepOrder
+  readonly #texts: QuestionTexts
 
   constructor(
     readonly tape: Tape,
     steps: readonly RecordedStep[],
     readonly options: MatcherOptions,
   ) {
-    this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
+    this.#order = new StepOrder(steps, options.causes, options.isUnderWay)
+    this.#texts = new QuestionTexts(tape, options.drawn)
     for (const step of steps) {
       const bucket = this.#byKey.get(step.key)
       if (bucket === undefined) this.#byKey.set(step.key, [step])
@@ -107,10 +109,10 @@ export class StepMatcher {
     )
     if (exact.length > 0) return exact
     const { drawn } = this.options
-    const text = drawn.without(questionOf(event, body))
+    const text = this.#texts.of(event, body)
     return candidates.filter(
       (one) =>
-        this.#textOf(one) === text &&
+        this.#texts.ofStep(one) === text &&
         compareInitiation(one.event, event).every(({ recorded, current }) =>
           drawn.differsOnlyInDrawn(recorded, current),
         ),
@@ -119,8 +121,8 @@ export class StepMatcher {
 
   /** Of several that fit equally, the one that follows from the same step; else the earliest. */
   #inLine(candidates: readonly RecordedStep[], { after }: AskedStep): RecordedStep | undefined {
-    const next = this.#nextOf(candidates, after)
-    return next[0] ?? candidates.find((one) => !this.#isAhead(one)) ?? candidates[0]
+    const next = this.#order.nextOf(candidates, after)
+    return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
   }
 
   // ── another question ──────────────────────────────────────────────────────
@@ -131,14 +133,17 @@ export class StepMatcher {
     asked: AskedStep,
   ): RecordedStep | undefined {
     const used = same.filter((one) => one.used)
-    const text = this.options.drawn.without(questionOf(asked.event, asked.body))
-    const conversation = conversationOf(asked.body, (bytes) => this.options.drawn.without(bytes))
+    const text = this.#texts.of(asked.event, asked.body)
+    const conversation = this.#texts.conversation(asked.body)
     const lead = (one: RecordedStep): number => this.#lead(one, conversation)
-    const common = (one: RecordedStep): number => commonLength(this.#textOf(one), text)
+    const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
     const goesOn = (one: RecordedStep): boolean =>
       conversation === undefined
         ? most(used, common) >= common(one) + TELLING_BYTES
         : most(used, lead) > lead(one)
+    // It goes on with a lane whose recorded steps are all used, and not with this one's.
+    const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
+      this.#order.isOther(found, asked.after) && goesOn(found) ? undefined : found
     const { site } = asked.event
     const { causes } = this.options
     let candidates = prefer(
@@ -147,12 +152,14 @@ export class StepMatcher {
     )
     candidates = best(candidates, lead)
     const told = conversation === undefined ? this.#told(candidates, common) : undefined
-    if (told !== undefined) return this.#isOther(told, asked) && goesOn(told) ? undefined : told
-    const next = this.#nextOf(candidates, asked.after)
+    if (told !== undefined) return unlessElsewhere(told)
+    const next = this.#order.nextOf(candidates, asked.after)
     const possible =
       next.length > 0
         ? next
-        : this.#first(candidates.filter((one) => !this.#isAhead(one, asked.isAfterOther)))
+        : this.#order.first(
+            candidates.filter((one) => !this.#order.isAhead(one, asked.isAfterOther)),
+          )
     const longest = best(possible, common)
     const [chosen] = longest
     const [first] = possible
@@ -162,14 +169,14 @@ export class StepMatcher {
       (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
     const telling = isRace ? 1 : TELLING_BYTES
     const found = common(chosen) >= common(first) + telling ? chosen : first
-    return this.#isOther(found, asked) && goesOn(found) ? undefined : found
+    return unlessElsewhere(found)
   }
 
   /** Whether two belong to conversations that went on side by side. */
   #areLanes(same: readonly RecordedStep[], one: RecordedStep, other: RecordedStep): boolean {
     const [a, b] = [one, other].map((step) => {
-      const mark = this.#conversationOf(step)?.task
-      const lane = same.filter((each) => this.#conversationOf(each)?.task === mark)
+      const mark = this.#texts.conversationOf(step)?.task
+      const lane = same.filter((each) => this.#texts.conversationOf(each)?.task === mark)
       return { mark, size: lane.length, from: lane[0]?.seq ?? 0, to: lane.at(-1)?.seq ?? 0 }
     })
     if (a?.mark === undefined || b?.mark === undefined || a.mark === b.mark) return false
@@ -186,78 +193,19 @@ export class StepMatcher {
       .toSorted((a, b) => b.length - a.length)
     if (first === undefined || second === undefined) return undefined
     const more = first.length - second.length
-    const rest = this.#textOf(first.one).length - second.length
+    const rest = this.#texts.ofStep(first.one).length - second.length
     return more >= TELLING_BYTES && more >= rest * TELLING_SHARE ? first.one : undefined
-  }
-
-  /** Those that follow from the same step, the next ones of their lines. */
-  #nextOf(candidates: readonly RecordedStep[], after: RecordedStep | undefined): RecordedStep[] {
-    if (after === undefined) return []
-    const { causes } = this.options
-    return this.#first(
-      candidates.filter(({ seq }) => causes.follows(seq, after.seq) || causes.isUnsure(seq)),
-    )
-  }
-
-  /** Without those that come after another of them. */
-  #first(candidates: readonly RecordedStep[]): RecordedStep[] {
-    const { causes } = this.options
-    return candidates.filter(
-      ({ seq }) => !candidates.some((other) => other.seq < seq && causes.follows(seq, other.seq)),
-    )
-  }
-
-  /**
-   * Its own lane has not come so far: what it follows from is still being answered.
-   * `isStrict`: or was not even asked.
-   */
-  #isAhead({ seq }: RecordedStep, isStrict = false): boolean {
-    const { causes, isUnderWay } = this.options
-    for (let at = causes.causeOf(seq); at !== undefined; at = causes.causeOf(at)) {
-      const step = this.#bySeq.get(at)
-      if (step?.used === true) return isUnderWay(step)
-      if (isStrict) return true
-    }
-    return false
-  }
-
-  /** It does not go on with the line of work that this is in. */
-  #isOther(found: RecordedStep, { after }: AskedStep): boolean {
-    if (after === undefined) return false
-    const isNext = this.options.causes.follows(found.seq, after.seq)
-    return !isNext || found.step.lane !== after.step.lane
   }
 
   #lead(one: RecordedStep, conversation: Conversation | undefined): number {
     if (conversation === undefined) return 0
     const { turns } = conversation
-    const then = this.#conversationOf(one)?.turns ?? []
+    const then = this.#texts.conversationOf(one)?.turns ?? []
     let length = 0
     while (length < turns.length && turns[length] === then[length]) length += 1
     return length
   }
-
-  #conversationOf(one: RecordedStep): Conversation | undefined {
-    if (!this.#conversations.has(one))
-      this.#conversations.set(
-        one,
-        conversationOf(this.tape.body(one.seq), (bytes) => this.options.drawn.without(bytes)),
-      )
-    return this.#conversations.get(one)
-  }
-
-  #textOf(one: RecordedStep): string {
-    const known = this.#plain.get(one)
-    if (known !== undefined) return known
-    const text = this.options.drawn.without(questionOf(one.event, this.tape.body(one.seq)))
-    this.#plain.set(one, text)
-    return text
-  }
 }
-
-/** What is asked: the body, or the address where there is none. */
-const questionOf = (event: AskedStep['event'], body: Uint8Array): Uint8Array =>
-  event.type === 'request' && body.length === 0 ? Buffer.from(event.url) : body
 
 const commonLength = (a: string, b: string): number => {
   const end = Math.min(a.length, b.length)
