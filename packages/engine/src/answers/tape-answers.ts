@@ -1,20 +1,19 @@
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
 import type { ReplayDiverged } from '../errors.js'
 import { errors } from '../errors.js'
-import { moduleLoadInFlight } from '../module-loads.js'
-import { natives } from '../natives.js'
 import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { EMPTY } from '../sessions/session.js'
 import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import { recordedPart } from './answer-part.js'
 import type { AnswerPart } from './answer-part.js'
+import { AnswerTurns } from './answer-turns.js'
 import { Connections } from './connections.js'
 import { DeliveryOrder } from './delivery-order.js'
 import type { OrderOptions } from './delivery-order.js'
 import { DrawnValues } from './drawn-values.js'
 import { HeldOperation } from './held-operation.js'
-import { noAnswer, otherBytes, waitsForever } from './no-answer.js'
+import { noAnswer } from './no-answer.js'
 import { PendingAnswer } from './pending-answer.js'
 import { RecordedAnswers } from './recorded-answers.js'
 import type { RecordedOperation } from './recorded-answers.js'
@@ -67,14 +66,8 @@ export class TapeAnswers implements AnswerSource {
   readonly #timers: TurnTimers
   readonly #connections = new Connections()
   readonly #told = new WeakMap<Operation, ToldProcess>()
-  #pending: PendingAnswer[] = []
-  /** Chosen, and not with the agent yet. */
-  #chosen: PendingAnswer | undefined
-  #handedOut: { readonly operation: Operation; readonly turn: number } | undefined
-  #turn: number
-  #requested = false
+  readonly #turns: AnswerTurns
   #error: ReplayDiverged | undefined
-  #stall: NodeJS.Timeout | undefined
 
   constructor(
     readonly tape: Tape,
@@ -82,8 +75,7 @@ export class TapeAnswers implements AnswerSource {
   ) {
     const draws: [turn: number, kind: string, value: unknown][] = []
     this.recorded = new RecordedAnswers(tape, options.from, (...draw) => draws.push(draw))
-    this.#turn = this.recorded.firstTurn
-    this.#draws = new TurnDraws(this.#turn, options.order.seed)
+    this.#draws = new TurnDraws(this.recorded.firstTurn, options.order.seed)
     for (const [turn, kind, value] of draws) {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
@@ -95,11 +87,21 @@ export class TapeAnswers implements AnswerSource {
     this.#writes = new StreamWrites(this.recorded)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)
+    this.#turns = new AnswerTurns({
+      recorded: this.recorded,
+      order: this.order,
+      timers: this.#timers,
+      isStopped: () => this.#error !== undefined,
+      isClosed: () => options.session().closed,
+      stop: (divergence) => void this.#stop(divergence),
+      stallMs: options.stallMs,
+      keepAlive: options.keepAlive === true,
+    })
   }
 
   /** What was started, is not answered in full, and has no more parts on the tape. */
   get unanswered(): readonly PendingAnswer[] {
-    return this.#pending.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
+    return this.#turns.unanswered
   }
 
   /** It only waits for timers, again and again. */
@@ -146,7 +148,7 @@ export class TapeAnswers implements AnswerSource {
     else if (reexecuted === true) this.#timers.add(operation, this.#work(operation))
     else if (event.type === 'socket') this.#connect(operation, event)
     else this.#answer(operation, event, body)
-    this.#requestNext()
+    this.#turns.request()
   }
 
   run(call: SyncCall): Answer {
@@ -158,8 +160,7 @@ export class TapeAnswers implements AnswerSource {
   }
 
   restart(operation: Operation): void {
-    this.#timers.restart(operation, this.#pending)
-    this.#requestNext()
+    this.#turns.restart(operation)
   }
 
   /** A process answers only who tells it what it was told then. Orders that are tried may mix what lanes say. */
@@ -174,14 +175,8 @@ export class TapeAnswers implements AnswerSource {
 
   /** A part reaches the agent: what it does from here on, it did after that part in the recording, too. */
   delivering(operation: Operation, event: NewDelivery): void {
-    const turn =
-      this.#handedOut?.operation === operation
-        ? this.#handedOut.turn
-        : (event.from ?? -operation.id)
-    this.#handedOut = undefined
-    this.#turn = turn
-    this.#draws.begin(turn)
-    this.#requestNext()
+    this.#draws.begin(this.#turns.begin(operation, event))
+    this.#turns.request()
   }
 
   /**
@@ -208,12 +203,12 @@ export class TapeAnswers implements AnswerSource {
       if (change.replaces !== undefined) this.#goOn(operation, recorded, change.replaces)
     } else if (reexecuted === true) this.#carryWork(operation)
     else
-      this.#pending.push(
+      this.#turns.add(
         new PendingAnswer(this.recorded, operation, recorded, {
           writtenBefore: recorded?.written ?? 0,
         }),
       )
-    this.#requestNext()
+    this.#turns.request()
   }
 
   // ── what is asked ─────────────────────────────────────────────────────────
@@ -231,12 +226,12 @@ export class TapeAnswers implements AnswerSource {
     this.#timers.noteAsked(recorded)
     const connection = this.#connections.askedBy(event)
     if (connection === undefined) {
-      this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
+      this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
-    this.#endOthersOn(connection)
+    this.#turns.dropEndOf(connection)
     const writtenBefore = connection.action.stamp?.().written ?? 0
-    this.#pending.push(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
+    this.#turns.add(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
   }
 
   /** In another order, a stream writes the same lines in other portions. */
@@ -244,32 +239,23 @@ export class TapeAnswers implements AnswerSource {
     return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(body))
   }
 
-  /** A connection that is asked again was not closed after its last answer. */
-  #endOthersOn(connection: Operation): void {
-    for (const pending of this.#pending) {
-      if (pending.operation !== connection || pending.isExhausted) continue
-      const next = this.recorded.delivery(pending.nextSeq)
-      if (next.type === 'deliver' && next.part !== 'chunk') pending.drop()
-    }
-  }
-
   /** Clients keep connections open as they see fit: one more than then is opened like those before it. */
   #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
     this.#connections.add(operation)
     const recorded = this.#take(event, undefined)
     if (recorded !== undefined) {
-      this.#pending.push(new PendingAnswer(this.recorded, operation, recorded))
+      this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
       return
     }
     const alike = this.#index.alike(event).find(({ parts }) => parts.length > 0)
     if (alike === undefined) return void this.#stop(this.#noAnswer(event, undefined))
-    this.#pending.push(
+    this.#turns.add(
       new PendingAnswer(this.recorded, operation, alike, { parts: alike.parts.slice(0, 1) }),
     )
   }
 
   #work(operation: Operation): HeldOperation {
-    const held = new HeldOperation(operation, () => this.#requestNext())
+    const held = new HeldOperation(operation, () => this.#turns.request())
     operation.action.start(held)
     return held
   }
@@ -288,9 +274,7 @@ export class TapeAnswers implements AnswerSource {
   ): void {
     const parts = recorded?.parts.filter((seq) => !replaced.includes(seq)) ?? []
     const writtenBefore = recorded?.written ?? 0
-    this.#pending.push(
-      new PendingAnswer(this.recorded, operation, recorded, { parts, writtenBefore }),
-    )
+    this.#turns.add(new PendingAnswer(this.recorded, operation, recorded, { parts, writtenBefore }))
   }
 
   #give(operation: Operation, given: readonly AnswerPart[], parts: readonly number[]): void {
@@ -305,89 +289,16 @@ export class TapeAnswers implements AnswerSource {
     event: NewEvent<InitiationEvent>,
     body: Uint8Array | undefined,
   ): RecordedOperation | undefined {
-    return this.#index.take(event, this.#masked(body), this.#turn)
+    return this.#index.take(event, this.#masked(body), this.#turns.turn)
   }
 
   #toldThen(operation: Operation): ToldProcess | undefined {
-    const recorded = this.#pending.find((one) => one.operation === operation)?.recorded
+    const recorded = this.#turns.find(operation)?.recorded
     return recorded && new ToldProcess(this.recorded, recorded.event.seq)
   }
 
   #masked(body: Uint8Array | undefined): Uint8Array {
     return body && body.length > 0 ? this.options.session().secrets.bytes(body) : EMPTY
-  }
-
-  // ── what comes next ───────────────────────────────────────────────────────
-
-  #requestNext(): void {
-    if (this.#requested || this.#error !== undefined) return
-    this.#requested = true
-    natives.clearTimeout(this.#stall)
-    natives.setImmediate(this.#next)
-  }
-
-  /** The agent is at rest: what was started in its last turn is known, and the next part is chosen. */
-  readonly #next = (): void => {
-    this.#requested = false
-    if (moduleLoadInFlight() || this.#isOnItsWay()) return this.#requestNext()
-    this.#handedOut = undefined
-    this.#pending = this.#pending.filter((one) => !one.operation.closed && !this.#isOver(one))
-    this.#pending.push(...this.#timers.match(this.#turn))
-    if (this.#chosen?.operation.closed === true) this.#chosen = undefined
-    this.#chosen ??= this.order.choose(this.#ready()) ?? this.#timers.lastResort(this.#pending)
-    if (this.#chosen === undefined) return this.#idle()
-    // Work goes on beside us; it says when it is finished.
-    if (this.#chosen.work?.outcomes.length === 0) return
-    const chosen = this.#chosen
-    this.#chosen = undefined
-    this.#handOut(chosen)
-  }
-
-  /** Nothing more will come of it, and nobody will ask. */
-  #isOver(pending: PendingAnswer): boolean {
-    if (!pending.isExhausted) return false
-    return pending.isTimer
-      ? this.#timers.isOver(pending)
-      : pending.operation.action.event.type === 'socket'
-  }
-
-  #isOnItsWay(): boolean {
-    return this.#handedOut !== undefined && !this.#handedOut.operation.closed
-  }
-
-  #ready(): PendingAnswer[] {
-    return this.#pending.filter((one) => one.isReady())
-  }
-
-  #handOut(pending: PendingAnswer): void {
-    const { operation, work } = pending
-    const seq = pending.isExhausted ? undefined : pending.nextSeq
-    pending.advance()
-    if (pending.isTimer) this.#timers.fired(pending)
-    this.#handedOut = { operation, turn: seq ?? -operation.id }
-    if (seq === undefined || work !== undefined) {
-      const native = work?.outcomes.shift()?.native
-      const from = seq === undefined ? {} : { from: seq }
-      operation.complete({ type: 'deliver', part: 'fire', ...from }, undefined, native)
-    } else {
-      const event = this.recorded.delivery(seq)
-      if (pending.hasWritten(event) === 'other')
-        return void this.#stop(otherBytes(event, operation.action.stamp?.().digest))
-      const part = recordedPart(this.tape, event)
-      operation.complete(part.event, part.body)
-    }
-    // `delivering` asks for the next one. Not here: the agent's turn must be alone in
-    // its round of the event loop, as it is when recorded, or its stacks differ.
-  }
-
-  #idle(): void {
-    const { stallMs, keepAlive } = this.options
-    if (stallMs === undefined || this.options.session().closed) return
-    this.#stall = natives.setTimeout(() => {
-      if (!this.#requested && !this.options.session().closed)
-        this.#stop(waitsForever(this.unanswered, this.tape.count))
-    }, stallMs)
-    if (keepAlive !== true) this.#stall.unref()
   }
 
   #noAnswer(
@@ -398,7 +309,7 @@ export class TapeAnswers implements AnswerSource {
     const masked = this.#masked(body)
     const nearest = before
       ? this.#index.compare(before, event, masked)
-      : this.#index.nearest(event, masked, this.#turn)
+      : this.#index.nearest(event, masked, this.#turns.turn)
     return noAnswer(event, nearest, this.tape.count)
   }
 
