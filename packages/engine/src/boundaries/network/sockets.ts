@@ -6,8 +6,8 @@ import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { connectWithin } from './guarded/connect-within.js'
 import { secureWithin } from './guarded/secure-within.js'
+import type { Target } from './real-connection.js'
 import { TapeConnection } from './tape-connection.js'
-import type { Target } from './tape-connection.js'
 
 /**
  * Every outgoing connection that is not seen at a higher seam: `http`, `https`,

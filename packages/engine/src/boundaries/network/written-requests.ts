@@ -1,0 +1,168 @@
+import { Http1Scanner } from '@retake/tape'
+import type { Http1Request } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { maskHeaders, maskUrl } from '../../headers.js'
+import { natives } from '../../natives.js'
+import type { Session } from '../../sessions/session.js'
+import { WrittenBytes } from '../written-bytes.js'
+import type { Target } from './real-connection.js'
+
+/** Bytes of an unfinished request leave at the latest after this long. */
+const HOLD_MS = 20
+
+export interface WrittenRequestsOptions {
+  readonly target: Target
+  /** The event of the connection. */
+  readonly connection: () => number
+  /** Nothing leaves: a tape answers. */
+  readonly isServed: () => boolean
+  readonly send: (bytes: Uint8Array) => void
+  /** A request is complete, and about to become an event. */
+  readonly onRequest: (message: Http1Request) => void
+}
+
+/**
+ * What the agent writes to a connection, read as HTTP/1.1: completed requests become
+ * events, and their bytes leave once they are on the tape. What cannot be read so, or
+ * not any more, passes as opaque bytes.
+ */
+export class WrittenRequests {
+  readonly #scanner = new Http1Scanner('request')
+  readonly #opaque: WrittenBytes
+  #isHttp = true
+  #count = 0
+  #held: Uint8Array[] = []
+  #heldTimer: NodeJS.Timeout | undefined
+  /** The request that was served last, until its answer is complete: a run that goes live may have to send it again. */
+  #unanswered: readonly Uint8Array[] = []
+
+  constructor(
+    readonly session: Session,
+    readonly options: WrittenRequestsOptions,
+  ) {
+    this.#opaque = new WrittenBytes(session)
+  }
+
+  /** Everything so far was HTTP; after an upgrade, everything before it. */
+  get isHttp(): boolean {
+    return this.#isHttp
+  }
+
+  get upgraded(): boolean {
+    return this.#scanner.upgraded
+  }
+
+  get unanswered(): readonly Uint8Array[] {
+    return this.#unanswered
+  }
+
+  /** Requests, and the bytes of what is no request. */
+  get count(): number {
+    return this.#count + this.#opaque.count
+  }
+
+  stamp(): { written: number; digest: string } {
+    const { written, digest } = this.#opaque.stamp()
+    return { written: this.#count + written, digest }
+  }
+
+  /** Requests come first; a connection that is no longer HTTP stays so. */
+  digestAt(written: number): string | undefined {
+    return this.#opaque.digestAt(Math.max(0, written - this.#count))
+  }
+
+  write(chunk: Uint8Array): void {
+    if (!this.#isHttp || this.#scanner.upgraded) return this.#writeOpaque(chunk)
+    const messages = this.#scanner.push(chunk)
+    if (this.#scanner.notHttp || this.#scanner.failure !== undefined) {
+      this.#isHttp = false
+      const early = this.#held
+      this.#held = []
+      for (const bytes of [...early, chunk]) this.#writeOpaque(bytes)
+      return
+    }
+    this.#held.push(chunk)
+    for (const message of messages) this.#recordRequest(message)
+    if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
+  }
+
+  /** The other end speaks something else from now on. */
+  upgrade(): void {
+    this.#scanner.upgrade()
+  }
+
+  /** The answer to what was written is complete. */
+  answered(): void {
+    this.#unanswered = []
+  }
+
+  close(): void {
+    natives.clearTimeout(this.#heldTimer)
+  }
+
+  #writeOpaque(chunk: Uint8Array): void {
+    this.#opaque.add(chunk)
+    this.options.send(chunk)
+  }
+
+  /** Held bytes go out once their request is on the tape, or when it takes its time to finish. */
+  #releaseSoon(isComplete: boolean): void {
+    if (this.options.isServed()) {
+      if (!isComplete) return
+      this.#unanswered = this.#held
+      this.#held = []
+      return
+    }
+    if (isComplete) return this.#release()
+    this.#heldTimer ??= natives.setTimeout(() => this.#release(), HOLD_MS)
+  }
+
+  #release(): void {
+    natives.clearTimeout(this.#heldTimer)
+    this.#heldTimer = undefined
+    const held = this.#held
+    this.#held = []
+    for (const bytes of held) this.options.send(bytes)
+  }
+
+  #recordRequest(message: Http1Request): void {
+    this.options.onRequest(message)
+    const site = callSite()
+    const operation = this.session.perform({
+      event: {
+        type: 'request',
+        seam: 'http',
+        method: message.method,
+        url: this.session.secrets.text(maskUrl(this.#urlOf(message))),
+        headers: maskHeaders(this.session, message.headers),
+        socket: this.options.connection(),
+        ...(site !== undefined && { site }),
+      },
+      body: message.body,
+      durable: true,
+      start: () => {},
+      deliver: () => {},
+    })
+    operation.close()
+    // Only now: where a run leaves the tape at this request, the recorded answer is not for it.
+    this.#count += 1
+  }
+
+  #urlOf(message: Http1Request): string {
+    if (/^https?:/.test(message.target)) return message.target
+    const { kind, host, port } = this.options.target
+    const named = message.headers.find(([name]) => name.toLowerCase() === 'host')?.[1]
+    return `${kind === 'tls' ? 'https' : 'http'}://${named ?? `${host}:${port}`}${message.target}`
+  }
+}
+
+/** An HTTP/1.1 request with another body and the length that goes with it. */
+export function replaceBody(request: readonly Uint8Array[], body: Uint8Array): Uint8Array {
+  const whole = Buffer.concat(request)
+  const head = whole.subarray(0, whole.indexOf('\r\n\r\n')).toString('latin1')
+  const kept = head.split('\r\n').filter((line) => !BODY_HEADERS.test(line))
+  const lines = [...kept, `content-length: ${body.length}`, '', '']
+  return Buffer.concat([Buffer.from(lines.join('\r\n'), 'latin1'), body])
+}
+
+const BODY_HEADERS = /^(content-length|transfer-encoding|content-encoding):/i
