@@ -7,7 +7,7 @@ import { maskHeaders, maskUrl } from '../../headers.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation } from '../../sessions/session.js'
 import type { Http2TapeSession } from './http2.js'
-import { TapeTimer } from '../timers.js'
+import { TapeTimer } from '../tape-timer.js'
 
 type Done = (error?: Error | null) => void
 type Headers = Record<string, string | string[] | number | undefined>

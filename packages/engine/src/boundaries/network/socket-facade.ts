@@ -1,5 +1,5 @@
 import net from 'node:net'
-import { TapeTimer } from '../timers.js'
+import { TapeTimer } from '../tape-timer.js'
 
 const { setTimeout: setNativeTimeout } = net.Socket.prototype
 const clearNativeTimeout = (socket: net.Socket): unknown => setNativeTimeout.call(socket, 0)

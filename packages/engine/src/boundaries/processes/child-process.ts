@@ -11,7 +11,7 @@ import { commandLine, describeCommand } from './command-line.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { TapeChild } from './tape-child.js'
-import { TapeTimer } from '../timers.js'
+import { TapeTimer } from '../tape-timer.js'
 
 /**
  * Child processes in every form. All asynchronous ones come through
