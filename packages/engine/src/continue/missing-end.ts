@@ -1,7 +1,6 @@
 import type { Step, Tape } from '@retake/tape'
 import type { AnswerPart } from '../answers/answer-part.js'
 import { EMPTY } from '../sessions/session.js'
-import type { NewDelivery } from '../sessions/session.js'
 
 /**
  * The end of an answer that had arrived in full, but for its end, when the run was
