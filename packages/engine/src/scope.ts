@@ -89,6 +89,25 @@ export function carryBounds(): <T>(work: () => T) => T {
   return (work) => storage.run(new ToolWork(store.session, store.bounds), work)
 }
 
+/**
+ * The same for a listener, which others may call long after the call: what it is part of may
+ * be theirs by then. It stays within the scopes, and is refused everything only when
+ * the call was given up.
+ */
+export function carryListener(): <T>(work: () => T) => T {
+  const store = boundCalls === 0 ? undefined : storage.getStore()
+  if (!(store instanceof ToolWork) || store.bounds.length === 0) return here
+  const { session, bounds } = store
+  return (work) =>
+    storage.run(
+      new ToolWork(
+        session,
+        bounds.map((each) => each.orAfter()),
+      ),
+      work,
+    )
+}
+
 const here = <T>(work: () => T): T => work()
 
 /** The run whose tool makes this call. */

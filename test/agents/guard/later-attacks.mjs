@@ -3,13 +3,15 @@
  * whoever looks at what the tool threw. Each tries to create `world.mark`. The twin leaves the
  * same code where no guarded call is.
  */
-import { createHook } from 'node:async_hooks'
+import { AsyncResource, createHook } from 'node:async_hooks'
 import channels from 'node:diagnostics_channel'
+import { EventEmitter } from 'node:events'
 import { existsSync, mkdirSync, promises, writeFileSync } from 'node:fs'
 import fs from 'node:fs'
 import inspector from 'node:inspector'
 import { join } from 'node:path'
 import { PerformanceObserver, performance } from 'node:perf_hooks'
+import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import traceEvents from 'node:trace_events'
 import v8 from 'node:v8'
@@ -72,6 +74,29 @@ const later = (name, leave, trigger) => ({
     },
   },
 })
+
+/** What was there before the tool, and others use. */
+const bus = new EventEmitter()
+const stream = new PassThrough()
+const shutdown = new AbortController()
+const target = new EventTarget()
+const queue = []
+
+const onBus = (method) =>
+  later(
+    `a listener of an emitter that others share, with ${method}`,
+    (run) => {
+      bus[method]('news', run)
+      return () => bus.removeListener('news', run)
+    },
+    () => bus.emit('news'),
+  )
+
+const onTarget = (name, add) =>
+  later(name, add, () => {
+    target.dispatchEvent(new Event('news'))
+    shutdown.signal.dispatchEvent(new Event('abort'))
+  })
 
 const onProcess = (event, trigger, method = 'on') =>
   later(
@@ -151,6 +176,52 @@ export const cases = [
   onProcess('rejectionHandled', () => process.emit('rejectionHandled', Promise.resolve())),
   onProcess('SIGUSR2', () => process.kill(process.pid, 'SIGUSR2')),
   onProcess('SIGUSR2', () => process.kill(process.pid, 'SIGUSR2'), 'prependOnceListener'),
+  ...['on', 'addListener', 'once', 'prependListener', 'prependOnceListener'].map(onBus),
+  later(
+    'a listener of a stream that others write to',
+    (run) => {
+      stream.on('data', run)
+      return () => stream.removeListener('data', run)
+    },
+    () => stream.write('news'),
+  ),
+  onTarget('a listener of an abort signal of others', (run) => {
+    shutdown.signal.addEventListener('abort', run)
+    return () => shutdown.signal.removeEventListener('abort', run)
+  }),
+  onTarget('a listener of an abort signal of others, called once', (run) =>
+    shutdown.signal.addEventListener('abort', run, { once: true }),
+  ),
+  onTarget('an object that listens to an event target of others', (run) => {
+    const listener = { handleEvent: run }
+    target.addEventListener('news', listener)
+    return () => target.removeEventListener('news', listener)
+  }),
+  later(
+    'a function in a queue that others work off, bound to where it was made',
+    (run) => void queue.push(AsyncResource.bind(run)),
+    () => queue.shift()(),
+  ),
+  {
+    name: 'a listener of an emitter that the tool has made and others emit on',
+    policy: inside,
+    mayPass: true,
+    tool: async (_, world) => {
+      const own = new EventEmitter()
+      own.on('news', leftBehind(world))
+      world.own = own
+      await until(() => world.runs > 0)
+    },
+    during: async (_, world) => {
+      await until(() => world.own)
+      world.own.emit('news')
+    },
+    check: ({ runs, mark }) => {
+      if (runs === 0) throw new Error('it was never run')
+      return existsSync(mark)
+    },
+    twin: { policy: everything },
+  },
   later(
     'a callback for errors that nobody caught',
     (run) => {

@@ -69,16 +69,18 @@ const udpText = (port, host, how = 'send') =>
     setTimeout(() => reject(new Error('no answer')), 500).unref()
   })
 
-const webSocketText = (WebSocket, url) =>
+const webSocketText = (
+  WebSocket,
+  url,
+  errorOf = (event) => event.error ?? new Error('failed', { cause: event }),
+) =>
   new Promise((resolve, reject) => {
     const socket = new WebSocket(url)
     socket.addEventListener('message', ({ data }) => {
       resolve(String(data))
       socket.close()
     })
-    socket.addEventListener('error', (event) =>
-      reject(event.error ?? new Error('failed', { cause: event })),
-    )
+    socket.addEventListener('error', (event) => reject(errorOf(event)))
   })
 
 const clients = {
@@ -476,11 +478,16 @@ const sockets = [
     name: 'the WebSocket of undici',
     args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
     tool: (text) => webSocketText(undici.WebSocket, text),
-    // Its error event does not tell why.
-    status: 'failed',
-    blocked: PRIVATE,
+    code: PRIVATE,
     twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
   },
+  ...Object.entries({ ws: WebSocketOfWs, undici: undici.WebSocket }).map(([name, Socket]) => ({
+    name: `a WebSocket of ${name} whose error event is all that the tool throws`,
+    args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
+    tool: (text) => webSocketText(Socket, text, (event) => event),
+    code: PRIVATE,
+    twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
+  })),
   ...(globalThis.WebSocket === undefined
     ? []
     : [
@@ -488,8 +495,7 @@ const sockets = [
           name: 'the global WebSocket',
           args: ({ secret }) => `ws://127.0.0.1:${secret}/`,
           tool: (text) => webSocketText(globalThis.WebSocket, text),
-          status: 'failed',
-          blocked: PRIVATE,
+          code: PRIVATE,
           twin: { args: ({ allowed }) => `ws://127.0.0.1:${allowed}/` },
         },
       ]),

@@ -6,11 +6,14 @@ import { loadFetch, patchFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
 import { patchHostFacts } from './host-facts.js'
 import { patchDatagrams } from './network/guarded/datagrams.js'
+import { patchErrorEvents } from './network/guarded/error-events.js'
 import { patchHttpRequests } from './network/guarded/http-requests.js'
 import { patchListening } from './network/guarded/listening.js'
 import { patchSocketWrites } from './network/guarded/socket-writes.js'
 import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent } from './network/http-agent.js'
+import { patchEmitterListeners } from './listeners/emitter-listeners.js'
+import { patchTargetListeners } from './listeners/target-listeners.js'
 import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
@@ -56,9 +59,12 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchHttpRequests(),
     patchSockets(),
     patchSocketWrites(),
+    patchErrorEvents(),
     patchChildProcess(),
     patchProcessKill(),
     patchProcessControl(),
+    patchEmitterListeners(),
+    patchTargetListeners(),
     patchWorker(),
     patchOrderedWork(),
     patchZlibStreams(),

@@ -1,5 +1,6 @@
 import { types } from 'node:util'
 import { clipText, fromWire, toWire } from '@retake/tape'
+import { eventError } from './bounds/event-error.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 
@@ -8,7 +9,7 @@ export function thrownError(tool: string, thrown: unknown): unknown {
   try {
     if (thrown instanceof Error || types.isNativeError(thrown)) return thrown
     // As the tape will hold it, so that a replay sees the same.
-    const cause = fromWire(toWire(thrown))
+    const cause = eventError(thrown) ?? fromWire(toWire(thrown))
     return new GuardError(guardErrors.threwNoError(tool, describe(thrown)), { cause })
   } catch {
     return new GuardError(guardErrors.threwNoError(tool, 'something unreadable'))

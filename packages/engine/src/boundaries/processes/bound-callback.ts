@@ -1,4 +1,4 @@
-import { GuardError } from '../../guard/guard-error.js'
+import { isRefusal } from '../../guard/bounds/unheard-refusals.js'
 import { carryBounds, currentBounds } from '../../scope.js'
 
 type Callback = (this: unknown, ...args: unknown[]) => unknown
@@ -9,12 +9,9 @@ type Callback = (this: unknown, ...args: unknown[]) => unknown
  * what was blocked, and is not an error of whoever calls it. Elsewhere, the callback itself.
  */
 export function boundCallback(given: unknown): unknown {
-  const bounds = currentBounds()
-  if (bounds.length === 0 || typeof given !== 'function') return given
+  if (currentBounds().length === 0 || typeof given !== 'function') return given
   const callback = given as Callback
   const carry = carryBounds()
-  const isRefusal = (error: unknown): boolean =>
-    error instanceof GuardError && bounds.some(({ blocked }) => blocked.includes(error))
   return function (this: unknown, ...args: unknown[]): unknown {
     try {
       return carry(() => callback.apply(this, args))

@@ -33,7 +33,7 @@ function patchHook(name: keyof typeof v8.promiseHooks): Undo {
 }
 
 function patchEnable(prototype: asyncHooks.AsyncHook): Undo {
-  const native = prototype.enable as (this: asyncHooks.AsyncHook) => asyncHooks.AsyncHook
+  const { enable: native } = prototype
   return replace(prototype, 'enable', function (this: asyncHooks.AsyncHook) {
     const bounds = currentBounds()
     if (bounds.length === 0) return native.call(this)

@@ -1,6 +1,8 @@
 import path from 'node:path'
 import { GuardError, type Denial } from '../guard-error.js'
+import { portOf } from './port-of.js'
 import { processErrors } from './process-errors.js'
+import { notePlace, type RefusedPlace } from './refused-places.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { expectUnheard } from './unheard-refusals.js'
 
@@ -18,6 +20,7 @@ export class CallBounds {
   #processes: Set<number> | undefined
   #held: Set<() => void> | undefined
   #over: Denial | undefined
+  #after: CallBounds | undefined
 
   constructor(
     readonly tool: string,
@@ -36,15 +39,24 @@ export class CallBounds {
   }
 
   request(method: string, url: URL): void {
-    this.#refuse((scopes) => scopes.network?.checkRequest(method, url))
+    this.#refuse(
+      (scopes) => scopes.network?.checkRequest(method, url),
+      () => ({ host: url.hostname, port: portOf(url) }),
+    )
   }
 
   host(host: string, port: number, raw: boolean): void {
-    this.#refuse((scopes) => scopes.network?.checkHost(host, port, raw))
+    this.#refuse(
+      (scopes) => scopes.network?.checkHost(host, port, raw),
+      () => ({ host, port }),
+    )
   }
 
   address(address: string, port: number, host: string): void {
-    this.#refuse((scopes) => scopes.network?.checkAddress(address, port, host))
+    this.#refuse(
+      (scopes) => scopes.network?.checkAddress(address, port, host),
+      () => ({ host, port }),
+    )
   }
 
   /** Any other question to the network scopes. */
@@ -91,9 +103,10 @@ export class CallBounds {
     if (this.#over !== undefined || this.#isScoped()) this.refuse(denial(this.tool))
   }
 
-  /** Whatever the scopes say. */
-  refuse(denial: Denial): never {
+  /** Whatever the scopes say. `at`: where a connection would have led. */
+  refuse(denial: Denial, at?: RefusedPlace): never {
     const error = new GuardError(this.#over ?? denial)
+    if (at !== undefined) notePlace(error, at)
     this.blocked.push(error)
     expectUnheard(error)
     throw error
@@ -106,12 +119,26 @@ export class CallBounds {
     return () => void this.#held?.delete(release)
   }
 
+  /** Whether the call has its answer. */
+  get isOver(): boolean {
+    return this.#over !== undefined
+  }
+
   /** The call has its answer. What it left running loses its way out. */
-  end(over: Denial): void {
+  end(over: Denial, isGivenUp = false): void {
     this.#over = over
+    if (isGivenUp) this.#after = this
     if (this.#held === undefined) return
     for (const release of this.#held) release()
     this.#held.clear()
+  }
+
+  /** These bounds while the call lasts. After it the same scopes, unless it was given up: nothing then. */
+  orAfter(): CallBounds {
+    if (this.#over === undefined) return this
+    this.#after ??= new AfterBounds(this.tool, this.scopes, this.around)
+    this.#after.key = this.key
+    return this.#after
   }
 
   /** Only a shell scope can allow it; where there is none, the others forbid it. */
@@ -125,12 +152,20 @@ export class CallBounds {
     return this.scopes.some(({ files, network, shell }) => files ?? network ?? shell)
   }
 
-  #refuse(ask: (scopes: Scopes) => Denial | undefined): void {
+  #refuse(ask: (scopes: Scopes) => Denial | undefined, at?: () => RefusedPlace): void {
     if (this.#over !== undefined) this.refuse(this.#over)
     for (const scopes of this.scopes) {
       const denial = ask(scopes)
-      if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial)
+      if (denial !== undefined) this.refuse(scopes.reword?.(denial) ?? denial, at?.())
     }
+  }
+}
+
+/** There is no call any more that could say what was blocked. */
+class AfterBounds extends CallBounds {
+  override refuse(denial: Denial, at?: RefusedPlace): never {
+    this.blocked.length = 0
+    return super.refuse(denial, at)
   }
 }
 

@@ -8,6 +8,7 @@ import { isMetadataName } from './metadata-names.js'
 import { NetworkDenials } from './network-denials.js'
 import type { NetworkScope } from './network-scope.js'
 import { parseAddress, printAddress, type Address } from './parse-address.js'
+import { portOf } from './port-of.js'
 import type { Scopes } from './scopes.js'
 import { placesInText, type NamedPlace } from './place-in-text.js'
 
@@ -128,8 +129,3 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
 }
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
-
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'wss:': 443 }
-
-const portOf = (url: URL): number =>
-  url.port === '' ? (DEFAULT_PORTS[url.protocol] ?? 80) : Number(url.port)

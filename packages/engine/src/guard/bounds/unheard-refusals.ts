@@ -24,8 +24,8 @@ function stopListening(): void {
   process.removeListener('uncaughtException', hear)
 }
 
-/** Fetch and streams hand a refusal on as the cause of an error of their own. */
-const isRefusal = (error: unknown): boolean => {
+/** Whether an error is a refusal. Fetch and streams hand one on as the cause of an error of their own. */
+export const isRefusal = (error: unknown): boolean => {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
     if (refusals.has(each)) return true
     each = each.cause

@@ -206,7 +206,7 @@ class Execution {
     this.#isOver = true
     // Listeners are the tool's: they run within its bounds, and what they begin ends with those.
     this.#inside(() => this.#signal.abort(new GuardError(denial)))
-    bounds.end(guardErrors.callOver(tool.name))
+    bounds.end(guardErrors.callOver(tool.name), true)
     return this.#end({ stop: denial }, true)
   }
 
