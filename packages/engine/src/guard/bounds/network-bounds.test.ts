@@ -230,6 +230,11 @@ describe('hosts', () => {
   test('names that are not listed are not looked up', () => {
     expect(code(listed.checkLookup('data.evil.test'))).toBe('HOST_NOT_ALLOWED')
     expect(listed.checkLookup('example.org')).toBe(undefined)
+    const away = networkBounds('p', { allow: ['example.org'] })
+    expect(away.checkLookup('localhost')).toBe(undefined)
+    expect(code(away.checkLookup('data.localhost'))).toBe('HOST_NOT_ALLOWED')
+    const home = networkBounds('p', { allow: [], addresses: ['127.0.0.1:3000'] })
+    expect(home.checkLookup('app.localhost')).toBe(undefined)
     expect(open.checkLookup('anything.test')).toBe(undefined)
   })
 

@@ -105,7 +105,9 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     checkLookup: (host) => {
       const found = canonicalHost(host)
       if (found === undefined) return denials.notAHost(host)
-      if (found.address !== undefined || isLocal(found.name)) return undefined
+      // Names below `localhost` are asked of others by many resolvers, with all that is in them.
+      const staysHere = found.name === 'localhost' || (isLocal(found.name) && allow === undefined)
+      if (found.address !== undefined || staysHere) return undefined
       return judgeName(host, undefined) && denials.lookup(host)
     },
     checkSocket: (path) => {
