@@ -33,7 +33,7 @@ export interface GuardOptions {
   readonly resume?: boolean | string
   /** What becomes of calls that were under way when the resumed run was stopped; `fail` unless set. */
   readonly inDoubt?: InDoubtChoice
-  /** What arguments were like in earlier runs, from `baselineFrom(tapes)` or a file of it. */
+  /** What arguments were like in earlier runs, from `baselineFrom(tapes)`, or JSON text of it. */
   readonly baseline?: Baseline | string
   /** What becomes of calls whose arguments are unlike those of the baseline; noted unless set. */
   readonly onArgumentDrift?: OnArgumentDrift
