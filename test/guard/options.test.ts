@@ -83,7 +83,7 @@ test.each<[options: unknown, text: string]>([
   run.end()
 })
 
-test.each([
+test.each<[tool: unknown, code: string]>([
   [{ run: () => 1 }, 'GUARD_TOOL_NOT_FUNCTION'],
   [{ name: 'a', run: () => 1 }, 'GUARD_OPTIONS_INVALID'],
   [{ name: 'a', run: () => 1, options: { effects: ['writes'] } }, 'GUARD_OPTIONS_INVALID'],
