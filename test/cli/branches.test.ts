@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTape } from '@retake/tape/node'
+import { cli } from './workspace.js'
 import { ForkScene, removeScenes, viewOf, type Branched } from '../support/forking.js'
 
 /** A run, two forks of it, and a fork of the first fork. */
@@ -27,6 +29,20 @@ const retake = async (...args: string[]): Promise<string> => {
   expect({ stderr, code }).toMatchObject({ code: 0 })
   return stdout
 }
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript)('on a terminal with colours, they are painted and not printed', () => {
+  const command = `'${process.execPath}' '${cli}' branches ${root}`
+  const { NO_COLOR: _, ...env } = process.env
+  const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    cwd: scene.workspace.folder,
+    encoding: 'utf8',
+    env: { ...env, FORCE_COLOR: '1' },
+  })
+  expect(stdout).toContain('\u001B[32mdone\u001B[0m')
+  expect(stdout).not.toContain('\\x1b')
+})
 
 test('branches draws the tree of any of its runs', async () => {
   const facts = (text: string): string =>

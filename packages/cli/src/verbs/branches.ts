@@ -51,7 +51,7 @@ function treeLines(node: BranchNode, chosen: string, look: Look, indent = ''): s
   const id = node.id === chosen ? paint('bold', node.id) : node.id
   const below = `${indent}${node.branches.length > 0 ? '│ ' : '  '}`
   return [
-    `${id}  ${printable(outcome(node, look))}`,
+    `${id}  ${outcome(node, look)}`,
     ...factsOf(node, width - below.length).map((line) => below + paint('dim', cut(line))),
     ...node.branches.flatMap((branch, index) => {
       const isLast = index === node.branches.length - 1
@@ -73,7 +73,7 @@ function outcome({ name, status, exitCode, branch, error }: BranchNode, { paint 
     status === 'done' ? 'green' : status === 'failed' ? 'red' : 'yellow',
     status ?? '',
   )
-  return `${how} · ${state}${exitCode ? ` (exit code ${exitCode})` : ''} · ${name}`
+  return `${how} · ${state}${exitCode ? ` (exit code ${exitCode})` : ''} · ${printable(name)}`
 }
 
 function factsOf({ branch, facts }: BranchNode, width: number): string[] {
