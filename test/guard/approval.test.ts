@@ -3,14 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { decideApproval, pendingApprovals } from '@retake/engine/guard'
-import { guard, type ApprovalOptions, type ApprovalRequest } from 'retake'
+import { guard, type ApprovalOptions, type ApprovalRequest, type Limits } from 'retake'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 
 const agent = fileURLToPath(new URL('../agents/guard-approval.mjs', import.meta.url))
 
 /** A guard that asks about refunds over 100, in a folder of its own. */
-async function askingGuard(approval?: ApprovalOptions) {
+async function askingGuard(approval?: ApprovalOptions, limits?: Limits) {
   const { folder, remove, retake } = await makeWorkspace()
   onTestFinished(remove)
   const run = guard({
@@ -18,6 +18,7 @@ async function askingGuard(approval?: ApprovalOptions) {
     dir: join(folder, '.retake', 'runs'),
     policy: { name: 'shop', rules: [{ ask: 'refund', when: { amount: { over: 100 } } }] },
     ...(approval && { approval }),
+    ...(limits && { limits }),
   })
   onTestFinished(() => void run.end())
   const started: unknown[] = []
@@ -104,6 +105,30 @@ test('an answer that comes after its time counts for nothing', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   expect((error as { code: string }).code).toBe('APPROVAL_EXPIRED')
   expect(started).toEqual([])
+})
+
+test('an approval is over when its call has waited too long for others', async () => {
+  const { run, started } = await askingGuard(
+    { ask: () => ({ approved: true, by: 'ann' }), expiresMs: 200 },
+    { concurrency: 1 },
+  )
+  let finish: (() => void) | undefined
+  run.tool('slow', () => new Promise<void>((resolve) => (finish = resolve)))
+  const slow = run.call('slow', {})
+  const asked = performance.now()
+  const waiting = run.call('refund', { amount: 900 })
+  await expect.poll(() => performance.now() - asked, { timeout: 10_000 }).toBeGreaterThan(300)
+  finish?.()
+  expect((await slow).status).toBe('done')
+  const { status, error, facts } = await waiting
+  expect({ status, code: (error as { code: string }).code, started }).toEqual({
+    status: 'denied',
+    code: 'APPROVAL_EXPIRED',
+    started: [],
+  })
+  expect(facts.approval?.by).toBe('ann')
+  // Its place is free again, and a yes that is still good lets the next one through.
+  expect((await run.call('refund', { amount: 901 })).status).toBe('done')
 })
 
 test('a caller that gives up ends the waiting', async () => {

@@ -3,6 +3,7 @@ import { natives } from '../natives.js'
 import { insideTool } from '../scope.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
 import type { Approved } from './approval/approval.js'
+import { approvalDenials } from './approval/approval-denials.js'
 import { approveCall } from './approval/approve-call.js'
 import { CallBounds } from './bounds/call-bounds.js'
 import { effectScopes } from './bounds/effect-scopes.js'
@@ -161,6 +162,15 @@ class CarriedCall {
     )
   }
 
+  /** An approval is not good for longer because its call had to wait. */
+  #expired(): Denial | undefined {
+    const approval = this.#facts?.approval
+    if (approval === undefined || approval.how === 'break-glass') return undefined
+    if (natives.dateNow() <= approval.expiresAt) return undefined
+    const { rule = 'default' } = this.#decision.intent
+    return approvalDenials.waitedTooLong({ tool: this.#call.name, rule }, approval.by)
+  }
+
   #serve(earlier: EarlierCall): void {
     const { error: recorded, facts, from: served } = earlier
     const { as, body } = revealed(earlier.result(), this.#operation.session.secrets)
@@ -181,6 +191,11 @@ class CarriedCall {
     const { session } = this.#operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
+      const expired = this.#expired()
+      if (expired !== undefined) {
+        room.release()
+        return this.#refuse(expired)
+      }
       const { timeoutMs, deadlineMs, outputBytes } = run.limiter.allowanceOf(tool)
       const executing = executeTool({
         tool,

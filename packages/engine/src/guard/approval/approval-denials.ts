@@ -2,7 +2,7 @@ import type { Denial } from '../guard-error.js'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
 
 const denial = (
-  { tool, rule }: ApprovalRequest,
+  { tool, rule }: Pick<ApprovalRequest, 'tool' | 'rule'>,
   code: string,
   why: string,
   allowed: string,
@@ -37,6 +37,14 @@ export const approvalDenials = {
       'APPROVAL_EXPIRED',
       `Nobody decided within ${(request.expiresAt - request.askedAt) / 1000} seconds.`,
       'Make the call again when somebody is there, or set `approval.expiresMs`.',
+    ),
+  /** It was approved in time, and then waited for other calls to end. */
+  waitedTooLong: (about: Pick<ApprovalRequest, 'tool' | 'rule'>, by: string): Denial =>
+    denial(
+      about,
+      'APPROVAL_EXPIRED',
+      `${by} approved it, but it had to wait for other calls, and the approval was over by then.`,
+      'Make the call again, set a longer `approval.expiresMs`, or raise the limit of concurrency.',
     ),
   givenUp: (request: ApprovalRequest): Denial => ({
     ...denial(
