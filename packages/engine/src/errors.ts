@@ -75,6 +75,14 @@ export const errors = {
       'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
       'Start the inner run outside, or let the outer recording include it.',
     ),
+  runsFolderNotWritable: (folder: string, cause: unknown) =>
+    new RetakeError(
+      'RUNS_FOLDER_NOT_WRITABLE',
+      `The folder ${folder} cannot be written to.`,
+      `The system said: ${cause instanceof Error ? cause.message : String(cause)}.`,
+      'Give yourself write permission, or choose another folder with `dir`.',
+      { cause },
+    ),
   notOnTape: (what: string) =>
     new RetakeError(
       'NOT_ON_TAPE',

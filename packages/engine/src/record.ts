@@ -53,7 +53,11 @@ export function openRecording(
   sessionOptions: RecordSessionOptions = {},
 ): { session: RecordSession; run: RecordedRun } {
   const dir = path.resolve(options.dir ?? path.join('.retake', 'runs'))
-  mkdirSync(dir, { recursive: true })
+  try {
+    mkdirSync(dir, { recursive: true })
+  } catch (error) {
+    throw errors.runsFolderNotWritable(dir, error)
+  }
   for (let draw = 1; ; draw += 1) {
     const id = newRunId()
     const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
