@@ -48,6 +48,10 @@ test('what is said, asked for or returned makes a difference', () => {
     returns({ a: [1, 2] }),
     returns({ a: [2, 1] }),
     returns(undefined),
+    returns(new Map([['a', 1]])),
+    returns(new Map([['a', 2]])),
+    returns({ paid: 5n }),
+    returns({ paid: 6n }),
     throws('x'),
   ].map(stepValue)
   expect(new Set(values).size).toBe(values.length)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { messageText, plainJson } from '@retake/tape'
+import { messageText } from '@retake/tape'
 import type { Step } from '@retake/tape'
+import { plainValue } from '../plain-value.js'
 
 /**
  * What a step came to, as a short text that is equal when it came to the same: the
@@ -45,8 +46,8 @@ function resultOf({ result, output = [] }: Called): unknown {
   return [result, printed]
 }
 
-/** JSON with the keys of objects in order. */
-export const canonical = (value: unknown): string => JSON.stringify(sorted(plainJson(value))) ?? ''
+/** JSON with the keys of objects in order; what JSON does not have, as it is told elsewhere. */
+export const canonical = (value: unknown): string => JSON.stringify(sorted(plainValue(value))) ?? ''
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
