@@ -20,3 +20,14 @@ test('colours take no room', () => {
     ),
   ).toEqual(['\u001B[31mred\u001B[0m    x', 'green  y'])
 })
+
+test('columns that can be spared go first, in their order, until the last one has room', () => {
+  const rows = [
+    ['run', 'when', 'steps', 'name'],
+    ['r-1', '01:43:54', '12', 'a refund agent'],
+  ]
+  expect(table(rows, 34, [1, 2])[1]).toBe('r-1  01:43:54  12     a refund ag…')
+  expect(table(rows, 33, [1, 2])).toEqual(['run  steps  name', 'r-1  12     a refund agent'])
+  expect(table(rows, 20, [1, 2])).toEqual(['run  name', 'r-1  a refund agent'])
+  expect(table(rows, 18, [2, 1])).toEqual(['run  name', 'r-1  a refund age…'])
+})

@@ -1,5 +1,33 @@
-/** Rows of plain text in columns two spaces apart; the last column is cut to fit the width. */
-export function table(rows: readonly (readonly string[])[], width: number): string[] {
+/** Less room than this is none for the last column, unless it needs less. */
+const LAST_MIN = 12
+
+/**
+ * Rows of plain text in columns two spaces apart; the last column is cut to fit the width.
+ * Where it would have no room, columns that can be spared are left out, in the order given.
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  width: number,
+  spare: readonly number[] = [],
+): string[] {
+  const [first, ...others] = spare
+  if (first === undefined || roomForLast(rows, width) >= 0) return columnsOf(rows, width)
+  const without = rows.map((row) => row.filter((_, column) => column !== first))
+  const moved = others.map((column) => (column > first ? column - 1 : column))
+  return table(without, width, moved)
+}
+
+/** What is left when the last column has what it needs; negative when it lacks room. */
+function roomForLast(rows: readonly (readonly string[])[], width: number): number {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  let room = width
+  for (let column = 0; column < columns - 1; column += 1)
+    room -= Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))) + 2
+  const needed = Math.max(...rows.map((row) => visibleLength(row[columns - 1] ?? '')))
+  return room - Math.min(needed, LAST_MIN)
+}
+
+function columnsOf(rows: readonly (readonly string[])[], width: number): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length))
   const widths = Array.from({ length: columns - 1 }, (_, column) =>
     Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))),

@@ -42,6 +42,8 @@ Examples:
 }
 
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
+/** What a narrow terminal leaves out first. */
+const SPARE = ['when', 'took', 'steps', 'cost'].map((name) => HEADER.indexOf(name))
 
 function print(runs: readonly RunSummary[]): void {
   const paint = painter(process.stdout)
@@ -58,7 +60,7 @@ function print(runs: readonly RunSummary[]): void {
       branch === undefined ? name : `${name} (${branch.kind})`,
     ]
   })
-  console.log(table([HEADER, ...rows], widthOf(process.stdout)).join('\n'))
+  console.log(table([HEADER, ...rows], widthOf(process.stdout), SPARE).join('\n'))
 }
 
 const STYLES: Readonly<Record<RunStatus, Style>> = {
