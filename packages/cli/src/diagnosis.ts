@@ -28,6 +28,9 @@ export function diagnosisJson({ sources, findings, replayed }: Diagnosis): strin
   return JSON.stringify({ captured: sources, findings, identical, replayed }, undefined, 2)
 }
 
+/** How often, then whether it changes: what a narrow terminal leaves out. */
+const SPARE = [1, 2]
+
 export function diagnosisLines(
   { first, complaint, tape, sources, findings, replayed }: Diagnosis,
   look: Look,
@@ -51,7 +54,7 @@ export function diagnosisLines(
     `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
     ...(rows.length === 0
       ? ['  nothing: the agent touches nothing outside']
-      : table([header, ...rows], width - 2).map((line) => `  ${line}`)),
+      : table([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
     '',
     ...(findings.length === 0
       ? [`${paint('green', 'not captured')}: nothing found`]

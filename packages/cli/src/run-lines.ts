@@ -11,6 +11,9 @@ import { table } from './table.js'
 import type { Look, Paint } from './terminal.js'
 import { wrap } from './wrap.js'
 
+/** When a step began, then how long it took: what a narrow terminal leaves out. */
+const SPARE = [1, 2]
+
 /** A run for a person: what it was, its steps, and what was not captured. */
 export function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const columns = {
@@ -32,7 +35,7 @@ export function runLines(view: RunView, tape: Tape, { paint, width }: Look): str
   return [
     ...headLines(view, tape, { paint, width }),
     '',
-    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width)),
+    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, SPARE)),
     ...noteLines(view.boundaryNotes, { paint, width }),
   ]
 }
