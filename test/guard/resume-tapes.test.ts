@@ -1,7 +1,14 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readGuards } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
@@ -69,6 +76,27 @@ test('a torn end, as a kill leaves it, is no damage', async () => {
   appendFileSync(tapesIn(dir)[0] ?? '', '{"seq":5,"at":12,"ty')
   expect((await open().call('pay', { to: 'Al' })).served).toBe(true)
   expect(done).toEqual(['Al'])
+})
+
+test('a run that was killed while it ended is resumed, and nothing of it is done again', async () => {
+  const { open, dir, done } = shop()
+  const first = open()
+  await first.call('pay', { to: 'ann' })
+  await first.call('pay', { to: 'bob' })
+  first.end()
+  const [file] = tapesIn(dir) as [string]
+  const tape = openTape(file)
+  expect(tape.status).toBe('sealed')
+  const text = readFileSync(file, 'latin1')
+  truncateSync(file, text.indexOf(`{"seq":${tape.count - 1},`))
+  expect(openTape(file).status).toBe('ended')
+  const again = open()
+  expect((await again.call('pay', { to: 'ann' })).served).toBe(true)
+  expect((await again.call('pay', { to: 'bob' })).served).toBe(true)
+  expect(again.end()?.inDoubt).toEqual([])
+  expect(done).toEqual(['ann', 'bob'])
+  // Now it has an end that somebody was told of.
+  expect((await open().call('pay', { to: 'ann' })).served).toBe(false)
 })
 
 test('a run that is still recorded is not resumed', async () => {

@@ -82,9 +82,12 @@ function startOf(file: string): string {
   }
 }
 
-/** Whether a run came to its own end, and not to an error. */
+/**
+ * Whether a run came to its own end, and not to an error. Without a seal it was killed while
+ * it ended: nobody was told that it had, and whoever starts it again wants none of it twice.
+ */
 function isComplete(tape: Tape): boolean {
-  if (tape.status === 'truncated') return false
-  const end = tape.event(tape.count - (tape.status === 'sealed' ? 2 : 1))
+  if (tape.status !== 'sealed') return false
+  const end = tape.event(tape.count - 2)
   return end.type === 'end' && end.error === undefined && (end.exitCode ?? 0) === 0
 }
