@@ -18,10 +18,12 @@ import { fileURLToPath } from 'node:url'
 const from = fileURLToPath(new URL('../../docs', import.meta.url))
 const to = fileURLToPath(new URL('docs', import.meta.url))
 const fresh = `${to}-${process.pid}`
+/** The folders whose pages are shipped. */
+const parts = ['', 'errors']
 
 if (process.argv[2] === 'remove') rmSync(to, { recursive: true, force: true })
 else {
-  for (const part of ['', 'errors']) {
+  for (const part of parts) {
     mkdirSync(join(fresh, part), { recursive: true })
     for (const file of readdirSync(join(from, part)).filter((each) => each.endsWith('.md')))
       writeFileSync(join(fresh, part, file), shipped(join(from, part, file)))
@@ -37,6 +39,7 @@ function shipped(file) {
     .replaceAll(/\[([^\]]*)\]\(([^)#]+)(#[^)]*)?\)/g, (link, words, target) => {
       if (/^\w+:/.test(target)) return link
       const path = join(dirname(file), target)
-      return path.startsWith(from) && existsSync(path) ? link : words
+      const isShipped = parts.some((part) => dirname(path) === join(from, part))
+      return isShipped && existsSync(path) ? link : words
     })
 }
