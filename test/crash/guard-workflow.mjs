@@ -115,5 +115,5 @@ for (const [tool, label] of steps) {
 }
 kill('before-end', 'all')
 const { inDoubt } = run.end() ?? { inDoubt: [] }
-await database.end()
 say({ inDoubt: inDoubt.map(({ tool, args }) => ({ tool, label: args.label })) })
+await database.end()
