@@ -37,7 +37,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 /** A model that approves whoever it is told may return within 60 days. */
 async function startClerk(): Promise<string> {
-  const server = createServer((request, response) => void answer(request, response))
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => void server.close())

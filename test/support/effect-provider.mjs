@@ -18,7 +18,7 @@ export async function startEffectProvider() {
   const counts = new Map()
   const failing = new Set()
   let listener
-  const server = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
@@ -57,6 +57,10 @@ export async function startEffectProvider() {
     }
     send({}, 'stop')
     response.end('data: [DONE]\n\n')
+  }
+  const server = createServer((request, response) => {
+    // Whoever asks may be killed in the middle of a question: nothing was asked then.
+    answer(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -24,7 +24,7 @@ export async function serveDeliveries(deliveries: readonly EditedDelivery[]): Pr
       }
       response.end()
     }
-    void send()
+    send().catch(() => response.destroy())
   })
   return listen(server)
 }

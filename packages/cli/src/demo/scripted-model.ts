@@ -22,7 +22,8 @@ export interface ScriptedModel {
  */
 export async function startScriptedModel(wantedPort = 0): Promise<ScriptedModel> {
   const server = createServer((request, response) => {
-    void respond(request, response)
+    // An agent that goes away in the middle of a question takes nothing with it.
+    respond(request, response).catch(() => response.destroy())
   })
   server.listen(wantedPort, '127.0.0.1')
   await once(server, 'listening')

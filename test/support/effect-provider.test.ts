@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { startScriptedModel } from '../../packages/cli/src/demo/scripted-model.js'
+import { startEffectProvider } from './effect-provider.mjs'
+
+/** Sends a part of a request and is gone, like a process that is killed. */
+async function askHalf(url: string): Promise<void> {
+  const { port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('POST /effect HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nhalf')
+  // The server must have seen the head, or there is no request to break off.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  socket.resetAndDestroy()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+// Vitest fails a file in which a rejection is handled by nobody.
+test('an agent killed in the middle of a question has asked nothing, and the provider goes on', async () => {
+  const provider = await startEffectProvider()
+  onTestFinished(() => provider.close())
+  await askHalf(provider.url)
+  expect(provider.counts.size).toBe(0)
+  const answer = await fetch(`${provider.url}/effect`, { method: 'POST', body: 'whole' })
+  expect(answer.status).toBe(200)
+  expect([...provider.counts.keys()]).toEqual(['/effect whole'])
+})
+
+test('the model of the demo goes on when an agent is killed in the middle of a question', async () => {
+  const model = await startScriptedModel()
+  onTestFinished(() => model.stop())
+  await askHalf(model.url)
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  const answer = await fetch(model.url, { method: 'POST', body })
+  expect(await answer.json()).toMatchObject({ object: 'chat.completion' })
+})
