@@ -4,27 +4,24 @@ import { expect, test } from 'vitest'
 
 const page = (code: string): URL => new URL(`../../docs/errors/${code}.md`, import.meta.url)
 
-/** Every error code that a package's errors.ts mentions. */
+const folderOf = (path: string): URL => new URL(`../../packages/${path}/`, import.meta.url)
+/** Every source file below a folder; none where there is no such folder. */
+const textsIn = (folder: URL): string[] =>
+  (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [])
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(new URL(file.replaceAll('\\', '/'), folder), 'utf8'))
+const quoted = (text: string): string[] =>
+  [...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? '')
+
+/** Every error code that a package mentions where its errors are: in errors.ts, or below errors/. */
 function codesOf(name: string): string[] {
-  const url = new URL(`../../packages/${name}/src/errors.ts`, import.meta.url)
-  const text = existsSync(url) ? readFileSync(url, 'utf8') : ''
-  return [...new Set([...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? ''))]
+  const file = new URL('src/errors.ts', folderOf(name))
+  const texts = existsSync(file) ? [readFileSync(file, 'utf8')] : []
+  return [...new Set([...texts, ...textsIn(folderOf(`${name}/src/errors`))].flatMap(quoted))]
 }
 
 /** Every source file of the guard, where each part says itself why it refuses. */
-const guardTexts = readdirSync(new URL('../../packages/engine/src/guard', import.meta.url), {
-  recursive: true,
-  encoding: 'utf8',
-})
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-  .map((file) =>
-    readFileSync(
-      new URL(`../../packages/engine/src/guard/${file.replaceAll('\\', '/')}`, import.meta.url),
-      'utf8',
-    ),
-  )
-const quoted = (text: string): string[] =>
-  [...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? '')
+const guardTexts = textsIn(folderOf('engine/src/guard'))
 /** Codes of refusals; kinds of drift are no errors. */
 const guardCodes = guardTexts
   .flatMap((text) => text.match(/^ *code: .*$/gm) ?? [])

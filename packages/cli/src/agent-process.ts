@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import module from 'node:module'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { isatty } from 'node:tty'
-import { agentNotStarted } from './errors.js'
+import { agentNotStarted } from './errors/programs.js'
 
 export interface AgentProcess {
   /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */

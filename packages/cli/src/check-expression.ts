@@ -1,5 +1,5 @@
 import { Script } from 'node:vm'
-import { expressionInvalid } from './errors.js'
+import { expressionInvalid } from './errors/inspect.js'
 
 /**
  * An expression as it is evaluated: in parentheses where that parses, so that

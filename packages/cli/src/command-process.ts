@@ -3,7 +3,7 @@ import type { StdioOptions } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { forwardSignals } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
-import { commandNotStarted } from './errors.js'
+import { commandNotStarted } from './errors/programs.js'
 
 export interface CommandProcess {
   /** Program and arguments. */

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { sourceFileMissing, wrongUsage } from './errors.js'
+import { wrongUsage } from './errors/command-line.js'
+import { sourceFileMissing } from './errors/inspect.js'
 
 export interface SourceLine {
   /** Real, absolute path. */

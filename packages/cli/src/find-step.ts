@@ -1,5 +1,5 @@
 import type { RunView, Step } from '@retake/tape'
-import { noSuchStep } from './errors.js'
+import { noSuchStep } from './errors/runs.js'
 
 /** The step of a number or label, or an error that says which there are. */
 export function findStep(view: RunView, label: string): Step {

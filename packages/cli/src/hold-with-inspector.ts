@@ -1,5 +1,6 @@
 import type { Probe } from '@retake/engine/inspect'
-import { inspectorNotOpened, wrongUsage } from './errors.js'
+import { wrongUsage } from './errors/command-line.js'
+import { inspectorNotOpened } from './errors/inspect.js'
 
 /** Where Chrome looks for processes by itself. */
 export const INSPECTOR_PORT = 9229

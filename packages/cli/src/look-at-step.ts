@@ -1,6 +1,7 @@
 import type { Ended, Probe, Stop } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
-import { noUserCodeAfter, replayWithoutReport } from './errors.js'
+import { noUserCodeAfter } from './errors/inspect.js'
+import { replayWithoutReport } from './errors/programs.js'
 import { FOUND } from './exit-codes.js'
 import { momentOf } from './find-step.js'
 import { replayReceipt } from './replay-receipt.js'

@@ -1,6 +1,7 @@
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
-import { CredentialsError, UsageError } from './errors.js'
+import { CredentialsError } from './errors/branches.js'
+import { UsageError } from './errors/command-line.js'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf } from './terminal.js'
 import { wrap } from './wrap.js'

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import { Probe } from '@retake/engine/inspect'
 import type { ProbeEnd, ProbeProcess } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
-import { agentNotStarted } from './errors.js'
+import { agentNotStarted } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
 
 export interface ProbeAgentOptions {

@@ -6,7 +6,12 @@ import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
 import type { CallSites, ProcessTask } from '@retake/engine'
 import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
-import { agentMissing, agentNotAFile, agentNotJavaScript, nothingRecorded } from './errors.js'
+import {
+  agentMissing,
+  agentNotAFile,
+  agentNotJavaScript,
+  nothingRecorded,
+} from './errors/programs.js'
 import type { Explained } from './print-error.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'

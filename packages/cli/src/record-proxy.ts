@@ -8,7 +8,7 @@ import {
   SecretMask,
 } from '@retake/engine/proxy'
 import { recordedMatchers } from './config/project.js'
-import { wrongUsage } from './errors.js'
+import { wrongUsage } from './errors/command-line.js'
 import { listeningLines, nextSignal } from './proxy-lines.js'
 import { recordingJson, recordingLine } from './recording-line.js'
 import { markRecording } from './recording-mark.js'

@@ -2,7 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { RunEvent } from '@retake/tape'
 import { isLocked } from '@retake/tape/node'
-import { runsFolderNotWritable } from './errors.js'
+import { runsFolderNotWritable } from './errors/programs.js'
 
 /** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
 const FRESH_MS = 5000

@@ -2,7 +2,7 @@ import type { StdioOptions } from 'node:child_process'
 import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { Interrupted, runAgent } from './agent-process.js'
-import { replayWithoutReport } from './errors.js'
+import { replayWithoutReport } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
 
 export interface ReplayOptions {

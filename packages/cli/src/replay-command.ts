@@ -11,7 +11,7 @@ import {
   notAProcessRun,
   recordedAgentMissing,
   recordedFolderMissing,
-} from './errors.js'
+} from './errors/programs.js'
 import { throwFailure } from './record-agent.js'
 
 export interface ReplayCommandOptions {

@@ -1,7 +1,7 @@
 import { loadMatchers, ProxyServer, ReplayingProxy, SecretMask } from '@retake/engine/proxy'
 import { openTape } from '@retake/tape/node'
 import { askedMatchers } from './config/project.js'
-import { notAProxyRun } from './errors.js'
+import { notAProxyRun } from './errors/programs.js'
 import { FOUND } from './exit-codes.js'
 import { printable } from './printable.js'
 import { listeningLines, nextSignal } from './proxy-lines.js'

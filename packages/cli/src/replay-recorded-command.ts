@@ -11,7 +11,7 @@ import type { ProxyDetails, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
 import { COMMAND_DEFAULTS, proxyVariables, REPLAY_QUIET, runCommand } from './command-process.js'
 import { askedMatchers } from './config/project.js'
-import { recordedFolderMissing } from './errors.js'
+import { recordedFolderMissing } from './errors/programs.js'
 import type { Replayed } from './replay-agent.js'
 
 export interface CommandReplayOptions {

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'nod
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { project } from './config/project.js'
-import { ambiguousRun, noRuns, runsFolderNotWritable, unknownRun } from './errors.js'
+import { runsFolderNotWritable } from './errors/programs.js'
+import { ambiguousRun, noRuns, unknownRun } from './errors/runs.js'
 
 const EXTENSION = '.tape'
 

@@ -1,7 +1,7 @@
 import { closestName } from '@retake/engine/errors'
 import { Interrupted } from './agent-process.js'
 import { loadConfig } from './config/load-config.js'
-import { unknownVerb } from './errors.js'
+import { unknownVerb } from './errors/command-line.js'
 import { verbHelp } from './help.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
 import { signalExitCode } from './signal-exit-code.js'

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Stop, Variable } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
-import { stateUnreadable } from './errors.js'
+import { stateUnreadable } from './errors/inspect.js'
 import { sourceLine } from './source-excerpt.js'
 
 /** First line of a state file. */

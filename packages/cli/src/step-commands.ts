@@ -1,5 +1,5 @@
 import { closestName } from '@retake/engine/errors'
-import { wrongStepCommand } from './errors.js'
+import { wrongStepCommand } from './errors/command-line.js'
 
 export interface StepCommand {
   readonly name: StepCommandName

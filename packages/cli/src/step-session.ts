@@ -9,7 +9,7 @@ import type {
   Watched,
 } from '@retake/engine/inspect'
 import { checkExpression } from './check-expression.js'
-import { wrongStepCommand } from './errors.js'
+import { wrongStepCommand } from './errors/command-line.js'
 import type { StepCommand } from './step-commands.js'
 
 /** What a command of `retake step` came to. Plain JSON. */

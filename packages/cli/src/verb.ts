@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { ParseArgsConfig } from 'node:util'
 import { closestName } from '@retake/engine/errors'
-import { wrongUsage } from './errors.js'
+import { wrongUsage } from './errors/command-line.js'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 export type OptionValues = Readonly<

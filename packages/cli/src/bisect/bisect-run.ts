@@ -7,11 +7,10 @@ import {
   bisectUntestable,
   dirtyTree,
   notAnAncestor,
-  notANodeRun,
-  notAProcessRun,
   outsideRepository,
   sameCommit,
-} from '../errors.js'
+} from '../errors/bisect.js'
+import { notANodeRun, notAProcessRun } from '../errors/programs.js'
 import { viewRun } from '../view-run.js'
 import { findFirstBad } from './find-first-bad.js'
 import { GitRepository } from './git-repository.js'

@@ -1,4 +1,4 @@
-import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors.js'
+import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors/bisect.js'
 import { runCommand } from '../run-command.js'
 import type { CommandEnd } from '../run-command.js'
 

@@ -3,7 +3,7 @@ import type { BlameOptions, BlameProgress, ClassicView, Coalition } from '@retak
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../changed-sources.js'
-import { blameCannotTell, blameNoSteps } from '../errors.js'
+import { blameCannotTell, blameNoSteps } from '../errors/blame.js'
 import { hashOfCode } from '../hash-of-code.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement, Oracle } from '../oracle/oracle.js'

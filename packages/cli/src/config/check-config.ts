@@ -1,4 +1,4 @@
-import { configInvalid } from '../errors.js'
+import { configInvalid } from '../errors/config.js'
 import { checkBlame, checkJudge, checkOracle } from './check-blame.js'
 import { nameOf, record, unknownKeys } from './config-value.js'
 import type { Fail } from './config-value.js'

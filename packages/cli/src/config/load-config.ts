@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { configUnreadable } from '../errors.js'
+import { configUnreadable } from '../errors/config.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
 import type { BlameConfig, RetakeConfig } from './define-config.js'

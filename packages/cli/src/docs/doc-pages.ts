@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closestName } from '@retake/engine/errors'
-import { pageNotFound } from '../errors.js'
+import { pageNotFound } from '../errors/command-line.js'
 
 /** A page of the documentation that comes with this version of the package. */
 export interface DocPage {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
-import { unsupportedFramework } from '../errors.js'
+import { unsupportedFramework } from '../errors/frameworks.js'
 
 /** What an adapter was written for, by the package that users install. */
 export interface SupportedVersion {

@@ -1,5 +1,5 @@
 import { project } from '../config/project.js'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { text } from '../verb.js'
 import type { OptionValues } from '../verb.js'
 import { makeOracle } from './make-oracle.js'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { judgeBounded } from './bounded.js'
 import type { Check, WrongOracle } from './check.js'
 import { commandCheck } from './command-check.js'

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { closestName, RetakeError } from '@retake/engine'
 import { checkPolicy, presets, type Policy, type PolicyProblem } from '@retake/engine/guard'
-import { policyInvalid } from '../errors.js'
+import { policyInvalid } from '../errors/guard.js'
 import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
 
 /** Something wrong in a policy file, and where. */

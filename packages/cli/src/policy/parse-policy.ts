@@ -1,5 +1,5 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
-import { policyUnreadable } from '../errors.js'
+import { policyUnreadable } from '../errors/guard.js'
 import type { Place, PolicyFile } from './read-policy-file.js'
 
 /** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */

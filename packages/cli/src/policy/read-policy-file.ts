@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isInstalled, uninstall } from '@retake/engine'
-import { policyUnreadable } from '../errors.js'
+import { policyUnreadable } from '../errors/guard.js'
 
 /** Where in a file something stands, both from 1. */
 export interface Place {

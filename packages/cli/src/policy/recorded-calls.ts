@@ -11,7 +11,7 @@ import type {
   Verdict,
 } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { noTapes } from '../errors.js'
+import { noTapes } from '../errors/runs.js'
 import { viewRun } from '../view-run.js'
 
 /** A tool call on a tape, as a policy would have seen it. */

@@ -1,4 +1,4 @@
-import { redactPatternInvalid } from '../errors.js'
+import { redactPatternInvalid } from '../errors/reports.js'
 
 /** Something that is not to be shown. */
 export interface Pattern {

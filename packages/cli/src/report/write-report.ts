@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { REPORT_MARK } from '@retake/web'
-import { runReportNotWritable, reportWouldOverwrite } from '../errors.js'
+import { runReportNotWritable, reportWouldOverwrite } from '../errors/reports.js'
 
 /** Refuses a file that is something else than a report, before any work is done. */
 export function checkReportFile(file: string, { force }: { readonly force: boolean }): void {

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { runsFolderNotWritable } from '../errors.js'
+import { runsFolderNotWritable } from '../errors/programs.js'
 
 /**
  * Lets `make` write a tape to a folder beside the one that is wanted, and puts it

@@ -1,4 +1,4 @@
-import { recordingLeftInTest, testModeUnknown } from '../errors.js'
+import { recordingLeftInTest, testModeUnknown } from '../errors/test-tapes.js'
 
 /**
  * What a test does with its tape:

@@ -1,5 +1,5 @@
 import { ReplayDiverged } from '@retake/engine'
-import { notAnAgent } from '../errors.js'
+import { notAnAgent } from '../errors/test-tapes.js'
 import { fromHere } from '../from-here.js'
 import { TapeFailure } from './tape-failure.js'
 import { replayProgram, useProgramTape } from './use-program-tape.js'

@@ -4,7 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { record, replay, RetakeError } from '@retake/engine'
 import { TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { notAFunctionTape, recordedRunThrew, testTapeCutOff, testTapeMissing } from '../errors.js'
+import {
+  notAFunctionTape,
+  recordedRunThrew,
+  testTapeCutOff,
+  testTapeMissing,
+} from '../errors/test-tapes.js'
 import { projectRoot } from '../project-root.js'
 import { nameOfTape, recordAside } from './record-aside.js'
 import { chooseMode, isCi } from './tape-mode.js'

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base } from 'vitest'
-import { vitestPoolUnsupported } from '../errors.js'
+import { vitestPoolUnsupported } from '../errors/test-tapes.js'
 import type { TapeMode } from './tape-mode.js'
 import { tapeFunction, toReplay } from './to-replay.js'
 import type { UseTape } from './to-replay.js'

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { isLoopback, serveViewer } from '@retake/web'
 import type { Home, ViewerServer } from '@retake/web'
+import { wrongUsage } from '../errors/command-line.js'
 import {
   uiHostNeedsPassword,
   uiNotListening,
   uiPasswordTooShort,
   uiPasswordUnreadable,
   uiPortTaken,
-  wrongUsage,
-} from '../errors.js'
+} from '../errors/viewer.js'
 
 const FIRST_PORT = 4600
 /** Ports tried after the first when nobody asked for one. */

@@ -1,6 +1,6 @@
 import { benchBlame, isGood } from '../blame/bench-blame.js'
 import { benchLines } from '../blame/bench-lines.js'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { Progress } from '../progress.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'

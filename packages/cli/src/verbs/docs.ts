@@ -1,6 +1,6 @@
 import { docPages, findPage, type DocPage } from '../docs/doc-pages.js'
 import { pageLines } from '../docs/page-lines.js'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { table } from '../table.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag } from '../verb.js'

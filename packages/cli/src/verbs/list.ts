@@ -1,7 +1,7 @@
 import { RunStore } from '../run-store.js'
 import { duration } from '../duration.js'
 import { cost, localTime } from '../facts.js'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { Progress } from '../progress.js'
 import { summarizeRun } from '../run-summary.js'
 import type { RunStatus, RunSummary } from '../run-summary.js'

@@ -1,6 +1,7 @@
 import { locate as locateText } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
-import { textNotFound, wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
+import { textNotFound } from '../errors/runs.js'
 import { locateLines } from '../locate-lines.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'

@@ -1,4 +1,4 @@
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { recordProxy } from '../record-proxy.js'
 import { replayProxy } from '../replay-proxy.js'
 import { text } from '../verb.js'

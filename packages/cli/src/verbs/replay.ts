@@ -1,5 +1,5 @@
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayCommandRun } from '../replay-command-run.js'

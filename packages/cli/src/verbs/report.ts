@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { fromHere } from '../from-here.js'
 import { Progress } from '../progress.js'
 import { askedPatterns } from '../redact/asked-patterns.js'

@@ -1,7 +1,7 @@
 import { planRerun } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../run-store.js'
 import { text } from '../verb.js'
 import type { Verb } from '../verb.js'

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors.js'
+import { wrongUsage } from '../errors/command-line.js'
 import { findStep } from '../find-step.js'
 import { fromHere } from '../from-here.js'
 import { nextSignal } from '../proxy-lines.js'

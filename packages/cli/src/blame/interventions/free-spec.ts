@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseSet } from '@retake/tape'
-import { wrongUsage } from '../../errors.js'
+import { wrongUsage } from '../../errors/command-line.js'
 
 /** How a free step is answered, as it was asked for. */
 export type FreeHow =

@@ -1,6 +1,6 @@
 import { closestName } from '@retake/engine/errors'
 import type { Step } from '@retake/tape'
-import { wrongUsage } from '../../errors.js'
+import { wrongUsage } from '../../errors/command-line.js'
 
 const KINDS: readonly string[] = [
   'model',

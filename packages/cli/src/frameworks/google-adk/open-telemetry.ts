@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { outsideRuns } from '@retake/engine'
-import { frameworkMissing } from '../../errors.js'
+import { frameworkMissing } from '../../errors/frameworks.js'
 
 /** What is needed of `@opentelemetry/api`. ADK brings it along; Retake does not depend on it. */
 export interface OpenTelemetry {

@@ -14,7 +14,7 @@ import type {
   SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import { currentRun } from '@retake/engine'
-import { checkpointNeedsThread } from '../../errors.js'
+import { checkpointNeedsThread } from '../../errors/frameworks.js'
 import { requireVersion } from '../supported-version.js'
 import { CheckpointBook } from './checkpoint-book.js'
 import { pack, unpack } from './checkpoint-entry.js'

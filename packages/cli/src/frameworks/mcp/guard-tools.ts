@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, GuardError, tool as boundary } from '@retake/engine'
 import type { GuardRun, Schema, ToolContext } from '@retake/engine/guard'
-import { mcpClientConnected, toolNotGuardable } from '../../errors.js'
+import { mcpClientConnected, toolNotGuardable } from '../../errors/guard.js'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'

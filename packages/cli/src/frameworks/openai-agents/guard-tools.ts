@@ -4,7 +4,7 @@ import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
 import { rethrow } from '../../guard/rethrow.js'
-import { toolNotGuardable } from '../../errors.js'
+import { toolNotGuardable } from '../../errors/guard.js'
 import { requireVersion } from '../supported-version.js'
 
 /** What is used of a function tool of `@openai/agents`. */

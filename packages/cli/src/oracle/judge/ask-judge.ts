@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { clipText } from '@retake/tape'
-import { judgeRefused } from '../../errors.js'
+import { judgeRefused } from '../../errors/blame.js'
 import { retryAfterMs } from '../../retry-after.js'
 import type { ChatMessage } from './judge-prompt.js'
 

@@ -1,6 +1,6 @@
 import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
 import type { ApprovalDecisionRequest, WaitingApproval } from '@retake/web'
-import { approvalNotPending } from '../../errors.js'
+import { approvalNotPending } from '../../errors/guard.js'
 import type { RunStore } from '../../run-store.js'
 
 /** Calls of a run that wait for approval, as the viewer shows them. */

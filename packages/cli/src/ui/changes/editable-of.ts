@@ -1,7 +1,7 @@
 import { answerPayload, drawPayload, requestPayload } from '@retake/tape'
 import type { Payload, Step, Tape } from '@retake/tape'
 import type { Editable, EditableText } from '@retake/web'
-import { noSuchStep } from '../../errors.js'
+import { noSuchStep } from '../../errors/runs.js'
 import { plural } from '../../facts.js'
 import { explain } from '../../print-error.js'
 import { viewRun } from '../../view-run.js'

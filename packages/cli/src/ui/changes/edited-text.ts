@@ -1,5 +1,5 @@
 import type { Payload } from '@retake/tape'
-import { editedNotJson } from '../../errors.js'
+import { editedNotJson } from '../../errors/branches.js'
 
 /** Whether a payload is edited as plain text: a body that is no JSON, or a tool's result that is a text. */
 export const isPlainText = ({ kind, data }: Payload): boolean =>

@@ -5,14 +5,8 @@ import type { ContinuePlan } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import type { Explained, Job } from '@retake/web'
 import { checkContinuable, continueAgent } from '../../continue-agent.js'
-import {
-  CredentialsError,
-  credentialsMissingHere,
-  jobFailed,
-  noSuchJob,
-  serverClosing,
-  tooManyJobs,
-} from '../../errors.js'
+import { CredentialsError, credentialsMissingHere } from '../../errors/branches.js'
+import { jobFailed, noSuchJob, serverClosing, tooManyJobs } from '../../errors/viewer.js'
 import { explain } from '../../print-error.js'
 import { jobOutcome } from './job-outcome.js'
 import type { JobOutcome } from './job-outcome.js'

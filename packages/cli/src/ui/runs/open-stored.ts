@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { runStillRecording, unknownRun } from '../../errors.js'
+import { runStillRecording, unknownRun } from '../../errors/runs.js'
 import { isRecording } from '../../recording-mark.js'
 import type { RunStore } from '../../run-store.js'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings-file.js'
-import { findingsUnreadable } from '../../errors.js'
+import { findingsUnreadable } from '../../errors/blame.js'
 import { stampOf } from './tape-stamps.js'
 
 /** What `retake blame` came to about a run; undefined when it was not searched. Throws when it cannot be read. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tape } from '@retake/tape'
 import type { Move, OpenedSession, SessionPosition, SessionValue } from '@retake/web'
-import { noSuchSession, serverClosing } from '../../errors.js'
+import { noSuchSession, serverClosing } from '../../errors/viewer.js'
 import { RunSession } from './run-session.js'
 
 /** Each is a handful of processes. */
