@@ -857,6 +857,25 @@ const tricks = [
     readInside,
   ),
   trick(
+    'a heap snapshot at a URL',
+    'PATH_OUTSIDE_ROOT',
+    ({ base }) => process.getBuiltinModule('v8').writeHeapSnapshot(pathToFileURL(`${base}/heap`)),
+    readInside,
+  ),
+  trick(
+    'a report in a file that was named before',
+    'PATH_OUTSIDE_ROOT',
+    ({ base }) => {
+      process.report.filename = `${base}/report.json`
+      try {
+        process.report.writeReport()
+      } finally {
+        process.report.filename = ''
+      }
+    },
+    readInside,
+  ),
+  trick(
     'a report',
     'PATH_OUTSIDE_ROOT',
     ({ base }) => process.report.writeReport(`${base}/report.json`),

@@ -18,6 +18,20 @@ export function replace(target: object, key: PropertyKey, value: unknown): Undo 
   return () => restore(target, key, original)
 }
 
+/**
+ * Has `look` see the arguments of every call before the native function does, and change
+ * them where they lie; what it throws, the call throws. A method that is not there stays away.
+ */
+export function lookFirst(target: object, method: string, look: (args: unknown[]) => void): Undo {
+  const native = (target as Record<string, unknown>)[method]
+  if (typeof native !== 'function') return () => {}
+  const looking = function (this: unknown, ...args: unknown[]): unknown {
+    look(args)
+    return native.apply(this, args)
+  }
+  return replace(target, method, dressLike(looking, native))
+}
+
 /** Replaces a class wherever it is found, also where its instances name their maker. */
 export function replaceClass(places: readonly object[], name: string, Patched: Function): Undo {
   return undoAll([

@@ -8,7 +8,7 @@ import { callSite } from '../call-site.js'
 import { errors } from '../errors.js'
 import { messagePortsInUse } from '../module-loads.js'
 import { currentSession } from '../scope.js'
-import { dressLike, replace, replaceClass, undoAll } from './patch.js'
+import { lookFirst, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
 /**
@@ -90,33 +90,19 @@ function note(name: string, text: string): void {
 
 /** Harmless on replay, but perhaps different: it is named and goes through. */
 function report(target: object, method: string, name: string, text: string): Undo {
-  const native = (target as Record<string, unknown>)[method]
-  if (typeof native !== 'function') return () => {}
-  return replace(
-    target,
-    method,
-    dressLike(function (this: unknown, ...args: unknown[]): unknown {
-      if (currentSession() !== undefined) note(name, text)
-      return native.apply(this, args)
-    }, native),
-  )
+  return lookFirst(target, method, () => {
+    if (currentSession() !== undefined) note(name, text)
+  })
 }
 
 /** Would reach the outside: named while recording, refused where a tape answers. */
 function refuse(target: object, method: string, name: string, text: string): Undo {
-  const native = (target as Record<string, unknown>)[method]
-  if (typeof native !== 'function') return () => {}
-  return replace(
-    target,
-    method,
-    dressLike(function (this: unknown, ...args: unknown[]): unknown {
-      const session = currentSession()
-      if (session?.replaying === true || (session?.keepsIn === true && method !== 'listen'))
-        throw errors.notReplayable(name)
-      if (session !== undefined) note(name, text)
-      return native.apply(this, args)
-    }, native),
-  )
+  return lookFirst(target, method, () => {
+    const session = currentSession()
+    if (session?.replaying === true || (session?.keepsIn === true && method !== 'listen'))
+      throw errors.notReplayable(name)
+    if (session !== undefined) note(name, text)
+  })
 }
 
 type Constructor = new (...args: unknown[]) => object

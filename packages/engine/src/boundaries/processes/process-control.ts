@@ -1,28 +1,16 @@
 import crypto from 'node:crypto'
 import inspector from 'node:inspector'
-import module, { createRequire } from 'node:module'
+import module from 'node:module'
 import { constants } from 'node:os'
 import path from 'node:path'
 import v8 from 'node:v8'
 import type { CallBounds } from '../../guard/bounds/call-bounds.js'
 import { processErrors } from '../../guard/bounds/process-errors.js'
 import { currentBounds } from '../../scope.js'
-import { dressLike, replace, undoAll } from '../patch.js'
+import { lookFirst, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { patchLaterCallbacks } from './later-callbacks.js'
 import { isSignalled, patchProcessListeners } from './process-listeners.js'
-
-/** Where Node writes traces, unless it was started otherwise. */
-const TRACE_FILE = 'node_trace.1.log'
-
-/** Threads do not have the module. */
-function traceEvents(): object {
-  try {
-    return createRequire(import.meta.url)('node:trace_events') as object
-  } catch {
-    return {}
-  }
-}
 
 /**
  * What a guarded tool could do to the process it runs in: end it, signal others,
@@ -77,13 +65,6 @@ export function patchProcessControl(): Undo {
         processErrors.internals(tool, `v8.setFlagsFromString('${String(flag)}')`),
       ),
     ),
-    // Node writes these files itself.
-    ask(v8, 'setHeapSnapshotNearHeapLimit', (each) => each.file('write', path.resolve('.'))),
-    ask(traceEvents(), 'createTracing', (each) => each.file('write', path.resolve(TRACE_FILE))),
-    ask(v8, 'writeHeapSnapshot', (each, [file]) => each.file('write', path.resolve(nameOf(file)))),
-    ask(process.report, 'writeReport', (each, [file]) =>
-      each.file('write', path.resolve(process.report.directory, nameOf(file))),
-    ),
     patchProcessListeners(),
     patchLaterCallbacks(),
   ])
@@ -95,19 +76,10 @@ function ask(
   method: string,
   question: (bounds: CallBounds, args: readonly unknown[]) => void,
 ): Undo {
-  const native = (target as Record<string, unknown>)[method]
-  if (typeof native !== 'function') return () => {}
-  return replace(
-    target,
-    method,
-    dressLike(function (this: unknown, ...args: unknown[]): unknown {
-      for (const each of currentBounds()) question(each, args)
-      return native.apply(this, args)
-    }, native),
-  )
+  return lookFirst(target, method, (args) => {
+    for (const each of currentBounds()) question(each, args)
+  })
 }
-
-const nameOf = (file: unknown): string => (typeof file === 'string' ? file : '.')
 
 const signalName = (signal: unknown): string =>
   Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal)
