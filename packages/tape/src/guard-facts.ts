@@ -129,6 +129,11 @@ export interface GuardFacts {
   readonly usage?: CallUsage
   /** What it used beyond what was reserved for it. */
   readonly overused?: CallUsage
+  /**
+   * What it counts for in limits, all attempts together, where that is neither `usage` nor, of
+   * what that does not tell, what was reserved: after several attempts, or when it was given up.
+   */
+  readonly counted?: CallUsage
   readonly drift?: readonly Drift[]
   readonly approval?: ApprovalFacts
   readonly served?: ServedFrom

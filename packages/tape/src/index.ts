@@ -34,6 +34,7 @@ export {
   type NestedCallNote,
   type NestedResultNote,
   type ResumedRun,
+  type SpentNote,
 } from './read-model/guard-note.js'
 export {
   guardSavings,
@@ -49,6 +50,7 @@ export {
   type GuardedCallOnTape,
   type GuardOnTape,
   type GuardsOnTape,
+  type SpentOnTape,
 } from './read-model/guarded-calls.js'
 export type { Exchange, ExchangeRequest, ExchangeResponse } from './read-model/exchange.js'
 export type { BodyDecoders } from './read-model/http-answer.js'

@@ -55,6 +55,7 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
     const session = new ContinuedSession(tape, {
       ...callbacks,
       leave: plan.leave,
+      isResume: plan.branch === undefined || plan.branch.details.kind === 'resume',
       overlay,
       ...(plan.until !== undefined && { until: plan.until }),
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),

@@ -1,4 +1,10 @@
-import { GUARD_NOTES, recordError, type GuardFacts, type RecordedError } from '@retake/tape'
+import {
+  GUARD_NOTES,
+  recordError,
+  type CallUsage,
+  type GuardFacts,
+  type RecordedError,
+} from '@retake/tape'
 import { natives } from '../natives.js'
 import { insideTool } from '../scope.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
@@ -17,9 +23,11 @@ import { guardErrors } from './guard-errors.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
+import { toUsage, usedAmount } from './limits/amount.js'
 import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, executeTool, type Executed } from './limits/execute-tool.js'
 import type { Reservation } from './limits/reservation.js'
+import { countedFor } from './limits/spent.js'
 import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import { encloseCalls } from './resume/enclosing-call.js'
@@ -207,11 +215,27 @@ class CarriedCall {
         deadlineMs,
         outputBytes,
         signal: options.signal,
-        again: (usage) => room.again(usage),
-        late: (usage) => room.late(usage),
+        again: (usage) => this.#again(room, usage),
+        late: (usage) => run.tapes.keepSpentBy(this.#operation, name, room.late(usage)),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
+  }
+
+  /** What an attempt has cost is on the tape before the next one starts: a crash in that one knows of both. */
+  #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
+    const denial = room.again(usage)
+    const { run, name } = this.#call
+    if (denial === undefined)
+      run.tapes.keepSpentBy(this.#operation, name, usedAmount(usage, room.amount))
+    return denial
+  }
+
+  /** What the call counts for, if that is not what its other facts tell. */
+  #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
+    const told = countedFor(this.#decision.intent, facts)
+    const isTold = told.tokens === counted.tokens && told.nanoUsd === counted.nanoUsd
+    return isTold ? undefined : (toUsage(counted) ?? {})
   }
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
@@ -219,13 +243,17 @@ class CarriedCall {
     bounds.end(overOf(name))
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
-    const isPlain = this.#facts === undefined && !overused && bounds.blocked.length === 0
+    const isVague = isGivenUp || (executed.facts.attempts ?? 1) > 1
+    const counted = isVague ? this.#counted(room, executed.facts) : undefined
+    const isPlain =
+      this.#facts === undefined && !overused && !counted && bounds.blocked.length === 0
     const facts: GuardFacts = isPlain
       ? executed.facts
       : {
           ...this.#facts,
           ...executed.facts,
           ...(overused && { overused }),
+          ...(counted && { counted }),
           ...(bounds.blocked.length > 0 && {
             blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
           }),

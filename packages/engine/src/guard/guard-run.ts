@@ -50,7 +50,7 @@ export class GuardRun {
         (limits) => limits !== undefined,
       ),
     )
-    this.tapes = new GuardTapes(options, this.policy)
+    this.tapes = new GuardTapes(options, this.policy, this.limiter)
   }
 
   /**
@@ -128,9 +128,10 @@ export class GuardRun {
     return options?.throws === true ? result.then(withoutError) : result
   }
 
-  /** Counts what is spent outside of guarded tools, such as by the model that calls them. */
+  /** Counts what is spent outside of guarded tools, such as by the model that calls them, and puts it on the tape. */
   spend(usage: CallUsage): void {
     this.limiter.spend(usage)
+    this.tapes.keepSpent(usage)
   }
 
   /** Whether calls carry their place in the program: finding it costs more than all else of a call in memory. */

@@ -1,4 +1,10 @@
-import { decodeBody, GUARD_NOTES, rebuildError, type GuardIntent } from '@retake/tape'
+import {
+  decodeBody,
+  GUARD_NOTES,
+  rebuildError,
+  type DecidedAgainNote,
+  type GuardIntent,
+} from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { currentBounds, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
@@ -164,9 +170,10 @@ export class GuardedCall {
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)
+    const spent = outsideRuns(() => this.run.tapes.countAgain(session, op))
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
-    const { intent } = decision
-    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify({ op, intent })))
+    const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
+    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
     return decision
   }
 }

@@ -41,7 +41,7 @@ export interface GuardedToolOptions<Args> {
   /**
    * How often it is tried again after an error that is safe to retry; 0 unless set. A tool
    * that is not idempotent is only when nobody was reached, or with 429, and when it did
-   * nothing else in that attempt: no second request, no file, no process.
+   * nothing else in that attempt: no second request, no guarded call, no file, no process.
    */
   readonly retries?: number
   /** Error classes the tool throws: a replayed error is then an instance of the real class. */

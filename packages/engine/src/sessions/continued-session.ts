@@ -20,6 +20,8 @@ export interface ContinuedOptions extends Pick<
   readonly overlay?: Overlay | undefined
   /** The first event that is not served; the end of the tape unless set. */
   readonly until?: number
+  /** The run itself goes on, not another one that begins like it. */
+  readonly isResume?: boolean
   /**
    * The tape is left: opens what records from here on. `at` is the number of events
    * served, `why` the mismatch that ended it, if one did.
@@ -42,6 +44,7 @@ export class ContinuedSession implements Session {
   readonly overlay: Overlay | undefined
   readonly #player: ReplaySession
   #recorder: RecordSession | undefined
+  #recording: Recording | undefined
   #why: Divergence | undefined
   #liveSinceMs: number | undefined
 
@@ -76,7 +79,14 @@ export class ContinuedSession implements Session {
   }
 
   get recording(): Recording | undefined {
-    return this.#recorder?.recording
+    const recording = this.#recorder?.recording
+    if (recording === undefined) return undefined
+    const { tape, position: at, options } = this
+    this.#recording ??= {
+      ...recording,
+      continues: { tape, at, isResume: options.isResume === true },
+    }
+    return this.#recording
   }
 
   /** Number of events served before it went live. */

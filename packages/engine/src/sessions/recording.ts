@@ -1,3 +1,5 @@
+import type { Tape } from '@retake/tape'
+
 /** A run that is really under way and recorded. */
 export interface Recording {
   /** Path of its tape. */
@@ -6,4 +8,12 @@ export interface Recording {
   mark(name: string, text: string): void
   /** Calls `work` when the run ends. The process may exit when `work` returns. */
   onEnd(work: () => void): void
+  /** Set when the run goes on from a tape. */
+  readonly continues?: {
+    readonly tape: Tape
+    /** Number of its events that were served. */
+    readonly at: number
+    /** It is the same run, not another one that begins like it. */
+    readonly isResume: boolean
+  }
 }

@@ -1,13 +1,13 @@
 import type { BodyForm, NoteEvent, RecordedError } from '../events.js'
-import type { GuardFacts, GuardIntent, ServedFrom } from '../guard-facts.js'
+import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from '../guard-facts.js'
 import { fromBase64, toBase64 } from '../base64.js'
 import type { TapeLike } from './tape-like.js'
 
 /**
  * What a guard keeps as notes, which no replay compares: under which policy and
- * where it ran, that somebody let a call through, and the calls that its tools
- * make of other guarded tools. Those happen inside a call, so they are no part of
- * what the agent did, and yet must not be lost.
+ * where it ran, that somebody let a call through, what was spent beside the results
+ * of calls, and the calls that its tools make of other guarded tools. Those happen
+ * inside a call, so they are no part of what the agent did, and yet must not be lost.
  */
 export const GUARD_NOTES = {
   opened: 'guard',
@@ -16,6 +16,7 @@ export const GUARD_NOTES = {
   call: 'guard-call',
   result: 'guard-result',
   leftOpen: 'guard-left-open',
+  spent: 'guard-spent',
 } as const
 
 /** Where a guard ran. Versions and digests only: no variables, no secrets. */
@@ -75,6 +76,24 @@ export interface ApprovedNote {
 export interface DecidedAgainNote {
   readonly op: number
   readonly intent: GuardIntent
+  /** What it had cost before, where the run that made it is the one that goes on. */
+  readonly spent?: CallUsage
+}
+
+/**
+ * Something was spent of which no result tells: by `run.spend`, by an attempt before the
+ * next one starts, by a tool after its call was over, by the run that this one goes on from
+ * after the point from which it does.
+ */
+export interface SpentNote {
+  readonly guard: string
+  readonly usage: CallUsage
+  /** Of which tool, if of one. */
+  readonly tool?: string
+  /** The event, or the note, that started the call it belongs to. */
+  readonly op?: number
+  /** The agent itself said so: what goes on from a recording hears it again. */
+  readonly isSaidAgain?: true
 }
 
 /** Calls in doubt of earlier runs that a resumed run, at its end, had not asked for again. */
@@ -103,6 +122,7 @@ interface GuardNotes {
   readonly call: NestedCallNote
   readonly result: NestedResultNote
   readonly leftOpen: LeftOpenNote
+  readonly spent: SpentNote
 }
 
 /** What a note says; undefined when it is another one, or not what a guard writes. */

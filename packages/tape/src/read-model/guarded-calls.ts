@@ -7,6 +7,7 @@ import {
   type GuardOpened,
   type NestedCallNote,
   type NestedResultNote,
+  type SpentNote,
 } from './guard-note.js'
 import type { TapeLike } from './tape-like.js'
 
@@ -43,11 +44,20 @@ export interface GuardOnTape extends GuardOpened {
   readonly seq: number
 }
 
+/** What was spent beside what the results of calls tell. */
+export interface SpentOnTape extends SpentNote {
+  readonly seq: number
+  /** Milliseconds since the run started. */
+  readonly at: number
+}
+
 /** All that guards put on a tape. */
 export interface GuardsOnTape {
   readonly guards: readonly GuardOnTape[]
   /** In the order they were made, nested ones among them. */
   readonly calls: readonly GuardedCallOnTape[]
+  /** In addition to what the calls count for; attempts of a call that has a result are not among them. */
+  readonly spent: readonly SpentOnTape[]
 }
 
 /** The guarded calls of a tape, nested ones among them, in the order they were made. */
@@ -56,12 +66,15 @@ export const guardedCalls = (tape: TapeLike): readonly GuardedCallOnTape[] => re
 /** Reads every event once, and no body but those of the notes that guards keep. */
 export function readGuards(tape: TapeLike): GuardsOnTape {
   const reader = new GuardReader(tape)
-  return { guards: reader.guards, calls: reader.calls }
+  return { guards: reader.guards, calls: reader.calls, spent: reader.spent }
 }
 
 class GuardReader {
   readonly guards: GuardOnTape[] = []
   readonly calls: OpenCall[] = []
+  readonly spent: SpentOnTape[] = []
+  /** Of calls that have no result so far: it will tell what all of them cost. */
+  readonly #attempts = new Map<number, SpentOnTape[]>()
   readonly #byOp = new Map<number, OpenCall>()
 
   constructor(readonly tape: TapeLike) {
@@ -79,9 +92,13 @@ class GuardReader {
         drawn = undefined
       } else if (event.type === 'result') {
         const call = this.#byOp.get(event.op)
-        if (call instanceof TopCall) call.end ??= event
+        if (call instanceof TopCall && call.end === undefined) {
+          call.end = event
+          this.#attempts.delete(event.op)
+        }
       } else if (event.type === 'note' && event.kind === 'kept') this.#note(event)
     }
+    for (const left of this.#attempts.values()) this.spent.push(...left)
   }
 
   #start(intent: GuardIntent, event: CallEvent): void {
@@ -101,13 +118,30 @@ class GuardReader {
     if (start !== undefined) this.#add(new NestedCall(tape, start, event))
     const end = readGuardNote(tape, event, 'result')
     const ended = end && this.#byOp.get(end.op)
-    if (end && ended instanceof NestedCall) ended.ended ??= { note: event, end }
+    if (end && ended instanceof NestedCall && ended.ended === undefined) {
+      ended.ended = { note: event, end }
+      this.#attempts.delete(end.op)
+    }
     const again = readGuardNote(tape, event, 'again')
     const decided = again && this.#byOp.get(again.op)
-    if (again && decided) decided.intent = again.intent
+    if (again && decided) {
+      decided.intent = again.intent
+      this.#attempts.delete(again.op)
+      const { guard } = again.intent
+      if (again.spent) this.#spend(event, { guard, tool: decided.tool, usage: again.spent })
+    }
+    const spent = readGuardNote(tape, event, 'spent')
+    if (spent !== undefined) this.#spend(event, spent)
     const approved = readGuardNote(tape, event, 'approved')
     const asked = approved && this.#byOp.get(approved.op)
     if (asked !== undefined) asked.isApproved = true
+  }
+
+  #spend({ seq, at }: NoteEvent, note: SpentNote): void {
+    const call = note.op === undefined ? undefined : this.#byOp.get(note.op)
+    const spent = { ...note, seq, at }
+    if (call === undefined || call.facts !== undefined) this.spent.push(spent)
+    else this.#attempts.set(call.callSeq, [...(this.#attempts.get(call.callSeq) ?? []), spent])
   }
 }
 

@@ -27,7 +27,9 @@ export class CallBounds {
     readonly scopes: readonly Scopes[],
     /** The calls in which this one was made: what they may not, it may not either. */
     readonly around: readonly CallBounds[] = [],
-  ) {}
+  ) {
+    for (const each of around) each.callsInside()
+  }
 
   /** Processes that the call has started and that run. */
   get processes(): Set<number> {
@@ -44,6 +46,12 @@ export class CallBounds {
       () => ({ host: url.hostname, port: portOf(url) }),
     )
   }
+
+  /** A request leaves: told once for each, however often it was asked about before. */
+  sent(): void {}
+
+  /** Its tool makes a guarded call. */
+  callsInside(): void {}
 
   host(host: string, port: number, raw: boolean): void {
     this.#refuse(

@@ -49,6 +49,13 @@ export const usedAmount = (said: CallUsage | undefined, reserved: Amount): Amoun
 export const larger = (a: Amount, b: Amount): Amount =>
   a === b ? a : { tokens: Math.max(a.tokens, b.tokens), nanoUsd: Math.max(a.nanoUsd, b.nanoUsd) }
 
+export const sum = (a: Amount, b: Amount): Amount => ({
+  tokens: a.tokens + b.tokens,
+  nanoUsd: a.nanoUsd + b.nanoUsd,
+})
+
+export const isNothing = ({ tokens, nanoUsd }: Amount): boolean => tokens === 0 && nanoUsd === 0
+
 /** What of `a` is beyond `b`. */
 export const beyond = (a: Amount, b: Amount): Amount => ({
   tokens: Math.max(0, a.tokens - b.tokens),
@@ -56,12 +63,12 @@ export const beyond = (a: Amount, b: Amount): Amount => ({
 })
 
 /** An amount as it goes on the tape; undefined for nothing. */
-export const toUsage = ({ tokens, nanoUsd }: Amount): CallUsage | undefined =>
-  tokens === 0 && nanoUsd === 0
+export const toUsage = (amount: Amount): CallUsage | undefined =>
+  isNothing(amount)
     ? undefined
     : {
-        ...(tokens > 0 && { outputTokens: tokens }),
-        ...(nanoUsd > 0 && { costUsd: toUsd(nanoUsd) }),
+        ...(amount.tokens > 0 && { outputTokens: amount.tokens }),
+        ...(amount.nanoUsd > 0 && { costUsd: toUsd(amount.nanoUsd) }),
       }
 
 export const USAGE_FIELDS = ['inputTokens', 'outputTokens', 'costUsd'] as const
@@ -85,9 +92,9 @@ export function wrongUsage(usage: unknown): string | undefined {
 }
 
 export function addUsage(a: CallUsage | undefined, b: CallUsage): CallUsage {
-  const sum = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
+  const both = (name: 'inputTokens' | 'outputTokens' | 'costUsd') => {
     const [x, y] = [a?.[name], b[name]]
     return x === undefined && y === undefined ? {} : { [name]: (x ?? 0) + (y ?? 0) }
   }
-  return { ...sum('inputTokens'), ...sum('outputTokens'), ...sum('costUsd') }
+  return { ...both('inputTokens'), ...both('outputTokens'), ...both('costUsd') }
 }

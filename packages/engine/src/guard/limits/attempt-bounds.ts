@@ -4,24 +4,25 @@ import type { Command, FileAccess } from '../bounds/scopes.js'
 /**
  * Bounds that also know how much an attempt has touched. An error proves that nothing
  * happened only when the request it is about is all that the attempt did. Not seen:
- * what goes over connections that speak no HTTP and were open before the call, and the
- * same request made twice.
+ * what goes over connections that speak no HTTP and were open before the call.
  */
 export class AttemptBounds extends CallBounds {
   readonly #requests = new Set<string>()
   /** Where requests go to, and where connections do: a connection that a request is made over is no more. */
   readonly #asked = new Set<string>()
   readonly #connected = new Set<string>()
+  #sent = 0
   #didMore = false
 
   /** Whether there was at most one request, and nothing else. */
   get didOneThing(): boolean {
     const others = [...this.#connected].filter((place) => !this.#asked.has(place))
-    return !this.#didMore && this.#requests.size + others.length <= 1
+    return !this.#didMore && this.#sent <= 1 && this.#requests.size + others.length <= 1
   }
 
   begin(): void {
     for (const each of [this.#requests, this.#asked, this.#connected]) each.clear()
+    this.#sent = 0
     this.#didMore = false
   }
 
@@ -36,6 +37,14 @@ export class AttemptBounds extends CallBounds {
     const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
     this.#asked.add(place)
     this.#requests.add(`${place} ${method} ${url.pathname}${url.search}`)
+  }
+
+  override sent(): void {
+    this.#sent += 1
+  }
+
+  override callsInside(): void {
+    this.#didMore = true
   }
 
   override host(host: string, port: number, raw: boolean): void {

@@ -5,6 +5,8 @@
 export class Budget {
   spent = 0
   reserved = 0
+  /** What of it was spent by the runs that this one goes on from. */
+  earlier = 0
 
   constructor(readonly cap: number) {}
 
@@ -23,6 +25,12 @@ export class Budget {
 
   reserve(amount: number): void {
     this.reserved += amount
+  }
+
+  /** An earlier run has spent it. */
+  restore(amount: number): void {
+    this.spent += amount
+    this.earlier += amount
   }
 
   /** What was reserved is free again; what was used of it is not. */

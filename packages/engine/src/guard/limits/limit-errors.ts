@@ -4,6 +4,16 @@ import { toUsd } from './amount.js'
 const usd = (nanoUsd: number): string => `$${toUsd(nanoUsd)}`
 const seconds = (ms: number): string => `${Math.ceil(ms / 100) / 10} s`
 
+/** How much there is of something, and who used it. */
+interface Rest {
+  readonly left: number
+  /** What the runs that this one goes on from have spent. */
+  readonly earlier: number
+}
+
+const spentEarlier = (amount: string): string =>
+  ` The earlier runs that this one goes on from have spent ${amount}.`
+
 /** `limits/calls`, or `limits/tools/search/calls` of one tool. */
 const ruleOf = (scope: string, limit: string): string => `limits/${scope}${limit}`
 
@@ -25,19 +35,19 @@ export const limitErrors = {
     allowed: 'Call it again when some have ended, or raise the limit "queue".',
     exitReason: 'concurrency',
   }),
-  tokens: (tool: string, scope: string, asked: number, left: number): Denial => ({
+  tokens: (tool: string, scope: string, asked: number, { left, earlier }: Rest): Denial => ({
     code: 'LIMIT_TOKENS',
     rule: ruleOf(scope, 'tokens'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may use ${asked} tokens and ${left} are left.`,
+    why: `It may use ${asked} tokens and ${left} are left.${earlier > 0 ? spentEarlier(`${earlier} tokens`) : ''}`,
     allowed: `Make a call that needs at most ${left} tokens, or raise the limit "tokens".`,
     exitReason: 'tokens',
   }),
-  cost: (tool: string, scope: string, asked: number, left: number): Denial => ({
+  cost: (tool: string, scope: string, asked: number, { left, earlier }: Rest): Denial => ({
     code: 'LIMIT_COST',
     rule: ruleOf(scope, 'costUsd'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(asked)} and ${usd(left)} are left.`,
+    why: `It may cost ${usd(asked)} and ${usd(left)} are left.${earlier > 0 ? spentEarlier(usd(earlier)) : ''}`,
     allowed: `Make a call that costs at most ${usd(left)}, or raise the limit "costUsd".`,
     exitReason: 'cost',
   }),
@@ -45,13 +55,13 @@ export const limitErrors = {
     tool: string,
     scope: string,
     asked: number,
-    left: number,
+    { left, earlier }: Rest,
     waitMs: number | undefined,
   ): Denial => ({
     code: 'LIMIT_COST_PER_MINUTE',
     rule: ruleOf(scope, 'costUsdPerMinute'),
     what: `Tool "${tool}" was not started.`,
-    why: `It may cost ${usd(asked)} and ${usd(left)} are left for this minute.`,
+    why: `It may cost ${usd(asked)} and ${usd(left)} are left for this minute.${earlier > 0 ? spentEarlier(`${usd(earlier)} of it`) : ''}`,
     allowed:
       waitMs === undefined
         ? `Make a call that costs at most ${usd(left)}, or raise the limit "costUsdPerMinute".`

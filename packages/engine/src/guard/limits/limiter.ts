@@ -1,7 +1,7 @@
 import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
 import { GuardError, type Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { amountOf, NOTHING, toUsd, usedAmount, wrongUsage } from './amount.js'
+import { amountOf, NOTHING, toUsd, wrongUsage } from './amount.js'
 import { CallQueue } from './call-queue.js'
 import { refuseWrongLimits } from './check-limits.js'
 import { realClock, type Clock } from './clock.js'
@@ -12,6 +12,7 @@ import { mergeLimits, mergeReserve } from './merge-limits.js'
 import { Meter } from './meter.js'
 import { Reservation } from './reservation.js'
 import { reservedAmount } from './reserved-amount.js'
+import { countedFor, type Spent } from './spent.js'
 import { ToolMeters } from './tool-meters.js'
 
 /** What the calls of a run have used so far, and what those under way may still use. */
@@ -24,8 +25,8 @@ export interface Used {
 
 /**
  * Counts what the calls of a run use. `admit` is one synchronous step, so that
- * no two calls can both take the last of something. Limits are those of this
- * process: a run that is resumed counts what its tape has answered (`absorb`).
+ * no two calls can both take the last of something. A run that goes on counts what
+ * its tape has answered (`absorb`) and what earlier runs have spent (`restore`).
  */
 export class Limiter {
   readonly timeoutMs: number | undefined
@@ -77,18 +78,26 @@ export class Limiter {
 
   /**
    * A call that a tape has answered. One of this run, before it went live, counts as
-   * if it had been made now. One served from an earlier run counts as a call and
-   * costs nothing.
+   * if it had been made now. One served from an earlier run counts as a call; what it
+   * cost then is among what is restored.
    */
   absorb(tool: string, intent: GuardIntent, facts: GuardFacts): void {
     if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
-    const used =
-      facts.served === undefined
-        ? usedAmount(facts.usage, amountOf(intent.reserved ?? {}))
-        : NOTHING
+    const used = countedFor(intent, facts)
     for (const meter of this.#metersOf(tool).all) {
       meter.calls.settle(0, 1)
       meter.settle(NOTHING, used, this.clock.now())
+    }
+  }
+
+  /** What the runs have spent that this one goes on from: it counts as if this one had. */
+  restore(spent: readonly Spent[]): void {
+    const [now, date] = [this.clock.now(), this.clock.date()]
+    const timed = spent.map((each) => ({ ...each, agoMs: Math.max(0, date - (each.at ?? date)) }))
+    for (const { tool, amount, most, agoMs } of timed.toSorted((a, b) => b.agoMs - a.agoMs)) {
+      const meters = tool === undefined ? undefined : this.#metersOf(tool)
+      for (const meter of meters?.all ?? [this.#run]) meter.restore(amount, now - agoMs)
+      if (most !== undefined) meters?.usedMore(most)
     }
   }
 

@@ -54,20 +54,26 @@ export class Meter {
   /** Why there is not so much left of tokens or money. */
   shortage(tool: string, { tokens, nanoUsd }: Amount, now: number): Denial | undefined {
     const { scope, nanoUsdPerMinute: minute } = this
-    if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens.left)
-    if (!this.nanoUsd.fits(nanoUsd))
-      return limitErrors.cost(tool, scope, nanoUsd, this.nanoUsd.left)
+    if (!this.tokens.fits(tokens)) return limitErrors.tokens(tool, scope, tokens, this.tokens)
+    if (!this.nanoUsd.fits(nanoUsd)) return limitErrors.cost(tool, scope, nanoUsd, this.nanoUsd)
     if (!this.limitsMinutes) return undefined
     minute.passTo(now)
     if (minute.fits(nanoUsd)) return undefined
     const waitMs = minute.waitFor(nanoUsd, now)
-    return limitErrors.costPerMinute(tool, scope, nanoUsd, minute.left, waitMs)
+    return limitErrors.costPerMinute(tool, scope, nanoUsd, minute, waitMs)
   }
 
   reserve({ tokens, nanoUsd }: Amount): void {
     this.tokens.reserve(tokens)
     this.nanoUsd.reserve(nanoUsd)
     if (this.limitsMinutes) this.nanoUsdPerMinute.reserve(nanoUsd)
+  }
+
+  /** What an earlier run has spent, and when, on the clock of this process. */
+  restore({ tokens, nanoUsd }: Amount, at: number): void {
+    this.tokens.restore(tokens)
+    this.nanoUsd.restore(nanoUsd)
+    if (this.limitsMinutes) this.nanoUsdPerMinute.restoreAt(at, nanoUsd)
   }
 
   settle(reserved: Amount, used: Amount, now: number): void {

@@ -8,17 +8,25 @@ const MINUTE_MS = 60_000
  */
 export class MinuteBudget extends Budget {
   /** What was spent when, oldest first, in whole milliseconds rounded up. */
-  readonly #spent: { readonly at: number; amount: number }[] = []
+  readonly #spent: { readonly at: number; amount: number; earlier: number }[] = []
   #oldest = 0
 
-  spendAt(now: number, amount: number): void {
+  spendAt(now: number, amount: number, earlier = 0): void {
     if (amount === 0) return
     const at = Math.ceil(now)
     const last = this.#spent.at(-1)
     // What is said to have been earlier than it was would be forgotten too early: it is put later.
-    if (last !== undefined && last.at >= at) last.amount += amount
-    else this.#spent.push({ at, amount })
+    if (last !== undefined && last.at >= at) {
+      last.amount += amount
+      last.earlier += earlier
+    } else this.#spent.push({ at, amount, earlier })
     this.spent += amount
+    this.earlier += earlier
+  }
+
+  /** An earlier run spent it at that moment, which may lie before this process. */
+  restoreAt(at: number, amount: number): void {
+    this.spendAt(at, amount, amount)
   }
 
   /** Forgets what is more than a minute ago. */
@@ -26,6 +34,7 @@ export class MinuteBudget extends Budget {
     let first = this.#spent[this.#oldest]
     while (first !== undefined && first.at + MINUTE_MS <= now) {
       this.spent -= first.amount
+      this.earlier -= first.earlier
       this.#oldest += 1
       first = this.#spent[this.#oldest]
     }

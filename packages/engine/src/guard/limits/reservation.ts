@@ -1,7 +1,16 @@
 import type { CallUsage } from '@retake/tape'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import type { Denial } from '../guard-error.js'
-import { addUsage, beyond, larger, NOTHING, toUsage, usedAmount, type Amount } from './amount.js'
+import {
+  addUsage,
+  beyond,
+  larger,
+  NOTHING,
+  sum,
+  toUsage,
+  usedAmount,
+  type Amount,
+} from './amount.js'
 import type { CallQueue } from './call-queue.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
 import type { Clock } from './clock.js'
@@ -19,6 +28,8 @@ export class Reservation {
   #said: CallUsage | undefined
   #least = NOTHING
   #counted = NOTHING
+  /** What attempts before the last one have counted for. */
+  #before = NOTHING
   #more: CallUsage | undefined
   readonly #isTry: boolean
 
@@ -66,11 +77,17 @@ export class Reservation {
     return taken instanceof Promise ? taken.then(start) : start(taken)
   }
 
+  /** What it counts for now that it is over, all attempts together. */
+  get counted(): Amount {
+    return sum(this.#before, this.#counted)
+  }
+
   /** Room for one more attempt after one that used this. Undefined when there is. */
   again(usage: CallUsage | undefined): Denial | undefined {
     const now = this.#now()
     const used = usedAmount(usage, this.amount)
     for (const meter of this.meters.all) meter.settle(this.amount, used, now)
+    this.#before = sum(this.#before, used)
     this.#noteBeyond(used)
     let denial: Denial | undefined
     for (const meter of this.meters.all) denial ??= meter.shortage(this.tool, this.amount, now)
@@ -99,13 +116,14 @@ export class Reservation {
     return this.#more
   }
 
-  /** A call that is over says what it used all the same: its tool went on. */
-  late(usage: CallUsage): void {
+  /** A call that is over says what it used all the same: its tool went on. Returns what counts in addition. */
+  late(usage: CallUsage): Amount {
     this.#said = addUsage(this.#said, usage)
     const used = larger(usedAmount(this.#said, this.amount), this.#least)
     const more = beyond(used, this.#counted)
     this.#counted = larger(used, this.#counted)
     for (const meter of this.meters.all) meter.settle(NOTHING, more, this.#now())
+    return more
   }
 
   /** The call was never started. */

@@ -3,10 +3,12 @@ import { readGuards, TapeError, type ResumedRun, type Tape } from '@retake/tape'
 import { openTape, TapeLock } from '@retake/tape/node'
 import type { Session } from '../../sessions/session.js'
 import { CallLedger } from './call-ledger.js'
+import type { Spent } from '../limits/spent.js'
 import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
 import { released } from './exit.js'
 import { findRun, runsOf } from './find-run.js'
 import { resumeErrors } from './resume-errors.js'
+import { SpendingOnTape } from './spending-on-tape.js'
 
 /**
  * The runs that are resumed: the one that was asked for, those it went on from, and
@@ -21,9 +23,12 @@ export class EarlierRuns implements EarlierCalls {
   readonly dir: string
   readonly #ledger = new CallLedger()
   readonly #lock: TapeLock
+  /** The oldest first. */
+  readonly #tapes: readonly Tape[]
 
   private constructor(tapes: readonly Tape[], lock: TapeLock) {
     this.#lock = lock
+    this.#tapes = tapes
     for (const tape of tapes) this.#ledger.addTape(tape)
     this.resumes = tapes
       .map((tape) => ({ run: tape.run.id, chain: tape.chainAt(tape.count - 1) }))
@@ -63,6 +68,14 @@ export class EarlierRuns implements EarlierCalls {
 
   find(...call: Parameters<EarlierCalls['find']>): EarlierCall | undefined {
     return this.#ledger.find(...call)
+  }
+
+  /** What a guard has spent in all of them. */
+  spentBy(guard: string): readonly Spent[] {
+    return this.#tapes.flatMap((tape, index) =>
+      // The next one could begin only when this one was over.
+      new SpendingOnTape(tape, guard).all(this.#tapes[index + 1]?.run.startedAt),
+    )
   }
 
   /** Calls in doubt about which nothing was decided so far. */

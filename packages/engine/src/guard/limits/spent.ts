@@ -1,0 +1,37 @@
+import type { CallUsage, GuardFacts, GuardIntent } from '@retake/tape'
+import { amountOf, larger, NOTHING, usedAmount, type Amount } from './amount.js'
+
+/** Something that a run spent before this one went on from it. */
+export interface Spent {
+  /** The tool whose call it was; undefined of what was spent beside the tools. */
+  readonly tool: string | undefined
+  readonly amount: Amount
+  /** Epoch milliseconds by which it was spent; undefined when nobody knows. */
+  readonly at: number | undefined
+  /** What a call used that had reserved less. */
+  readonly most?: Amount
+}
+
+/** What a call counts for in limits, as its tape tells: of one without a result, all that was reserved. */
+export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefined): Amount {
+  const kept = amountOf(reserved ?? {})
+  if (facts === undefined) return kept
+  const { attempts = 1, served, usage, counted, exitReason } = facts
+  if (attempts === 0 || served !== undefined) return NOTHING
+  if (counted !== undefined) return amountOf(counted)
+  const said = usedAmount(usage, kept)
+  const isClear = attempts === 1 && exitReason !== 'timeout' && exitReason !== 'aborted'
+  // Tapes that do not say what such calls counted for: it was no more than this.
+  return isClear ? said : larger(said, times(kept, attempts))
+}
+
+/** What a call used at most in one attempt, where it had reserved less. */
+export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
+  const [kept, more] = [amountOf(reserved ?? {}), amountOf(overused)]
+  return { tokens: kept.tokens + more.tokens, nanoUsd: kept.nanoUsd + more.nanoUsd }
+}
+
+const times = ({ tokens, nanoUsd }: Amount, count: number): Amount => ({
+  tokens: tokens * count,
+  nanoUsd: nanoUsd * count,
+})
