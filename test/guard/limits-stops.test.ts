@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { createServer } from 'node:http'
+import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readdirSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
@@ -115,6 +115,55 @@ describe('a real server', () => {
     run.tool('note', note, { retries: 3 })
     expect(await run.call('note', {})).toMatchObject({ status: 'failed' })
     expect(written.asked.length).toBe(1)
+  })
+
+  test('that took nothing is asked again by any tool, at whatever path', async () => {
+    const { url, asked } = await serve([{ status: 429, headers: { 'retry-after': '0' } }])
+    const run = await guardIn({})
+    run.tool('get', get, { retries: 1 })
+    const { status, facts } = await run.call('get', { url: `${url}/orders?page=2` })
+    expect({ status, attempts: facts.attempts, asked: asked.length }).toEqual({
+      status: 'done',
+      attempts: 2,
+      asked: 2,
+    })
+  })
+
+  const post = (url: string) =>
+    new Promise<number>((resolve, reject) =>
+      request(url, { method: 'POST' }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode ?? 0))
+      })
+        .once('error', reject)
+        .end(),
+    )
+
+  test.each([
+    ['elsewhere', '/charge', '/notify'],
+    ['at the same place', '/rpc', '/rpc'],
+  ])('is not asked again after a request of node:http %s', async (_, first, second) => {
+    const { url, asked } = await serve([{ status: 200 }, { status: 429 }, { status: 200 }])
+    const run = await guardIn({})
+    const charge = async () => {
+      await post(url + first)
+      throw Object.assign(new Error('busy'), { status: await post(url + second) })
+    }
+    run.tool('charge', charge, { retries: 3 })
+    expect(await run.call('charge', {})).toMatchObject({ status: 'failed', error: { status: 429 } })
+    expect(asked.length).toBe(2)
+  })
+
+  test('is not asked again by a tool that called another one before', async () => {
+    const run = await guardIn({})
+    let paid = 0
+    run.tool('pay', () => void (paid += 1))
+    const order = async () => {
+      await run.call('pay', {})
+      throw Object.assign(new Error('busy'), { status: 429 })
+    }
+    run.tool('order', order, { retries: 3 })
+    expect((await run.call('order', {})).status).toBe('failed')
+    expect(paid).toBe(1)
   })
 
   test('that is not there is asked so often, and the cause is told', async () => {

@@ -67,7 +67,7 @@ function urlOf(request: http.ClientRequest, options: Record<string, unknown>): U
       ? `http://${path}`
       : /^[a-z][a-z\d+.-]*:\/\//i.test(path)
         ? path
-        : `${protocol}//${hostOf(options)}`
+        : `${protocol}//${hostOf(options)}${path.startsWith('/') ? path : ''}`
   return URL.canParse(text) ? new URL(text) : undefined
 }
 

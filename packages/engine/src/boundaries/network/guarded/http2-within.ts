@@ -3,6 +3,7 @@ import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
 import { currentBounds } from '../../../scope.js'
 import { asHttpWork } from './http-work.js'
 import { holdForCall } from './watched-sockets.js'
+import { withTarget } from './with-target.js'
 
 type Connect = typeof http2.connect
 type Session = http2.ClientHttp2Session
@@ -93,9 +94,13 @@ export function checkStream(
   const scheme = pseudo(':protocol') === 'websocket' ? 'ws:' : origin.protocol
   const authority = pseudo(':authority') ?? pseudo('host') ?? origin.host
   const text = `${scheme}//${authority}`
-  const url = URL.canParse(text) ? new URL(text) : origin
+  const url = new URL(URL.canParse(text) ? text : origin)
   if (url.port === '' && !/:\d+$/.test(authority)) url.port = origin.port
-  for (const each of bounds) each.request(method, url)
+  withTarget(url, pseudo(':path') ?? '/')
+  for (const each of bounds) {
+    each.request(method, url)
+    each.sent()
+  }
 }
 
 function prototypeWith(value: object, name: string): object | undefined {

@@ -1,6 +1,7 @@
 import net from 'node:net'
 import { Http1Scanner, type Http1RequestHead } from '@retake/tape'
 import type { CallBounds } from '../../../guard/bounds/call-bounds.js'
+import { withTarget } from './with-target.js'
 
 /** Where a socket leads. */
 export interface Place {
@@ -54,7 +55,11 @@ export class SocketWatch {
 
   #judge(head: Http1RequestHead): void {
     const url = this.#urlOf(head)
-    for (const each of this.bounds) each.request(head.method, url)
+    for (const each of this.bounds) {
+      each.request(head.method, url)
+      // What leads to a proxy is no more than a connection.
+      if (head.method !== 'CONNECT') each.sent()
+    }
   }
 
   #urlOf({ method, target, headers }: Http1RequestHead): URL {
@@ -68,7 +73,7 @@ export class SocketWatch {
     if (/^[a-z][a-z\d+.-]*:\/\//i.test(target)) return parse(target, this)
     const url = parse(`${scheme}://${header('host') ?? hostText(host, port)}`, this)
     if (url.port === '' && !/:\d+$/.test(header('host') ?? '')) url.port = String(port)
-    return url
+    return withTarget(url, target)
   }
 }
 
