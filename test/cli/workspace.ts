@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { type Finished, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
 
 export const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 
@@ -20,12 +21,7 @@ export async function folderWith(files: Readonly<Record<string, string>>): Promi
 
 /** Paths of the tapes in a workspace, oldest first. */
 export async function tapesOf({ folder }: Workspace): Promise<string[]> {
-  const runs = join(folder, '.retake', 'runs')
-  const names = await readdir(runs)
-  return names
-    .filter((name) => name.endsWith('.tape'))
-    .toSorted()
-    .map((name) => join(runs, name))
+  return tapesOldestFirst(join(folder, '.retake', 'runs'))
 }
 
 /** An agent that uses clock, chance, a timer and output, and fails or not. */

@@ -8,6 +8,7 @@ import { digestTree, emptyTree } from '../support/file-tree.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
 import { runTask } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
+import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
 
 type Tape = ReturnType<typeof openTape>
 
@@ -33,10 +34,8 @@ async function record(agent: string, ...args: string[]) {
 }
 
 /** The newest tape of the workspace. */
-async function lastTape(): Promise<Tape> {
-  const folder = join(workspace.folder, '.retake', 'runs')
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.tape'))
-  return openTape(join(folder, names.toSorted().at(-1) ?? ''))
+function lastTape(): Tape {
+  return openTape(tapesOldestFirst(join(workspace.folder, '.retake', 'runs')).at(-1) ?? '')
 }
 
 /** Replays and compares with what was recorded; the folder must stay as it is. */
@@ -93,19 +92,19 @@ test('a function among the options is noted', async () => {
       fs.cpSync('from', 'to', { recursive: true, filter: () => true })`,
   })
   await record(join(workspace.folder, 'agent.mjs'))
-  const notes = [...(await lastTape()).events()].filter((event) => event.type === 'note')
+  const notes = [...lastTape().events()].filter((event) => event.type === 'note')
   expect(notes).toEqual([expect.objectContaining({ name: 'fs.cpSync' })])
 })
 
 test('arguments that Node refuses leave no event', async () => {
   await record(agentPath('edge-file-mistakes.mjs'))
-  const tape = await lastTape()
+  const tape = lastTape()
   expect([...tape.events()].filter(({ type }) => type === 'call')).toEqual([])
 })
 
 test('what the module loader reads is not on the tape', async () => {
   await record(agentPath('edge-modules.cjs'))
-  const calls = [...(await lastTape()).events()].filter((event) => event.type === 'call')
+  const calls = [...lastTape().events()].filter((event) => event.type === 'call')
   const titles = calls.map((event) => (event.type === 'call' ? event.title : undefined))
   expect(titles.filter((title) => title?.endsWith('.json'))).toEqual([])
   expect(titles.filter((title) => title?.endsWith('edge-module.cjs'))).toHaveLength(1)
@@ -135,7 +134,7 @@ describe('code that a compiler in the same thread loads', () => {
       await put({ 'agent.cjs': agent, 'code.part': code, 'data.txt': 'then' })
       const recorded = await record(join(workspace.folder, 'agent.cjs'))
       expect(recorded.stdout).toBe('then then\n')
-      const calls = [...(await lastTape()).events()].filter(({ type }) => type === 'call')
+      const calls = [...lastTape().events()].filter(({ type }) => type === 'call')
       expect(calls).toHaveLength(1)
       await put({ 'code.part': code.replace('VALUE', 'changed') })
       const replayed = await workspace.replay()
@@ -176,7 +175,7 @@ test('content that is read often is stored once', async () => {
       for (let i = 0; i < 3; i++) console.log((await promises.readFile('large.bin')).length, fs.readFileSync('large.bin').length)`,
   })
   const recorded = await record(agent)
-  expect((await stat((await lastTape()).path)).size).toBeLessThan(1_500_000)
+  expect((await stat(lastTape().path)).size).toBeLessThan(1_500_000)
   await writeFile(join(workspace.folder, 'large.bin'), 'small')
   await expectSame(recorded.stdout)
 })
@@ -213,7 +212,7 @@ describe('a .env file', () => {
   ])('read by %s leaves no secret on the tape, and replays without it', async (way) => {
     await put({ '.env': text, '.env.local': text })
     const recorded = await record(agentPath('edge-env-file.mjs'), way)
-    const tape = await lastTape()
+    const tape = lastTape()
     for (const event of tape.events()) {
       const whole = JSON.stringify(event) + Buffer.from(tape.body(event.seq)).toString()
       expect(whole).not.toContain('very-secret')
@@ -342,7 +341,7 @@ describe('an agent that was changed after it was recorded', () => {
       const agent = join(workspace.folder, 'agent.mjs')
       await put({ 'agent.mjs': source, 'order.json': '{"id":7}', 'rules.txt': 'be kind\n' })
       await record(agent)
-      const tape = await lastTape()
+      const tape = lastTape()
       const expected = [...tape.events()].find(
         (event) => event.type === 'call' && event.name === control.at,
       )

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -5,6 +6,7 @@ import OpenAI, { toFile } from 'openai'
 import { readRun } from '@retake/tape'
 import type { Tape } from '@retake/tape'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fastest } from '../support/fastest.js'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { recordThrough, replayFrom } from '../support/proxy-pair.js'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -28,6 +30,11 @@ async function both<T>(upstream: string, client: (url: string) => Promise<T>) {
   const tape = await recordThrough([upstream], async (url) => (recorded = await client(url)))
   const proxy = await replayFrom(tape, async (url) => (replayed = await client(url)))
   return { tape, recorded: recorded as T, replayed: replayed as T, proxy }
+}
+
+/** Lets the proxy, which shares our loop, hear all that has arrived by now. */
+async function heard(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 const partsOf = (tape: Tape): string[] =>
@@ -171,7 +178,7 @@ describe('exchanges', () => {
       return performance.now() - started
     }
     expect(await took(true)).toBeGreaterThan(140)
-    expect(await took(false)).toBeLessThan(140)
+    expect(await fastest(140, () => took(false))).toBeLessThan(140)
   })
 })
 
@@ -382,8 +389,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
       const stalled = await fetch(`${url}/stall`, { signal: AbortSignal.timeout(150) }).catch(
         (error: unknown) => (error as Error).name,
       )
-      // The proxy hears of it a moment later than the client that left.
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      await heard()
       return [left, stalled]
     }
     const { recorded, replayed, tape } = await both(upstream, client)
@@ -488,10 +494,12 @@ describe('what goes wrong is recorded and replayed the same', () => {
     const client = async (url: string) => {
       const { hostname, port } = new URL(url)
       const socket = connect(Number(port), hostname)
-      socket.write('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nonly this')
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await once(socket, 'connect')
+      const head = 'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n'
+      await new Promise((sent) => socket.write(`${head}only this`, sent))
+      await heard()
       socket.destroy()
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await heard()
     }
     const { tape, proxy } = await both(provider.url, client)
     expect(provider.counts().requests).toBe(asked)

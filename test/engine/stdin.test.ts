@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { open, readdir, writeFile } from 'node:fs/promises'
+import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { feed, type Piece } from '../support/feed.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { tapesOldestFirst } from '../support/tapes-oldest-first.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('edge-stdin.mjs')
@@ -38,11 +39,8 @@ async function expectSame(stdout: string): Promise<void> {
   }
 }
 
-async function lastTape() {
-  const folder = join(workspace.folder, '.retake', 'runs')
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.tape'))
-  return openTape(join(folder, names.toSorted().at(-1) ?? ''))
-}
+const lastTape = () =>
+  openTape(tapesOldestFirst(join(workspace.folder, '.retake', 'runs')).at(-1) ?? '')
 
 describe('what is typed while recording comes again on replay', () => {
   test.each([
@@ -90,7 +88,7 @@ test('stdin that is not read keeps nothing alive and leaves no event', async () 
   const recorded = await recordFed('unread', [], false)
   expect(recorded.code, recorded.stderr).toBe(0)
   expect(recorded.stdout).toContain('not read')
-  const kinds = [...(await lastTape()).events()].filter(
+  const kinds = [...lastTape().events()].filter(
     (event) => event.type === 'call' || event.type === 'deliver',
   )
   expect(kinds).toEqual([])

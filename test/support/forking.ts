@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import { readRun, type RunView, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { startProvider, type SeenRequest } from './loopback-provider.mjs'
 import { makeWorkspace, type Finished, type Workspace } from './run-retake.mjs'
+import { tapesOldestFirst } from './tapes-oldest-first.js'
 
 type Provider = Awaited<ReturnType<typeof startProvider>>
 
@@ -71,9 +72,7 @@ export class ForkScene {
 
   /** Paths of all tapes, oldest first. */
   get tapes(): string[] {
-    const folder = join(this.workspace.folder, '.retake', 'runs')
-    const names = readdirSync(folder).filter((name) => name.endsWith('.tape'))
-    return names.toSorted().map((name) => join(folder, name))
+    return tapesOldestFirst(join(this.workspace.folder, '.retake', 'runs'))
   }
 
   /** The tape of the recorded run. */

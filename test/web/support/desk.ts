@@ -1,9 +1,9 @@
-import { readdirSync } from 'node:fs'
 import { symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startProvider } from '../../support/loopback-provider.mjs'
 import { makeWorkspace, type Workspace } from '../../support/run-retake.mjs'
+import { tapesOldestFirst } from '../../support/tapes-oldest-first.js'
 
 const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url))
 
@@ -79,7 +79,4 @@ export async function recordDesk({
 
 /** Ids of the runs in a workspace, oldest first. */
 export const runsOf = ({ folder }: Workspace): string[] =>
-  readdirSync(join(folder, '.retake', 'runs'))
-    .filter((name) => name.endsWith('.tape'))
-    .map((name) => name.replace(/\.tape$/, ''))
-    .toSorted()
+  tapesOldestFirst(join(folder, '.retake', 'runs')).map((path) => basename(path, '.tape'))
