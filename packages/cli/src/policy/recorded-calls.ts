@@ -10,6 +10,7 @@ import type {
   Tape,
   Verdict,
 } from '@retake/tape'
+import { thrownIn } from '@retake/engine/guard'
 import { openTape } from '@retake/tape/node'
 import { noTapes } from '../errors/runs.js'
 import { viewRun } from '../view-run.js'
@@ -115,7 +116,7 @@ function guardedCall(
     tool: call.tool,
     args: call.args(),
     output: call.output(),
-    error: error && rebuildError(error),
+    error: error && thrownIn(error),
     began: call.callSeq,
     ended: call.resultSeq,
     effects: intent.effects,

@@ -19,6 +19,7 @@ import { commit, resultOf, type Refusal } from './guard-outcome.js'
 import type { GuardResult } from './guard-result.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
 import { answerKey } from './limits/answer-key.js'
+import { thrownIn } from './thrown-error.js'
 
 /** Calls inside calls inside calls. */
 const DEPTH_MAX = 256
@@ -145,7 +146,7 @@ export class GuardedCall {
       limiter.absorb(name, intent, facts)
     if (facts.exitReason === undefined || facts.attempts !== 0)
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
-    const thrown = error instanceof GuardError ? undefined : error
+    const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
     run.took(name, args, intent, facts, output, { error: thrown, token: this })
     return resultOf(name, event, intent, facts, output, error)
   }

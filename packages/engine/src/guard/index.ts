@@ -20,6 +20,7 @@ export type {
   Approver,
 } from './approval/approval.js'
 export { guard } from './guard.js'
+export { thrownIn } from './thrown-error.js'
 export type { GuardOptions } from './guard.js'
 export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
 export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-result.js'

@@ -1,5 +1,5 @@
 import { types } from 'node:util'
-import { clipText, fromWire, toWire } from '@retake/tape'
+import { clipText, fromWire, rebuildError, toWire, type RecordedError } from '@retake/tape'
 import { eventError } from './bounds/event-error.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
@@ -14,6 +14,12 @@ export function thrownError(tool: string, thrown: unknown): unknown {
   } catch {
     return new GuardError(guardErrors.threwNoError(tool, 'something unreadable'))
   }
+}
+
+/** What a tool itself threw, of an error as it was recorded: in one that the guard made of it, the cause. */
+export function thrownIn(recorded: RecordedError): unknown {
+  const error = rebuildError(recorded, { GuardError })
+  return error instanceof GuardError ? error.cause : error
 }
 
 const SHOWN_CHARACTERS = 80

@@ -58,6 +58,11 @@ export class CallHistory {
     if (policy !== undefined) this.keepFor(policy)
   }
 
+  /** Whether what tools return and throw is looked at. */
+  get followsText(): boolean {
+    return this.taints.length > 0
+  }
+
   /** Says what is looked back on, once. */
   keepFor(policy: LooksBack): void {
     if (this.policy !== undefined) throw new Error('A history is kept for one policy.')

@@ -31,11 +31,17 @@ export function taintIn(
     }
     return undefined
   }
-  if (typeof args !== 'object' || args === null || args instanceof Uint8Array) return look(args, [])
+  if (!isOpen(args)) return look(args, [])
   const entries: Iterable<[unknown, unknown]> = args instanceof Map ? args : Object.entries(args)
   for (const [key, value] of entries) {
     const found = look(value, [String(key)]) ?? look(key, [String(key)])
     if (found !== undefined) return found
   }
-  return args instanceof Set ? look(args, []) : undefined
+  return undefined
 }
+
+/** Whether each member has a place of its own that can be told. */
+const isOpen = (args: unknown): args is object =>
+  typeof args === 'object' &&
+  args !== null &&
+  (Array.isArray(args) || args instanceof Map || Object.getPrototypeOf(args) === Object.prototype)

@@ -38,6 +38,9 @@ const isTainted = (
   )
 }
 
+/** The same text with something between its letters. */
+const between = (text: string, what: string): string => Array.from(text).join(what)
+
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 test.each<[string, unknown]>([
@@ -46,6 +49,11 @@ test.each<[string, unknown]>([
   ['in other case', 'MALLORY@Evil.Example'],
   ['with other white space', 'm a l l o r y @ e v i l . e x a m p l e'],
   ['with invisible characters', 'mallory\u200b@evil.ex\u00adample'],
+  ['with tags that no screen shows', between('mallory@evil.example', '\u{e0061}')],
+  ['with signs for other shapes', between('mallory@evil.example', '\ufe0f')],
+  ['with turned direction', between('mallory@evil.example', '\u202e')],
+  ['with joiners and fillers', between('mallory@evil.example', '\u034f\u3164')],
+  ['with null characters', between('mallory@evil.example', '\0')],
   ['in full width', 'ｍａｌｌｏｒｙ＠ｅｖｉｌ．ｅｘａｍｐｌｅ'],
   ['in base64', base64('mallory@evil.example')],
   ['in base64 behind something', `x/${base64('to mallory@evil.example')}`],
@@ -64,13 +72,36 @@ test.each<[string, unknown]>([
     Array.from('mallory@evil', (c) => `\\u00${c.charCodeAt(0).toString(16)}`).join(''),
   ],
   ['in entities', 'mallory&#64;evil&#x2e;example'],
+  ['in entities that are not closed', '&#109allory&#x40evil.example'],
   ['as bytes', Buffer.from('mallory@evil.example')],
+  ['as a buffer', new Uint8Array(Buffer.from('mallory@evil.example')).buffer],
+  ['as a view', new DataView(new Uint8Array(Buffer.from('mallory@evil.example')).buffer)],
+  ['as a pattern', /^mallory@evil/],
+  ['in an error', Object.assign(new Error('no'), { detail: 'mallory@evil.example' })],
+  ['in one of several errors', new AggregateError([new Error('mallory@evil.example')], 'no')],
   ['deep inside', { a: [{ b: new Map([['to', 'mallory@evil.example']]) }] }],
   ['as a key', { 'mallory@evil.example': true }],
   ['as a number', 4_071_555_012_345],
   ['as the text of a number', 'no. 4071555012345'],
 ])('text is known again %s', (_, to) => {
   expect(isTainted({ to })).toBe(true)
+})
+
+test.each<[string, unknown]>([
+  ['as a text', 'mallory@evil.example'],
+  ['as an address', new URL('https://mallory@evil.example/')],
+  ['as an error', new Error('mallory@evil.example')],
+  ['as a set', new Set(['mallory@evil.example'])],
+])('text is known again where the arguments are nothing else, %s', (_, args) => {
+  expect(isTainted(args)).toBe(true)
+})
+
+test('a moment is known again, as a date and as a text', () => {
+  const when = new Date(1_234_567_890_123)
+  const before = [call('fetch_page', {}, { when })]
+  expect(isTainted({ at: new Date(when) }, {}, before)).toBe(true)
+  expect(isTainted({ at: when.toISOString() }, {}, before)).toBe(true)
+  expect(isTainted({ at: new Date(0) }, {}, before)).toBe(false)
 })
 
 test.each<[string, unknown]>([

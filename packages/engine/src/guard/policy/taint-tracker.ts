@@ -95,21 +95,18 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
     case 'number':
     case 'bigint':
       return visit(String(value))
+    case 'symbol':
+      return visit(value.description ?? '')
     case 'object':
       break
     case 'boolean':
-    case 'symbol':
     case 'undefined':
     case 'function':
       return undefined
   }
   if (value === null) return undefined
-  if (value instanceof Uint8Array) return visit(Buffer.from(value).toString())
-  if (value instanceof URL) return visit(value.href)
-  if (value instanceof Error)
-    return (
-      visit(value.message) ?? (value.cause === undefined ? undefined : eachLeaf(value.cause, visit))
-    )
+  const text = textIn(value)
+  if (text !== undefined) return visit(text)
   if (Array.isArray(value) || value instanceof Set) {
     for (const each of value) {
       const found = eachLeaf(each, visit)
@@ -117,10 +114,26 @@ export function eachLeaf<T>(value: unknown, visit: (text: string) => T | undefin
     }
     return undefined
   }
-  const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value)
-  for (const [key, member] of entries) {
+  for (const [key, member] of membersOf(value)) {
     const found = eachLeaf(key, visit) ?? eachLeaf(member, visit)
     if (found !== undefined) return found
   }
   return undefined
+}
+
+/** Of an object that is one text, or would be written as one. */
+function textIn(value: object): string | undefined {
+  if (value instanceof URL) return value.href
+  if (value instanceof RegExp) return value.source
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString()
+  if (ArrayBuffer.isView(value))
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString()
+  return value instanceof ArrayBuffer ? Buffer.from(value).toString() : undefined
+}
+
+function membersOf(value: object): Iterable<readonly [unknown, unknown]> {
+  if (value instanceof Map) return value as Map<unknown, unknown>
+  if (!(value instanceof Error)) return Object.entries(value)
+  const { message, cause, errors } = value as AggregateError
+  return [['', message], ['', cause], ['', errors], ...Object.entries(value)]
 }

@@ -26,7 +26,7 @@ const bareText = (text: string): string =>
   text
     .normalize('NFKC')
     .toLowerCase()
-    .replaceAll(/[\s\u00ad\u200b-\u200f\u2060\ufeff]+/g, '')
+    .replaceAll(/[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]+/gu, '')
     .replaceAll(/https?:\/\/(?:www\.)?/g, '')
 
 function unwrapped(text: string): string[] {
@@ -48,7 +48,7 @@ function unwrapped(text: string): string[] {
 /** What is text of these, in one; the sign between keeps them apart. */
 function joined(decoded: readonly Buffer[]): string[] {
   const texts = decoded.flatMap(readable)
-  return texts.length === 0 ? [] : [texts.join('\0')]
+  return texts.length === 0 ? [] : [texts.join('\uffff')]
 }
 
 const fromBase64 = (run: string): Buffer =>
@@ -92,8 +92,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 const htmlUnescaped = (text: string): string =>
-  text.replaceAll(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w{2,4}));/gi, (whole, hex, decimal, name) => {
-    if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
-    const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole
-  })
+  text.replaceAll(
+    /&(?:#x([\da-f]{1,6});?|#(\d{1,7});?|(\w{2,4});)/gi,
+    (whole, hex, decimal, name) => {
+      if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
+      const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)
+      return code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    },
+  )
