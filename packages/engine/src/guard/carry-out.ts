@@ -1,25 +1,14 @@
-import {
-  GUARD_NOTES,
-  recordError,
-  type CallUsage,
-  type GuardFacts,
-  type RecordedError,
-} from '@retake/tape'
-import { natives } from '../natives.js'
+import { GUARD_NOTES, type CallUsage, type GuardFacts } from '@retake/tape'
 import { insideTool } from '../scope.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
-import type { Approved } from './approval/approval.js'
-import { approvalDenials } from './approval/approval-denials.js'
-import { approveCall } from './approval/approve-call.js'
+import { askApproval, expiredApproval } from './approval/ask-approval.js'
 import { CallBounds } from './bounds/call-bounds.js'
-import { effectScopes } from './bounds/effect-scopes.js'
-import { findRefusal } from './bounds/find-refusal.js'
-import type { Scopes } from './bounds/scopes.js'
+import { callOver } from './bounds/call-over.js'
+import { toolScopes } from './bounds/tool-scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
 import { checkOutput, type CheckedOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
 import { GuardError, type Denial } from './guard-error.js'
-import { guardErrors } from './guard-errors.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
@@ -32,10 +21,8 @@ import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
 import { encloseCalls } from './resume/enclosing-call.js'
 import { revealed } from './resume/revealed.js'
-import { thrownError } from './thrown-error.js'
+import { tellError } from './tell-error.js'
 import { whenReady } from './when-ready.js'
-
-const DEFAULT_EXPIRY_MS = 300_000
 
 type Later = void | Promise<void>
 
@@ -47,49 +34,6 @@ export function carryOut(
   canonical: CanonicalCall,
 ): Later {
   return new CarriedCall(call, operation, decision, canonical).start()
-}
-
-/** What the policies allow, and no more than the tool has declared. Made once for a tool under a policy. */
-function scopesOf(scopes: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
-  const { effects } = tool.options
-  if (effects === undefined) return scopes
-  let known = scoped.get(tool)
-  if (known?.policies !== scopes)
-    scoped.set(tool, (known = { policies: scopes, all: [...scopes, effectScopes(effects)] }))
-  return known.all
-}
-
-const scoped = new WeakMap<
-  GuardedTool,
-  { readonly policies: readonly Scopes[]; readonly all: readonly Scopes[] }
->()
-
-/** What a tool is told that goes on after its call; the same words each time. */
-function overOf(tool: string): Denial {
-  const known = overs.get(tool)
-  if (known !== undefined) return known
-  if (overs.size >= OVERS_MAX) overs.clear()
-  const denial = guardErrors.callOver(tool)
-  overs.set(tool, denial)
-  return denial
-}
-
-const OVERS_MAX = 1000
-const overs = new Map<string, Denial>()
-
-/** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
-function tellError(
-  tool: string,
-  thrown: unknown,
-  blocked: readonly GuardError[],
-): { error: unknown; recorded: RecordedError; isRefusal: boolean } {
-  const error = thrownError(tool, thrown)
-  const refusal = findRefusal(error, blocked)
-  return {
-    error: refusal ?? error,
-    recorded: recordError(refusal ?? error),
-    isRefusal: refusal !== undefined,
-  }
 }
 
 class CarriedCall {
@@ -139,44 +83,14 @@ class CarriedCall {
   /** Asks where a rule wants that, then goes on. */
   #approved(goOn: () => Later, refused?: () => void): Later {
     if (this.#decision.intent.verdict !== 'ask') return goOn()
-    return this.#ask().then((approved) => {
-      if (approved.approval) this.#facts = { approval: approved.approval }
-      if (!('denial' in approved)) return goOn()
-      refused?.()
-      return this.#refuse(approved.denial)
-    })
-  }
-
-  #ask(): Promise<Approved> {
-    const { run, name, options } = this.#call
-    const { intent } = this.#decision
-    const { approval = {} } = run.options
-    const askedAt = natives.dateNow()
-    return approveCall(
-      {
-        digest: `${intent.fingerprint}-${intent.occurrence}-${intent.policy}`,
-        guard: run.name,
-        tool: name,
-        args: this.#args(),
-        rule: intent.rule ?? 'default',
-        why: intent.why ?? '',
-        tape: this.#operation.session.recording?.tape,
-        event: this.#operation.id,
-        askedAt,
-        expiresAt: askedAt + (approval.expiresMs ?? DEFAULT_EXPIRY_MS),
+    return askApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
+      (approved) => {
+        if (approved.approval) this.#facts = { approval: approved.approval }
+        if (!('denial' in approved)) return goOn()
+        refused?.()
+        return this.#refuse(approved.denial)
       },
-      approval,
-      options.signal,
     )
-  }
-
-  /** An approval is not good for longer because its call had to wait. */
-  #expired(): Denial | undefined {
-    const approval = this.#facts?.approval
-    if (approval === undefined || approval.how === 'break-glass') return undefined
-    if (natives.dateNow() <= approval.expiresAt) return undefined
-    const { rule = 'default' } = this.#decision.intent
-    return approvalDenials.waitedTooLong({ tool: this.#call.name, rule }, approval.by)
   }
 
   #serve(earlier: EarlierCall): void {
@@ -193,13 +107,13 @@ class CarriedCall {
     const { run, name, options, around } = this.#call
     const { fingerprint, occurrence, within, key } = this.#decision.intent
     const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
-    const bounds = new Bounds(name, scopesOf(run.policy.scopes, tool), around)
+    const bounds = new Bounds(name, toolScopes(run.policy.scopes, tool), around)
     const own = callKey(fingerprint, occurrence)
     encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
     const { session } = this.#operation
     return whenReady(room.ready(bounds, options.signal), (denial) => {
       if (denial !== undefined) return this.#refuse(denial)
-      const expired = this.#expired()
+      const expired = expiredApproval(this.#facts?.approval, this.#call, this.#decision)
       if (expired !== undefined) {
         room.release()
         return this.#refuse(expired)
@@ -240,7 +154,7 @@ class CarriedCall {
 
   #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
     const { name, around } = this.#call
-    bounds.end(overOf(name))
+    bounds.end(callOver(name))
     const { outcome, lastUsage, isGivenUp } = executed
     const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
     const isVague = isGivenUp || (executed.facts.attempts ?? 1) > 1
