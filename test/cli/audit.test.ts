@@ -60,7 +60,10 @@ test('an audit as JSON has everything, and names the code and the machine withou
   const { folder, retake } = await folderWith({})
   await auditedTape(join(folder, '.retake', 'runs'))
   const { stdout } = await retake(['audit', 'last', '--json'])
-  const audit = JSON.parse(stdout) as { guards: { environment: object; policy: object }[] }
+  const audit = JSON.parse(stdout) as {
+    guards: { environment: object; policy: object }[]
+    calls: object[]
+  }
   expect(audit).toMatchObject({
     tape: { ok: true, seal: 'sealed', signature: 'none' },
     guards: [{ guard: 'shop', environment: { node: process.version } }],
@@ -71,6 +74,8 @@ test('an audit as JSON has everything, and names the code and the machine withou
       { tool: 'fail', state: 'failed' },
     ],
   })
+  // It was let through: the rule's code is that of a denial.
+  expect(audit.calls[1]).not.toHaveProperty('code')
   expect(JSON.stringify(audit.guards[0]?.policy)).toContain('nothing is deleted here')
   expect(Object.keys(audit.guards[0]?.environment ?? {})).not.toContain('env')
 })
@@ -163,4 +168,35 @@ test('an audit and the steps tell what came of asking, and which calls a limit s
   expect(stdout).not.toContain('POLICY_DENIED')
   expect((await retake(['show', 'last', '--step', '1'])).stdout).toContain('not him. Do something')
   expect((await retake(['show', 'last'])).stdout).toMatch(/stopped: refund\(\{"amount":2\}\)/)
+})
+
+test('a call that waited for approval when its run was stopped is told as that', async () => {
+  const { folder, retake } = await folderWith({})
+  const dir = join(folder, '.retake', 'runs')
+  await new Promise<void>((asked) => {
+    const run = guard({
+      name: 'left',
+      dir,
+      policy,
+      resume: true,
+      approval: {
+        ask: () => {
+          run[Symbol.dispose]()
+          asked()
+          return new Promise(() => {})
+        },
+      },
+    })
+    run.tool('refund', () => 1)
+    void run.call('refund', { amount: 900 })
+  })
+  const { stdout } = await retake(['audit', 'last'])
+  expect(stdout).toMatch(
+    /stopped +shop\/large[^\n]*\n +the run was stopped while it waited for approval\n/,
+  )
+  expect(stdout).not.toContain('POLICY_DENIED')
+  const { stderr } = await retake(['resume', 'last'])
+  expect(stderr).toMatch(
+    /recorded inside a program, by `record\(\)` or a guard\.[^]*`resume: true`/,
+  )
 })

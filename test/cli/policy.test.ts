@@ -223,14 +223,15 @@ test('what is wrong in a policy file is told with line and column', async () => 
     'wrong.yaml':
       'name: x\nrules:\n  - dney: refund\n  - deny: refund\n    when:\n      amount: { oevr: 5 }\n',
     'unknown-preset.yaml': 'name: x\npresets:\n  - readonly\n',
+    'typo.yaml': 'name: x\npreset: [readOnly]\n',
   })
   const good = await retake(['policy', 'check', 'good.yaml', 'x'])
   expect(good.code).toBe(2)
   expect((await retake(['policy', 'check', 'good.yaml'])).stderr).toBe(
-    'good.yaml can be used: shop, 2 rules\n',
+    'good.yaml can be used: shop (2 rules)\n',
   )
   expect((await retake(['policy', 'check', 'presets.yaml'])).stderr).toContain(
-    'readOnly, sandbox, mine',
+    'readOnly (1 rule), sandbox (0 rules), mine (0 rules)',
   )
   const broken = await retake(['policy', 'check', 'broken.yaml'])
   expect(broken.code).toBe(1)
@@ -245,6 +246,9 @@ test('what is wrong in a policy file is told with line and column', async () => 
     ok: false,
     problems: [{ place: 'unknown-preset.yaml:3:5' }],
   })
+  expect((await retake(['policy', 'check', 'typo.yaml'])).stdout).toBe(
+    'typo.yaml:2:1  There is no key "preset". Did you mean presets?\n',
+  )
   expect((await retake(['policy', 'test', 'wrong.yaml', '--json'])).stdout).toContain(
     'POLICY_INVALID',
   )
@@ -361,7 +365,7 @@ rules:
     '1 call in 1 run: 0 newly blocked, 0 newly allowed\n',
   ])
 
-  const limits = { timeoutMs: 30, tools: { pay: { calls: 1 } } }
+  const limits = { timeoutMs: 1000, tools: { pay: { calls: 1 } } }
   const run = guard({ name: 'agent', dir, limits })
   run.tool('secret', () => 'hidden')
   run.tool('outer', async () => (await run.call('secret', {})).status)

@@ -13,11 +13,13 @@ import { verbs } from './verbs/index.js'
 export async function runVerb(name: string, args: readonly string[]): Promise<number> {
   let jsonTo: NodeJS.WriteStream | undefined
   try {
+    // A command that is not there has no agent whose --json it could be.
+    if (args.includes('--json')) jsonTo = process.stdout
     const entry = find(name)
     const verb = await entry.load()
     const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
     // Until the arguments are understood, any --json counts that cannot be the agent's.
-    if (verb.agentFollows !== true && args.includes('--json')) jsonTo = stream
+    jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
     const { values, positionals } = parseVerb(name, verb, args)
     jsonTo = values['json'] === true ? stream : undefined
     if (values['help'] === true) {

@@ -66,7 +66,7 @@ function checkIntegrity(file: string): Verified {
 async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   const tape = openTape(file)
   if (tape.run.scope === 'function')
-    return { ...checked, detail: `${checked.detail}, a function call: replay it with replay()` }
+    return { ...checked, detail: `${checked.detail}, a part of a program: replay it with replay()` }
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
     return { ...checked, detail: `${checked.detail}, of a proxy: replay it with retake proxy` }

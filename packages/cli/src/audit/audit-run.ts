@@ -106,15 +106,18 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     fingerprint: intent.fingerprint,
     occurrence: intent.occurrence,
     site: call.site,
-    // Where somebody was asked, what came of that is why.
-    code:
-      intent.verdict === 'ask'
-        ? (textOf(error?.code) ?? intent.code)
-        : (intent.code ?? textOf(error?.code)),
+    code: codeOf(call),
     why: intent.why,
     error: error && `${error.name}: ${error.message}`,
     facts: call.facts,
   }
+}
+
+/** Where somebody was asked, what came of that is why: the rule's own code is that of a denial. */
+function codeOf({ intent, state, error }: GuardedCallOnTape): string | undefined {
+  const own = textOf(error?.code)
+  if (intent.verdict !== 'ask') return intent.code ?? own
+  return own ?? (state === 'denied' ? intent.code : undefined)
 }
 
 const textOf = (code: string | number | undefined): string | undefined =>

@@ -2,7 +2,15 @@ import { driftText } from '@retake/tape'
 import type { AuditedCall } from './audit-run.js'
 
 /** What there is to say about a call beside its state and its rule, a remark each. */
-export function callRemarks({ facts, state, code, why, error, isNested }: AuditedCall): string[] {
+export function callRemarks({
+  facts,
+  state,
+  verdict,
+  code,
+  why,
+  error,
+  isNested,
+}: AuditedCall): string[] {
   const { approval, served, drift = [], blocked = [], attempts, exitReason } = facts ?? {}
   return [
     ...(isNested ? ['inside another call'] : []),
@@ -17,6 +25,9 @@ export function callRemarks({ facts, state, code, why, error, isNested }: Audite
       ? [`${code}${why === undefined ? '' : `: ${why}`}`]
       : []),
     ...(state === 'failed' && error !== undefined ? [error] : []),
+    ...(state === 'stopped' && facts === undefined
+      ? [`the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it'}`]
+      : []),
     ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
     ...blocked.map((what) => `kept from ${what}`),
     ...drift.map(driftText),

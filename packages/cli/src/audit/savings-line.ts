@@ -20,11 +20,13 @@ export function savingsLine({
   ]
   return [
     `saved ${plural(calls, 'call')} (${how.join(', ')})`,
-    `${tokens} tokens${beside(inputTokens)}`,
-    `${duration(tookMs.known)}${beside(tookMs)}`,
-    `${cost(costUsd.known)}${beside(costUsd)}`,
+    figure('tokens', `${tokens} tokens`, inputTokens),
+    figure('time', duration(tookMs.known), tookMs),
+    figure('cost', cost(costUsd.known), costUsd),
   ].join(' · ')
-}
 
-const beside = ({ unknown }: SavedFigure): string =>
-  unknown === 0 ? '' : `, unknown of ${unknown}`
+  function figure(name: string, known: string, { unknown }: SavedFigure): string {
+    if (unknown === calls) return `${name} unknown`
+    return unknown === 0 ? known : `${known}, unknown of ${unknown}`
+  }
+}

@@ -87,9 +87,9 @@ export const recordedAgentMissing = (file: string, cwd: string): RetakeError =>
 export const notAProcessRun = (id: string): RetakeError =>
   new RetakeError(
     'NOT_A_PROCESS_RUN',
-    `Run ${id} was recorded by \`record()\` inside a program.`,
-    'Its tape holds one function call, so there is no process to start again.',
-    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake.',
+    `Run ${id} was recorded inside a program, by \`record()\` or a guard.`,
+    'Its tape holds a part of what that program did, so there is no process to start again.',
+    'Replay it where it was recorded: `await replay(path, () => …)` from the package retake. A guarded run goes on when its program is started again and the guard has `resume: true`.',
   )
 
 export const notAProxyRun = (id: string): RetakeError =>

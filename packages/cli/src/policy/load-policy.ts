@@ -43,7 +43,7 @@ export async function checkPolicyFile(
     )
   for (const part of parts) {
     const expanded = expandPresets(part.data)
-    const found = [...expanded.problems, ...checkPolicy(expanded.rest)]
+    const found = [...expanded.problems, ...checkPolicy(expanded.rest, { isFile: true })]
     problems.push(...found.map((problem) => placed(read, part.path, problem)))
     if (found.length === 0)
       policies.push(

@@ -54,7 +54,7 @@ function evidenceLines(suggestion: Suggestion): string[] {
     ...(tooBroad.length === 0 ? [] : ['', 'Simpler, but too broad:']),
     ...tooBroad.map(
       ({ rule, blocked }) =>
-        `  ${JSON.stringify(rule)} blocks ${blocked} ${blocked === 1 ? 'call' : 'calls'} of runs that passed`,
+        `  ${JSON.stringify(rule)} blocks ${plural(blocked, 'call')} of runs that passed`,
     ),
     ...(passing.runs === 0
       ? [

@@ -33,11 +33,17 @@ Examples:
   run(values, [what, id, ...rest]) {
     const waiting = waitingIn(new RunStore(text(values, 'dir')))
     if (what === undefined) return Promise.resolve(list(waiting, flag(values, 'json')))
-    if ((what !== 'approve' && what !== 'refuse') || id === undefined || rest.length > 0)
+    if (what !== 'approve' && what !== 'refuse')
       throw wrongUsage(
         'approvals',
-        'Say what to do with which call.',
-        'For example: retake approvals approve 3f2a9c01.',
+        `"${what}" is nothing it can do.`,
+        'It can approve and refuse; alone it lists the calls that wait.',
+      )
+    if (id === undefined || rest.length > 0)
+      throw wrongUsage(
+        'approvals',
+        `\`retake approvals ${what}\` takes the id of one call.`,
+        `For example: retake approvals ${what} 3f2a9c01.`,
       )
     return Promise.resolve(decide(waiting, what === 'approve', id, values))
   },
@@ -91,7 +97,8 @@ function decide(
   id: string,
   values: OptionValues,
 ): number {
-  const matches = waiting.filter(({ of }) => of.startsWith(id))
+  // An empty id is a variable that was never set: it means no call, not the only one.
+  const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
   const [found] = matches
   if (found === undefined || matches.length > 1) throw approvalNotPending(id)
   const reason = text(values, 'reason')

@@ -17,6 +17,7 @@ import { FOUND } from '../exit-codes.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { Progress } from '../progress.js'
+import { startOf } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
@@ -103,6 +104,7 @@ Examples:
 
 /** In the recorded order the recorded outcome must come out, or other orders say nothing. */
 async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> {
+  startOf(tape)
   const recorded = outcomeOf(tape)
   if (recorded.exitCode === undefined) throw runHasNoEnd(tape.run.id)
   const byOutcome = judgeByOutcome(recorded)

@@ -7,6 +7,7 @@ import { suggestRule } from '../policy/suggest-rule.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noSuchToolStep, ruleNotFound } from '../errors/guard.js'
 import { FOUND } from '../exit-codes.js'
+import { plural } from '../facts.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag, text } from '../verb.js'
@@ -76,11 +77,13 @@ async function check(file: string, values: OptionValues): Promise<number> {
     console.log(JSON.stringify({ file, ok: problems.length === 0, rules, problems }))
   else {
     for (const { place, message } of problems) console.log(`${place}  ${message}`)
-    const names = policies.map((each) => each.name).join(', ')
+    const names = policies.map(
+      ({ name, rules: own = [] }) => `${name} (${plural(own.length, 'rule')})`,
+    )
     process.stderr.write(
       problems.length === 0
-        ? `${file} can be used: ${names}, ${rules} ${rules === 1 ? 'rule' : 'rules'}\n`
-        : `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}\n`,
+        ? `${file} can be used: ${names.join(', ')}\n`
+        : `${plural(problems.length, 'problem')}\n`,
     )
   }
   return problems.length === 0 ? 0 : FOUND

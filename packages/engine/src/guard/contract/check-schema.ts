@@ -61,7 +61,7 @@ function compile(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck | U
   try {
     check = compiler(schema)
   } catch (error) {
-    check = { because: 'broken', why: `The JSON Schema is broken: ${messageOf(error)}` }
+    check = { because: 'broken', why: `The JSON Schema is broken: ${reasonOf(error)}.` }
   }
   compiled.set(schema, check)
   return check
@@ -108,6 +108,9 @@ const threw = (error: unknown): CheckedValue => ({
 
 const messageOf = (error: unknown): string =>
   error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+
+const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 
 /** A member that is undefined is not there, as far as JSON is concerned. */
 function withoutUndefined(value: unknown): unknown {

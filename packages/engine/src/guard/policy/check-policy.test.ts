@@ -75,11 +75,15 @@ test.each<[unknown, string]>([
     'A policy is an object, not the text "readOnly". Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.',
   ],
   [{}, 'It has no name; explanations say `name/rule`.'],
+  [
+    { name: 'p', presets: ['noShell'] },
+    'Only a file names `presets`. In a program they stand beside it: `policy: [presets.noShell(), { … }]`.',
+  ],
   [{ name: '' }, 'name: A name is empty.'],
   [{ name: 'a b' }, 'name: A name has no spaces and no slash.'],
   [{ name: 'p', ruels: [] }, 'ruels: There is no key "ruels". Did you mean rules?'],
   [{ name: 'p', default: 'denny' }, 'default: It cannot be "denny". Did you mean deny?'],
-  [{ name: 'p', rules: {} }, 'rules: The rules is a list, not an object.'],
+  [{ name: 'p', rules: {} }, 'rules: It is a list, not an object.'],
   [{ name: 'p', files: { read: '.' } }, 'files.read: "read" is a list, not a text.'],
   [{ name: 'p', files: { reed: ['.'] } }, 'files.reed: There is no key "reed". Did you mean read?'],
   [{ name: 'p', files: { read: [''] } }, 'files.read[0]: A folder is empty.'],
@@ -203,6 +207,13 @@ test('a rule that is never reached, and two of one id, are told', () => {
     'rules[2]: It is never reached: rule 1 takes every call of read_*, x.',
     'rules[6]: It is never reached: rule 6 takes every call of *.',
   ])
+})
+
+test('a file may mean presets, which a program has as policies of their own', () => {
+  const [typed] = checkPolicy({ name: 'p', preset: [] }, { isFile: true })
+  expect(typed?.message).toBe('There is no key "preset". Did you mean presets?')
+  const [named] = checkPolicy('noShell', { isFile: true })
+  expect(named?.message).toMatch(/not the text "noShell"\. A file names presets under `presets`\.$/)
 })
 
 test('problems say where they are, and whether the key itself is one', () => {

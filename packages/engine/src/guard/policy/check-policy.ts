@@ -21,24 +21,20 @@ export const problemText = ({ path, message }: PolicyProblem): string =>
         .replace(/^\./, '')}: ${message}`
 
 const VERDICTS = ['allow', 'deny', 'ask']
+const KEYS = ['name', 'default', 'rules', 'files', 'network', 'shell', 'limits']
+/** Only files have it: whoever reads one puts policies in its place. */
+const PRESETS = 'presets'
 
 /**
  * Everything that is wrong with a policy as data; nothing when it can be used. Looks at
- * the data alone: whether folders and tools exist, it does not ask.
+ * the data alone: whether folders and tools exist, it does not ask. In a file, other
+ * things are meant by mistakes than in a program.
  */
-export function checkPolicy(data: unknown): PolicyProblem[] {
+export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProblem[] {
   const check = new DataCheck()
-  const hint = mistakenFor(data)
+  const hint = mistakenFor(data, isFile)
   if (hint !== undefined) return [{ path: [], message: hint }]
-  const policy = check.object([], data, 'A policy', [
-    'name',
-    'default',
-    'rules',
-    'files',
-    'network',
-    'shell',
-    'limits',
-  ])
+  const policy = check.object([], data, 'A policy', isFile ? [...KEYS, PRESETS] : KEYS)
   if (policy === undefined) return check.problems
   if (policy['name'] === undefined) check.add([], 'It has no name; explanations say `name/rule`.')
   else if (check.text(['name'], policy['name'], 'A name') && /[\s/]/.test(policy['name']))
@@ -51,12 +47,18 @@ export function checkPolicy(data: unknown): PolicyProblem[] {
 }
 
 /** What people hand in first, and what they meant. */
-function mistakenFor(data: unknown): string | undefined {
-  if (typeof data === 'string')
-    return `A policy is an object, not the text "${data.slice(0, 60)}". Read a file with \`await loadPolicy(file)\`; presets are functions, such as \`presets.readOnly()\`.`
+function mistakenFor(data: unknown, isFile: boolean): string | undefined {
+  if (typeof data === 'string') {
+    const meant = isFile
+      ? 'A file names presets under `presets`.'
+      : 'Read a file with `await loadPolicy(file)`; presets are functions, such as `presets.readOnly()`.'
+    return `A policy is an object, not the text "${data.slice(0, 60)}". ${meant}`
+  }
   if (typeof data === 'function')
     return 'A policy is an object, not a function. Call the preset: `presets.readOnly()`.'
-  return data instanceof Promise
-    ? 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
+  if (data instanceof Promise)
+    return 'A policy is an object, not a promise. Wait for it: `policy: await loadPolicy(file)`.'
+  return typeof data === 'object' && data !== null && PRESETS in data
+    ? 'Only a file names `presets`. In a program they stand beside it: `policy: [presets.noShell(), { … }]`.'
     : undefined
 }

@@ -15,7 +15,7 @@ const RULE_KEYS = ['id', ...VERDICT_KEYS, ...NARROWING, 'within', 'because', 'in
 
 /** Checks each rule, then what they are to each other. */
 export function checkRules(check: DataCheck, data: unknown): void {
-  if (data === undefined || !check.list(['rules'], data, 'The rules')) return
+  if (data === undefined || !check.list(['rules'], data, 'It')) return
   const usable: { readonly index: number; readonly rule: Rule }[] = []
   for (const [index, each] of data.entries()) {
     const before = check.problems.length
