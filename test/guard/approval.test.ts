@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { decideApproval, pendingApprovals } from '@retake/engine/guard'
@@ -27,6 +27,16 @@ async function askingGuard(approval?: ApprovalOptions, limits?: Limits) {
     return `refunded ${args.amount}`
   })
   return { run, started, folder, retake }
+}
+
+/** The tape in a folder, once so many of its calls wait for approval. */
+async function waitingTape(folder: string, calls = 1): Promise<string> {
+  const runs = join(folder, '.retake', 'runs')
+  return vi.waitFor(() => {
+    const found = join(runs, readdirSync(runs).find((name) => name.endsWith('.tape')) ?? '')
+    expect(pendingApprovals(found, Date.now())).toHaveLength(calls)
+    return found
+  }, 60_000)
 }
 
 test('a call that a rule asks about does not start when nobody can be asked', async () => {
@@ -109,7 +119,7 @@ test('an answer that comes after its time counts for nothing', async () => {
 
 test('an approval is over when its call has waited too long for others', async () => {
   const { run, started } = await askingGuard(
-    { ask: () => ({ approved: true, by: 'ann' }), expiresMs: 200 },
+    { ask: () => ({ approved: true, by: 'ann' }), expiresMs: 1500 },
     { concurrency: 1 },
   )
   let finish: (() => void) | undefined
@@ -117,7 +127,7 @@ test('an approval is over when its call has waited too long for others', async (
   const slow = run.call('slow', {})
   const asked = performance.now()
   const waiting = run.call('refund', { amount: 900 })
-  await expect.poll(() => performance.now() - asked, { timeout: 10_000 }).toBeGreaterThan(300)
+  await expect.poll(() => performance.now() - asked, { timeout: 10_000 }).toBeGreaterThan(1600)
   finish?.()
   expect((await slow).status).toBe('done')
   const { status, error, facts } = await waiting
@@ -164,12 +174,15 @@ test('a call waits until it is approved on the command line, and an audit tells 
   const [waiting] = await vi.waitFor(async () => {
     const lines = (await retake(['approvals', '--json'])).stdout.trim().split('\n')
     return lines.map((line) => JSON.parse(line) as { id: string; tool: string; args: unknown })
-  }, 20_000)
+  }, 60_000)
   expect(waiting).toMatchObject({ tool: 'refund', args: { amount: 900 } })
   const { stdout: listed } = await retake(['approvals'])
   expect(listed).toContain(`${waiting?.id.slice(0, 8)}  refund\n`)
   expect(listed).toContain('"amount": 900')
-  expect((await retake(['approvals', 'approve', 'f00'])).stderr).toContain('APPROVAL_NOT_PENDING')
+  for (const nobody of ['f00', ''])
+    expect((await retake(['approvals', 'approve', nobody])).stderr).toContain(
+      'APPROVAL_NOT_PENDING',
+    )
   expect(started).toEqual([])
 
   const id = waiting?.id.slice(0, 12) ?? ''
@@ -182,14 +195,14 @@ test('a call waits until it is approved on the command line, and an audit tells 
 })
 
 test('a decision on anything but the call that was shown counts for nothing', async () => {
-  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 2000 })
+  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 5000 })
   const call = run.call('refund', { amount: 900 })
   const runs = join(folder, '.retake', 'runs')
   const tape = await vi.waitFor(() => {
     const found = readdirSync(runs).find((name) => name.endsWith('.tape')) ?? ''
     expect(pendingApprovals(join(runs, found), Date.now())).toHaveLength(1)
     return join(runs, found)
-  })
+  }, 4000)
   const [shown] = pendingApprovals(tape, Date.now())
   const yes = { approved: true, by: 'mallory' }
   expect(decideApproval(tape, 'f'.repeat(64), yes, Date.now())).toBe(false)
@@ -214,8 +227,39 @@ test('a decision on anything but the call that was shown counts for nothing', as
   })
 })
 
+test('of two who decide at once the first counts, and the other is told so', async () => {
+  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 600_000 })
+  const call = run.call('refund', { amount: 900 })
+  const tape = await waitingTape(folder)
+  const [shown] = pendingApprovals(tape, Date.now())
+  const decide = (approved: boolean, by: string) =>
+    decideApproval(tape, shown?.of ?? '', { approved, by }, Date.now())
+  expect([decide(false, 'ann'), decide(true, 'bob')]).toEqual([true, false])
+  expect((await call).facts.approval).toMatchObject({ by: 'ann' })
+  expect(started).toEqual([])
+})
+
+test('a call waits as long as its program says so, and not when that has ended', async () => {
+  const { run, folder } = await askingGuard({ ask: 'viewer', expiresMs: 600_000 })
+  const caller = new AbortController()
+  const call = run.call('refund', { amount: 900 }, { signal: caller.signal })
+  const tape = await waitingTape(folder)
+  const [shown] = pendingApprovals(tape, Date.now())
+  // As if nobody had said so for a minute.
+  const later = Date.now() + 60_000
+  expect(pendingApprovals(tape, later)).toEqual([])
+  expect(decideApproval(tape, shown?.of ?? '', { approved: true, by: 'ann' }, later)).toBe(false)
+  const questions = tape.replace(/\.tape$/, '.approvals')
+  const file = join(questions, readdirSync(questions)[0] ?? '')
+  utimesSync(file, 0, 0)
+  expect(pendingApprovals(tape, Date.now())).toEqual([])
+  await vi.waitFor(() => expect(pendingApprovals(tape, Date.now())).toHaveLength(1), 60_000)
+  caller.abort()
+  expect((await call).status).toBe('stopped')
+})
+
 test('the same call asked about inside two others at once waits twice, and is decided on twice', async () => {
-  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 20_000 })
+  const { run, started, folder } = await askingGuard({ ask: 'viewer', expiresMs: 120_000 })
   run.tool('outer', async () => (await run.call('refund', { amount: 900 })).status)
   const calls = [run.call('outer', { n: 1 }), run.call('outer', { n: 2 })]
   const runs = join(folder, '.retake', 'runs')
@@ -223,7 +267,7 @@ test('the same call asked about inside two others at once waits twice, and is de
     const found = join(runs, readdirSync(runs).find((name) => name.endsWith('.tape')) ?? '')
     expect(pendingApprovals(found, Date.now())).toHaveLength(2)
     return found
-  }, 5000)
+  }, 60_000)
   const [first, second] = pendingApprovals(tape, Date.now())
   for (const [each, approved] of [
     [first, true],

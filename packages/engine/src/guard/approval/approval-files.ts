@@ -32,10 +32,45 @@ const nameOf = ({ digest, event }: ApprovalRequest): string => `${digest}-${even
 
 /** Whole or not at all; only for the user who runs this. */
 export function writeWhole(file: string, value: unknown): void {
+  disk.renameSync(writePartial(file, value), file)
+}
+
+function writePartial(file: string, value: unknown): string {
   disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   const partial = `${file}.${process.pid}.partial`
   disk.writeFileSync(partial, JSON.stringify(toWire(value)), { mode: 0o600 })
-  disk.renameSync(partial, file)
+  return partial
+}
+
+/** The same, unless the file is there. Of several who try at once, one is told that it did. */
+function writeFirst(file: string, value: unknown): boolean {
+  const partial = writePartial(file, value)
+  try {
+    disk.linkSync(partial, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    disk.rmSync(partial, { force: true })
+  }
+}
+
+/** Whoever waits says so this often, at least; a question of nobody is left by a program that ended. */
+const SILENT_MS = 30_000
+
+/** Says that the call still waits. */
+export function stillAsk(file: string, now: number): void {
+  try {
+    disk.utimesSync(file, now / 1000, now / 1000)
+  } catch {
+    // Somebody has removed it: then nobody sees it, and it expires.
+  }
+}
+
+const isAsked = (file: string, now: number): boolean => {
+  const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  return changedAt !== undefined && changedAt >= now - SILENT_MS
 }
 
 /** Calls on a tape that wait for a decision, the oldest first. What has expired waits no longer. */
@@ -48,17 +83,19 @@ export function pendingApprovals(tape: string, now: number): PendingApproval[] {
   }
   return names
     .filter((name) => name.endsWith('.request.json'))
-    .flatMap((name) => {
-      const request = readJson(path.join(folderOf(tape), name)) as ApprovalRequest | undefined
-      const isOpen = request !== undefined && request.expiresAt >= now
+    .map((name) => path.join(folderOf(tape), name))
+    .filter((file) => isAsked(file, now))
+    .flatMap((file) => {
+      const request = readJson(file) as ApprovalRequest | null | undefined
+      const isOpen = request !== undefined && request !== null && request.expiresAt >= now
       return isOpen ? [{ request, of: digestOf(request) }] : []
     })
     .toSorted((a, b) => a.request.askedAt - b.request.askedAt)
 }
 
 /**
- * Decides on a call that waits. False when it does not wait any more, or when
- * what it asks is not what was shown.
+ * Decides on a call that waits. False when it does not wait any more, when somebody
+ * was faster, or when what it asks is not what was shown.
  */
 export function decideApproval(
   tape: string,
@@ -69,8 +106,7 @@ export function decideApproval(
   const pending = pendingApprovals(tape, now).find((each) => each.of === of)
   if (pending === undefined) return false
   const stored: StoredDecision = { ...decision, of }
-  writeWhole(decisionFile(tape, pending.request), stored)
-  return true
+  return writeFirst(decisionFile(tape, pending.request), stored)
 }
 
 /** The decision on exactly this request, if there is one. */

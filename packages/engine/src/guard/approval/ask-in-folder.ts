@@ -1,7 +1,7 @@
 import { disk } from '../../overlay/disk.js'
 import { natives } from '../../natives.js'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
-import { decisionFile, readDecision, requestFile, writeWhole } from './approval-files.js'
+import { decisionFile, readDecision, requestFile, stillAsk, writeWhole } from './approval-files.js'
 
 /** How often somebody's decision is looked for. */
 const LOOK_MS = 150
@@ -26,6 +26,7 @@ export async function askInFolder(
       const decision = readDecision(decided, request)
       if (decision !== undefined) return decision
       await wait(signal)
+      stillAsk(asked, natives.dateNow())
     }
   } finally {
     disk.rmSync(asked, { force: true })
