@@ -90,7 +90,7 @@ export function pendingApprovals(tape: string, now: number): PendingApproval[] {
       const isOpen = request !== undefined && request !== null && request.expiresAt >= now
       return isOpen ? [{ request, of: digestOf(request) }] : []
     })
-    .toSorted((a, b) => a.request.askedAt - b.request.askedAt)
+    .toSorted(({ request: a }, { request: b }) => a.askedAt - b.askedAt || a.event - b.event)
 }
 
 /**
