@@ -18,9 +18,7 @@ let found: ReadonlyMap<string, Found>
 
 beforeAll(async () => {
   const script = agentPath('blame/planted.mjs')
-  const { code, stdout, stderr } = await run(process.execPath, [script], process.cwd(), {
-    timeoutMs: 110_000,
-  })
+  const { code, stdout, stderr } = await run(process.execPath, [script], process.cwd())
   if (code !== 0) throw new Error(stderr)
   const lines = stdout.trim().split('\n')
   found = new Map(lines.map((line) => JSON.parse(line) as Found).map((each) => [each.name, each]))

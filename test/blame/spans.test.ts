@@ -59,7 +59,7 @@ test('a fork asks a model what it was asked without some of its words, and the r
   expect(outcomes.map(({ outcome }) => outcome)).toEqual(['fail', 'fail', 'pass', 'pass'])
   const again = await open().ask(steps[1]?.label ?? '', without(2), 0)
   expect(again).toMatchObject({ outcome: 'pass', isServed: true })
-}, 120_000)
+})
 
 test.runIf(isSoak)(
   'blame says which words of a real request made the model fail the run, offline',

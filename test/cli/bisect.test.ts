@@ -303,7 +303,7 @@ test('Ctrl-C leaves nothing behind', async () => {
     [cli, 'bisect', 'last', '--good', good, '--run', `echo > '${mark}'; sleep 60`],
     { cwd: folder, stdio: 'ignore' },
   )
-  await vi.waitFor(() => stat(mark), { timeout: 20_000 })
+  await vi.waitFor(() => stat(mark), { timeout: 60_000 })
   expect((await state()).worktrees).not.toBe(before.worktrees)
   const asked = performance.now()
   child.kill('SIGINT')

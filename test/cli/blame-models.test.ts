@@ -12,7 +12,7 @@ const foundBy = (stdout: string): FindingsFile => JSON.parse(stdout) as Findings
 test('the bug of the demo: the retrieval tool is the root, the approval only repeats it, in fewer than 60 forks', async () => {
   const { retake } = await folderWith({})
   const { stdout, stderr, code } = await retake(['blame', '--demo', '--json'], {
-    timeoutMs: 230_000,
+    timeoutMs: 500_000,
   })
   expect(stderr).toContain('decision: APPROVED: €249. Day 41 of a 60-day window.')
   expect(code).toBe(3)
@@ -25,7 +25,7 @@ test('the bug of the demo: the retrieval tool is the root, the approval only rep
   expect(findings.causes).toHaveLength(1)
   expect(findings.forks.asked).toBeLessThan(60)
   expect(findings.forks.undefined).toBe(0)
-}, 240_000)
+})
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const isFooled = JSON.stringify(await json(request)).includes('within 60 days')

@@ -182,7 +182,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   await retake(['record', 'agent.mjs'])
   const blame = async (): Promise<FindingsFile> => {
     const args = ['blame', 'last', '--oracle', 'stdout:PASSED', '--json']
-    return JSON.parse((await retake(args, { timeoutMs: 120_000 })).stdout) as FindingsFile
+    return JSON.parse((await retake(args)).stdout) as FindingsFile
   }
   provider.isDown = true
   const down = await blame()
@@ -192,7 +192,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   const up = await blame()
   expect(up.findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
   expect(up.findings.forks.undefined).toBe(0)
-}, 240_000)
+})
 
 test('an oracle finds what a fork wrote, one that does not look there is told, and other files to read are another question', async () => {
   const workspace = await folderWith({
@@ -210,7 +210,7 @@ run('0')`,
   await writeFile(join(workspace.folder, 'free.json'), JSON.stringify({ 1: answer, 2: answer }))
   const oracle = 'cmd:grep -q DENIED "$RETAKE_FILES/answer.txt"'
   const blame = ['blame', 'last', '--oracle', oracle, '--free', 'all=script:free.json', '--json']
-  const { stdout } = await workspace.retake(blame, { timeoutMs: 120_000 })
+  const { stdout } = await workspace.retake(blame)
   const { findings, question } = JSON.parse(stdout) as FindingsFile
   expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ steps: [0] }] })
   expect(findings.steps.map(({ role }) => role)).toEqual(['root', 'clear'])
@@ -229,4 +229,4 @@ run('0')`,
   expect(filesNote(tape, 'grep -q DENIED answer.txt', flat).join()).toContain('RETAKE_FILES')
   expect(filesNote(tape, oracle, flat)).toEqual([])
   expect(filesNote(tape, 'not:exit:0', flat)).toEqual([])
-}, 240_000)
+})

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
 import { agentPath, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
@@ -22,7 +22,7 @@ async function refundRun(...args: string[]): Promise<Workspace> {
 }
 
 /** A search is many processes: on a busy machine it takes its time. */
-const PATIENT = { timeoutMs: 220_000 }
+const PATIENT = { timeoutMs: 500_000 }
 
 const foundBy = (stdout: string): FindingsFile => JSON.parse(stdout) as FindingsFile
 const blameFiles = ({ folder }: Workspace): string[] => {
@@ -75,7 +75,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   expect(foundBy(readFileSync(kept, 'utf8')).findings).toEqual(
     expect.objectContaining({ verdict: 'attributed', causes: whole.findings.causes }),
   )
-}, 240_000)
+})
 
 test('Ctrl-C stops the forks and keeps what is known', async () => {
   const workspace = await refundRun()
@@ -94,13 +94,14 @@ test('Ctrl-C stops the forks and keeps what is known', async () => {
   expect(stdout).toMatch(/^stopped/)
   expect(stdout).not.toMatch(/made it fail|root/)
   // Nothing of its process group is left.
-  expect(() => process.kill(-(child.pid ?? 0), 0)).toThrow('ESRCH')
+  const lookFor = () => process.kill(-(child.pid ?? 0), 0)
+  await vi.waitFor(() => expect(lookFor).toThrow('ESRCH'), 60_000)
   expect(blameFiles(workspace).some((name) => name.endsWith('.json'))).toBe(true)
   const { newForks } = foundBy(
     (await workspace.retake(['blame', 'last', ...right, '--json', '--max-forks', '0'])).stdout,
   ).facts
   expect(newForks).toBe(0)
-}, 240_000)
+})
 
 test('a run of one step, asked live of a provider that limits the rate, loses no fork', async () => {
   const provider = { says: 'bad', refusals: 0, answered: 0 }
@@ -135,7 +136,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   const tapes = await tapesOf(workspace)
   expect(tapes).toHaveLength(1 + provider.answered)
   expect((await workspace.retake(['show', tapes.at(-1) ?? ''])).stdout).toContain('200')
-}, 120_000)
+})
 
 test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
   const crashing = await refundRun('crash')
@@ -158,7 +159,7 @@ test('forks that crash or hang come to no verdict, and nobody is blamed for them
   expect(hung.code).toBe(1)
   expect(foundBy(hung.stdout).findings.causes).toEqual([])
   expect(Object.keys(foundBy(hung.stdout).facts.undefinedBy)).toEqual(['it took longer than 2 s'])
-}, 240_000)
+})
 
 test('a run that passes, an oracle that cannot tell or flips, and a changed agent each get one clear answer', async () => {
   const workspace = await folderWith({
@@ -200,7 +201,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
   expect(changed.code).toBe(1)
   expect(changed.stdout).toBe('')
   expect(changed.stderr).toContain('BLAME_AGENT_CHANGED')
-}, 240_000)
+})
 
 test('what cannot be searched is said before anything runs', async () => {
   const workspace = await folderWith({ 'agent.mjs': smallAgent })

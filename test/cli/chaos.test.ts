@@ -110,12 +110,12 @@ test('an agent without a race yields none in 50 orders, and touches nothing', as
   expect(recorded.code).toBe(0)
   await rm(join(folder, 'result.txt'))
   const { requests } = provider.counts()
-  const { code, stdout } = await retake(['chaos', 'last', '--seeds', '50'], { timeoutMs: 240_000 })
+  const { code, stdout } = await retake(['chaos', 'last', '--seeds', '50'], { timeoutMs: 500_000 })
   expect(stdout).toMatch(/^no race found · 50 orders · 0 requests\n$/)
   expect(code).toBe(0)
   expect(provider.counts().requests).toBe(requests)
   expect(existsSync(join(folder, 'result.txt'))).toBe(false)
-}, 300_000)
+})
 
 test('lanes that print in another order are told apart from a changed outcome', async () => {
   const { retake } = await folderWith({

@@ -23,7 +23,7 @@ test('--help lists every command and fits 80 columns', async () => {
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
 })
 
-test('every command explains itself with usage and examples', { timeout: 60_000 }, async () => {
+test('every command explains itself with usage and examples', async () => {
   const { retake } = await folderWith({})
   for (const verb of verbs) {
     const { stdout, code } = await retake([verb, '--help'])

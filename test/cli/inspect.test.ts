@@ -200,7 +200,7 @@ test.runIf(process.platform === 'linux')(
       child.kill(signal)
       const code = await exitOf(child)
       expect(code).toBe(signal === 'SIGINT' ? 130 : null)
-      await expect.poll(() => processesIn(tools.folder), { timeout: 5000 }).toEqual([])
+      await expect.poll(() => processesIn(tools.folder), { timeout: 60_000 }).toEqual([])
     }
   },
 )

@@ -49,14 +49,12 @@ afterEach(() => stop?.())
 for (const [name, { file, version, build, command }] of Object.entries(languages)) {
   test.skipIf(!isInstalled(version))(
     `a client in ${name} is recorded with one command and repeats itself with the model gone`,
-    { timeout: 240_000 },
     async () => {
       const workspace = await folderWith({})
       await copyFile(join(sources, file), join(workspace.folder, file))
       const [compiler, ...args] = build ?? ['true']
       const built = await run(compiler, args, workspace.folder, {
         env: { GO111MODULE: 'off' },
-        timeoutMs: 120_000,
       })
       expect(built, built.stderr).toMatchObject({ code: 0 })
       const usage = { input: 12, output: 5 }
@@ -93,7 +91,6 @@ for (const [name, { file, version, build, command }] of Object.entries(languages
 
 test.skipIf(!isInstalled(['curl', '--version']))(
   'the example for curl is recorded and repeats itself',
-  { timeout: 60_000 },
   async () => {
     const workspace = await folderWith({})
     const server = await startModelServer({ answers: [{ text: 'A tape keeps what happened.' }] })

@@ -90,7 +90,6 @@ async function upload(url: string): Promise<string> {
 
 test.skipIf(!canMeasure)(
   `an answer of ${LARGE_MB} MB to a slow client never stands in memory, recorded or replayed`,
-  { timeout: 180_000 },
   async () => {
     const { folder } = await folderWith({})
     const recording = await startProxy(folder, ['record', '--upstream', await startUpstream()])
@@ -108,7 +107,6 @@ test.skipIf(!canMeasure)(
 
 test.skipIf(!canMeasure)(
   `a request of ${LARGE_MB} MB is held a few times at most, and replayed`,
-  { timeout: 180_000 },
   async () => {
     const { folder } = await folderWith({})
     const recording = await startProxy(folder, ['record', '--upstream', await startUpstream()])

@@ -281,7 +281,7 @@ describe('commands', () => {
     const { listening } = JSON.parse(line.toString()) as { listening: string }
     const recorded = await (await fetch(`${listening}/echo`)).text()
     const hanging = fetch(`${listening}/hang`).catch(() => {})
-    await expect.poll(() => provider.requests.length).toBe(2)
+    await expect.poll(() => provider.requests.length, { timeout: 60_000 }).toBe(2)
     child.kill('SIGKILL')
     await hanging
     const replaying = await startProxy(workspace, ['replay', 'last'])

@@ -28,7 +28,7 @@ beforeAll(async () => {
   wanted = recorded.stdout
   const folder = join(workspace.folder, '.retake/runs')
   whole = join(folder, String(readdirSync(folder).find((name) => name.endsWith('.tape'))))
-}, 60_000)
+})
 afterAll(async () => {
   await provider.close()
   await workspace.remove()
@@ -190,7 +190,7 @@ describe('a run cut off', () => {
     expect(facts.paidRequests).toBe(asked.reduce((sum, [, count]) => sum + count, 0))
   })
 
-  test('at every twentieth event is resumed to the same end', { timeout: 120_000 }, async () => {
+  test('at every twentieth event is resumed to the same end', async () => {
     const { count } = openTape(whole)
     for (let events = 2; events < count - 2; events += 20) {
       provider.counts.clear()

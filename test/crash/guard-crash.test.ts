@@ -53,7 +53,7 @@ beforeAll(async () => {
   await database.query(
     'create table effects (workflow text, label text, key text, once_key text unique)',
   )
-}, 60_000)
+})
 afterAll(async () => {
   await database?.end()
   await postgres?.stop()

@@ -34,7 +34,7 @@ beforeAll(async () => {
   if (whole.code !== 0) throw new Error(`nothing was recorded: ${whole.stderr}`)
   wanted = whole.stdout
   requests = provider.counts.size
-}, 60_000)
+})
 afterAll(async () => {
   await provider.close()
   await workspace.remove()
@@ -118,7 +118,7 @@ const jsonOf = (text: string): Record<string, unknown> | undefined => {
 
 test(
   `a run killed at any of ${kills} random points is resumed to the same end, and nothing answered is asked again`,
-  { timeout: 60_000 + kills * 20_000 },
+  { timeout: 600_000 + kills * 20_000 },
   async () => {
     const failures: string[] = []
     let [settled, doubtful] = [0, 0]

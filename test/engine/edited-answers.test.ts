@@ -46,7 +46,7 @@ beforeAll(async () => {
     runs.set(agent, { tape, view: readRun(tape, { gunzip: gunzipSync }) })
   }
   await provider.close()
-}, 120_000)
+})
 
 afterAll(async () => {
   for (const server of served) await server.close()

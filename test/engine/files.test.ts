@@ -146,7 +146,7 @@ describe('code that a compiler in the same thread loads', () => {
 
 test(
   `${cycles} recordings of concurrent file work replay in their order`,
-  { timeout: 60_000 + cycles * 20_000 },
+  { timeout: 600_000 + cycles * 20_000 },
   async () => {
     for (let index = 0; index < cycles; index++) {
       await emptyTree(workspace.folder)

@@ -25,7 +25,6 @@ const set = (path: string, value: unknown): string[] => [
 describe.concurrent('forked at each of its 20 steps', () => {
   test.each(seams.map((seam) => [seam.client, seam.text] as const))(
     '%s: nothing before the step is asked, the rest sees the edit, the parent stays',
-    { timeout: 180_000 },
     async (client, text) => {
       const scene = await ForkScene.record(agent, { args: [client] })
       expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
@@ -70,7 +69,6 @@ describe.concurrent('forked at each of its 20 steps', () => {
 describe.concurrent('step 9 of 20 is', () => {
   test.each(seams.map(({ client }) => [client] as const))(
     '%s: asked again, asked something else, or answered with an error',
-    { timeout: 60_000 },
     async (client) => {
       const scene = await ForkScene.record(agent, { args: [client] })
       const fork = (...args: string[]) => scene.branch(['fork', scene.parent, '--at', '9', ...args])
@@ -114,51 +112,47 @@ describe.concurrent('step 9 of 20 is', () => {
   )
 })
 
-test(
-  'a tool gets other arguments, a clock and a die other values',
-  { timeout: 60_000 },
-  async () => {
-    const scene = await ForkScene.record(agent, { args: ['http'] })
-    const fork = (at: string, ...args: string[]) =>
-      scene.branch(['fork', scene.parent, '--at', at, ...args])
+test('a tool gets other arguments, a clock and a die other values', async () => {
+  const scene = await ForkScene.record(agent, { args: ['http'] })
+  const fork = (at: string, ...args: string[]) =>
+    scene.branch(['fork', scene.parent, '--at', at, ...args])
 
-    const given = await fork('10', '--request', 'text="other arguments"')
-    expect(given.code, given.stderr).toBe(0)
-    expect(given.stdout.split('\n')[9]).toMatch(/^tool 5: other arguments 0\.\d+$/)
-    expect(given.sent[0]?.body).toContain('round 6')
-    expect(given.sent[0]?.body).toContain('seen: other arguments')
-    await replaySame(scene, given)
+  const given = await fork('10', '--request', 'text="other arguments"')
+  expect(given.code, given.stderr).toBe(0)
+  expect(given.stdout.split('\n')[9]).toMatch(/^tool 5: other arguments 0\.\d+$/)
+  expect(given.sent[0]?.body).toContain('round 6')
+  expect(given.sent[0]?.body).toContain('seen: other arguments')
+  await replaySame(scene, given)
 
-    const again = await fork('10')
-    const line = scene.recorded.stdout.split('\n')[9] ?? ''
-    expect(again.stdout.split('\n')[9]).toMatch(/^tool 5: /)
-    expect(again.stdout.split('\n')[9]).not.toBe(line)
-    await replaySame(scene, again)
+  const again = await fork('10')
+  const line = scene.recorded.stdout.split('\n')[9] ?? ''
+  expect(again.stdout.split('\n')[9]).toMatch(/^tool 5: /)
+  expect(again.stdout.split('\n')[9]).not.toBe(line)
+  await replaySame(scene, again)
 
-    const parent = openTape(scene.parent)
-    const ask = viewOf(parent).step('9')?.seq ?? 0
-    const drawBefore = (kind: string): number => {
-      for (let seq = ask; seq > 0; seq -= 1) {
-        const event = parent.event(seq)
-        if (event.type === 'draw' && event.kind === kind) return seq
-      }
-      throw new Error(`no ${kind}`)
+  const parent = openTape(scene.parent)
+  const ask = viewOf(parent).step('9')?.seq ?? 0
+  const drawBefore = (kind: string): number => {
+    for (let seq = ask; seq > 0; seq -= 1) {
+      const event = parent.event(seq)
+      if (event.type === 'draw' && event.kind === kind) return seq
     }
-    const thrown = await fork(`e${drawBefore('Math.random')}`, ...set('value', 0.125))
-    expect(thrown.code, thrown.stderr).toBe(0)
-    expect(thrown.sent[0]?.body).toMatch(/round 5 at \d+, dice 0\.125, seen/)
-    expect(thrown.sent.length).toBe(6)
-    await replaySame(scene, thrown)
+    throw new Error(`no ${kind}`)
+  }
+  const thrown = await fork(`e${drawBefore('Math.random')}`, ...set('value', 0.125))
+  expect(thrown.code, thrown.stderr).toBe(0)
+  expect(thrown.sent[0]?.body).toMatch(/round 5 at \d+, dice 0\.125, seen/)
+  expect(thrown.sent.length).toBe(6)
+  await replaySame(scene, thrown)
 
-    const timed = await fork(`e${drawBefore('Date.now')}`, ...set('value', 86_400_000))
-    expect(timed.code, timed.stderr).toBe(0)
-    expect(timed.sent[0]?.body).toContain('round 5 at 86400000, dice')
-    expect(timed.sent.length).toBe(6)
-    await replaySame(scene, timed)
-  },
-)
+  const timed = await fork(`e${drawBefore('Date.now')}`, ...set('value', 86_400_000))
+  expect(timed.code, timed.stderr).toBe(0)
+  expect(timed.sent[0]?.body).toContain('round 5 at 86400000, dice')
+  expect(timed.sent.length).toBe(6)
+  await replaySame(scene, timed)
+})
 
-test('a fork of a fork of a fork goes on from each', { timeout: 60_000 }, async () => {
+test('a fork of a fork of a fork goes on from each', async () => {
   const scene = await ForkScene.record(agent, { args: ['openai-chat-stream'] })
   let from = scene.parent
   let said = scene.recorded.stdout.split('\n')
@@ -185,7 +179,7 @@ test('a fork of a fork of a fork goes on from each', { timeout: 60_000 }, async 
   await replaySame(scene, early)
 })
 
-test('two forks of one run at once do not disturb each other', { timeout: 60_000 }, async () => {
+test('two forks of one run at once do not disturb each other', async () => {
   const scene = await ForkScene.record(agent, { args: ['anthropic'], maxLatencyMs: 20 })
   const made = await Promise.all(
     ['left', 'right'].map((side) =>
@@ -205,58 +199,46 @@ test('two forks of one run at once do not disturb each other', { timeout: 60_000
 })
 
 describe('forked at each of 20 steps of four concurrent lanes', () => {
-  test(
-    'what is under way gets its recorded answer, only what follows is asked',
-    { timeout: 120_000 },
-    async () => {
-      const scene = await ForkScene.record('fork/lanes.mjs', { maxLatencyMs: 15 })
-      expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
-      const parent = openTape(scene.parent)
-      const { recordedSteps } = viewOf(parent)
-      expect(recordedSteps.length).toBe(20)
-      const recorded = new Set(requestBodies(scene.parent))
-      let underWay = 0
-      for (const { label, kind, seq, answerSeqs } of recordedSteps) {
-        const path = kind === 'model' ? 'choices.0.message.content' : 'heard'
-        const made = await scene.branch([
-          'fork',
-          scene.parent,
-          '--at',
-          label,
-          ...set(path, 'edited'),
-        ])
-        const where = `step ${label}\n${made.stdout}\n${made.stderr}`
-        expect(made.code, where).toBe(0)
-        expect(made.tape.ownFrom, where).toBe(answerSeqs[0])
-        const sent = made.sent.map(({ body }) => body)
-        expect(sent.toSorted(), where).toEqual(ownRequests(made.tape).toSorted())
-        const asked = recordedSteps.filter(
-          (step) => step.kind === 'model' && step.seq < made.tape.ownFrom,
-        )
-        expect(sent.length + asked.length, where).toBe(12)
-        underWay += asked.filter(
-          (step) => step.seq !== seq && (step.answerSeqs.at(-1) ?? 0) > made.tape.ownFrom,
-        ).length
-        const text = Buffer.from(parent.body(seq)).toString()
-        const lane = /lane"?[: ]+(\d)/.exec(text)?.[1] ?? ''
-        const round = Number(/lane \d round (\d)/.exec(text)?.[1] ?? 0)
-        expect(made.stdout, where).toMatch(
-          new RegExp(`^lane ${lane} (model|tool) \\d: edited`, 'm'),
-        )
-        const heard = sent.some(
-          (body) => body.includes(`lane ${lane} `) && body.includes('seen: edited'),
-        )
-        expect(heard, where).toBe(round < 3)
-        // Those whose question did not change were answered from the tape, if they were asked before.
-        for (const step of asked)
-          expect(sent, where).not.toContain(Buffer.from(parent.body(step.seq)).toString())
-        expect(recorded.size, where).toBe(12)
-        await replaySame(scene, made, Number(label) % 5 === 0 ? 1 : 0)
-      }
-      // Otherwise the test would not have shown anything about concurrency.
-      expect(underWay).toBeGreaterThan(10)
-    },
-  )
+  test('what is under way gets its recorded answer, only what follows is asked', async () => {
+    const scene = await ForkScene.record('fork/lanes.mjs', { maxLatencyMs: 15 })
+    expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
+    const parent = openTape(scene.parent)
+    const { recordedSteps } = viewOf(parent)
+    expect(recordedSteps.length).toBe(20)
+    const recorded = new Set(requestBodies(scene.parent))
+    let underWay = 0
+    for (const { label, kind, seq, answerSeqs } of recordedSteps) {
+      const path = kind === 'model' ? 'choices.0.message.content' : 'heard'
+      const made = await scene.branch(['fork', scene.parent, '--at', label, ...set(path, 'edited')])
+      const where = `step ${label}\n${made.stdout}\n${made.stderr}`
+      expect(made.code, where).toBe(0)
+      expect(made.tape.ownFrom, where).toBe(answerSeqs[0])
+      const sent = made.sent.map(({ body }) => body)
+      expect(sent.toSorted(), where).toEqual(ownRequests(made.tape).toSorted())
+      const asked = recordedSteps.filter(
+        (step) => step.kind === 'model' && step.seq < made.tape.ownFrom,
+      )
+      expect(sent.length + asked.length, where).toBe(12)
+      underWay += asked.filter(
+        (step) => step.seq !== seq && (step.answerSeqs.at(-1) ?? 0) > made.tape.ownFrom,
+      ).length
+      const text = Buffer.from(parent.body(seq)).toString()
+      const lane = /lane"?[: ]+(\d)/.exec(text)?.[1] ?? ''
+      const round = Number(/lane \d round (\d)/.exec(text)?.[1] ?? 0)
+      expect(made.stdout, where).toMatch(new RegExp(`^lane ${lane} (model|tool) \\d: edited`, 'm'))
+      const heard = sent.some(
+        (body) => body.includes(`lane ${lane} `) && body.includes('seen: edited'),
+      )
+      expect(heard, where).toBe(round < 3)
+      // Those whose question did not change were answered from the tape, if they were asked before.
+      for (const step of asked)
+        expect(sent, where).not.toContain(Buffer.from(parent.body(step.seq)).toString())
+      expect(recorded.size, where).toBe(12)
+      await replaySame(scene, made, Number(label) % 5 === 0 ? 1 : 0)
+    }
+    // Otherwise the test would not have shown anything about concurrency.
+    expect(underWay).toBeGreaterThan(10)
+  })
 })
 
 interface Told {
@@ -296,25 +278,21 @@ const stories: Readonly<Record<string, Told>> = {
 }
 
 describe.concurrent('what is under way when a fork goes live', () => {
-  test.each(Object.entries(stories))(
-    '%s',
-    { timeout: 60_000 },
-    async (story, { says, asks = [], code = 0, error }) => {
-      const scene = await ForkScene.record('fork/under-way.mjs', { args: [story] })
-      expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
-      const { recordedSteps } = viewOf(openTape(scene.parent))
-      const at = recordedSteps.find(({ title }) => title.startsWith('decide'))?.label ?? ''
-      const made = await scene.branch(['fork', scene.parent, '--at', at, ...set('value', 'forked')])
-      expect(made.stdout, made.stderr).toMatch(says)
-      expect(made.sent.map(({ path }) => path)).toEqual(asks)
-      expect(made.opened > 0).toBe(asks.length > 0)
-      expect(made.code, made.stderr).toBe(code)
-      expect(made.view.exit?.code).toBe(code)
-      expect(made.stderr).toContain(`paid     ${asks.length} request`)
-      expect(made.view.exit?.error?.message).toBe(error)
-      await replaySame(scene, made)
-    },
-  )
+  test.each(Object.entries(stories))('%s', async (story, { says, asks = [], code = 0, error }) => {
+    const scene = await ForkScene.record('fork/under-way.mjs', { args: [story] })
+    expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
+    const { recordedSteps } = viewOf(openTape(scene.parent))
+    const at = recordedSteps.find(({ title }) => title.startsWith('decide'))?.label ?? ''
+    const made = await scene.branch(['fork', scene.parent, '--at', at, ...set('value', 'forked')])
+    expect(made.stdout, made.stderr).toMatch(says)
+    expect(made.sent.map(({ path }) => path)).toEqual(asks)
+    expect(made.opened > 0).toBe(asks.length > 0)
+    expect(made.code, made.stderr).toBe(code)
+    expect(made.view.exit?.code).toBe(code)
+    expect(made.stderr).toContain(`paid     ${asks.length} request`)
+    expect(made.view.exit?.error?.message).toBe(error)
+    await replaySame(scene, made)
+  })
 })
 
 const promptPath = (client: string): string =>

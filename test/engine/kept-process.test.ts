@@ -41,7 +41,6 @@ const labels = (scene: ForkScene): string[] =>
 
 test.each(['openai-chat-stream', 'axios', 'http2'])(
   '%s: a process of its own holds some steps, asks the others, and replays',
-  { timeout: 120_000 },
   async (client) => {
     const scene = await ForkScene.record(agent, { args: [client, '4'] })
     const recorded = scene.recorded.stdout.split('\n')
@@ -67,33 +66,29 @@ test.each(['openai-chat-stream', 'axios', 'http2'])(
   },
 )
 
-test(
-  'a process is answered by the module of a simulator, and stopped when that fails',
-  { timeout: 120_000 },
-  async () => {
-    const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'] })
-    await scene.provider.close()
-    const made = await forked(scene, { kept: ['3'], simulator })
-    expect(made).toMatchObject({ exitCode: 0, kept: { live: 0, unmatched: 0 } })
-    const recorded = scene.recorded.stdout.split('\n')
-    expect(made.lines[0]).toBe('model 1: simulated 1 true')
-    expect(made.lines[1]).toMatch(/^tool 1: simulated 2 1 /)
-    expect(made.lines[2]).toBe(recorded[2])
-    const broken = await forked(scene, { kept: ['1'], simulator, seed: 13 })
-    expect(broken.kept?.broken).toMatchObject({ code: 'SIMULATOR_FAILED' })
-    expect(broken.kept?.broken?.why).toContain('the simulator is broken')
-    await expect(forked(scene, { simulator: `${simulator}.none` })).rejects.toMatchObject({
-      code: 'SIMULATOR_UNUSABLE',
-    })
-    // Nothing can be asked: the agent is told so, and goes on as it would.
-    const failed = await forked(scene, { kept: ['1', '2', '4'] })
-    expect(failed.lines[2]).toMatch(/^model 2: failed with /)
-    const died = await forked(scene, { kept: ['1'], answers: { 2: { error: 'no tool' } } })
-    expect(died).toMatchObject({ exitCode: 1, kept: { live: 0, forced: [] } })
-    const end = viewOf(openTape(died.tape)).exit
-    expect(end).toMatchObject({ code: 1, error: { message: 'no tool' } })
-    const replayed = await forked(scene, { kept: labels(scene) })
-    expect(replayed).toMatchObject({ isLive: false, exitCode: 0, stdout: scene.recorded.stdout })
-    expect(readdirSync(replayed.folder)).toEqual([])
-  },
-)
+test('a process is answered by the module of a simulator, and stopped when that fails', async () => {
+  const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'] })
+  await scene.provider.close()
+  const made = await forked(scene, { kept: ['3'], simulator })
+  expect(made).toMatchObject({ exitCode: 0, kept: { live: 0, unmatched: 0 } })
+  const recorded = scene.recorded.stdout.split('\n')
+  expect(made.lines[0]).toBe('model 1: simulated 1 true')
+  expect(made.lines[1]).toMatch(/^tool 1: simulated 2 1 /)
+  expect(made.lines[2]).toBe(recorded[2])
+  const broken = await forked(scene, { kept: ['1'], simulator, seed: 13 })
+  expect(broken.kept?.broken).toMatchObject({ code: 'SIMULATOR_FAILED' })
+  expect(broken.kept?.broken?.why).toContain('the simulator is broken')
+  await expect(forked(scene, { simulator: `${simulator}.none` })).rejects.toMatchObject({
+    code: 'SIMULATOR_UNUSABLE',
+  })
+  // Nothing can be asked: the agent is told so, and goes on as it would.
+  const failed = await forked(scene, { kept: ['1', '2', '4'] })
+  expect(failed.lines[2]).toMatch(/^model 2: failed with /)
+  const died = await forked(scene, { kept: ['1'], answers: { 2: { error: 'no tool' } } })
+  expect(died).toMatchObject({ exitCode: 1, kept: { live: 0, forced: [] } })
+  const end = viewOf(openTape(died.tape)).exit
+  expect(end).toMatchObject({ code: 1, error: { message: 'no tool' } })
+  const replayed = await forked(scene, { kept: labels(scene) })
+  expect(replayed).toMatchObject({ isLive: false, exitCode: 0, stdout: scene.recorded.stdout })
+  expect(readdirSync(replayed.folder)).toEqual([])
+})

@@ -25,7 +25,6 @@ describe('random coalitions of an agent with three concurrent lanes', () => {
     ['http2', 'prompt', '6'],
   ])(
     '%s, %s: what is held is seen as recorded, what is free as given, and only that is asked',
-    { timeout: 120_000 },
     async (seam, style, forks) => {
       const result = await printed('coalitions.mjs', seam, style, forks)
       expect(result).toMatchObject({ steps: 14, keys: 14, wrong: [], isUnchanged: true })
@@ -39,7 +38,7 @@ describe('a fork with held steps', () => {
   let found: Record<string, unknown>
   beforeAll(async () => {
     found = await printed('cases.mjs')
-  }, 120_000)
+  })
 
   test.each(['fetch', 'http'])('%s: in frozen mode asks the recorded question', (seam) => {
     const { asked, recorded, ...rest } = found[`frozen ${seam}`] as Record<string, unknown>

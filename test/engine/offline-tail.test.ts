@@ -14,7 +14,6 @@ const sorted = (text: string): string[] => text.split('\n').toSorted()
 describe.concurrent('with the provider stopped', () => {
   test.each(['openai-chat-stream', 'anthropic', 'axios', 'http2'])(
     '%s: a fork that changes nothing after it runs to the same end from every step',
-    { timeout: 120_000 },
     async (client) => {
       const scene = await ForkScene.record('fork/conversation.mjs', { args: [client, '3'] })
       await scene.provider.close()
@@ -42,7 +41,7 @@ describe.concurrent('with the provider stopped', () => {
     'timers',
     'race',
     'enough',
-  ])('what is under way at the fork goes on as it did: %s', { timeout: 60_000 }, async (story) => {
+  ])('what is under way at the fork goes on as it did: %s', async (story) => {
     const scene = await ForkScene.record('fork/under-way.mjs', { args: [story] })
     expect(scene.recorded.code, scene.recorded.stderr).toBe(0)
     const steps = viewOf(openTape(scene.parent)).recordedSteps
@@ -53,7 +52,7 @@ describe.concurrent('with the provider stopped', () => {
     expect(made, made.stderr).toMatchObject({ code: 0, stdout: scene.recorded.stdout })
   })
 
-  test('four lanes come to the same from any of their steps', { timeout: 120_000 }, async () => {
+  test('four lanes come to the same from any of their steps', async () => {
     const scene = await ForkScene.record('fork/lanes.mjs', { maxLatencyMs: 10 })
     await scene.provider.close()
     for (const step of [1, 5, 9, 13, 17, 20]) {

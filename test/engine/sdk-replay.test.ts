@@ -47,7 +47,7 @@ const replays = Number(
 describe.concurrent(`recorded once, replayed ${replays} times without the provider`, () => {
   test.each(scenes.map((scene) => [scene.agent, scene] as const))(
     '%s prints the same, ends the same and opens no socket',
-    { timeout: 60_000 + replays * 15_000 },
+    { timeout: 600_000 + replays * 15_000 },
     async (agent, { args = [], input, exitCode = 0, files = {} }) => {
       const workspace = await makeWorkspace()
       const provider = await startProviderProcess()

@@ -41,7 +41,7 @@ async function runCycle(agent: string): Promise<string | undefined> {
 
 test.each(['stress.mjs', 'order-only.mjs'])(
   `%s is identical in every one of ${cycles} cycles`,
-  { timeout: 60_000 + cycles * 20_000 },
+  { timeout: 600_000 + cycles * 20_000 },
   async (agent) => {
     const failures: string[] = []
     for (let cycle = 1; cycle <= cycles; cycle++) {

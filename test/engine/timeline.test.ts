@@ -32,7 +32,7 @@ beforeAll(async () => {
   await provider.close()
   tape = (await tapesOf(workspace))[0] ?? ''
   straight = await passStraight()
-}, 120_000)
+})
 
 afterAll(() => workspace.remove())
 

@@ -58,7 +58,7 @@ test('spans still go to a tracer of the program', async () => {
 test.each([
   ['recorded with names, replayed without', withNames, ''],
   ['recorded without names, replayed with', '', withNames],
-])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+])('%s: identical', async (_title, before, after) => {
   await withNamedRun({ program, names: before, baseUrl: server.url }, async (run) => {
     expect(await replayWith(run, after)).toEqual(unchanged(run))
   })

@@ -78,7 +78,7 @@ test.each([
 test.each([
   ['recorded with names, replayed without', withNames, ''],
   ['recorded without names, replayed with', '', withNames],
-])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+])('%s: identical', async (_title, before, after) => {
   await withNamedRun({ program, names: before, baseUrl: server.url }, async (run) => {
     expect(await replayWith(run, after)).toEqual(unchanged(run))
   })

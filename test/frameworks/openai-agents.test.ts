@@ -88,7 +88,7 @@ test('with tracing disabled too; only an agent used as a tool stands by itself',
 test.each([
   ['recorded with names, replayed without', withNames, ''],
   ['recorded without names, replayed with', '', withNames],
-])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+])('%s: identical', async (_title, before, after) => {
   await withNamedRun({ program, names: before, baseUrl: server.url, env: traced }, async (run) => {
     expect(await replayWith(run, after)).toEqual(unchanged(run))
   })

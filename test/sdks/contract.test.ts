@@ -58,7 +58,7 @@ async function toolResults({ folder }: Workspace): Promise<string[]> {
 describe.concurrent(`recorded once, replayed ${replays} times without the model`, () => {
   test.each(table.map((scene) => [scene.title, scene] as const))(
     '%s',
-    { timeout: 60_000 + replays * 30_000 },
+    { timeout: 600_000 + replays * 30_000 },
     async (_title, scene) => {
       const workspace = await makeWorkspace()
       const world = await startWorld(scene)

@@ -22,7 +22,7 @@ export async function feed([file = '', ...args], { cwd, pieces, gapMs = 60, end 
     cwd,
     env: { ...process.env, NO_COLOR: '1', VITEST: undefined },
     stdio: 'pipe',
-    timeout: 60_000,
+    timeout: 240_000,
     killSignal: 'SIGKILL',
   })
   const stdout = []
@@ -37,7 +37,8 @@ export async function feed([file = '', ...args], { cwd, pieces, gapMs = 60, end 
   for (const piece of pieces) {
     if (typeof piece === 'string' || Buffer.isBuffer(piece)) child.stdin.write(piece)
     else {
-      while (child.exitCode === null && !said().includes(piece.after)) await sleep(5)
+      while (child.exitCode === null && child.signalCode === null && !said().includes(piece.after))
+        await sleep(5)
       child.stdin.write(piece.text)
     }
     await sleep(gapMs)

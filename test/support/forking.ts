@@ -94,7 +94,7 @@ export class ForkScene {
     const { requests } = this.provider
     const from = requests.length
     const { socketsOpened } = this.provider.counts()
-    const finished = await this.workspace.retake(args, { env, timeoutMs: 30_000 })
+    const finished = await this.workspace.retake(args, { env })
     for (const [path, sha] of this.#before) {
       if (sha256(path) !== sha) throw new Error(`${path} was changed by ${args.join(' ')}`)
     }

@@ -26,7 +26,7 @@ export const agentPath = (name) => join(agents, name)
  * @typedef {object} RunOptions
  * @property {Readonly<Record<string, string>>} [env] Added to the environment.
  * @property {string} [input] Its stdin; without it, stdin is closed.
- * @property {number} [timeoutMs] Killed after this; 60 s unless said.
+ * @property {number} [timeoutMs] Killed after this; four minutes unless said.
  */
 
 /** Variables the fixture agents read; a replay must not need them. */
@@ -93,7 +93,7 @@ const hasPermissions = process.allowedNodeEnvironmentFlags.has('--permission')
  * @param {RunOptions} [options]
  * @returns {Promise<Finished>}
  */
-export function run(file, args, cwd, { env = {}, input, timeoutMs = 60_000 } = {}) {
+export function run(file, args, cwd, { env = {}, input, timeoutMs = 240_000 } = {}) {
   const inherited = Object.entries(process.env).filter(
     // Vitest marks its children; an agent should not see that it is tested.
     ([name]) => !agentVariables.includes(name) && !/^(VITEST|NODE_OPTIONS|RETAKE_)/.test(name),

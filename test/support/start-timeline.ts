@@ -101,7 +101,7 @@ export const isAlive = (pid: number): boolean => {
 }
 
 /** Those of the processes that are still there after a while. */
-export async function survivors(pids: readonly number[], withinMs = 5000): Promise<number[]> {
+export async function survivors(pids: readonly number[], withinMs = 60_000): Promise<number[]> {
   const deadline = performance.now() + withinMs
   while (pids.some(isAlive) && performance.now() < deadline) await sleep(20)
   return pids.filter(isAlive)

@@ -128,36 +128,33 @@ const VIEWS: readonly View[] = [
   },
 ]
 
-// Twenty views, each looked at twice: on a busy machine that takes its time.
-test(
-  'no view has a serious violation, light on a desk or dark on a phone',
-  { timeout: 300_000 },
-  async ({ onTestFinished }) => {
-    const demo = await makeDemoRuns()
-    onTestFinished(() => demo.remove())
-    await writeFile(join(demo.folder, '.retake', 'runs', 'broken.tape'), 'this is no tape')
-    const ui = await startUi(demo.folder)
-    const page = await openPage()
-    await page.goto(ui.url)
-    const found: Record<string, readonly string[]> = {}
-    for (const { name, path, prepare } of VIEWS) {
-      await page.setViewportSize({ width: 1280, height: 800 })
-      await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'))
-      if (path !== undefined) await page.goto(ui.at(path(demo)))
-      await prepare(page)
-      const look = async (how: string): Promise<void> => {
-        const violations = await seriousViolations(page)
-        if (violations.length > 0) found[`${name}, ${how}`] = violations
-      }
-      await look('light')
-      await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'))
-      await page.setViewportSize({ width: 390, height: 844 })
-      await look('dark on a phone')
-      // An open menu is put in its place a moment after the window has changed.
-      const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth)
-      if (!(await fits.then(Boolean, () => false)))
-        found[`${name}, width`] = ['the page is wider than the phone']
+test('no view has a serious violation, light on a desk or dark on a phone', async ({
+  onTestFinished,
+}) => {
+  const demo = await makeDemoRuns()
+  onTestFinished(() => demo.remove())
+  await writeFile(join(demo.folder, '.retake', 'runs', 'broken.tape'), 'this is no tape')
+  const ui = await startUi(demo.folder)
+  const page = await openPage()
+  await page.goto(ui.url)
+  const found: Record<string, readonly string[]> = {}
+  for (const { name, path, prepare } of VIEWS) {
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.evaluate(() => (document.documentElement.dataset['theme'] = 'light'))
+    if (path !== undefined) await page.goto(ui.at(path(demo)))
+    await prepare(page)
+    const look = async (how: string): Promise<void> => {
+      const violations = await seriousViolations(page)
+      if (violations.length > 0) found[`${name}, ${how}`] = violations
     }
-    expect(found).toEqual({})
-  },
-)
+    await look('light')
+    await page.evaluate(() => (document.documentElement.dataset['theme'] = 'dark'))
+    await page.setViewportSize({ width: 390, height: 844 })
+    await look('dark on a phone')
+    // An open menu is put in its place a moment after the window has changed.
+    const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth)
+    if (!(await fits.then(Boolean, () => false)))
+      found[`${name}, width`] = ['the page is wider than the phone']
+  }
+  expect(found).toEqual({})
+})

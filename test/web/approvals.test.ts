@@ -17,7 +17,7 @@ async function openWaiting() {
   })
   onTestFinished(() => void agent.kill())
   const said = text(agent.stdout)
-  const run = await vi.waitFor(() => runsOf(workspace)[0] ?? Promise.reject(), 20_000)
+  const run = await vi.waitFor(() => runsOf(workspace)[0] ?? Promise.reject(), 60_000)
   const ui = await startUi(workspace.folder)
   const page = await openPage()
   await page.goto(ui.at(`/runs/${run}`))

@@ -49,7 +49,7 @@ beforeAll(async () => {
   shared = await makeWorkspace()
   writeTree(shared.folder)
   sharedUi = await launchUi(shared.folder)
-}, 60_000)
+})
 
 afterAll(async () => {
   await sharedUi?.stop()

@@ -211,7 +211,7 @@ describe('stopping a fork', () => {
     await api.job(id, ({ written }) => written)
     // The last thing it does before it waits.
     await expect
-      .poll(() => api.get(`/runs/${run}/console`), { timeout: 20_000 })
+      .poll(() => api.get(`/runs/${run}/console`), { timeout: 60_000 })
       .toMatchObject([{ text: 'waiting\n' }])
     expect(processesNaming(desk.agent)).toHaveLength(1)
     await api.post(`/jobs/${id}/stop`)

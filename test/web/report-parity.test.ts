@@ -34,7 +34,7 @@ beforeAll(async () => {
   mkdirSync('.retake/blame')
   writeFileSync('.retake/blame/hostile.json', JSON.stringify(findingsFile('hostile')))
   writeToolLoop(workspace.folder, 'loop', join(workspace.folder, '.retake/demo/agent.ts:12:3'))
-}, 120_000)
+})
 afterAll(async () => {
   process.chdir(before)
   await workspace.remove()
@@ -69,7 +69,7 @@ test('a report answers every question as the local viewer does, for runs of all 
     }
   }
   expect(compared).toBeGreaterThan(300)
-}, 120_000)
+})
 
 /** Every question of the interface, with the address it has at the server. */
 function questionsOf(file: string): (readonly [Asked, string])[] {

@@ -19,7 +19,7 @@ const tapeOf = (run: string): string => join(runs(), `${run}.tape`)
 beforeAll(async () => {
   demo = await makeDemoRuns()
   branchFile = await makeReportFile(demo, demo.branch)
-}, 120_000)
+})
 afterAll(() => demo.remove())
 
 test('a report opens from disk without a network, at the step and tab of a link, and goes back', async () => {

@@ -42,7 +42,7 @@ async function stand(): Promise<Place> {
 }
 
 const gone = async (): Promise<void> => {
-  await expect.poll(() => processesNaming(desk.agent), { timeout: 20_000 }).toEqual([])
+  await expect.poll(() => processesNaming(desk.agent), { timeout: 60_000 }).toEqual([])
 }
 
 /** A variable of the innermost function. */
@@ -204,21 +204,27 @@ test('a run that is still recorded cannot be stepped through, forked or rerun ye
     `console.log('here'); const timer = setInterval(() => {}, 1000)
      process.on('SIGTERM', () => clearInterval(timer))`,
   )
-  const recording = desk.workspace.retake(['record', slow])
+  const recording = desk.workspace.retake(['record', join(folder, slow)])
   interface Card {
     id: string
     status: string
   }
   const growing = async (): Promise<Card | undefined> =>
     (await api.get<Card[]>('/runs')).find(({ status }) => status === 'recording')
-  await expect.poll(growing, { timeout: 20_000 }).toBeDefined()
+  await expect.poll(growing, { timeout: 60_000 }).toBeDefined()
   const { id = '' } = (await growing()) ?? {}
   const codes = [
     await api.refusal(`/runs/${id}/sessions`),
     await api.refusal(`/runs/${id}/fork`, { at: '1' }),
     await api.refusal(`/runs/${id}/rerun`),
   ]
-  for (const line of processesNaming(slow)) process.kill(Number.parseInt(line, 10), 'SIGTERM')
+  for (const line of processesNaming(join(folder, slow))) {
+    try {
+      process.kill(Number.parseInt(line, 10), 'SIGTERM')
+    } catch {
+      // Gone already: the recorder ends what it has started.
+    }
+  }
   await recording
   expect(codes).toEqual(Array(3).fill('RUN_STILL_RECORDING'))
 })

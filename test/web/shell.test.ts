@@ -11,7 +11,7 @@ let ui: Ui
 beforeAll(async () => {
   home = await makeWorkspace()
   ui = await launchUi(home.folder)
-}, 60_000)
+})
 
 afterAll(async () => {
   await ui?.stop()

@@ -31,10 +31,7 @@ async function refusal(
   args: readonly string[],
   env: Record<string, string> = {},
 ): Promise<{ code: number | null; error: string }> {
-  const { code, stdout } = await workspace.retake(['ui', '--json', '--no-open', ...args], {
-    env,
-    timeoutMs: 20_000,
-  })
+  const { code, stdout } = await workspace.retake(['ui', '--json', '--no-open', ...args], { env })
   return { code, error: (JSON.parse(stdout) as { error: { code: string } }).error.code }
 }
 

@@ -33,7 +33,7 @@ describe.skipIf(!hasNewest)('AI SDK 7', () => {
   test.each([
     ['recorded with names, replayed without', withNames, ''],
     ['recorded without names, replayed with', '', withNames],
-  ])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+  ])('%s: identical', async (_title, before, after) => {
     await withNamedRun({ program, names: before, baseUrl: server.url }, async (run) => {
       expect(await replayWith(run, after)).toEqual(unchanged(run))
     })

@@ -99,7 +99,7 @@ describe.skipIf(!hasNewest)('Claude Agent SDK', () => {
   test.each([
     ['recorded with the adapter, replayed without', withProxy, ''],
     ['recorded without the adapter, replayed with', '', withProxy],
-  ])('%s: identical', { timeout: 60_000 }, async (_title, before, after) => {
+  ])('%s: identical', async (_title, before, after) => {
     await withClaude(before, async (run) => {
       expect(await replayWith(run, after)).toEqual(unchanged(run))
     })

@@ -67,7 +67,7 @@ beforeAll(async () => {
   }
   outcomes = new Map(seen.results.map((outcome) => [outcome.name, outcome]))
   ;({ failures, listed } = seen)
-}, 180_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function outcomeOf(name: string): Outcome {

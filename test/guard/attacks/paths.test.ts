@@ -49,7 +49,7 @@ beforeAll(async () => {
   }
   outcomes = new Map(seen.results.map((outcome) => [outcome.name, outcome]))
   ;({ failures } = seen)
-}, 120_000)
+})
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function seenOf(name: string): { readonly attack: Seen; readonly twin: Seen } {

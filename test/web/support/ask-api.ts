@@ -53,7 +53,7 @@ export class AskApi {
 
   /** The job as it is when `isThere` says so. */
   async job(id: string, isThere: (job: Job) => boolean = hasEnded): Promise<Job> {
-    for (const deadline = Date.now() + 30_000; ;) {
+    for (const deadline = Date.now() + 120_000; ;) {
       const job = (await this.get<Job[]>('/jobs')).find((each) => each.id === id)
       if (job && isThere(job)) return job
       if (Date.now() > deadline) throw new Error(`the job stays ${JSON.stringify(job)}`)
