@@ -255,14 +255,20 @@ test('what is wrong in a policy file is told with line and column', async () => 
 })
 
 test('problems are told in the order of the file, tabs and missing files with what to do', async () => {
-  const { retake } = await folderWith({
+  const { folder, retake } = await folderWith({
     'bad.yaml':
       'name: p\npresets: [{ sandbox: { rot: . } }]\nrules:\n  - allow: a\n    deny: b\nlimit: 3\n',
     'tabs.yaml': 'name: p\nrules:\n\t- allow: a\n',
     'none.json': '[]',
     'tag.yaml': 'name: p\nrules:\n  - deny: !shell x\n',
     'aliases.yaml': ['a: &a [1, 1]', ...nested('abcdefgh')].join('\n'),
+    'circle.yaml': 'name: p\nrules: &all\n  - deny: a\n    when: { b: { in: *all } }\n',
+    'two.yaml': 'name: p\n---\nname: q\n',
   })
+  writeFileSync(
+    join(folder, 'latin.yaml'),
+    Buffer.from('name: p\nrules: [{ deny: lösche }]', 'latin1'),
+  )
   for (const [file, told] of [
     ['none.json', /^none\.json:1:1 {2}The list is empty/],
     ['tag.yaml', /tag\.yaml:3:11 cannot be read\.[^]*Unresolved tag: !shell/],
@@ -270,11 +276,14 @@ test('problems are told in the order of the file, tabs and missing files with wh
       'aliases.yaml',
       /aliases\.yaml cannot be read\.[^]*Excessive alias count[^]*POLICY_UNREADABLE/,
     ],
+    ['circle.yaml', /^circle\.yaml:4:18 {2}It holds itself/],
+    ['two.yaml', /two\.yaml:2:1 cannot be read\.[^]*Keep one policy a file/],
+    ['latin.yaml', /latin\.yaml cannot be read\.[^]*Save it as UTF-8/],
   ] as const) {
     const { stdout, stderr, code } = await retake(['policy', 'check', file])
     expect([stdout + stderr, code]).toEqual([
       expect.stringMatching(told),
-      file === 'none.json' ? 3 : 1,
+      file === 'none.json' || file === 'circle.yaml' ? 3 : 1,
     ])
   }
   const bad = await retake(['policy', 'check', 'bad.yaml'])
@@ -336,6 +345,8 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
       (call) => call.tool,
     ),
   ).toEqual(['wipe'])
+  const half = ['policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--max-blocked', '1.5']
+  expect(await retake(half)).toMatchObject({ code: 2, stdout: '' })
   const missing = await retake(['policy', 'test', 'policy.yaml', '--tapes', 'nowhere'])
   expect(missing.stderr).toMatch(/There is no folder .*nowhere\.[^]*--tapes/)
 })

@@ -10,9 +10,16 @@ export function parsePolicy(file: string, text: string): PolicyFile {
   const [wrong] = [...document.errors, ...document.warnings]
   if (wrong !== undefined) {
     const { line, col } = lines.linePos(wrong.pos[0])
+    const place = `${file}:${line}:${col}`
+    if (wrong.code === 'MULTIPLE_DOCS')
+      throw policyUnreadable(
+        place,
+        'Another document begins there',
+        'Keep one policy a file; a guard takes several as a list.',
+      )
     const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
     const [message = ''] = wrong.message.split('\n', 1)
-    throw policyUnreadable(`${file}:${line}:${col}`, message, fix)
+    throw policyUnreadable(place, message, fix)
   }
   return {
     file,

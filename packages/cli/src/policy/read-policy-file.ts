@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -25,9 +26,16 @@ export async function readPolicyFile(file: string): Promise<PolicyFile> {
   return parsePolicy(file, read(file))
 }
 
+/** What is no UTF-8 is not guessed: a name with other letters than were meant is about no tool. */
 function read(file: string): string {
+  const bytes = readBytes(file)
+  if (!isUtf8(bytes)) throw policyUnreadable(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  return bytes.toString()
+}
+
+function readBytes(file: string): Buffer {
   try {
-    return readFileSync(file, 'utf8')
+    return readFileSync(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw policyUnreadable(

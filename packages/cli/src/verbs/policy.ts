@@ -90,6 +90,7 @@ async function check(file: string, values: OptionValues): Promise<number> {
 }
 
 async function test(file: string, values: OptionValues): Promise<number> {
+  const [blocked, allowed] = [most(values, 'max-blocked'), most(values, 'max-allowed')]
   const policies = await loadPolicy(file)
   const result = backTest(policies, recordedRuns(tapesFolder(values)))
   if (flag(values, 'json')) console.log(JSON.stringify(backTestJson(result)))
@@ -97,9 +98,7 @@ async function test(file: string, values: OptionValues): Promise<number> {
     const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
     console.log(backTestLines(result, look).join('\n'))
   }
-  const isOver =
-    result.newlyBlocked.length > most(values, 'max-blocked') ||
-    result.newlyAllowed.length > most(values, 'max-allowed')
+  const isOver = result.newlyBlocked.length > blocked || result.newlyAllowed.length > allowed
   return isOver ? FOUND : 0
 }
 
@@ -127,5 +126,5 @@ function most(values: OptionValues, name: string): number {
   const given = text(values, name)
   if (given === undefined) return 0
   if (/^\d+$/.test(given)) return Number(given)
-  throw wrongUsage('policy', `--${name} is a number, not "${given}".`, 'It counts calls.')
+  throw wrongUsage('policy', `--${name} is a whole number, not "${given}".`, 'It counts calls.')
 }

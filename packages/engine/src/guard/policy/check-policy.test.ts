@@ -216,6 +216,24 @@ test('a file may mean presets, which a program has as policies of their own', ()
   expect(named?.message).toMatch(/not the text "noShell"\. A file names presets under `presets`\.$/)
 })
 
+test('a policy that holds itself is refused, one that holds the same twice is not', () => {
+  const not: { not?: unknown } = {}
+  not.not = not
+  expect(told({ name: 'p', rules: [{ deny: 'x', when: { a: not } }] })).toEqual([
+    'rules[0].when.a.not: It holds itself; write it out.',
+  ])
+  const when = { a: { over: 1 } }
+  expect(
+    told({
+      name: 'p',
+      rules: [
+        { deny: 'x', when },
+        { deny: 'y', when },
+      ],
+    }),
+  ).toEqual([])
+})
+
 test('problems say where they are, and whether the key itself is one', () => {
   expect(checkPolicy({ name: 'p', rules: [{ deny: 'x', when: { a: { ovr: 1 } } }] })).toEqual([
     {

@@ -2,6 +2,7 @@ import { checkLimits } from '../limits/check-limits.js'
 import { checkRules } from './check-rules.js'
 import { checkScopes } from './check-scopes.js'
 import { DataCheck } from './data-check.js'
+import { findCircle } from './find-circle.js'
 
 /** Something wrong in a policy, and where in its data. */
 export interface PolicyProblem {
@@ -34,6 +35,8 @@ export function checkPolicy(data: unknown, { isFile = false } = {}): PolicyProbl
   const check = new DataCheck()
   const hint = mistakenFor(data, isFile)
   if (hint !== undefined) return [{ path: [], message: hint }]
+  const circle = findCircle(data)
+  if (circle !== undefined) return [{ path: circle, message: 'It holds itself; write it out.' }]
   const policy = check.object([], data, 'A policy', isFile ? [...KEYS, PRESETS] : KEYS)
   if (policy === undefined) return check.problems
   if (policy['name'] === undefined) check.add([], 'It has no name; explanations say `name/rule`.')

@@ -100,5 +100,6 @@ export function kindOf(data: unknown): string {
   if (data === undefined) return 'missing'
   if (Array.isArray(data)) return 'a list'
   if (typeof data === 'string') return 'a text'
+  if (Number.isNaN(data)) return 'NaN'
   return typeof data === 'object' ? 'an object' : `a ${typeof data}`
 }
