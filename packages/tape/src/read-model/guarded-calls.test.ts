@@ -85,3 +85,30 @@ test('a step says what a guard did with it', () => {
   expect(lookup).toMatchObject({ state: 'done', guard: { policy: 'p1' } })
   expect(wipe).toMatchObject({ state: 'denied', guard: { status: 'denied', rule: 'p/1' } })
 })
+
+test('what was spent beside results is told once: attempts only of calls whose result is missing', () => {
+  const tape = new EventScript()
+  const usage = (costUsd: number) => ({ guard: 'refunds', usage: { costUsd } })
+  kept(tape, 'guard-spent', { ...usage(1), isSaidAgain: true })
+  const calls: number[] = []
+  for (const call of [1, 2, 3]) {
+    tape.add({ type: 'draw', kind: 'guard', value: intent(call) })
+    const op = tape.tool('pay', {})
+    calls.push(op)
+    kept(tape, 'guard-spent', { ...usage(call * 10), tool: 'pay', op })
+  }
+  const [ended = 0, again = 0, open = 0] = calls
+  tape.add({ type: 'result', op: ended, guard: { status: 'done', attempts: 2 } })
+  kept(tape, 'guard-spent', { ...usage(2), tool: 'pay', op: ended })
+  // Made again: the attempts of before are among what it had cost.
+  kept(tape, 'guard-again', { op: again, intent: intent(2), spent: { costUsd: 25 } })
+  kept(tape, 'guard-spent', { ...usage(3), tool: 'pay', op: again })
+  const { spent } = readGuards(tape)
+  expect(spent.map((each) => [each.op, each.tool, each.usage.costUsd])).toEqual([
+    [undefined, undefined, 1],
+    [ended, 'pay', 2],
+    [undefined, 'pay', 25],
+    [open, 'pay', 30],
+    [again, 'pay', 3],
+  ])
+})

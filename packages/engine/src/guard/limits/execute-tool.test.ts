@@ -327,7 +327,9 @@ describe('attempts', () => {
       {
         again: (usage) => {
           settledWith.push(usage)
-          return settledWith.length === 2 ? limitErrors.cost('work', '', 1, 0) : undefined
+          return settledWith.length === 2
+            ? limitErrors.cost('work', '', 1, { left: 0, earlier: 0 })
+            : undefined
         },
       },
     )
