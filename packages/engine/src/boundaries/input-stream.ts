@@ -1,10 +1,11 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 import tty from 'node:tty'
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import { outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { deliverError } from './deliver-error.js'
 
 /** What programs ask about their stdin. */
 export interface InputFacts {
@@ -97,13 +98,7 @@ export class TapeInput extends Readable {
         operation.complete({ type: 'deliver', part: 'chunk' }, Buffer.from(chunk as string)),
       )
       .on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
-      .on('error', (error) =>
-        operation.complete(
-          { type: 'deliver', part: 'error', error: recordError(error) },
-          undefined,
-          error,
-        ),
-      )
+      .on('error', (error) => deliverError(operation, error))
   }
 
   #receive({ event, body, native }: Delivery): void {

@@ -1,9 +1,10 @@
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError } from '@retake/tape'
 import type { ResponseEvent } from '@retake/tape'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { carryBounds, currentBounds, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { deliverError } from '../deliver-error.js'
 import type { CollectedBody } from './fetch-body.js'
 import type { DescribedRequest } from './fetch-request.js'
 import { fetchWithin } from './guarded/fetch-within.js'
@@ -57,11 +58,7 @@ export class FetchAnswer {
       }
       operation.complete({ type: 'deliver', part: 'end' })
     } catch (error) {
-      operation.complete(
-        { type: 'deliver', part: 'error', error: recordError(error) },
-        undefined,
-        error,
-      )
+      deliverError(operation, error)
     }
   }
 

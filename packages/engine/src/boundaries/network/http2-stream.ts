@@ -1,11 +1,12 @@
 import type http2 from 'node:http2'
 import { Duplex } from 'node:stream'
-import { fromWire, rebuildError, recordError, toWire } from '@retake/tape'
+import { fromWire, rebuildError, toWire } from '@retake/tape'
 import type { HeaderPair } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation } from '../../sessions/session.js'
+import { deliverError } from '../deliver-error.js'
 import type { Http2TapeSession } from './http2.js'
 import { TapeTimer } from '../tape-timer.js'
 
@@ -150,13 +151,7 @@ export class Http2TapeStream extends Duplex {
     real.on('close', () =>
       operation.complete({ type: 'deliver', part: 'close', value: real.rstCode }),
     )
-    real.on('error', (error) =>
-      operation.complete(
-        { type: 'deliver', part: 'error', error: recordError(error) },
-        undefined,
-        error,
-      ),
-    )
+    real.on('error', (error) => deliverError(operation, error))
     if (!real.writableEnded) real.end(body)
   }
 

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
 import http2 from 'node:http2'
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError } from '@retake/tape'
 import { carryBounds, currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { checkStream, http2Within } from './guarded/http2-within.js'
 import { Http2TapeStream } from './http2-stream.js'
+import { reportEnding } from './report-ending.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
 
@@ -150,14 +151,7 @@ export class Http2TapeSession extends EventEmitter {
     if (!this.#isHeld) real.unref()
     if (this.connecting)
       real.on('connect', () => operation.complete({ type: 'deliver', part: 'connect' }))
-    real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
-    real.on('error', (error) =>
-      operation.complete(
-        { type: 'deliver', part: 'error', error: recordError(error) },
-        undefined,
-        error,
-      ),
-    )
+    reportEnding(real, operation)
     return real
   }
 

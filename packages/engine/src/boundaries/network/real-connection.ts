@@ -1,7 +1,8 @@
 import type net from 'node:net'
 import type tls from 'node:tls'
-import { recordError, toWire } from '@retake/tape'
+import { toWire } from '@retake/tape'
 import type { Operation } from '../../sessions/session.js'
+import { reportEnding } from './report-ending.js'
 
 /** Where a connection leads. */
 export interface Target {
@@ -54,14 +55,7 @@ export class RealConnection {
       operation.complete({ type: 'deliver', part: 'chunk' }, masked, data)
     })
     real.on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
-    real.on('close', () => operation.complete({ type: 'deliver', part: 'close' }))
-    real.on('error', (error) =>
-      operation.complete(
-        { type: 'deliver', part: 'error', error: recordError(error) },
-        undefined,
-        error,
-      ),
-    )
+    reportEnding(real, operation)
   }
 
   write(bytes: Uint8Array): void {

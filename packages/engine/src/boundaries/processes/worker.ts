@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
 import worker from 'node:worker_threads'
 import type { WorkerOptions } from 'node:worker_threads'
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import type { CallBounds } from '../../guard/bounds/call-bounds.js'
 import { messagePortsInUse } from '../../module-loads.js'
 import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
+import { deliverError } from '../deliver-error.js'
 import { noteDisk } from './child-files.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -136,13 +137,7 @@ class TapeWorker extends EventEmitter {
     real.on('message', (message) =>
       operation.complete({ type: 'deliver', part: 'message' }, serialize(message)),
     )
-    real.on('error', (error) =>
-      operation.complete(
-        { type: 'deliver', part: 'error', error: recordError(error) },
-        undefined,
-        error,
-      ),
-    )
+    real.on('error', (error) => deliverError(operation, error))
     real.on('exit', (exitCode) =>
       operation.complete({ type: 'deliver', part: 'exit', value: exitCode }),
     )
