@@ -8,6 +8,7 @@ import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { RecordSession } from './sessions/record-session.js'
 import type { Session } from './sessions/session.js'
+import { stoppable } from './stoppable.js'
 
 export interface AnswerFromOptions extends Partial<RecordOptions> {
   /**
@@ -43,10 +44,8 @@ export async function answerFrom<T>(
 ): Promise<AnsweredResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
-  let stop: (error: Error) => void = () => {}
-  const stopped = new Promise<never>((_, reject) => (stop = reject))
-  stopped.catch(() => {})
-  const { session, run, answers } = outsideRuns(() => open(tape, options, (error) => stop(error)))
+  const { stopped, stop } = stoppable()
+  const { session, run, answers } = outsideRuns(() => open(tape, options, stop))
   answering.set(session, answers)
   try {
     const output = await Promise.race([stopped, runToEnd(session, body)])

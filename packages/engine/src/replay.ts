@@ -1,6 +1,5 @@
 import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
-import type { ReplayDiverged } from './errors.js'
 import { openForReplay } from './open-for-replay.js'
 import { movedTape } from './process/moved-tape.js'
 import type { MovedRoot } from './process-task.js'
@@ -8,6 +7,7 @@ import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
 import { ReplaySession } from './sessions/replay-session.js'
+import { stoppable } from './stoppable.js'
 
 export interface ReplayFunctionOptions {
   /** `strict` (default) throws at the first difference; `observe` collects every one and goes on. */
@@ -39,14 +39,12 @@ export async function replay<T>(
   if (currentSession() !== undefined) throw errors.nestedRun()
   const recorded = outsideRuns(() => openForReplay(tape))
   const root = movedRoot(recorded.details.root, options.root)
-  let stop: (error: ReplayDiverged) => void = () => {}
-  const stopped = new Promise<never>((_, reject) => (stop = reject))
-  stopped.catch(() => {})
+  const { stopped, stop } = stoppable()
   const session = new ReplaySession(root ? movedTape(recorded, root) : recorded, {
     ...options,
     keepAlive: true,
     onDivergence: (divergence) => outsideRuns(() => options.onDivergence?.(divergence)),
-    onStopped: (error) => stop(error),
+    onStopped: stop,
   })
   if (root) session.secrets.nameAsRecorded(root)
   try {

@@ -7,6 +7,7 @@ import type { RecordedRun } from './record.js'
 import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
 import type { Divergence } from './sessions/divergence.js'
+import { stoppable } from './stoppable.js'
 
 /** What a run came to that was served from a tape first and live after. */
 export interface ContinuedResult<T> {
@@ -30,15 +31,13 @@ export async function runContinued<T>(
 ): Promise<ContinuedResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
-  let stop: (error: Error) => void = () => {}
-  const stopped = new Promise<never>((_, reject) => (stop = reject))
-  stopped.catch(() => {})
+  const { stopped, stop } = stoppable()
   const continued = outsideRuns(() =>
     continueRun(plan, {
       keepAlive: true,
       simulator,
-      onStopped: (error) => stop(error),
-      onFailed: (error) => stop(error as Error),
+      onStopped: stop,
+      onFailed: stop,
     }),
   )
   const { session, tape, settled } = continued

@@ -1,6 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { recordError } from '@retake/tape'
-import type { RecordedError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort } from '../answers/is-cut-short.js'
 import { TapeAnswers } from '../answers/tape-answers.js'
@@ -9,16 +6,14 @@ import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ChaosReport, ChaosTask } from '../process-task.js'
 import { elapsed } from '../record.js'
-import { adoptProcess, outsideRuns } from '../scope.js'
+import { adoptProcess } from '../scope.js'
 import { describe } from '../sessions/divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
-import { exitNow, onProcessExit } from './process-exit.js'
+import { exitNow, onAgentEnd } from './process-exit.js'
 import { DIVERGED, restoreSurroundings } from './replay-process.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
-
-/** Captured before the file boundary is patched. */
-const writeReport = writeFileSync
+import { writeJson } from './write-json.js'
 
 /**
  * Runs the recorded program from its start with the answers of its tape, in
@@ -65,7 +60,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
       contacts: contactCounts(),
       wallMs: natives.performanceNow() - start,
     }
-    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+    writeJson(task.report, result)
   }
   const stop = (): void => {
     session.close()
@@ -73,11 +68,9 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     report(DIVERGED)
     exitNow(DIVERGED)
   }
-  let error: RecordedError | undefined
-  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
-  onProcessExit((exitCode) => {
-    session.finish({ exitCode, ...(error && { error }) })
-    report(exitCode)
+  onAgentEnd((end) => {
+    session.finish(end)
+    report(end.exitCode)
   })
   captureSignals(session)
   adoptProcess(session)

@@ -1,11 +1,8 @@
-import fs from 'node:fs'
 import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
 import type { CallSites } from '../process-task.js'
 import { onProcessExit } from './process-exit.js'
-
-/** Captured before the file boundary is patched. */
-const { writeFileSync } = fs
+import { writeJson } from './write-json.js'
 
 /** Notes where in the agent's code each value is drawn and each timer armed: the tape itself does not hold that. */
 export function collectSites(writer: TapeWriter, file: string): void {
@@ -23,6 +20,6 @@ export function collectSites(writer: TapeWriter, file: string): void {
       const [name, site] = JSON.parse(key) as [string, string | null]
       return { name, count, ...(site !== null && { site }) }
     })
-    writeFileSync(file, JSON.stringify(sites))
+    writeJson(file, sites)
   })
 }

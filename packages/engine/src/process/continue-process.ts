@@ -1,20 +1,15 @@
-import { writeFileSync } from 'node:fs'
-import { recordError } from '@retake/tape'
-import type { RecordedError } from '@retake/tape'
 import { continueRun } from '../continue/continue-run.js'
 import type { Simulator } from '../kept/kept-plan.js'
 import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
 import type { ContinueReport, ContinueTask } from '../process-task.js'
-import { adoptProcess, outsideRuns } from '../scope.js'
-import { exitNow, onProcessExit } from './process-exit.js'
+import { adoptProcess } from '../scope.js'
+import { exitNow, onAgentEnd } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure, stopWith } from './stop-with.js'
 import { imitateTerminal } from './terminal-facts.js'
-
-/** Captured before the file boundary is patched. */
-const writeReport = writeFileSync
+import { writeJson } from './write-json.js'
 
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
 export function continueProcess(
@@ -44,7 +39,7 @@ export function continueProcess(
       exitCode,
       ...keptReport(),
     }
-    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+    writeJson(task.report, result)
   }
   const keptReport = (): Pick<ContinueReport, 'kept'> => {
     const found = kept()
@@ -55,12 +50,10 @@ export function continueProcess(
     report(DIVERGED)
     exitNow(DIVERGED)
   }
-  let error: RecordedError | undefined
-  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
-  onProcessExit((exitCode) => {
-    session.finish({ exitCode, ...(error && { error }) })
+  onAgentEnd((end) => {
+    session.finish(end)
     abandon()
-    report(exitCode)
+    report(end.exitCode)
   })
   captureSignals(session)
   adoptProcess(session)

@@ -1,3 +1,6 @@
+import { recordError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape'
+
 /**
  * Calls `last` when the process ends, after every exit listener of the agent, so
  * that what those write is still part of the run. `last` may change the exit code.
@@ -9,6 +12,19 @@ export function onProcessExit(last: (exitCode: number) => void): void {
     if (event === 'exit') last(Number(process.exitCode ?? args[0] ?? 0))
     return heard
   } as typeof process.emit
+}
+
+/** What a process of an agent comes to: its exit code, and what it threw and nobody caught. */
+export interface AgentEnd {
+  readonly exitCode: number
+  readonly error?: RecordedError
+}
+
+/** The same, with the end as a session is told of it. */
+export function onAgentEnd(last: (end: AgentEnd) => void): void {
+  let error: RecordedError | undefined
+  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
+  onProcessExit((exitCode) => last({ exitCode, ...(error && { error }) }))
 }
 
 /** Ends this process at once. Not `process.exit`: the agent's exit listeners would go on running past this point. */

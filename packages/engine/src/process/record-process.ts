@@ -1,5 +1,3 @@
-import { recordError } from '@retake/tape'
-import type { RecordedError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 import type { RecordTask } from '../process-task.js'
@@ -10,7 +8,7 @@ import { maskedEnvironment } from '../secrets.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { describeTerminal } from './terminal-facts.js'
 import { collectSites } from './collect-sites.js'
-import { onProcessExit } from './process-exit.js'
+import { onAgentEnd } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
 
@@ -41,9 +39,7 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
   stopOnFailure(writer, task.failure)
   if (task.sites !== undefined) collectSites(writer, task.sites)
   const session = new RecordSession(writer)
-  let error: RecordedError | undefined
-  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
-  onProcessExit((exitCode) => session.finish({ exitCode, ...(error && { error }) }))
+  onAgentEnd((end) => session.finish(end))
   captureSignals(session)
   adoptProcess(session)
 }

@@ -1,21 +1,16 @@
-import { writeFileSync } from 'node:fs'
 import type { RunDetails } from '@retake/tape'
-import { recordError } from '@retake/tape'
-import type { RecordedError } from '@retake/tape'
 import { ThreadHolder } from '../inspect/thread-holder.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
 import type { ReplayReport, ReplayTask } from '../process-task.js'
-import { adoptProcess, outsideRuns } from '../scope.js'
+import { adoptProcess } from '../scope.js'
 import { ReplaySession } from '../sessions/replay-session.js'
 import { movedTape } from './moved-tape.js'
-import { exitNow, onProcessExit } from './process-exit.js'
+import { exitNow, onAgentEnd } from './process-exit.js'
 import { captureSignals } from './signals.js'
 import { imitateTerminal } from './terminal-facts.js'
-
-/** Captured before the file boundary is patched. */
-const writeReport = writeFileSync
+import { writeJson } from './write-json.js'
 
 export const DIVERGED = 3
 
@@ -49,7 +44,7 @@ export function replayProcess(task: ReplayTask): void {
       exitCode,
       ...(end && { end }),
     }
-    outsideRuns(() => writeReport(task.report, JSON.stringify(result)))
+    writeJson(task.report, result)
     holder?.atEnd()
   }
   let end: ReplayReport['end']
@@ -60,12 +55,10 @@ export function replayProcess(task: ReplayTask): void {
     report(exitCode)
     exitNow(exitCode)
   }
-  let error: RecordedError | undefined
-  process.on('uncaughtExceptionMonitor', (thrown) => (error = recordError(thrown)))
-  onProcessExit((agents) => {
-    end = { exitCode: agents, ...(error && { error }) }
-    session.finish(end)
-    process.exitCode = exitCodeOf(agents)
+  onAgentEnd((agents) => {
+    end = agents
+    session.finish(agents)
+    process.exitCode = exitCodeOf(agents.exitCode)
     report(process.exitCode)
   })
   captureSignals(session)

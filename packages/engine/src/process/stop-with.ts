@@ -1,12 +1,9 @@
-import fs from 'node:fs'
 import { TapeError } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { exitNow } from './process-exit.js'
-
-/** Captured before the file boundary is patched. */
-const { writeFileSync } = fs
+import { writeJson } from './write-json.js'
 
 const FAILED = 1
 
@@ -19,7 +16,7 @@ export function stopWith(error: unknown, file: string | undefined): never {
   if (file === undefined || !known) throw error
   const { code, what, why, fix } = error
   try {
-    writeFileSync(file, JSON.stringify({ code, what, why, fix }))
+    writeJson(file, { code, what, why, fix })
   } catch {
     natives.stderrWrite(Buffer.from(`${what} ${why} ${fix} (${code})\n`))
   }
