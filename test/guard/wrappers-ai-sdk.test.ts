@@ -121,6 +121,22 @@ test('a tool gets all that the SDK tells it, and its last piece is its result', 
   expect(seen).toEqual(['call-7', 1])
 })
 
+test('a tool may be called like a part of every object', async () => {
+  const echo = tool({ inputSchema: z.object({}), execute: () => 'here' })
+  const guarded = guardTools(gate(), { constructor: echo, toString: echo }, { tools: {} })
+  const told = { toolCallId: 'call-1', messages: [] }
+  expect(await guarded.constructor.execute?.({}, told)).toBe('here')
+  expect(await guarded.toString.execute?.({}, told)).toBe('here')
+})
+
+test.each([
+  [{ tool: { look: { effects: ['read'] } } }, 'There is no key "tool". Did you mean tools?'],
+  [{ onDenied: 'throw' }, 'There is no key "onDenied".'],
+  [{ tools: 'look' }, 'tools: It is an object, not a text.'],
+])('options that mean nothing are refused: %j', (options, why) => {
+  expect(() => guardTools(gate(), makeTools().tools, options as object)).toThrow(why)
+})
+
 test('tools that run elsewhere stay as they are', () => {
   const elsewhere = tool({ inputSchema: z.object({}), outputSchema: z.string() })
   expect(guardTools(gate(), { elsewhere }).elsewhere).toBe(elsewhere)

@@ -74,6 +74,13 @@ test('with throw, the run of the agent ends with the error of the guard', async 
   expect(started).toEqual([])
 })
 
+test('options that mean nothing are refused', () => {
+  const wrong = { onDenied: 'trow' } as unknown as { onDenied: 'throw' }
+  expect(() => guardTools(gate(), makeTools().tools, wrong)).toThrow(
+    'onDenied: It cannot be "trow". Did you mean throw?',
+  )
+})
+
 test('a program that calls a tool itself gets the error, not a text about it', async () => {
   const { tools } = makeTools()
   const [look, wipe] = guardTools(gate(), tools)

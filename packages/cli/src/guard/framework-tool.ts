@@ -7,7 +7,7 @@ import type {
   ToolFunction,
 } from '@retake/engine/guard'
 import './json-schema.js'
-import type { GuardToolsOptions } from './guard-tools-options.js'
+import { toolOptions, type GuardToolsOptions } from './guard-tools-options.js'
 
 export interface FrameworkToolOptions {
   readonly run: GuardRun
@@ -39,7 +39,7 @@ export class FrameworkTool {
   readonly #options: GuardedToolOptions<unknown>
 
   constructor({ run, name, input, isChecked = false, alone, options }: FrameworkToolOptions) {
-    const told = (options.tools?.[name] ?? {}) as GuardedToolOptions<unknown>
+    const told = toolOptions(options, name)
     const known = input === undefined ? told : { input, ...told }
     if (!run.toolNames.includes(name)) run.tool(name, alone, known)
     this.#run = run

@@ -10,3 +10,10 @@ export interface GuardToolsOptions {
    */
   readonly onDenied?: 'tell' | 'throw'
 }
+
+/** What was said of one tool. Tools may be called anything, `constructor` for example. */
+export const toolOptions = (
+  { tools = {} }: GuardToolsOptions,
+  name: string,
+): GuardedToolOptions<unknown> =>
+  (Object.hasOwn(tools, name) ? (tools[name] ?? {}) : {}) as GuardedToolOptions<unknown>

@@ -86,6 +86,16 @@ export function checkToolOptions(tool: string, data: unknown): void {
   throwIfAny(`tool "${tool}"`, check)
 }
 
+/** The same for what `guardTools` of a framework takes. */
+export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied']): void {
+  const check = new DataCheck()
+  const options = check.object([], data, 'What guardTools() takes', keys)
+  const { tools, onDenied } = options ?? {}
+  if (tools !== undefined) check.object(['tools'], tools, 'It', undefined)
+  if (onDenied !== undefined) check.oneOf(['onDenied'], onDenied, ['tell', 'throw'])
+  throwIfAny('guardTools()', check)
+}
+
 /** What is wrong with the options of one call, which is then not let through. */
 export function wrongCallOptions(data: unknown): readonly string[] {
   const check = new DataCheck()

@@ -1,5 +1,5 @@
 import { GuardError } from '@retake/engine'
-import type { GuardRun } from '@retake/engine/guard'
+import { checkGuardToolsOptions, type GuardRun } from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
@@ -34,6 +34,7 @@ export function guardTools<T extends Readonly<Record<string, object>>>(
   options: AiSdkGuardOptions = {},
 ): T {
   requireAiSdk()
+  checkGuardToolsOptions(options, ['tools'])
   const guarded = Object.entries(tools).map(([name, tool]) => [
     name,
     guardTool(run, name, tool as AiSdkTool, options),

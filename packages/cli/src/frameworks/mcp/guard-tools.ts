@@ -1,6 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, GuardError, tool as boundary } from '@retake/engine'
-import type { GuardRun, Schema, ToolContext } from '@retake/engine/guard'
+import {
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+  type ToolContext,
+} from '@retake/engine/guard'
 import { mcpClientConnected, toolNotGuardable } from '../../errors/guard.js'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
@@ -57,6 +62,7 @@ export function guardTools<C extends McpClient>(
   options: GuardToolsOptions = {},
 ): C {
   requireMcp(client)
+  checkGuardToolsOptions(options)
   const isConnected = (client as { transport?: unknown }).transport !== undefined
   if (isConnected && currentSession() !== undefined) throw mcpClientConnected()
   new GuardedClient(run, client, options).guard()

@@ -1,5 +1,5 @@
 import { GuardError } from '@retake/engine'
-import type { GuardRun, Schema } from '@retake/engine/guard'
+import { checkGuardToolsOptions, type GuardRun, type Schema } from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
@@ -33,6 +33,7 @@ export function guardTools<T extends readonly { readonly type: string; readonly 
   options: GuardToolsOptions = {},
 ): T {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
+  checkGuardToolsOptions(options)
   return tools.map((tool) => {
     if (tool.type === 'hosted_tool') return tool
     if (tool.type !== 'function') throw toolNotGuardable(tool.name, `a tool of type "${tool.type}"`)
