@@ -212,3 +212,25 @@ test('processes that are killed while they pay spend no more than one of them ma
   expect(lines).toMatchObject([served, served, stopped])
   expect(wallet()).toBe(40)
 }, 60_000)
+
+test('a guard whose calls are made inside those of another counts what it spent on the tapes of that one', async () => {
+  const dir = folder()
+  const open = () => {
+    const inner = guard({ name: 'inner', limits: { costUsd: 2 } })
+    inner.tool('pay', () => 'paid', { reserve: { costUsd: 1 } })
+    const outer = guard({ name: 'outer', dir, resume: true })
+    onTestFinished(() => outer[Symbol.dispose]())
+    outer.tool('work', async ({ n }: { n: number }) => {
+      const { exitReason } = await inner.call('pay', { n })
+      throw new Error(exitReason ?? 'not yet')
+    })
+    return outer
+  }
+  const errors: string[] = []
+  for (const n of [1, 2, 3]) {
+    const outer = open()
+    errors.push(String((await outer.call('work', { n })).error))
+    outer[Symbol.dispose]()
+  }
+  expect(errors).toEqual(['Error: not yet', 'Error: not yet', 'Error: cost'])
+})

@@ -130,7 +130,7 @@ class CarriedCall {
         outputBytes,
         signal: options.signal,
         again: (usage) => this.#again(room, usage),
-        late: (usage) => run.tapes.keepSpentBy(this.#operation, name, room.late(usage)),
+        late: (usage) => run.tapes.spending.keepOf(this.#operation, name, room.late(usage)),
       })
       return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
     })
@@ -141,7 +141,7 @@ class CarriedCall {
     const denial = room.again(usage)
     const { run, name } = this.#call
     if (denial === undefined)
-      run.tapes.keepSpentBy(this.#operation, name, usedAmount(usage, room.amount))
+      run.tapes.spending.keepOf(this.#operation, name, usedAmount(usage, room.amount))
     return denial
   }
 

@@ -171,7 +171,7 @@ export class GuardedCall {
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)
-    const spent = outsideRuns(() => this.run.tapes.countAgain(session, op))
+    const spent = outsideRuns(() => this.run.tapes.spending.countAgain(session, op))
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
     const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
     session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))

@@ -34,7 +34,8 @@ export interface BreakerLimits {
  * What a run may use. Under a limit of tokens or money each call reserves the most
  * it may use before it starts, so that the limit is never passed. A tool that does
  * not say what that is gets `reserve`, or is stopped, unless it declares effects
- * and `spend` is not among them.
+ * and `spend` is not among them. A run that is resumed counts what the runs before
+ * it have spent.
  */
 export interface Limits extends CallLimits {
   /**

@@ -7,19 +7,16 @@ import {
   type GuardOpened,
   type LeftOpenNote,
   type ResumedRun,
-  type SpentNote,
-  type Tape,
 } from '@retake/tape'
 import type { RecordedRun } from '../../record.js'
 import { currentSession, outsideRuns, toolOwner } from '../../scope.js'
 import type { RunEnd } from '../../sessions/record-session.js'
-import type { Operation, Session } from '../../sessions/session.js'
+import type { Session } from '../../sessions/session.js'
 import type { Denial } from '../guard-error.js'
 import type { GuardOptions } from '../guard.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { addUsage, amountOf, NOTHING, sum, toUsage, type Amount } from '../limits/amount.js'
+import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
-import type { Spent } from '../limits/spent.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import { CallCounters } from './call-counters.js'
 import { callKey, nestedCallsOn } from './call-ledger.js'
@@ -32,7 +29,7 @@ import { decideDoubt, describeDoubt, type CallInDoubt, type InDoubtDecision } fr
 import { NestedSession } from './nested-session.js'
 import { OwnTape } from './own-tape.js'
 import { resumeErrors } from './resume-errors.js'
-import { SpendingOnTape } from './spending-on-tape.js'
+import { RunSpending } from './run-spending.js'
 
 /** A guard's own tape, finished. */
 export interface EndedGuard extends RecordedRun {
@@ -40,17 +37,14 @@ export interface EndedGuard extends RecordedRun {
   readonly inDoubt: readonly CallInDoubt[]
 }
 
-/** The guards, by name, that have counted what a run had spent before it went on. */
-const restored = new WeakMap<Session, Set<string>>()
-
 /**
  * The tapes of a guard at work: the one its calls go on, and those of the runs it goes
  * on from. Knows each call by its number, its fingerprint and its occurrence.
  */
 export class GuardTapes {
+  readonly spending: RunSpending
   readonly #options: GuardOptions
   readonly #policy: CompiledPolicy
-  readonly #limiter: Limiter
   readonly #counters = new CallCounters()
   readonly #introduced = new WeakSet<Session>()
   #earlier: EarlierRuns | undefined
@@ -60,13 +54,12 @@ export class GuardTapes {
   #isResumed = false
   #isEnded = false
   #own: OwnTape | undefined
-  #spending: { readonly of: Tape; readonly read: SpendingOnTape } | undefined
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
   constructor(options: GuardOptions, policy: CompiledPolicy, limiter: Limiter) {
     this.#options = options
     this.#policy = policy
-    this.#limiter = limiter
+    this.spending = new RunSpending(options.name, limiter)
     if (currentSession()?.replaying !== true) this.#resume()
   }
 
@@ -138,40 +131,21 @@ export class GuardTapes {
       ...(resumes.length > 0 && { resumes }),
     }
     run.keep?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
-    this.#restore(run, session !== run)
+    const around = EarlierRuns.of(run)
+    if (around !== this.#earlier) this.spending.restore(around)
+    this.spending.goOn(run, session !== run || this.#hasFollowed)
   }
 
   /** Puts on the tape what was spent beside the results of calls. Not where a tape answers: it is there. */
   keepSpent(usage: CallUsage): void {
-    if (this.isOver || toUsage(amountOf(usage)) === undefined) return
+    if (this.isOver || isNothing(amountOf(usage))) return
     const isSaidAgain = currentSession() !== undefined
     const session = this.session()
     if (session.replaying) return
     outsideRuns(() => {
       this.introduce(session)
-      this.#note(session, {
-        usage: addUsage(undefined, usage),
-        ...(isSaidAgain && { isSaidAgain: true as const }),
-      })
+      this.spending.keep(session, usage, isSaidAgain)
     })
-  }
-
-  /** The same of one call: of an attempt before the next one, or of a tool that its call has not waited for. */
-  keepSpentBy(operation: Operation, tool: string, amount: Amount): void {
-    const usage = toUsage(amount)
-    if (usage === undefined) return
-    const { session, id: op } = operation
-    outsideRuns(() => this.#note(session, { usage, tool, op }))
-  }
-
-  /** A call that stands on the tape is made again by the same run: what it has cost so far stays spent. */
-  countAgain(session: Session, op: number): CallUsage | undefined {
-    const { continues } = session.recording ?? {}
-    if (continues?.isResume !== true || op >= continues.at) return undefined
-    const found = this.#spendingOn(continues.tape).ofCall(op)
-    if (found === undefined) return undefined
-    this.#limiter.restore([found.last])
-    return toUsage(sum(found.last.amount, found.attempts))
   }
 
   /** A tape has decided about a call: those that follow are numbered on from it. */
@@ -243,49 +217,7 @@ export class GuardTapes {
     this.#earlier = outsideRuns(() => EarlierRuns.open(folder, name, resume))
     if (this.#earlier === undefined) return
     releaseAtExit(this.#earlier)
-    this.#limiter.restore(this.#earlier.spentBy(name))
-  }
-
-  /** What was spent before, of which the calls that this run serves do not tell. */
-  #restore(run: Session, isNested: boolean): void {
-    const { name } = this.#options
-    const around = EarlierRuns.of(run)
-    if (around !== undefined && around !== this.#earlier)
-      this.#limiter.restore(around.spentBy(name))
-    const { continues } = run.recording ?? {}
-    if (continues === undefined) return
-    const { tape, at, isResume } = continues
-    // Another guard of this name, made after the run went on, has not spent it.
-    if (!isResume && !isNested && !this.#hasFollowed) return
-    const names = restored.get(run) ?? new Set()
-    restored.set(run, names)
-    if (names.has(name)) return
-    names.add(name)
-    const spending = this.#spendingOn(tape)
-    this.#limiter.restore(spending.unseenBefore(at))
-    if (!isResume) return
-    const later = spending.from(at)
-    this.#limiter.restore(later)
-    // A branch goes on from an earlier point: it would not know of what its parent spent after that.
-    if (run.recording?.tape !== tape.path) this.#keepLater(run, later)
-  }
-
-  #keepLater(run: Session, later: readonly Spent[]): void {
-    const tools = new Map<string | undefined, Amount>()
-    for (const { tool, amount } of later) tools.set(tool, sum(tools.get(tool) ?? NOTHING, amount))
-    for (const [tool, amount] of tools)
-      this.#note(run, { usage: toUsage(amount) ?? {}, ...(tool !== undefined && { tool }) })
-  }
-
-  #spendingOn(tape: Tape): SpendingOnTape {
-    if (this.#spending?.of !== tape)
-      this.#spending = { of: tape, read: new SpendingOnTape(tape, this.#options.name) }
-    return this.#spending.read
-  }
-
-  #note(session: Session, spent: Omit<SpentNote, 'guard'>): void {
-    const note: SpentNote = { guard: this.#options.name, ...spent }
-    session.keep?.(GUARD_NOTES.spent, Buffer.from(JSON.stringify(note)))
+    this.spending.restore(this.#earlier)
   }
 
   #keepLeftOpen(inDoubt: readonly CallInDoubt[]): void {
