@@ -73,21 +73,29 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     },
   )
   if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
+  return endOf(child, agentNotStarted, stopWhen(agent.stopped, child))
+}
+
+/** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */
+export function endOf(
+  child: ChildProcess,
+  notStarted: (cause: unknown) => Error,
+  release: () => void,
+): Promise<AgentEnd> {
   let interruptedBy: NodeJS.Signals | undefined
   const stopForwarding = forwardSignals(
     (signal) => (interruptedBy = signal),
     (signal) => child.kill(signal),
   )
-  const stopWaiting = stopWhen(agent.stopped, child)
   return new Promise((resolve, reject) => {
     child.on('error', (cause) => {
       stopForwarding()
-      stopWaiting()
-      reject(agentNotStarted(cause))
+      release()
+      reject(notStarted(cause))
     })
     child.on('close', (code, signal) => {
       stopForwarding()
-      stopWaiting()
+      release()
       resolve({
         code: code ?? 1,
         ...(signal && { signal }),
@@ -117,7 +125,7 @@ function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => 
  * sent to this process alone does not. Passed on only where the agent has not
  * ended by then, and never for a Ctrl-C typed in a terminal.
  */
-export function forwardSignals(
+function forwardSignals(
   onSignal: (signal: NodeJS.Signals) => void,
   forward: (signal: NodeJS.Signals) => void,
 ): () => void {

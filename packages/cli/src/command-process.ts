@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { StdioOptions } from 'node:child_process'
 import type { Readable } from 'node:stream'
-import { forwardSignals } from './agent-process.js'
+import { endOf } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { commandNotStarted } from './errors/programs.js'
 
@@ -26,27 +26,11 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   // A command that does not read all of its input is fine.
   child.stdin?.on('error', () => {})
   if (child.stdin) input?.pipe(child.stdin)
-  let interruptedBy: NodeJS.Signals | undefined
-  const stopForwarding = forwardSignals(
-    (signal) => (interruptedBy = signal),
-    (signal) => child.kill(signal),
+  return endOf(
+    child,
+    (cause) => commandNotStarted(file, cause),
+    () => input?.destroy(),
   )
-  return new Promise((resolve, reject) => {
-    child.on('error', (cause) => {
-      stopForwarding()
-      input?.destroy()
-      reject(commandNotStarted(file, cause))
-    })
-    child.on('close', (code, signal) => {
-      stopForwarding()
-      input?.destroy()
-      resolve({
-        code: code ?? 1,
-        ...(signal && { signal }),
-        ...(interruptedBy && { interruptedBy }),
-      })
-    })
-  })
 }
 
 /** What a command gets besides its own variables: Python would hold back what it writes to a pipe. */

@@ -1,17 +1,16 @@
 import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
 import { warnOfChangedSources } from './changed-sources.js'
-import { closeOnSignal } from './close-on-signal.js'
 import { checkEnd, explainingDivergence, lookAtStep } from './look-at-step.js'
 import { findStep } from './find-step.js'
 import { inspectorLines, inspectorPort, openInspector } from './hold-with-inspector.js'
 import { printable } from './printable.js'
-import { probeAgent } from './probe-agent.js'
 import { stopJson, stopLines } from './stop-lines.js'
 import { cutTo } from './table.js'
 import { painter, widthOf } from './terminal.js'
 import type { Look } from './terminal.js'
 import { viewRun } from './view-run.js'
+import { withProbe } from './with-probe.js'
 
 export interface ReplayToStepOptions {
   readonly step: string
@@ -22,20 +21,19 @@ export interface ReplayToStepOptions {
 }
 
 /** Runs the recorded program to the moment a step was answered and shows, or holds, it there. */
-export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Promise<number> {
-  const { json, inspect, nodeArgs } = options
+export async function replayToStep(tape: Tape, asked: ReplayToStepOptions): Promise<number> {
+  const { json, inspect, nodeArgs } = asked
   const view = viewRun(tape)
-  const step = findStep(view, options.step)
+  const step = findStep(view, asked.step)
   const port = inspect === undefined ? undefined : inspectorPort(inspect)
   warnOfChangedSources(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',
     stderr: 'inherit',
   } as const
-  const probe = await probeAgent(tape, { nodeArgs, ...(inspect !== undefined && { output }) })
-  const interruption = closeOnSignal(probe)
-  try {
-    return await explainingDivergence(tape, json, async () => {
+  const options = { nodeArgs, ...(inspect !== undefined && { output }) }
+  return withProbe(tape, options, (probe, interruption) =>
+    explainingDivergence(tape, json, async () => {
       const stop = await lookAtStep(probe, view, step)
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
       const url = port === undefined ? undefined : await openInspector(probe, port)
@@ -50,13 +48,8 @@ export async function replayToStep(tape: Tape, options: ReplayToStepOptions): Pr
       if (interruption.signal) throw new Interrupted(interruption.signal)
       checkEnd(end)
       return end.exitCode
-    })
-  } catch (error) {
-    throw interruption.signal ? new Interrupted(interruption.signal) : error
-  } finally {
-    interruption.undo()
-    await probe.close()
-  }
+    }),
+  )
 }
 
 const headOf = (step: Step, { paint, width }: Look): string => {

@@ -1,11 +1,9 @@
-import type { LineHit, WatchedLine } from '@retake/engine/inspect'
+import type { LineHit, Probe, WatchedLine } from '@retake/engine/inspect'
 import { IN_FULL } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../agent-process.js'
 import { warnOfChangedSources } from '../changed-sources.js'
 import { checkExpression } from '../check-expression.js'
-import { closeOnSignal } from '../close-on-signal.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { lineNeverRan } from '../errors/inspect.js'
 import { findSourceLine } from '../find-source-line.js'
@@ -14,12 +12,12 @@ import { fromHere } from '../from-here.js'
 import { latestStep } from '../latest-step.js'
 import { checkEnd, explainingDivergence } from '../look-at-step.js'
 import { printable } from '../printable.js'
-import { probeAgent } from '../probe-agent.js'
 import { RunStore } from '../run-store.js'
 import { painter } from '../terminal.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
+import { withProbe } from '../with-probe.js'
 
 export const evaluate: Verb = {
   usage: "<run> --at file:line '<expression>'",
@@ -75,24 +73,17 @@ Examples:
   },
 }
 
-type WatchOptions = Parameters<Awaited<ReturnType<typeof probeAgent>>['watchLine']>[0]
+type WatchOptions = Parameters<Probe['watchLine']>[0]
 
-async function watchLine(
+function watchLine(
   tape: Tape,
   nodeArgs: readonly string[],
   options: Omit<WatchOptions, 'limits'> & { limits: WatchOptions['limits'] | undefined },
 ): Promise<WatchedLine> {
   const { limits, ...rest } = options
-  const probe = await probeAgent(tape, { nodeArgs })
-  const interruption = closeOnSignal(probe)
-  try {
-    return await probe.watchLine({ ...rest, ...(limits && { limits }) })
-  } catch (error) {
-    throw interruption.signal ? new Interrupted(interruption.signal) : error
-  } finally {
-    interruption.undo()
-    await probe.close()
-  }
+  return withProbe(tape, { nodeArgs }, (probe) =>
+    probe.watchLine({ ...rest, ...(limits && { limits }) }),
+  )
 }
 
 /** One line a hit, as soon as it is known. */

@@ -1,18 +1,16 @@
 import { statSync } from 'node:fs'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../agent-process.js'
 import { captureStates } from '../capture-states.js'
-import { closeOnSignal } from '../close-on-signal.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { plural } from '../facts.js'
 import { fromHere } from '../from-here.js'
 import { explainingDivergence } from '../look-at-step.js'
-import { probeAgent } from '../probe-agent.js'
 import { RunStore } from '../run-store.js'
 import { writeStates } from '../state-file.js'
 import { text, flag, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
+import { withProbe } from '../with-probe.js'
 
 export const snapshot: Verb = {
   usage: '<run> [--every k]',
@@ -48,10 +46,8 @@ Examples:
     }
     const json = flag(values, 'json')
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
-    const probe = await probeAgent(tape, { nodeArgs: texts(values, 'node-arg') })
-    const interruption = closeOnSignal(probe)
-    try {
-      return await explainingDivergence(tape, json, async () => {
+    return withProbe(tape, { nodeArgs: texts(values, 'node-arg') }, (probe) =>
+      explainingDivergence(tape, json, async () => {
         const view = viewRun(tape)
         const states = await captureStates(probe, view, every)
         const file = writeStates(tape, states)
@@ -63,12 +59,7 @@ Examples:
           console.log(`${plural(count, 'state')} of ${of} in ${fromHere(file)}`)
         }
         return 0
-      })
-    } catch (error) {
-      throw interruption.signal ? new Interrupted(interruption.signal) : error
-    } finally {
-      interruption.undo()
-      await probe.close()
-    }
+      }),
+    )
   },
 }

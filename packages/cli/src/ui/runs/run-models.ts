@@ -1,12 +1,11 @@
-import zlib from 'node:zlib'
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel } from '@retake/web'
 import type { RunStatus } from '@retake/web'
-import { project } from '../../config/project.js'
 import { unknownRun } from '../../errors/runs.js'
 import { isRecording } from '../../recording-mark.js'
 import type { RunStore } from '../../run-store.js'
 import { statusOf } from '../../run-summary.js'
+import { readOptions } from '../../view-run.js'
 import { stampOf } from './tape-stamps.js'
 
 /** A run as it was read last. */
@@ -99,10 +98,7 @@ export class RunModels {
     const tape = openTape(file)
     const model = new RunModel(tape, {
       status: (view) => statusOf(view, tape),
-      prices: project().prices,
-      gunzip: zlib.gunzipSync,
-      inflate: zlib.inflateSync,
-      brotli: zlib.brotliDecompressSync,
+      ...readOptions(),
     })
     const readAt = performance.now()
     this.#learnParents(id, tape.run.parent?.run)
