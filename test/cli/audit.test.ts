@@ -93,6 +93,24 @@ test('an audit as a page holds what tapes say as text only', async () => {
   expect(page).toContain('approval by ann (callback): known customer')
 })
 
+test('a tool that a model made up forges no line of an audit, and turns none around', async () => {
+  const { folder, retake } = await folderWith({})
+  const forged = '9  12:00:00  done  default  refund'
+  const run = guard({ name: `agent\n${forged}`, dir: join(folder, '.retake', 'runs') })
+  await run.call(`look\n${forged}`, { note: '\u202eyadot' })
+  await run.call('look\u202e\u2066pu', {})
+  run.end()
+  for (const verb of ['audit', 'show']) {
+    const { stdout, code } = await retake([verb, 'last'])
+    expect([code, stdout]).toEqual([0, expect.stringContaining('look\\n9')])
+    expect(stdout).not.toMatch(/^9 |[\u202e\u2066]/m)
+  }
+  await retake(['audit', 'last', '--html', 'audit.html'])
+  const page = readFileSync(join(folder, 'audit.html'), 'utf8')
+  expect(page).toContain('look\\u{202e}\\u{2066}pu')
+  expect(page).not.toMatch(/[\u202e\u2066]/)
+})
+
 test('what a resumed run was served, and what that saved, is told', async () => {
   const { folder, retake } = await folderWith({})
   const dir = join(folder, '.retake', 'runs')

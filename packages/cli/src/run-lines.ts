@@ -4,7 +4,7 @@ import { branchLines } from './branch-lines.js'
 import { duration } from './duration.js'
 import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
-import { printable } from './printable.js'
+import { printable, printableLine } from './printable.js'
 import { statusOf } from './run-summary.js'
 import { placePath, stateWord } from './step-lines.js'
 import { table } from './table.js'
@@ -43,7 +43,7 @@ export function runLines(view: RunView, tape: Tape, { paint, width }: Look): str
 function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
   const { totals } = view
   return [
-    `${paint('bold', view.id)}  ${printable(view.name)}`,
+    `${paint('bold', view.id)}  ${printableLine(view.name)}`,
     ...branchLines(tape, width),
     [
       endOf(view, tape),

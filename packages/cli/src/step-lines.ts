@@ -3,7 +3,7 @@ import type { Exchange, McpNotification, Message, MessagePart, Step, StepGuard }
 import { duration } from './duration.js'
 import { cost } from './facts.js'
 import { fromHere } from './from-here.js'
-import { printable } from './printable.js'
+import { printable, printableLine } from './printable.js'
 import type { Look, Paint } from './terminal.js'
 import { wrap } from './wrap.js'
 
@@ -16,7 +16,7 @@ export function stepLines(step: Step, { paint, width }: Look, origin: readonly s
   const call = step.call()
   const mcp = step.mcp()
   return [
-    `${paint('bold', `step ${step.label}`)}  ${printable(step.title)}`,
+    `${paint('bold', `step ${step.label}`)}  ${printableLine(step.title)}`,
     ...wrap(factLine(step), width),
     ...origin,
     ...(step.guard === undefined ? [] : wrap(printable(guardLine(step.guard)), width)),

@@ -4,17 +4,27 @@ const LAST_MIN = 12
 /**
  * Rows of plain text in columns two spaces apart; the last column is cut to fit the width.
  * Where it would have no room, columns that can be spared are left out, in the order given.
+ * A row is one line, whatever its cells hold.
  */
 export function table(
   rows: readonly (readonly string[])[],
   width: number,
   spare: readonly number[] = [],
 ): string[] {
+  const flat = rows.map((row) => row.map((cell) => cell.replaceAll('\n', String.raw`\n`)))
+  return fitted(flat, width, spare)
+}
+
+function fitted(
+  rows: readonly (readonly string[])[],
+  width: number,
+  spare: readonly number[],
+): string[] {
   const [first, ...others] = spare
   if (first === undefined || roomForLast(rows, width) >= 0) return columnsOf(rows, width)
   const without = rows.map((row) => row.filter((_, column) => column !== first))
   const moved = others.map((column) => (column > first ? column - 1 : column))
-  return table(without, width, moved)
+  return fitted(without, width, moved)
 }
 
 /** What is left when the last column has what it needs; negative when it lacks room. */

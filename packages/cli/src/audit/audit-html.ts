@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { printable } from '../printable.js'
 import { version } from '../version.js'
 import { countLine, SIGNATURES } from './audit-lines.js'
 import type { Audit, AuditedCall } from './audit-run.js'
@@ -112,4 +113,4 @@ function row(call: AuditedCall): string {
 }
 
 const escape = (text: string): string =>
-  text.replaceAll(/["&'<>]/g, (char) => `&#${char.charCodeAt(0)};`)
+  printable(text).replaceAll(/["&'<>]/g, (char) => `&#${char.charCodeAt(0)};`)

@@ -1,6 +1,6 @@
 import { clipText, type GuardOnTape } from '@retake/tape'
 import { localTime, plural } from '../facts.js'
-import { printable } from '../printable.js'
+import { printable, printableLine } from '../printable.js'
 import { table } from '../table.js'
 import type { Look, Style } from '../terminal.js'
 import { wrap } from '../wrap.js'
@@ -29,7 +29,7 @@ function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
     ? `${paint('green', 'verified')}  ${plural(events, 'event')}, chain ${chain.slice(0, 16)}…, ${seal}, ${SIGNATURES[signature]}`
     : `${paint('red', 'NOT VERIFIED')}  ${problem ? `event ${problem.seq}: ${problem.message}` : 'the signature does not fit'}`
   return [
-    `${paint('bold', `audit of run ${run}`)}  ${printable(name)}`,
+    `${paint('bold', `audit of run ${run}`)}  ${printableLine(name)}`,
     verdict,
     ...(key === undefined ? [] : [`signed by  ${key}`]),
     ...(ok ? [] : ['Nothing on this tape can be relied on, so nothing of it is told.']),
@@ -48,7 +48,7 @@ function guardLines({ guard, policy, environment, resumes = [] }: GuardOnTape): 
   const names = policy.policies.map((each) => (each as { name?: string }).name ?? '?').join(', ')
   return [
     '',
-    `guard      ${printable(guard)}`,
+    `guard      ${printableLine(guard)}`,
     `policy     ${names === '' ? 'none' : names}  ${policy.hash}`,
     `ran on     Node ${node.replace(/^v/, '')}, ${platform}, retake ${Object.values(retake)[0] ?? '?'}`,
     ...(git
