@@ -1,6 +1,7 @@
 import { validator } from 'hono/validator'
 import { badChange, badQuestion } from '../errors.js'
-import type { ApprovalDecisionRequest, ForkRequest, Move } from './home.js'
+import type { ApprovalDecisionRequest, ForkRequest } from './home-changes.js'
+import type { Move } from './session-view.js'
 
 /** Longer expressions are no questions. */
 const EXPRESSION_MAX = 20_000

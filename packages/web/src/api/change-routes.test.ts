@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { changeRoutes } from './change-routes.js'
-import type { ForkRequest, Home, HomeChanges, Job } from './home.js'
+import type { Home } from './home.js'
+import type { ForkRequest, HomeChanges } from './home-changes.js'
+import type { Job } from './job.js'
 
 const home = (changes?: Partial<HomeChanges>): Home =>
   ({ ...(changes && { changes }) }) as unknown as Home

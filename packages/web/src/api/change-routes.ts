@@ -10,7 +10,8 @@ import {
   asksPair,
   asksRerun,
 } from './asked-changes.js'
-import type { Home, HomeChanges } from './home.js'
+import type { Home } from './home.js'
+import type { HomeChanges } from './home-changes.js'
 
 /** Routes of what a live home can do beyond showing a run. */
 export const changeRoutes = (home: Home) =>

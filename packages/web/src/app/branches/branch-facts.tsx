@@ -1,4 +1,4 @@
-import type { BranchNodeView } from '../../api/home.js'
+import type { BranchNodeView } from '../../api/branch-view.js'
 import { Facts } from '../design/facts.js'
 import { cost, count, duration, localTime, plural } from '../design/figures.js'
 

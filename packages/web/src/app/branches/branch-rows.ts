@@ -1,4 +1,4 @@
-import type { BranchNodeView } from '../../api/home.js'
+import type { BranchNodeView } from '../../api/branch-view.js'
 
 /** One line of the tree of branches. */
 export interface BranchRow {

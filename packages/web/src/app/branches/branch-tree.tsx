@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useRef, useState, type KeyboardEvent } from 'react'
-import type { BranchNodeView } from '../../api/home.js'
+import type { BranchNodeView } from '../../api/branch-view.js'
 import { useCommands } from '../commands/use-commands.js'
 import { moveInTree } from '../design/tree-keys.js'
 import { branchRows, type BranchRow } from './branch-rows.js'

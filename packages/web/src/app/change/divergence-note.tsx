@@ -1,4 +1,4 @@
-import type { DivergenceView } from '../../api/home.js'
+import type { DivergenceView } from '../../api/job.js'
 import { TextDiff } from '../compare/text-diff.js'
 
 /** The first point where the program did something else than the tape says. */

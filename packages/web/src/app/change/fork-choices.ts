@@ -1,4 +1,4 @@
-import type { Editable } from '../../api/home.js'
+import type { Editable } from '../../api/home-changes.js'
 import type { ForkDraft } from './fork-draft.js'
 
 /** What can be different in a fork, and why some of it cannot at this step. */

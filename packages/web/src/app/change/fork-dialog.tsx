@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useMemo, useRef, type RefObject } from 'react'
-import type { Editable } from '../../api/home.js'
+import type { Editable } from '../../api/home-changes.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import { useCommands } from '../commands/use-commands.js'
 import { Button } from '../design/button.js'

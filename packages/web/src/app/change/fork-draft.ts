@@ -1,4 +1,4 @@
-import type { Editable, ForkRequest } from '../../api/home.js'
+import type { Editable, ForkRequest } from '../../api/home-changes.js'
 import { readJson, type JsonProblem } from './json-problem.js'
 
 /** What a person has prepared for a fork at one step. It is kept until it is sent or thrown away. */

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/job.js'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'

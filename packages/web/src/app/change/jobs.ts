@@ -1,5 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/job.js'
 import { useHome } from '../sources/viewer-home.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'

@@ -1,4 +1,4 @@
-import type { Editable } from '../../api/home.js'
+import type { Editable } from '../../api/home-changes.js'
 import { Button } from '../design/button.js'
 import { CodeEditor } from './code-editor.js'
 import type { ForkDraft } from './fork-draft.js'

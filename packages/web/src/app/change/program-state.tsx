@@ -1,4 +1,4 @@
-import type { SessionPosition } from '../../api/home.js'
+import type { SessionPosition } from '../../api/session-view.js'
 import { Button } from '../design/button.js'
 import { ErrorNote } from '../design/error-note.js'
 import { Spinner } from '../design/spinner.js'

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useId, useState } from 'react'
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/job.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
 import { ErrorNote } from '../design/error-note.js'

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { Move, SessionPosition, SessionValue } from '../../api/home.js'
+import type { Move, SessionPosition, SessionValue } from '../../api/session-view.js'
 import type { Explained } from '../../model/run-head.js'
 import type { LiveActions } from '../sources/live-actions.js'
 import { explainError } from '../design/explain-error.js'

@@ -1,4 +1,4 @@
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/job.js'
 import type { ViewerHome } from '../sources/viewer-home.js'
 import { isOver, jobs } from './jobs.js'
 

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import type { Move } from '../../api/home.js'
+import type { Move } from '../../api/session-view.js'
 import { useCommands } from '../commands/use-commands.js'
 import type { Run } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'

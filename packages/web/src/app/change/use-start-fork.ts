@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ForkRequest } from '../../api/home.js'
+import type { ForkRequest } from '../../api/home-changes.js'
 import type { Explained } from '../../model/run-head.js'
 import { explainError } from '../design/explain-error.js'
 import { useHome } from '../sources/viewer-home.js'

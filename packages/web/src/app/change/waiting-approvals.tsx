@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { WaitingApproval } from '../../api/home.js'
+import type { WaitingApproval } from '../../api/home-changes.js'
 import { Button } from '../design/button.js'
 import { explainError } from '../design/explain-error.js'
 import { TextField } from '../design/text-field.js'

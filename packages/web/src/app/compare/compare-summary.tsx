@@ -1,4 +1,4 @@
-import type { RunComparison } from '../../api/home.js'
+import type { RunComparison } from '../../api/run-comparison.js'
 import type { RunCard } from '../../model/run-head.js'
 import { Badge } from '../design/badge.js'
 import { RunStatusBadge } from '../design/run-status-badge.js'

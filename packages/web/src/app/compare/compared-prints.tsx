@@ -1,4 +1,4 @@
-import type { ComparedLine } from '../../api/home.js'
+import type { ComparedLine } from '../../api/run-comparison.js'
 import { diffWords, unmarked, type DiffLine } from './line-diff.js'
 import { LineDiff } from './text-diff.js'
 

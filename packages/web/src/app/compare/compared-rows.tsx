@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { ComparedStep, RunComparison } from '../../api/home.js'
+import type { ComparedStep, RunComparison } from '../../api/run-comparison.js'
 import { ComparedPrints } from './compared-prints.js'
 import { ComparedStepCard } from './compared-step-card.js'
 import { foldEqual } from './fold-equal.js'

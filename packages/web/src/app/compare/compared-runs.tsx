@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { RunComparison } from '../../api/home.js'
+import type { RunComparison } from '../../api/run-comparison.js'
 import { Button } from '../design/button.js'
 import { ErrorNote } from '../design/error-note.js'
 import { Spinner } from '../design/spinner.js'

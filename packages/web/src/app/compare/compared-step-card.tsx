@@ -1,6 +1,6 @@
 import type { StepKind } from '@retake/tape'
 import { Link } from '@tanstack/react-router'
-import type { ComparedStep } from '../../api/home.js'
+import type { ComparedStep } from '../../api/run-comparison.js'
 import { KINDS } from '../../model/step-rows.js'
 import { Badge, type BadgeProps } from '../design/badge.js'
 import { KindMark } from '../design/kind-mark.js'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Job } from '../../api/home.js'
+import type { Job } from '../../api/job.js'
 import { isOver, useJobs } from '../change/jobs.js'
 import { SearchNote } from '../search/search-note.js'
 import { useHomeStatus } from './home-status.js'

@@ -1,15 +1,8 @@
-import type {
-  BranchFile,
-  BranchNodeView,
-  Editable,
-  HomeChanges,
-  Job,
-  OpenedSession,
-  RunComparison,
-  SessionPosition,
-  SessionValue,
-  WaitingApproval,
-} from '../../api/home.js'
+import type { BranchFile, BranchNodeView } from '../../api/branch-view.js'
+import type { Editable, HomeChanges, WaitingApproval } from '../../api/home-changes.js'
+import type { Job } from '../../api/job.js'
+import type { RunComparison } from '../../api/run-comparison.js'
+import type { OpenedSession, SessionPosition, SessionValue } from '../../api/session-view.js'
 import type { client as serverClient } from './client.js'
 import { readAnswer } from './read-answer.js'
 
