@@ -1,5 +1,5 @@
 import { stateDifference } from '@retake/tape'
-import type { CapturedState, RunView } from '@retake/tape'
+import type { CapturedState, CapturedVariable, RunView } from '@retake/tape'
 
 /** Variables of the agent after a step, and what has changed since the step before. */
 export interface StateView {
@@ -13,7 +13,7 @@ export interface StateView {
   readonly frames: readonly {
     readonly name: string
     readonly location: { readonly file: string; readonly line: number; readonly column: number }
-    readonly variables: readonly StateVariable[]
+    readonly variables: readonly CapturedVariable[]
   }[]
   /** Compared with the state of this step; undefined when none was captured before. */
   readonly comparedWith: string | undefined
@@ -25,17 +25,6 @@ export interface StateView {
     readonly before?: unknown
     readonly after?: unknown
   }[]
-}
-
-export interface StateVariable {
-  readonly name: string
-  readonly scope: string
-  readonly type: string
-  /** One line. */
-  readonly text: string
-  readonly json: unknown
-  /** A limit left something out of `json`. */
-  readonly cut: boolean
 }
 
 /**

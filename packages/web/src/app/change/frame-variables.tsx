@@ -1,5 +1,6 @@
+import type { CapturedVariable } from '@retake/tape'
 import { useMemo } from 'react'
-import type { StateVariable, StateView } from '../../model/state-view.js'
+import type { StateView } from '../../model/state-view.js'
 import { Badge } from '../design/badge.js'
 import { JsonTree } from '../step/json/json-tree.js'
 import { spokenTree } from '../step/json/spoken-value.js'
@@ -8,7 +9,7 @@ export interface FrameVariablesProps {
   readonly frame: StateView['frames'][number]
   readonly isOpen: boolean
   /** Those in which something changed. */
-  readonly changed: ReadonlySet<StateVariable>
+  readonly changed: ReadonlySet<CapturedVariable>
 }
 
 /** The variables of one function, each as a tree where it has parts. */
@@ -42,7 +43,7 @@ function Variable({
   variable: { name, type, scope, text, json, cut },
   isChanged,
 }: {
-  readonly variable: StateVariable
+  readonly variable: CapturedVariable
   readonly isChanged: boolean
 }) {
   const heading = (

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { StateVariable } from '../../../model/state-view.js'
+import type { CapturedVariable } from '@retake/tape'
 import { changedVariables } from './changed-variables.js'
 
 const location = { file: '/a.ts', line: 1, column: 1 }
 
-const variable = (name: string, scope = 'local'): StateVariable => ({
+const variable = (name: string, scope = 'local'): CapturedVariable => ({
   name,
   scope,
   type: 'number',

@@ -1,5 +1,5 @@
-import { statePath } from '@retake/tape'
-import type { StateVariable, StateView } from '../../../model/state-view.js'
+import { statePath, type CapturedVariable } from '@retake/tape'
+import type { StateView } from '../../../model/state-view.js'
 
 /**
  * The variables in which something changed. Of a function that is on the stack more
@@ -8,8 +8,8 @@ import type { StateVariable, StateView } from '../../../model/state-view.js'
 export function changedVariables({
   frames,
   changes,
-}: Pick<StateView, 'frames' | 'changes'>): Set<StateVariable> {
-  const changed = new Set<StateVariable>()
+}: Pick<StateView, 'frames' | 'changes'>): Set<CapturedVariable> {
+  const changed = new Set<CapturedVariable>()
   const compared = new Set<string>()
   for (const { name: frame, variables } of frames) {
     for (const variable of variables) {

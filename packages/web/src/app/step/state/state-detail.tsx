@@ -1,5 +1,6 @@
+import type { CapturedVariable } from '@retake/tape'
 import { useMemo } from 'react'
-import type { StateVariable, StateView } from '../../../model/state-view.js'
+import type { StateView } from '../../../model/state-view.js'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
 import { plural } from '../../design/figures.js'
@@ -107,7 +108,7 @@ function Changes({ changes }: Pick<StateView, 'changes'>) {
 }
 
 function Variable(props: {
-  readonly variable: StateVariable
+  readonly variable: CapturedVariable
   readonly path: string
   readonly isChanged: boolean
 }) {
