@@ -178,6 +178,12 @@ describe('a schema that cannot be asked', () => {
 
   test.each([
     [{ $ref: '#/$defs/none' }, /leads nowhere/],
+    [
+      { items: { $ref: 'https://schemas.example/item.json' } },
+      /item\.json at #\/items leads nowhere/,
+    ],
+    [{ $ref: '#none' }, /leads nowhere/],
+    [{ $ref: '#/$defs/a', $defs: { a: { $ref: '#' } } }, /leads back to itself/],
     [{ type: 'objct' }, /"objct" at # is no type/],
     [{ properties: { a: { pattern: '(' } } }, /pattern at #\/properties\/a/],
   ])('is refused before the tool starts, as input and as output: %o', async (schema, why) => {
@@ -189,6 +195,17 @@ describe('a schema that cannot be asked', () => {
         why: expect.stringMatching(why),
       })
     }
+  })
+
+  test('a schema may be frozen, and is left as it is', async () => {
+    const item = Object.freeze({ $ref: '#/$defs/number' })
+    const $defs = Object.freeze({ number: Object.freeze({ $anchor: 'n', type: 'number' }) })
+    const input = Object.freeze({
+      properties: Object.freeze({ a: item, b: { $ref: '#n' } }),
+      $defs,
+    })
+    expect((await call({ input }, { a: 1, b: 2 })).status).toBe('done')
+    expect((await call({ input }, { a: 1, b: 'x' })).status).toBe('denied')
   })
 
   test('fields may be called like keywords', async () => {

@@ -2,6 +2,7 @@
 import { Validator, type OutputUnit, type SchemaDraft } from '@cfworker/json-schema'
 import { useJsonSchema, type JsonSchemaCheck } from '@retake/engine/guard'
 import { checkJsonSchema } from './check-json-schema.js'
+import { checkReferences } from './check-references.js'
 
 /** What is wrong in one place, with what was expected there where that is known. */
 interface Issue {
@@ -11,8 +12,11 @@ interface Issue {
 }
 
 export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck {
-  checkJsonSchema(schema)
-  const validator = new Validator(schema, draftOf(schema['$schema']), false)
+  // The validator marks what it reads, which may be frozen or in use elsewhere.
+  const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
+  checkJsonSchema(own)
+  checkReferences(own)
+  const validator = new Validator(own, draftOf(own['$schema']), false)
   return (value) => {
     const { valid, errors } = validator.validate(value)
     if (valid) return []
