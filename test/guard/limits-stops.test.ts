@@ -219,6 +219,8 @@ test('calls that go in circles are stopped, and others are not', async () => {
     exitReason: 'loop',
     facts: { attempts: 0 },
   })
+  // Neither does the rest of the round go on.
+  for (const at of ['b', 'a', 'b']) expect(await look(at)).toBe('LIMIT_LOOP')
   expect(await look('c')).toBe('done')
   expect(await look('a')).toBe('done')
   // The same call with another result each time makes progress.

@@ -404,9 +404,9 @@ describe('loops', () => {
     })
     fc.assert(
       fc.property(history, fc.integer({ min: 1, max: 4 }), (calls, repeats) => {
-        const { limiter } = limiterOf({ repeats })
-        if (calls.length > 0) play(limiter, calls.join(' '))
         for (const next of ['a', 'b', 'c']) {
+          const { limiter } = limiterOf({ repeats })
+          if (calls.length > 0) play(limiter, calls.join(' '))
           const isLoop = Array.from({ length: 16 }, (_, at) => at + 1).some((round) => {
             const times = round === 1 ? repeats : Math.max(2, repeats)
             const tail = calls.slice(-round * times)
