@@ -4,24 +4,28 @@ import { expect, test } from 'vitest'
 
 const page = (code: string): URL => new URL(`../../docs/errors/${code}.md`, import.meta.url)
 
-const folderOf = (path: string): URL => new URL(`../../packages/${path}/`, import.meta.url)
-/** Every source file below a folder; none where there is no such folder. */
-const textsIn = (folder: URL): string[] =>
-  (existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : [])
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
-    .map((file) => readFileSync(new URL(file.replaceAll('\\', '/'), folder), 'utf8'))
+/** The source files below a folder of a package whose paths match. */
+function textsIn(folder: string, wanted: RegExp): string[] {
+  const url = new URL(`../../packages/${folder}/`, import.meta.url)
+  return readdirSync(url, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => wanted.test(file) && file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(new URL(file, url), 'utf8'))
+}
 const quoted = (text: string): string[] =>
   [...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map(([, code]) => code ?? '')
 
-/** Every error code that a package mentions where its errors are: in errors.ts, or below errors/. */
-function codesOf(name: string): string[] {
-  const file = new URL('src/errors.ts', folderOf(name))
-  const texts = existsSync(file) ? [readFileSync(file, 'utf8')] : []
-  return [...new Set([...texts, ...textsIn(folderOf(`${name}/src/errors`))].flatMap(quoted))]
-}
+/** Every error code that a package mentions where its errors are, and those of its parts; not Node's own. */
+const codesOf = (name: string): string[] => [
+  ...new Set(
+    textsIn(`${name}/src`, /^(?!guard\/)(?:.*[/-])?errors(?:\.ts$|\/)/)
+      .flatMap(quoted)
+      .filter((code) => !code.startsWith('ERR_')),
+  ),
+]
 
 /** Every source file of the guard, where each part says itself why it refuses. */
-const guardTexts = textsIn(folderOf('engine/src/guard'))
+const guardTexts = textsIn('engine/src/guard', /^/)
 /** Codes of refusals; kinds of drift are no errors. */
 const guardCodes = guardTexts
   .flatMap((text) => text.match(/^ *code: .*$/gm) ?? [])

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
-import { errors } from '../errors.js'
+import { inspectErrors } from './inspect-errors.js'
 
 type Listener = (params: never) => void
 interface Waiting {
@@ -36,7 +36,8 @@ export class InspectorLink {
     this.closed = new Promise((resolve) => {
       pipe.on('close', () => {
         this.#isClosed = true
-        for (const { method, reject } of this.#waiting.values()) reject(errors.probeGone(method))
+        for (const { method, reject } of this.#waiting.values())
+          reject(inspectErrors.probeGone(method))
         this.#waiting.clear()
         resolve()
       })
@@ -44,7 +45,7 @@ export class InspectorLink {
   }
 
   post<T = unknown>(method: string, params: object = {}): Promise<T> {
-    if (this.#isClosed) return Promise.reject(errors.probeGone(method))
+    if (this.#isClosed) return Promise.reject(inspectErrors.probeGone(method))
     const id = ++this.#lastId
     const answer = new Promise<T>((resolve, reject) => {
       this.#waiting.set(id, { method, resolve, reject })

@@ -1,6 +1,6 @@
 import type { RecordedError } from '@retake/tape'
-import { errors } from '../errors.js'
 import type { RetakeError } from '../errors.js'
+import { proxyErrors } from './proxy-errors.js'
 
 const GONE = 'ABORT_ERR'
 
@@ -21,5 +21,5 @@ export function upstreamFailure(error: RecordedError): RetakeError {
   const { message, code } = error.message === '' && inner ? inner : error
   const said =
     code === undefined || message.includes(String(code)) ? message : `${message} (${code})`
-  return errors.upstreamFailed(said)
+  return proxyErrors.upstreamFailed(said)
 }

@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { errors } from '../errors.js'
 import { maskUrl } from '../headers.js'
 import { proxyError } from './proxy-error.js'
+import { proxyErrors } from './proxy-errors.js'
 
 export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
@@ -41,7 +41,7 @@ export class ProxyServer {
     )
     server.on('connect', (request, socket) => {
       this.#handler?.refused(`a tunnel to ${request.url}`)
-      refuse(socket, 502, errors.proxyNoTunnel(`a tunnel to ${request.url}`))
+      refuse(socket, 502, proxyErrors.noTunnel(`a tunnel to ${request.url}`))
     })
   }
 
@@ -53,7 +53,7 @@ export class ProxyServer {
       maxHeaderSize: HEADER_BYTES_MAX,
     })
     return new Promise((resolve, reject) => {
-      server.once('error', (cause) => reject(errors.proxyPortTaken(port, cause)))
+      server.once('error', (cause) => reject(proxyErrors.portTaken(port, cause)))
       server.listen({ port, host: '127.0.0.1', backlog: 1024 }, () => {
         server.removeAllListeners('error')
         server.on('error', () => {})
@@ -87,7 +87,7 @@ export class ProxyServer {
     const { upgrade } = request.headers
     if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
       handler.refused(`an upgrade to ${upgrade} of ${maskUrl(request.url ?? '/')}`)
-      return refuse(request.socket, 501, errors.proxyNoTunnel(`an upgrade to ${upgrade}`))
+      return refuse(request.socket, 501, proxyErrors.noTunnel(`an upgrade to ${upgrade}`))
     }
     const failed = (): void => void response.destroy()
     try {
@@ -102,7 +102,7 @@ export class ProxyServer {
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
-    refuse(socket, 400, errors.proxyBadRequest(error.code ?? error.message))
+    refuse(socket, 400, proxyErrors.badRequest(error.code ?? error.message))
   }
 }
 
@@ -113,7 +113,7 @@ const isOnlyOffered = (upgrade: string): boolean =>
 function refuse(
   socket: Duplex,
   status: number,
-  error: ReturnType<typeof errors.proxyNoTunnel>,
+  error: ReturnType<typeof proxyErrors.noTunnel>,
 ): void {
   const body = proxyError(error)
   socket.on('error', () => {})

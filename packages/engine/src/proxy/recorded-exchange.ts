@@ -3,13 +3,13 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { recordError } from '@retake/tape'
 import type { HeaderPair, RecordedError } from '@retake/tape'
-import { errors } from '../errors.js'
 import { breakOff } from './break-off.js'
 import { clientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
 import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
 import { HEADER_BYTES_MAX } from './proxy-server.js'
 import type { RecordingProxy } from './recording-proxy.js'
+import { proxyErrors } from './proxy-errors.js'
 
 interface Forwarded {
   readonly method: string
@@ -153,7 +153,7 @@ export class RecordedExchange {
     this.#upstream?.destroy()
     if (this.#isShown) breakOff(this.response)
     else if (this.response.headersSent) this.response.destroy()
-    else answerError(this.response, 502, errors.proxyNotRecording(failure.message))
+    else answerError(this.response, 502, proxyErrors.notRecording(failure.message))
   }
 
   #finish({ error }: { readonly error?: RecordedError }): boolean {

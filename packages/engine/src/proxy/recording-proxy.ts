@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { HeaderPair, NewEvent, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
-import { errors } from '../errors.js'
 import type { RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
@@ -16,6 +15,7 @@ import type { ProxyServer } from './proxy-server.js'
 import { RecordedExchange } from './recorded-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
+import { proxyErrors } from './proxy-errors.js'
 
 export interface RecordingProxyOptions {
   readonly server: ProxyServer
@@ -118,13 +118,13 @@ export class RecordingProxy {
     if (routed === undefined) {
       this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
-      return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
+      return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
     }
     const collected = await collectRequest(request, bodyBytesMax)
     if ('problem' in collected) {
       this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
       if (collected.problem === 'too large')
-        answerError(response, 413, errors.proxyBodyTooLarge(bodyBytesMax))
+        answerError(response, 413, proxyErrors.bodyTooLarge(bodyBytesMax))
       return
     }
     const pairs = headerPairs(request.rawHeaders)
@@ -175,7 +175,7 @@ export class RecordingProxy {
   }
 
   #whyNot(): RetakeError {
-    return errors.proxyNotRecording(this.#failure?.message ?? '')
+    return proxyErrors.notRecording(this.#failure?.message ?? '')
   }
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Tape } from '@retake/tape'
-import { errors } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import type { Divergence } from '../sessions/divergence.js'
@@ -15,6 +14,7 @@ import { replayExchange } from './replayed-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
 import { TapedExchanges } from './taped-exchanges.js'
+import { proxyErrors } from './proxy-errors.js'
 
 export interface ReplayingProxyOptions {
   readonly server: ProxyServer
@@ -69,7 +69,7 @@ export class ReplayingProxy {
     const collected = await collectRequest(request)
     if (routed === undefined) {
       this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
-      return answerError(response, 502, errors.proxyNoRoute(method, target, routes))
+      return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
     }
     if ('problem' in collected) {
       this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
@@ -100,7 +100,7 @@ export class ReplayingProxy {
     const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
     this.misses.push(divergence)
     this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
-    const error = errors.proxyMiss(`${current.method} ${current.url}`, divergence.explanation)
+    const error = proxyErrors.miss(`${current.method} ${current.url}`, divergence.explanation)
     answerError(response, 502, error, { nearest })
   }
 

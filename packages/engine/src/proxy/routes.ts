@@ -1,5 +1,5 @@
-import { errors } from '../errors.js'
 import { knownProvider } from './known-providers.js'
+import { proxyErrors } from './proxy-errors.js'
 
 /** One provider behind the proxy. */
 export interface Route {
@@ -70,10 +70,10 @@ export function parseUpstreams(texts: readonly string[]): Route[] {
   for (const text of texts) {
     const [, name, address = ''] = /^(?:([a-z][\w-]*)=)?(.*)$/i.exec(text) ?? []
     const isUrl = /^https?:\/\//i.test(address) && URL.canParse(address)
-    if (!isUrl) throw errors.upstreamInvalid(text)
+    if (!isUrl) throw proxyErrors.upstreamInvalid(text)
     const upstream = address.replace(/\/+$/, '')
     const route = { name: name ?? nameOf(upstream), upstream }
-    if (routes.some((each) => each.name === route.name)) throw errors.upstreamTwice(route.name)
+    if (routes.some((each) => each.name === route.name)) throw proxyErrors.upstreamTwice(route.name)
     routes.push(route)
   }
   return routes

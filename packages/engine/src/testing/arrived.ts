@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { errors } from '../errors.js'
 import type { RetakeError } from '../errors.js'
 import { KNOWN_PROVIDERS } from '../proxy/known-providers.js'
 import type { Arrived } from './model-request.js'
+import { testingErrors } from './testing-errors.js'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
@@ -26,7 +26,7 @@ export async function readArrived(
     headers,
     provider: providerOf(path, headers),
     body: body ?? {},
-    ...(body === undefined && { problem: errors.modelServerBadRequest(path) }),
+    ...(body === undefined && { problem: testingErrors.badRequest(path) }),
   }
 }
 
@@ -49,7 +49,7 @@ async function readBody(message: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of message as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw errors.modelServerBadRequest(message.url ?? '/')
+    if (bytes > BODY_BYTES_MAX) throw testingErrors.badRequest(message.url ?? '/')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

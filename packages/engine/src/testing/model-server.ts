@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { errors, RetakeError } from '../errors.js'
+import { RetakeError } from '../errors.js'
 import { answerListing } from './listings.js'
 import { readArrived } from './arrived.js'
 import { checkScript } from './check-script.js'
@@ -14,6 +14,7 @@ import type { ScriptedAnswer } from './scripted-answer.js'
 import { sendAnswer } from './send-answer.js'
 import { serverVariables } from './server-variables.js'
 import type { WireFormat } from './wire-format.js'
+import { testingErrors } from './testing-errors.js'
 
 export interface ModelServerOptions {
   /**
@@ -78,7 +79,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       if (arrived.problem !== undefined) throw arrived.problem
       if (format !== undefined) return await answerModel(format, arrived, response)
       const listing = answerListing(arrived)
-      if (listing === undefined) throw errors.modelServerNoEndpoint(arrived.method, path)
+      if (listing === undefined) throw testingErrors.noEndpoint(arrived.method, path)
       await sendAnswer(response, listing)
     } catch (error) {
       const wire = (format ?? failureFormat(arrived)).failure(failureOf(error), arrived)

@@ -1,4 +1,4 @@
-import { errors, RetakeError } from '../../errors.js'
+import { RetakeError } from '../../errors.js'
 import type { Divergence } from '../../sessions/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
@@ -6,6 +6,7 @@ import type { Fleet } from './fleet.js'
 import type { Keyframes } from './keyframes.js'
 import type { Moments } from './moments.js'
 import type { Runner } from './runner.js'
+import { inspectErrors } from '../inspect-errors.js'
 
 /** How often a process is replaced that was ended from outside. */
 const ATTEMPTS_MAX = 3
@@ -38,13 +39,13 @@ export class Traveller {
       if (stop === undefined) continue
       const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
       if (problem === undefined) return stop
-      throw errors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
+      throw inspectErrors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
     }
   }
 
   /** At the last stop. */
   evaluate(expression: string): Promise<Evaluation> {
-    if (this.#runner === undefined) throw errors.probeGone('an expression')
+    if (this.#runner === undefined) throw inspectErrors.probeGone('an expression')
     return this.#runner.evaluate(expression)
   }
 
