@@ -34,6 +34,11 @@ describe('a guard is not made with options that mean nothing', () => {
     [{ name: 'x', onArgumentDrift: { over: 'a lot' } }, 'onArgumentDrift.over: It is a number'],
     [{ name: 'x', dir: 3 }, 'dir: It is a text'],
     [{ name: 'x', approval: { breakGlass: { by: 'ann' } } }, 'reason: It is a text, not missing.'],
+    [
+      { name: 'x', approval: { expiresMs: Infinity } },
+      'approval.expiresMs: An approval is good for',
+    ],
+    [{ name: 'x', limits: { calls: Number.NaN } }, 'It is a number, not NaN.'],
     [{ name: 'x', signingKey: 'key' }, 'signingKey: It is a private ed25519 key'],
     // The seal of such a key cannot be verified, and with it the whole tape.
     [{ name: 'x', signingKey: rsa.privateKey }, 'signingKey: It is a private ed25519 key'],

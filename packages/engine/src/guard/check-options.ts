@@ -30,6 +30,8 @@ const TOOL_OPTIONS = [
   'retries',
   'errors',
 ]
+/** What a timer can wait. */
+const LONGEST_EXPIRY_MS = 2 ** 31 - 1
 const EFFECTS = ['read', 'write', 'network', 'shell', 'spend']
 
 /**
@@ -126,6 +128,8 @@ function checkApproval(check: DataCheck, data: unknown): void {
   if (ask !== undefined && typeof ask !== 'function')
     check.oneOf(['approval', 'ask'], ask, ['terminal', 'viewer', 'a function'])
   if (expiresMs !== undefined) check.count(['approval', 'expiresMs'], expiresMs)
+  if (typeof expiresMs === 'number' && expiresMs > LONGEST_EXPIRY_MS)
+    check.add(['approval', 'expiresMs'], 'An approval is good for 24 days at most.')
   if (breakGlass === undefined) return
   const glass = check.object(['approval', 'breakGlass'], breakGlass, 'It', ['by', 'reason'])
   for (const name of ['by', 'reason'])
