@@ -37,6 +37,19 @@ export class RunCards {
     return this.#reading
   }
 
+  /**
+   * The runs whose lines would be read anew by now, with what they look like; empty as long
+   * as the list is as it was handed out. A run that rested then may have come to its end since.
+   */
+  behind(stamps: ReadonlyMap<string, TapeStamp>): string {
+    return [...this.#entries.keys()]
+      .flatMap((id) => {
+        const stamp = stamps.get(id)
+        return stamp === undefined || this.#isCurrent(id, stamp) ? [] : [`${id} ${stamp.text}`]
+      })
+      .join()
+  }
+
   async #read(): Promise<readonly Card[]> {
     const stamps = stampsOf(this.#store)
     for (const id of this.#entries.keys()) if (!stamps.has(id)) this.#entries.delete(id)

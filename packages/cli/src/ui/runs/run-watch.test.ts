@@ -5,6 +5,8 @@ import { TapeWriter } from '@retake/tape/node'
 import type { HomeChange } from '@retake/web'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { RunStore } from '../../run-store.js'
+import { markRecording } from '../../recording-mark.js'
+import { RunCards } from './run-cards.js'
 import { RunModels } from './run-models.js'
 import { RunWatch } from './run-watch.js'
 
@@ -58,3 +60,27 @@ test('another run under the same name is told, even if it has as many events', a
     5000,
   )
 })
+
+test('a list that was read while a run rested is told when the run has come to its end', async () => {
+  const path = join(folder, 'long.tape')
+  const run = { id: 'long', name: 'long', startedAt: 1, scope: 'process', node: 'v20' } as const
+  const head = { type: 'run', ...run, flags: [] } as const
+  const writer = TapeWriter.create(path, head, {}, { isDurable: false })
+  // Reading it takes a while, and it rests for ten times as long.
+  for (let seq = 0; seq < 30_000; seq += 1)
+    writer.append({ type: 'draw', kind: 'Math.random', value: 0.5 })
+  const unmark = markRecording(path)
+  const store = new RunStore(folder)
+  const cards = new RunCards(store)
+  const status = async () => (await cards.list()).map((card) => 'status' in card && card.status)
+  expect(await status()).toEqual(['recording'])
+  const lists: ReturnType<typeof status>[] = []
+  const behind = cards.behind.bind(cards)
+  unwatch = new RunWatch(store, new RunModels(store), () => [], behind).watch(({ type }) => {
+    if (type === 'runs') lists.push(status())
+  })
+  writer.append({ type: 'end', exitCode: 0 })
+  writer.seal()
+  unmark()
+  await vi.waitFor(async () => expect(await lists.at(-1)).toEqual(['done']), 60_000)
+}, 120_000)

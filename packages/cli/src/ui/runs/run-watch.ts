@@ -21,20 +21,27 @@ export class RunWatch {
   readonly #store: RunStore
   readonly #models: RunModels
   readonly #otherFindings: () => readonly string[]
+  readonly #behind: (stamps: ReadonlyMap<string, TapeStamp>) => string
+  #toldBehind = ''
   readonly #listeners = new Set<Tell>()
   #known: ReadonlyMap<string, TapeStamp> = new Map()
   #system: FSWatcher | undefined
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
-  /** `otherFindings`: runs of which blame has found something else than was handed out. */
+  /**
+   * `otherFindings`: runs of which blame has found something else than was handed out.
+   * `behind`: lines of the list of which the same is true, as a text; empty when there are none.
+   */
   constructor(
     store: RunStore,
     models: RunModels,
     otherFindings: () => readonly string[] = () => [],
+    behind: (stamps: ReadonlyMap<string, TapeStamp>) => string = () => '',
   ) {
     this.#store = store
     this.#models = models
     this.#otherFindings = otherFindings
+    this.#behind = behind
     models.onChange = (run, version) => {
       this.tell({ type: 'grew', run, ...version })
       if (version.status !== 'recording') this.tell({ type: 'runs' })
@@ -102,7 +109,10 @@ export class RunWatch {
     for (const run of gone) this.tell({ type: 'gone', run })
     for (const run of come) this.#tellBack(run)
     if (gone.length > 0 || come.length > 0) this.tell({ type: 'runs' })
-    else if ([...now].some(([id, { text }]) => before.get(id)?.text !== text))
+    else if (
+      [...now].some(([id, { text }]) => before.get(id)?.text !== text) ||
+      this.#isBehind(now)
+    )
       this.#soon('list', LIST_MS, () => this.tell({ type: 'runs' }))
     // They stand in another folder, which the system is not asked about: a second later is soon enough.
     for (const run of this.#otherFindings()) this.tell({ type: 'blame', run })
@@ -111,6 +121,13 @@ export class RunWatch {
       this.#askSystem()
       this.#look()
     })
+  }
+
+  /** Lines of the list wait to be read anew, and nobody was told of them as they are now. */
+  #isBehind(stamps: ReadonlyMap<string, TapeStamp>): boolean {
+    const told = this.#toldBehind
+    this.#toldBehind = this.#behind(stamps)
+    return this.#toldBehind !== '' && this.#toldBehind !== told
   }
 
   /** Who was told that a run is gone is told when it is there again, even if it is as it was. */
