@@ -100,7 +100,9 @@ describe('what blame found', () => {
     await panel(page).getByRole('list', { name: 'Causes' }).getByText('step 7').click()
     await whenAt(page, '7')
     const line = page.locator('[data-blame]')
-    expect(await line.textContent()).toMatch(/back-up.*necessary no.*responsibility 0\.5.*7 of 8/)
+    await expect
+      .poll(() => line.textContent(), patiently)
+      .toMatch(/back-up.*necessary no.*responsibility 0\.5.*7 of 8/)
     expect(await verdict(page).isVisible()).toBe(true)
     expect(await seriousViolations(page)).toEqual([])
   })
@@ -147,7 +149,8 @@ describe('what blame found', () => {
     await page.getByRole('option', { selected: true }).getByText('Go to the cause').waitFor()
     await page.keyboard.press('Enter')
     await whenAt(page, '2')
-    expect(await page.locator('[data-blame]').textContent()).toContain('joint')
+    const line = page.locator('[data-blame]')
+    await expect.poll(() => line.textContent(), patiently).toContain('joint')
   })
 
   test('takes turns with the step on a phone, and is readable in the dark', async () => {
@@ -159,8 +162,8 @@ describe('what blame found', () => {
     await whenAt(page, '5')
     await page.getByRole('button', { name: 'Blame' }).click()
     await verdict(page).waitFor()
-    const [wide, room] = await panel(page).evaluate((box) => [box.scrollWidth, box.clientWidth])
-    expect(wide).toBe(room)
+    const over = () => panel(page).evaluate((box) => box.scrollWidth - box.clientWidth)
+    await expect.poll(over, patiently).toBe(0)
     expect(await seriousViolations(page)).toEqual([])
   })
 
@@ -179,9 +182,9 @@ describe('what blame found', () => {
     expect(await verdict(page).textContent()).toBe('Step 6001 made this run fail.')
     await expect.poll(() => marks(page, 'cause'), patiently).toHaveLength(1)
     const rows = panel(page).getByRole('table').first().locator('tbody tr')
-    expect(await rows.count()).toBe(20)
+    await expect.poll(() => rows.count(), patiently).toBe(20)
     await panel(page).getByRole('button', { name: 'Show 200 more of 9,980 steps' }).click()
-    expect(await rows.count()).toBe(220)
+    await expect.poll(() => rows.count(), patiently).toBe(220)
     await page.keyboard.press('r')
     await whenAt(page, '6001')
   })

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { seriousViolations } from './support/axe.js'
-import { failedRequests, openPage } from './support/browser.js'
+import { failedRequests, openPage, patiently } from './support/browser.js'
 import { launchUi, startUi, type Ui } from './support/start-ui.js'
 import { writeBranch, writeFirstRun } from './support/write-branches.js'
 
@@ -87,7 +87,7 @@ const focused = (page: Page): Promise<string | null | undefined> =>
 
 test('the tree tells of every branch where it left, what was changed, and what it came to', async () => {
   const page = await openTree()
-  expect(await items(page)).toEqual(['1 first', '2 no', '3 maybe', '2 again'])
+  await expect.poll(() => items(page), patiently).toEqual(['1 first', '2 no', '3 maybe', '2 again'])
   const said = await page.getByRole('treeitem', { name: /^no/ }).innerText()
   expect(said).toContain('fork at step 1')
   expect(said).toContain('choices.0.message.content = "No."')
@@ -101,16 +101,16 @@ test('keys move through the tree, open and close it, and lead to a run', async (
   const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('ArrowDown')
-  expect(await focused(page)).toMatch(/^no/)
+  await expect.poll(() => focused(page), patiently).toMatch(/^no/)
   await page.keyboard.press('ArrowLeft')
-  expect(await items(page)).toEqual(['1 first', '2 no', '2 again'])
+  await expect.poll(() => items(page), patiently).toEqual(['1 first', '2 no', '2 again'])
   await page.keyboard.press('ArrowRight')
   await page.keyboard.press('ArrowRight')
-  expect(await focused(page)).toMatch(/^maybe/)
+  await expect.poll(() => focused(page), patiently).toMatch(/^maybe/)
   await page.keyboard.press('ArrowLeft')
-  expect(await focused(page)).toMatch(/^no/)
+  await expect.poll(() => focused(page), patiently).toMatch(/^no/)
   await page.keyboard.press('End')
-  expect(await focused(page)).toMatch(/^again/)
+  await expect.poll(() => focused(page), patiently).toMatch(/^again/)
   await page.keyboard.press('Home')
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
@@ -124,7 +124,7 @@ test('two runs that are marked are compared', async () => {
   const page = await openTree()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('d')
-  expect(await page.getByRole('treeitem').first().getAttribute('aria-selected')).toBe('true')
+  await page.locator('[role=treeitem][aria-selected=true]').first().waitFor()
   await page.keyboard.press('End')
   await page.keyboard.press('d')
   await page.getByRole('region', { name: 'Console' }).waitFor()
@@ -141,7 +141,7 @@ test('a branch that comes while the tree is looked at appears, and one that cann
   await page.getByText(/cannot be read.*b2/).waitFor()
   writeBranch(folder, { id: 'late', parent: 'first', details: fork('Later.'), says: 'LATER' })
   await page.getByRole('treeitem', { name: /LATER/ }).waitFor()
-  expect(await items(page)).toContain('2 late')
+  await expect.poll(() => items(page), patiently).toContain('2 late')
 })
 
 test('a page whose code cannot be loaded says so, and is there when it is asked for again', async () => {
@@ -156,7 +156,7 @@ test('a page whose code cannot be loaded says so, and is there when it is asked 
   await page.unrouteAll()
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('treeitem').first().waitFor()
-  expect(await items(page)).toHaveLength(4)
+  await expect.poll(() => items(page), patiently).toHaveLength(4)
 })
 
 /** Ids sort as the runs came. */
@@ -173,9 +173,9 @@ test('two hundred branches, some of them deep, are all there', async () => {
         says: `outcome ${index}`,
       })
   })
-  expect(await page.getByRole('treeitem').count()).toBe(201)
+  await expect.poll(() => page.getByRole('treeitem').count(), patiently).toBe(201)
   await page.getByText('200 branches').waitFor()
   await page.getByRole('treeitem').first().focus()
   await page.keyboard.press('End')
-  expect(await focused(page)).toContain('outcome 199')
+  await expect.poll(() => focused(page), patiently).toContain('outcome 199')
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
-import { failedRequests, openPage } from './support/browser.js'
+import { failedRequests, openPage, patiently } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { launchUi, type Ui } from './support/start-ui.js'
 
@@ -20,18 +20,20 @@ test('two runs stand side by side: equal steps folded, words that differ marked,
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
   await changed.waitFor()
-  expect(await changed.locator('del').allInnerTexts()).toEqual(['6'])
-  expect(await changed.locator('ins').allInnerTexts()).toEqual(['3'])
+  await expect.poll(() => changed.locator('del').allInnerTexts(), patiently).toEqual(['6'])
+  await expect.poll(() => changed.locator('ins').allInnerTexts(), patiently).toEqual(['3'])
   const [a, b] = [changed.locator('del'), changed.locator('ins')]
-  expect((await a.boundingBox())?.y).toBe((await b.boundingBox())?.y)
+  const apart = async (): Promise<number> =>
+    ((await b.boundingBox())?.y ?? Number.NaN) - ((await a.boundingBox())?.y ?? Number.NaN)
+  await expect.poll(apart, patiently).toBe(0)
   const console = page.getByRole('region', { name: 'Console' })
-  expect(await console.innerText()).toMatch(/APPROVED[^]*DENIED/)
+  await expect.poll(() => console.innerText(), patiently).toMatch(/APPROVED[^]*DENIED/)
   expect(await seriousViolations(page)).toEqual([])
 
   const folded = page.getByRole('button', { name: /equal steps?$/ }).first()
   const before = await page.getByRole('article').count()
   await folded.click()
-  expect(await page.getByRole('article').count()).toBeGreaterThan(before)
+  await expect.poll(() => page.getByRole('article').count(), patiently).toBeGreaterThan(before)
 
   await changed.getByRole('link', { name: /of run b/ }).click()
   await page.getByRole('heading', { name: /search_policy/ }).waitFor()
@@ -45,12 +47,12 @@ test('keys go from difference to difference, swap the two, and choose another ru
   const focused = () =>
     page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
   await page.keyboard.press('n')
+  await expect.poll(focused, patiently).toMatch(/changed$/)
   const first = await focused()
-  expect(first).toMatch(/changed$/)
   await page.keyboard.press(']')
-  expect(await focused()).not.toBe(first)
+  await expect.poll(focused, patiently).not.toBe(first)
   await page.keyboard.press('N')
-  expect(await focused()).toBe(first)
+  await expect.poll(focused, patiently).toBe(first)
 
   await page.keyboard.press('x')
   await page.waitForURL(`**/compare/${demo.branch}/${demo.run}`)
@@ -66,9 +68,11 @@ test('on a phone the two sides stand one below the other', async () => {
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
   await changed.waitFor()
   const [a, b] = [changed.locator('del'), changed.locator('ins')]
-  expect((await b.boundingBox())?.y).toBeGreaterThan((await a.boundingBox())?.y ?? 0)
-  const width = await page.evaluate(() => document.documentElement.scrollWidth)
-  expect(width).toBeLessThanOrEqual(390)
+  const below = async (): Promise<number> =>
+    ((await b.boundingBox())?.y ?? Number.NaN) - ((await a.boundingBox())?.y ?? Number.NaN)
+  await expect.poll(below, patiently).toBeGreaterThan(0)
+  const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+  await expect.poll(width, patiently).toBeLessThanOrEqual(390)
 })
 
 test('a run that is not there is said, with what to do', async () => {

@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchChromium } from '../../scripts/launch-chromium.mjs'
 import { makeWorkspace } from '../support/run-retake.mjs'
+import { patiently } from './support/browser.js'
 import { launchUi, type Ui } from './support/start-ui.js'
 import { writeTape } from './support/write-tape.js'
 
@@ -112,7 +113,7 @@ describe.each(['127.0.0.1', 'localhost'])('a page at another port of %s', (name)
       'change unseen': expect.stringMatching(/^failed$|^opaque 0$/),
       delete: 'failed',
     })
-    expect(statuses).toEqual(new Set([403, 405]))
+    await expect.poll(() => statuses, patiently).toEqual(new Set([403, 405]))
     await page.close()
 
     const own = await openOwn()
@@ -151,7 +152,7 @@ describe.each(['127.0.0.1', 'localhost'])('a page at another port of %s', (name)
     }, viewer)
     const frame = page.frames().find((each) => each !== page.mainFrame())
     expect(await frame?.getByText('private-run').count()).toBe(0)
-    expect(statuses).toEqual(new Set([403]))
+    await expect.poll(() => statuses, patiently).toEqual(new Set([403]))
     await page.close()
   })
 
@@ -189,7 +190,7 @@ describe.each(['127.0.0.1', 'localhost'])('a page at another port of %s', (name)
       ]
     }, viewer)
     expect(attempts).toEqual(['failed', 'failed'])
-    expect(statuses).toEqual(new Set([403]))
+    await expect.poll(() => statuses, patiently).toEqual(new Set([403]))
     await page.close()
 
     const own = await openOwn()

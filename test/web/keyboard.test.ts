@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPage } from './support/browser.js'
+import { openPage, patiently } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { startUi } from './support/start-ui.js'
 import { walkByTab } from './support/walk-by-tab.js'
@@ -53,7 +53,7 @@ test('the list of runs is walked, opened, filtered and compared by keys alone', 
   await runLinks(page).nth(1).waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('j?')
-  expect(await page.getByRole('searchbox').inputValue()).toBe('j?')
+  await expect.poll(() => page.getByRole('searchbox').inputValue(), patiently).toBe('j?')
   expect(await dialog(page).count()).toBe(0)
   await page.keyboard.press('Control+a')
   await page.keyboard.press('Delete')
@@ -85,7 +85,8 @@ test('a dialog takes the focus, and gives it back when Escape closes it', async 
     await page.keyboard.press('Escape')
     await dialog(page).waitFor({ state: 'detached' })
     await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'tab')
-    expect(await tab.evaluate((element) => element === document.activeElement)).toBe(true)
+    const isFocused = () => tab.evaluate((element) => element === document.activeElement)
+    await expect.poll(isFocused, patiently).toBe(true)
   }
 })
 
@@ -136,7 +137,7 @@ test('keys can be changed and turned off, and stay so', async () => {
   await page.keyboard.press('j')
   expect(await focusedText(page)).not.toBe('demo')
   await page.keyboard.press('w')
-  expect(await focusedText(page)).toBe('demo')
+  await expect.poll(() => focusedText(page), patiently).toBe('demo')
 
   await page.keyboard.press('?')
   await page.getByRole('checkbox', { name: 'Single-key shortcuts' }).uncheck()

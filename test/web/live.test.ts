@@ -38,7 +38,7 @@ describe('a run that is being recorded', () => {
     await agent.answer('last')
     await agent.ended
     await status('done').waitFor()
-    expect(await status('recording').count()).toBe(0)
+    await status('recording').waitFor({ state: 'detached' })
   })
 
   test('appears in the list of runs when it begins', async () => {
@@ -52,8 +52,7 @@ describe('a run that is being recorded', () => {
     await agent.asked(1)
     const [run = ''] = runsOf(workspace)
     const line = page.getByRole('listitem').filter({ hasText: run })
-    await line.waitFor()
-    expect(await line.textContent()).toContain('recording')
+    await expect.poll(() => line.textContent(), patiently).toContain('recording')
     await agent.answer('last')
     await agent.ended
     await line.filter({ hasText: 'done' }).waitFor()

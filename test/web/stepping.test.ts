@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
-import { openPage } from './support/browser.js'
+import { openPage, patiently } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { startUi } from './support/start-ui.js'
 
@@ -48,16 +48,16 @@ test('a program is held at a step: real variables, moving on and back with the l
 
   await page.keyboard.press('F10')
   await program.getByRole('region', { name: 'Changes' }).waitFor()
+  await expect.poll(() => stepIn(page), patiently).not.toBe(demo.step)
   const next = stepIn(page)
-  expect(next).not.toBe(demo.step)
   await at(next).waitFor()
   await page.keyboard.press('Shift+F10')
   await at(demo.step).waitFor()
-  expect(stepIn(page)).toBe(demo.step)
+  await expect.poll(() => stepIn(page), patiently).toBe(demo.step)
 
   await page.getByRole('row', { name: /lookup_order\(/ }).click()
   await watched.getByText('order').waitFor()
-  expect(stepIn(page)).not.toBe(demo.step)
+  await expect.poll(() => stepIn(page), patiently).not.toBe(demo.step)
 
   await program.getByRole('button', { name: 'Let go' }).click()
   await program.getByRole('button', { name: 'Stand here' }).waitFor()

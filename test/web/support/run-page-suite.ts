@@ -14,12 +14,15 @@ const selected = (page: Page) => page.locator('[role=row][aria-selected=true]')
 export const steps = (page: Page) =>
   page.locator('[data-step]').evaluateAll((rows) => rows.map((row) => row.dataset['step']))
 
-/** Waits until a step is selected in the list and in the address; the step that the playhead names. */
+/** Waits until a step is selected in the list and in the address, and by the playhead, which says which it is. */
 async function whenAt(page: Page, step: string): Promise<string | undefined> {
   await page.locator(`[data-step="${step}"][aria-selected=true]`).waitFor()
   await page.waitForURL((url) => addressOf(url).get('step')?.replaceAll('"', '') === step)
-  const text = await page.getByRole('slider', { name: 'Playhead' }).getAttribute('aria-valuetext')
-  return /^step (\S+),/.exec(text ?? '')?.[1]
+  const playhead = page.getByRole('slider', { name: 'Playhead' })
+  const named = async (): Promise<string | undefined> =>
+    /^step (\S+),/.exec((await playhead.getAttribute('aria-valuetext')) ?? '')?.[1]
+  await expect.poll(named, patiently).toBe(step)
+  return named()
 }
 
 /** Waits until a text is on the page. */
@@ -97,8 +100,8 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
           expect(await whenAt(page, step)).toBe(step)
         }
         await page.keyboard.press('o')
-        expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
-          'Step',
+        await page.waitForFunction(
+          () => document.activeElement?.getAttribute('aria-label') === 'Step',
         )
       })
 
@@ -326,11 +329,12 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
         const page = await openRun('', { viewport: { width: 390, height: 800 } })
         await page.locator('[data-step="9"]').click()
         await page.getByRole('button', { name: 'All steps' }).waitFor()
-        expect(await page.getByRole('grid').count()).toBe(0)
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+        await page.getByRole('grid').waitFor({ state: 'detached' })
+        const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+        await expect.poll(width, patiently).toBe(390)
         await page.getByRole('button', { name: 'All steps' }).click()
         await page.locator('[data-step="9"]').waitFor()
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+        await expect.poll(width, patiently).toBe(390)
       })
 
       test('widths are changed by keyboard and remembered', async () => {
