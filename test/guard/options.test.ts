@@ -38,7 +38,7 @@ describe('a guard is not made with options that mean nothing', () => {
       { name: 'x', approval: { expiresMs: Infinity } },
       'approval.expiresMs: An approval is good for',
     ],
-    [{ name: 'x', limits: { calls: Number.NaN } }, 'It is a number, not NaN.'],
+    [{ name: 'x', approval: { expiresMs: Number.NaN } }, 'It is a number, not NaN.'],
     [{ name: 'x', signingKey: 'key' }, 'signingKey: It is a private ed25519 key'],
     // The seal of such a key cannot be verified, and with it the whole tape.
     [{ name: 'x', signingKey: rsa.privateKey }, 'signingKey: It is a private ed25519 key'],
