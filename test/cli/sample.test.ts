@@ -14,6 +14,7 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
   expect(stdout).toMatch(/day 2: failed[^]*TEXT_WHERE_JSON/)
   expect(stdout).toMatch(/identical · (\d+) of \1 events/)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
+  expect(stdout).toMatch(/retake record \S+policy\.ts  run it again/)
   // What it leaves behind works with the command it names.
   const [, run = ''] = /retake audit (\S+)/.exec(stdout) ?? []
   expect((await retake(['audit', run])).stdout).toContain('3 calls, 1 done, 2 denied')

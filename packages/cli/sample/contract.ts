@@ -17,7 +17,7 @@ run.tool('weather', ({ day }: { day: number }) => answers[day], {
 
 for (const day of answers.keys()) {
   const { status, output, drift } = await run.call('weather', { day })
-  console.log(`day ${day}: ${status}`, output ?? '')
+  console.log(`day ${day}: ${status}`, ...(status === 'done' ? [output] : []))
   for (const { code, path, expected, found } of drift)
     console.log(`  ${code}${path && ` at ${path}`}: ${expected} expected, ${found} found`)
 }

@@ -103,7 +103,7 @@ export const notATape = (path: string): TapeError =>
     code: 'TAPE_NOT_A_TAPE',
     what: `${path} is not a tape.`,
     why: 'Its first line is not the record every tape starts with.',
-    fix: 'Check the path; tapes are written by `retake record` and `record()`.',
+    fix: 'Check the path; tapes are written by `retake record`, `record()` and guards.',
   })
 
 export const tapeWithoutRun = (path: string, bytes: number): TapeError =>

@@ -21,7 +21,7 @@ export function callRemarks({
         ]
       : []),
     ...(exitReason ? [`stopped by ${exitReason}`] : []),
-    ...(state === 'denied' && code !== undefined
+    ...(state === 'denied' && code !== undefined && !blocked.some(isAbout(code))
       ? [`${code}${why === undefined ? '' : `: ${why}`}`]
       : []),
     ...(state === 'failed' && error !== undefined ? [error] : []),
@@ -29,8 +29,13 @@ export function callRemarks({
       ? [`the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it'}`]
       : []),
     ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
-    ...blocked.map((what) => `kept from ${what}`),
+    ...blocked.map((what) => `refused: ${what}`),
     ...drift.map(driftText),
     ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
   ]
 }
+
+const isAbout =
+  (code: string) =>
+  (what: string): boolean =>
+    what.startsWith(`${code}: `)

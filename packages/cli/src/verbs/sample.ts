@@ -8,6 +8,7 @@ import { wrongUsage } from '../errors/command-line.js'
 import { recordAgent } from '../record-agent.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
+import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
 import { flag } from '../verb.js'
 import type { Verb } from '../verb.js'
@@ -17,13 +18,15 @@ export const sample: Verb = {
   help: `Runs two small programs that come with Retake and records them: one whose tools
 meet a policy, one whose tool breaks its promise. Then the first is replayed:
 no tool runs again, and the decisions are the same. The programs are copied to
-.retake/sample, to be looked at and changed. No key is needed.
+.retake/sample, each time anew: change one, and run it with \`retake record\`. No
+key is needed.
 
 Options:
   --json  only the results, as JSON
 
 Examples:
-  retake sample`,
+  retake sample
+  retake record .retake/sample/policy.ts`,
   options: {},
   async run(values, rest) {
     if (rest.length > 0)
@@ -38,8 +41,8 @@ Examples:
     say(title(2, 'Contract: a tool promised JSON'))
     const second = await record(folder, CONTRACT, say)
     say(title(3, 'Replay: the first act again, without running a tool'))
-    say('   $ retake replay <run>')
     const tape = openTape(first.tape)
+    say(`   $ retake replay ${tape.run.id}`)
     const output = createHash('sha256')
     const replayed = await replayAgent(tape, {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -47,16 +50,7 @@ Examples:
     })
     for (const line of replayReceipt(tape, replayed, look())) say(`   ${line}`)
     const identical = output.digest('hex') === first.digest && replayed.divergences.length === 0
-    say(
-      [
-        '',
-        ...[
-          [`retake audit ${tape.run.id}`, 'which rule decided what'],
-          [`retake show ${tape.run.id}`, 'its steps'],
-          ['retake ui', 'see all of it in the browser'],
-        ].map(([command = '', what]) => `   ${command.padEnd(36)}${what}`),
-      ].join('\n'),
-    )
+    say(['', ...nextSteps(folder, tape.run.id)].join('\n'))
     if (json)
       console.log(
         JSON.stringify({
@@ -71,6 +65,18 @@ Examples:
 
 const POLICY = 'policy.ts'
 const CONTRACT = 'contract.ts'
+
+/** Where nothing could be written here, the runs are elsewhere. */
+function nextSteps(folder: ShippedFolder, run: string): string[] {
+  const runs = folder.store.folder
+  const where = runs === new RunStore().folder ? '' : ` --dir ${runs}`
+  return [
+    [`retake audit ${run}${where}`, 'which rule decided what'],
+    [`retake show ${run}${where}`, 'its steps'],
+    [`retake ui${where}`, 'see all of it in the browser'],
+    [`retake record ${folder.pathOf(POLICY)}`, 'run it again, changed'],
+  ].map(([command = '', what]) => `   ${command.padEnd(38)}  ${what}`)
+}
 
 const look = () => ({ paint: painter(process.stdout), width: widthOf(process.stdout) - 3 })
 const title = (number: number, text: string): string =>

@@ -23,14 +23,14 @@ export const shellErrors = {
             ? 'NATIVE_ADDON'
             : 'SHELL_NOT_ALLOWED',
     rule,
-    what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}`,
+    what: `${BEGINNINGS[command.kind ?? 'program']} was not ${command.kind === 'signal' ? 'sent' : 'started'}: ${shown(command)}.`,
     why: `${why}.`,
     allowed: listed(vectors),
   }),
   shellString: (rule: string, command: Command, vectors: readonly ArgumentVector[]): Denial => ({
     code: 'SHELL_STRING',
     rule,
-    what: `A shell was not started: ${shown(command)}`,
+    what: `A shell was not started: ${shown(command)}.`,
     why: 'Text for a shell can hold any command; only one that is listed word for word is run.',
     allowed: `Start a program with its arguments: execFile(program, [arguments]). ${listed(vectors)}`,
   }),
@@ -42,7 +42,7 @@ export const shellErrors = {
   ): Denial => ({
     code: 'SHELL_ENVIRONMENT',
     rule,
-    what: `A program was not started: ${shown(command)}, ${how}`,
+    what: `A program was not started: ${shown(command)}, ${how}.`,
     why: 'Variables such as PATH, LD_PRELOAD, NODE_OPTIONS or GIT_SSH_COMMAND, or another user, make one program into another.',
     allowed:
       settable.length === 0

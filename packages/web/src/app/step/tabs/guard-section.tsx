@@ -7,7 +7,7 @@ import { VisibleText } from '../text/visible-text.js'
 export function GuardSection({ guard }: { readonly guard: StepGuard }) {
   const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
   const { drift = [], blocked = [] } = guard
-  const remarks = [...drift.map(driftText), ...blocked.map((what) => `kept from ${what}`)]
+  const remarks = [...drift.map(driftText), ...blocked.map((what) => `refused: ${what}`)]
   return (
     <Section title="Guard">
       <Facts
