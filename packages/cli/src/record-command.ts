@@ -58,14 +58,13 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
     const proxy = new RecordingProxy({ server, writer, routes, secrets })
-    const end = await run(command, cwd, variables, proxy, server.url).catch(
-      async (error: unknown) => {
-        await proxy.stop()
-        writer.close()
-        rmSync(tape, { force: true })
-        throw error
-      },
-    )
+    const env = { ...process.env, ...proxyVariables(variables, server.url) }
+    const end = await run(command, cwd, env, proxy).catch(async (error: unknown) => {
+      await proxy.stop()
+      writer.close()
+      rmSync(tape, { force: true })
+      throw error
+    })
     await proxy.stop()
     if (proxy.failure !== undefined) throw proxy.failure
     writer.append({
@@ -83,14 +82,13 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
 function run(
   command: readonly string[],
   cwd: string,
-  variables: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv,
   proxy: RecordingProxy,
-  url: string,
 ): Promise<AgentEnd> {
   return runCommand({
     command,
     cwd,
-    env: { ...COMMAND_DEFAULTS, ...process.env, ...proxyVariables(variables, url) },
+    env: { ...COMMAND_DEFAULTS, ...env },
     stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
     onOutput: (stream, bytes) => {
       proxy.append({ type: 'output', stream }, bytes)

@@ -18,24 +18,26 @@ export interface BranchRow {
 /** The rows that are on the screen: all but those below a closed one. No recursion: chains of branches can be long. */
 export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): BranchRow[] {
   const rows: BranchRow[] = []
-  const waiting: BranchRow[] = [rowOf(root, undefined, 1, 1, closed)]
+  const waiting: BranchRow[] = [rowOf({ node: root, place: 1, of: 1 }, undefined, closed)]
   for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
     rows.push(row)
     if (row.isOpen !== true) continue
     const children = row.node.branches
     for (let index = children.length - 1; index >= 0; index--)
       waiting.push(
-        rowOf(children[index] as BranchNodeView, row, index + 1, children.length, closed),
+        rowOf(
+          { node: children[index] as BranchNodeView, place: index + 1, of: children.length },
+          row,
+          closed,
+        ),
       )
   }
   return rows
 }
 
 function rowOf(
-  node: BranchNodeView,
+  { node, place, of }: Pick<BranchRow, 'node' | 'place' | 'of'>,
   parent: BranchRow | undefined,
-  place: number,
-  of: number,
   closed: ReadonlySet<string>,
 ): BranchRow {
   return {

@@ -39,30 +39,30 @@ const sizeOf = (node: object): number =>
 /** The lines of a value, in order. Does not recurse: values may be nested as deep as they like. */
 export function jsonRows(value: unknown, open: OpenNodes): JsonRow[] {
   const rows: JsonRow[] = []
-  const stack: JsonRow[] = [rowOf(undefined, value, undefined, 1, 1, open)]
+  const stack: JsonRow[] = [
+    rowOf({ key: undefined, value, parent: undefined, place: 1, of: 1 }, open),
+  ]
   for (let row = stack.pop(); row !== undefined; row = stack.pop()) {
     rows.push(row)
     if (!row.isOpen) continue
     const members = membersOf(row.value as object)
     for (let index = members.length - 1; index >= 0; index--) {
       const [key, member] = members[index] as readonly [string, unknown]
-      stack.push(rowOf(key, member, row, index + 1, members.length, open))
+      const place = { place: index + 1, of: members.length }
+      stack.push(rowOf({ key, value: member, parent: row, ...place }, open))
     }
   }
   return rows
 }
 
 function rowOf(
-  key: string | undefined,
-  value: unknown,
-  parent: JsonRow | undefined,
-  place: number,
-  of: number,
+  member: Pick<JsonRow, 'key' | 'value' | 'parent' | 'place' | 'of'>,
   open: OpenNodes,
 ): JsonRow {
+  const { value, parent } = member
   const size = isNode(value) ? sizeOf(value) : undefined
   const isOpen = size !== undefined && size > 0 && open.has(value as object)
-  return { key, value, depth: (parent?.depth ?? -1) + 1, parent, size, isOpen, place, of }
+  return { ...member, depth: (parent?.depth ?? -1) + 1, size, isOpen }
 }
 
 /** What is open at first: outer values before inner ones, until there are enough lines. */
