@@ -1,0 +1,166 @@
+import childProcess from 'node:child_process'
+import { decodeBody, encodeBody } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { currentBounds, currentSession } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { boundOptions, type SpawnOptions } from './bound-child.js'
+import { childStdio, fileSession } from './child-files.js'
+import { commandLine, describeCommand } from './command-line.js'
+import { replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+
+interface SyncResult {
+  pid: number
+  output: unknown[]
+  stdout: any
+  stderr: any
+  status: number | null
+  signal: string | null
+  error?: Error
+}
+
+/** Child processes that the program stands still for: all forms come to `spawnSync`. */
+export const patchSpawnSync = (): Undo => undoAll([patchForms(), patchDoor()])
+
+function patchForms(): Undo {
+  const { execFileSync, execSync, spawnSync } = childProcess
+  return undoAll([
+    replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      const { args, options } = splitArguments(rest)
+      if (session) return capturedSpawnSync(session, spawnSync, file, args, options)
+      const files = fileSession()
+      if (files === undefined) return (spawnSync as Function)(file, ...rest)
+      return spawnSync(file, args, { ...options, stdio: childStdio(files, options.stdio) })
+    }),
+    replace(childProcess, 'execFileSync', (file: string, ...rest: any[]) => {
+      const session = currentSession()
+      if (session === undefined) return (execFileSync as Function)(file, ...rest)
+      const { args, options } = splitArguments(rest)
+      return outputOf(
+        capturedSpawnSync(session, spawnSync, file, args, options),
+        options,
+        [options.argv0 ?? file, ...args].join(' '),
+      )
+    }),
+    replace(childProcess, 'execSync', (command: string, options: any = {}) => {
+      const session = currentSession()
+      if (session === undefined) return execSync(command, options)
+      const shell = { ...options, shell: options.shell ?? true }
+      return outputOf(capturedSpawnSync(session, spawnSync, command, [], shell), options, command)
+    }),
+  ])
+}
+
+/**
+ * What all synchronous forms come to, also those that a library took before the patches.
+ * Under Node's permission model it cannot be reached: there, the forms are asked themselves.
+ */
+function patchDoor(): Undo {
+  const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
+  try {
+    const door = binding.call(process, 'spawn_sync')
+    const native = door.spawn
+    return replace(door, 'spawn', function (options: any): unknown {
+      const bounds = currentBounds()
+      return native.call(door, bounds.length === 0 ? options : boundOptions(bounds, options))
+    })
+  } catch {
+    return () => {}
+  }
+}
+
+function splitArguments(rest: any[]): { args: string[]; options: any } {
+  const args = Array.isArray(rest[0]) ? rest[0] : []
+  const options = (Array.isArray(rest[0]) || rest[0] === undefined ? rest[1] : rest[0]) ?? {}
+  return { args, options }
+}
+
+function capturedSpawnSync(
+  session: Session,
+  native: Function,
+  file: string,
+  args: string[],
+  options: any,
+): SyncResult {
+  const bounds = currentBounds()
+  if (bounds.length > 0) boundOptions(bounds, normalised(file, args, options))
+  const inherited = inheritedPipes(options.stdio)
+  const site = callSite()
+  const delivery = session.performSync({
+    event: {
+      type: 'call',
+      kind: 'process',
+      name: 'spawnSync',
+      title: session.secrets.text(commandLine(file, args)),
+      as: 'json',
+      sync: true,
+      ...(site !== undefined && { site }),
+    },
+    body: encodeBody(describeCommand(file, args, options)).body,
+    durable: true,
+    run: () => {
+      const stdio = inherited.size === 0 ? options.stdio : pipesFor(options.stdio, inherited)
+      const result = native(file, args, {
+        ...options,
+        stdio: childStdio(session, stdio),
+      }) as SyncResult
+      const { as, body } = encodeBody(result)
+      return { event: { type: 'result', as }, body, native: result }
+    },
+  })
+  const { event, body, native: live } = delivery
+  const result = (live ??
+    (event.type === 'result' && event.as && decodeBody(event.as, body))) as SyncResult
+  for (const pipe of inherited) showInherited(result, pipe)
+  return result
+}
+
+/** As Node hands a synchronous call down. */
+function normalised(file: string, args: readonly unknown[], options: any): SpawnOptions {
+  const { env = process.env, argv0 = file, shell, cwd, uid, gid } = options
+  const shellFile =
+    typeof shell === 'string' ? shell : process.platform === 'win32' ? 'cmd.exe' : '/bin/sh'
+  const pairs = Object.entries(env as Record<string, string>).map(
+    ([key, value]) => `${key}=${value}`,
+  )
+  const where = { cwd: cwd && String(cwd), uid, gid, envPairs: pairs }
+  return shell
+    ? { ...where, shell, file: shellFile, args: [shellFile, '-c', [file, ...args].join(' ')] }
+    : { ...where, file, args: [argv0, ...args] }
+}
+
+/** Which of stdout (1) and stderr (2) the child would share with us: their bytes must be captured instead. */
+function inheritedPipes(stdio: unknown): Set<1 | 2> {
+  const shares = (value: unknown, pipe: 1 | 2): boolean => value === 'inherit' || value === pipe
+  const inherited = new Set<1 | 2>()
+  for (const pipe of [1, 2] as const) {
+    if (Array.isArray(stdio) ? shares(stdio[pipe], pipe) : stdio === 'inherit') inherited.add(pipe)
+  }
+  return inherited
+}
+
+function pipesFor(stdio: unknown, inherited: ReadonlySet<number>): unknown[] {
+  const list = Array.isArray(stdio) ? [...stdio] : ['inherit', 'inherit', 'inherit']
+  for (const pipe of inherited) list[pipe] = 'pipe'
+  return list
+}
+
+function showInherited(result: SyncResult, pipe: 1 | 2): void {
+  const name = pipe === 1 ? 'stdout' : 'stderr'
+  const bytes: unknown = result[name]
+  if (bytes instanceof Uint8Array || typeof bytes === 'string') process[name].write(bytes)
+  result[name] = null
+  if (Array.isArray(result.output)) result.output[pipe] = null
+}
+
+/** `execSync` and `execFileSync`: the output, or an error that carries the whole result. */
+function outputOf(result: SyncResult, options: { stdio?: unknown }, command: string): unknown {
+  if (options.stdio === undefined && result.stderr?.length > 0) process.stderr.write(result.stderr)
+  if (result.error) throw Object.assign(result.error, result)
+  if (result.status !== 0) {
+    const detail = result.stderr?.length > 0 ? `\n${String(result.stderr)}` : ''
+    throw Object.assign(new Error(`Command failed: ${command}${detail}`), result)
+  }
+  return result.stdout
+}
