@@ -23,7 +23,14 @@ export async function startUi(folder, { args = [], env = {} } = {}) {
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
+  const failed = once(child, 'close').then(([code]) => {
+    throw new Error(`retake ui ended with ${code} before it listened`)
+  })
+  failed.catch(() => {})
+  const [line] = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    failed,
+  ])
   return {
     url: JSON.parse(line).url,
     process: child,

@@ -1,7 +1,9 @@
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { atOldPort } from '../support/at-old-port.js'
 import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
@@ -81,7 +83,11 @@ describe('a fork', () => {
   })
 
   test('that runs can be stopped, and what it recorded stays', async ({ onTestFinished }) => {
-    const silent = createServer(() => {}).listen(demo.port, '127.0.0.1')
+    const silent = await atOldPort(async () => {
+      const server = createServer(() => {}).listen(demo.port, '127.0.0.1')
+      await once(server, 'listening')
+      return server
+    })
     onTestFinished(() => void silent.close())
     const page = await openStep()
     await pressFork(page)

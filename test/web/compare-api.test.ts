@@ -6,6 +6,7 @@ import {
   startScriptedModel,
   type ScriptedModel,
 } from '../../packages/cli/src/demo/scripted-model.js'
+import { atOldPort } from '../support/at-old-port.js'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
 import { mcpFolder } from '../support/mcp-folder.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
@@ -30,7 +31,7 @@ beforeAll(async () => {
     recordedSteps.find(({ kind, title }) => kind === 'tool' && title.startsWith('search_policy'))
       ?.label ?? ''
   const { port } = new URL(tape.details.env?.['MODEL_URL'] ?? '')
-  model = await startScriptedModel(Number(port))
+  model = await atOldPort(() => startScriptedModel(Number(port)))
 })
 afterAll(async () => {
   await model.stop()

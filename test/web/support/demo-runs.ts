@@ -2,6 +2,7 @@ import { openTape } from '@retake/tape/node'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { startScriptedModel } from '../../../packages/cli/src/demo/scripted-model.js'
+import { atOldPort } from '../../support/at-old-port.js'
 import { makeWorkspace } from '../../support/run-retake.mjs'
 
 /** The runs of the demo in a folder of their own: a refund that was wrongly approved, and its fork. */
@@ -39,7 +40,7 @@ export async function makeDemoRuns(): Promise<DemoRuns> {
     port,
     retake: (args) => workspace.retake(args),
     startModel: async () => {
-      const model = await startScriptedModel(port)
+      const model = await atOldPort(() => startScriptedModel(port))
       onTestFinished(() => model.stop())
     },
     remove: () => workspace.remove(),
