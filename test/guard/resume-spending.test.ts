@@ -13,7 +13,9 @@ import {
   folder,
   LIMIT,
   RESERVE,
+  SEEDS,
   shopOf,
+  stepsOf,
   take,
   Wallet,
 } from './spending-setup.js'
@@ -32,15 +34,7 @@ async function runIn(dir: string, steps: readonly Step[], before: number, seed: 
   return { wallet, restored, spent, results, tape }
 }
 
-const KINDS: readonly Step[] = ['pay', 'both', 'outer', 'flaky', 'slow', 'spend']
-
-/** Each kind once, and some of them again, in some order. */
-const stepsOf = (seed: number): Step[] => {
-  const roll = dice(seed)
-  return [...KINDS, ...KINDS.slice(0, 3)].toSorted(() => roll(3) - 1)
-}
-
-test.each([1, 2])(
+test.each(SEEDS)(
   'however often a run is killed, wherever on its tape, all of them together never pass the limit (seed %i)',
   async (seed) => {
     const steps = stepsOf(seed)

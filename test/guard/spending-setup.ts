@@ -59,7 +59,21 @@ export class Wallet {
   }
 }
 
-export type Step = 'pay' | 'both' | 'outer' | 'flaky' | 'slow' | 'spend'
+const KINDS = ['pay', 'both', 'outer', 'flaky', 'slow', 'spend'] as const
+export type Step = (typeof KINDS)[number]
+
+/** A soak run tries more of them. */
+export const SEEDS = Array.from(
+  { length: process.env['RETAKE_SOAK'] === '1' ? 40 : 2 },
+  (_, index) => index + 1,
+)
+
+/** Each kind once, and some of them again, in some order. */
+export function stepsOf(seed: number): Step[] {
+  const roll = dice(seed)
+  const steps = [...KINDS, ...KINDS.slice(0, 3)].map((step) => ({ step, place: roll(1_000) }))
+  return steps.toSorted((a, b) => a.place - b.place).map(({ step }) => step)
+}
 
 /** A guard whose tools spend, fail, say nothing of it, are tried again, given up, or call others. */
 export function shopOf(options: Partial<GuardOptions>, wallet: Wallet, seed: number): Run {
@@ -83,9 +97,10 @@ export function shopOf(options: Partial<GuardOptions>, wallet: Wallet, seed: num
   run.tool(
     'flaky',
     (_: unknown, { use, attempt }) => {
-      wallet.pay(RESERVE, run.limiter.used)
+      const cents = attempt === 1 ? RESERVE : roll(RESERVE)
+      wallet.pay(cents, run.limiter.used)
       if (attempt === 1) throw Object.assign(new Error('busy'), { status: 503 })
-      use(said(RESERVE))
+      use(said(cents))
       return 'at last'
     },
     { reserve, idempotent: true, retries: 1 },

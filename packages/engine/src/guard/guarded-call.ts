@@ -115,7 +115,7 @@ export class GuardedCall {
         },
         deliver: (delivery) => {
           operation.close()
-          const result = this.#took(operation.id, args, intent, delivery)
+          const result = this.#took(operation, args, intent, delivery)
           if (result !== undefined) resolve(result)
         },
       })
@@ -128,7 +128,7 @@ export class GuardedCall {
 
   /** The answer has come, from the tool or from a tape. */
   #took(
-    event: number,
+    { id: event, session }: Operation,
     args: unknown,
     intent: GuardIntent,
     { event: answer, body, native }: Delivery,
@@ -143,7 +143,7 @@ export class GuardedCall {
     // Its answer was there without it: what was reserved for it is free again.
     if (!this.#isStarted) this.#decision?.reservation?.release()
     if (this.#decision?.reservation === undefined || !this.#isStarted)
-      limiter.absorb(name, intent, facts)
+      run.tapes.spending.absorb(session, event, name, intent, facts)
     if (facts.exitReason === undefined || facts.attempts !== 0)
       limiter.answered(intent.fingerprint, () => answerKey(answer, body))
     const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
@@ -171,8 +171,8 @@ export class GuardedCall {
   #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
     const { session, id: op } = operation
     const args = argumentsOf(call)
-    const spent = outsideRuns(() => this.run.tapes.spending.countAgain(session, op))
     const decision = outsideRuns(() => decideCall(this, session, args, call, before))
+    const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
     const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
     session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
     return decision

@@ -79,11 +79,11 @@ export class Limiter {
   /**
    * A call that a tape has answered. One of this run, before it went live, counts as
    * if it had been made now. One served from an earlier run counts as a call; what it
-   * cost then is among what is restored.
+   * cost then is among what is restored. With `isCounted` that was restored of this one, too.
    */
-  absorb(tool: string, intent: GuardIntent, facts: GuardFacts): void {
+  absorb(tool: string, intent: GuardIntent, facts: GuardFacts, isCounted = false): void {
     if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
-    const used = countedFor(intent, facts)
+    const used = isCounted ? NOTHING : countedFor(intent, facts)
     for (const meter of this.#metersOf(tool).all) {
       meter.calls.settle(0, 1)
       meter.settle(NOTHING, used, this.clock.now())

@@ -1,4 +1,11 @@
-import { GUARD_NOTES, type CallUsage, type SpentNote, type Tape } from '@retake/tape'
+import {
+  GUARD_NOTES,
+  type CallUsage,
+  type GuardFacts,
+  type GuardIntent,
+  type SpentNote,
+  type Tape,
+} from '@retake/tape'
 import { outsideRuns } from '../../scope.js'
 import type { Operation, Session } from '../../sessions/session.js'
 import { addUsage, NOTHING, sum, toUsage, type Amount } from '../limits/amount.js'
@@ -8,13 +15,15 @@ import type { EarlierRuns } from './earlier-runs.js'
 import { SpendingOnTape } from './spending-on-tape.js'
 
 /** The guards, by name, that have counted what a run had spent before it went on. */
-const counted = new WeakMap<Session, Set<string>>()
+const restored = new WeakMap<Session, Set<string>>()
 
 /**
  * What a guard spends, over all the runs that go on from one another: puts on the tape
  * what results do not tell, and hands its limits what was spent before.
  */
 export class RunSpending {
+  /** Calls of which the tape tells what they cost, and that were counted. */
+  readonly #counted = new WeakMap<Session, Set<number>>()
   #read: { readonly of: Tape; readonly spending: SpendingOnTape } | undefined
 
   constructor(
@@ -35,28 +44,43 @@ export class RunSpending {
   goOn(run: Session, hasBegun: boolean): void {
     const { continues, tape: own } = run.recording ?? {}
     if (continues === undefined || !(hasBegun || continues.isResume)) return
-    const names = counted.get(run) ?? new Set()
-    counted.set(run, names)
+    const names = restored.get(run) ?? new Set()
+    restored.set(run, names)
     if (names.has(this.guard)) return
     names.add(this.guard)
     const { tape, at, isResume } = continues
     const spending = this.#on(tape)
     this.limiter.restore(spending.unseenBefore(at))
     if (!isResume) return
+    // Before the first of them is made again: what the others have cost is spent by then, too.
+    for (const [op, spent] of spending.underWayAt(at))
+      if (this.#count(run, op)) this.limiter.restore([spent])
     const later = spending.from(at)
     this.limiter.restore(later)
     // A branch goes on from an earlier point: it would not know of what its parent spent after that.
     if (own !== tape.path) this.#keepLater(run, later)
   }
 
-  /** A call that stands on the tape is made again by the same run: what it has cost so far stays spent. */
-  countAgain(session: Session, op: number): CallUsage | undefined {
+  /** What a call has cost so far that the same run makes again: it stays spent. */
+  before(session: Session, op: number): CallUsage | undefined {
     const { continues } = session.recording ?? {}
     if (continues?.isResume !== true || op >= continues.at) return undefined
     const found = this.#on(continues.tape).ofCall(op)
-    if (found === undefined) return undefined
-    this.limiter.restore([found.last])
-    return toUsage(sum(found.last.amount, found.attempts))
+    return found && toUsage(sum(found.last.amount, found.attempts))
+  }
+
+  /** A call that a tape has answered. */
+  absorb(session: Session, op: number, tool: string, intent: GuardIntent, facts: GuardFacts): void {
+    this.limiter.absorb(tool, intent, facts, !this.#count(session, op))
+  }
+
+  /** Whether what a call has cost was not counted before; from now on it was. */
+  #count(run: Session, op: number): boolean {
+    const calls = this.#counted.get(run) ?? new Set()
+    this.#counted.set(run, calls)
+    const isNew = op < 0 || !calls.has(op)
+    calls.add(op)
+    return isNew
   }
 
   /** Spent beside the tools. `isSaidAgain`: a run that goes on from this one hears it again. */
@@ -74,8 +98,10 @@ export class RunSpending {
   #keepLater(run: Session, later: readonly Spent[]): void {
     const tools = new Map<string | undefined, Amount>()
     for (const { tool, amount } of later) tools.set(tool, sum(tools.get(tool) ?? NOTHING, amount))
-    for (const [tool, amount] of tools)
-      this.#note(run, { usage: toUsage(amount) ?? {}, ...(tool !== undefined && { tool }) })
+    for (const [tool, amount] of tools) {
+      const usage = toUsage(amount)
+      if (usage) this.#note(run, { usage, ...(tool !== undefined && { tool }) })
+    }
   }
 
   #note(session: Session, spent: Omit<SpentNote, 'guard'>): void {

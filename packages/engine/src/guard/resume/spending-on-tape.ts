@@ -1,5 +1,5 @@
 import { readGuards, type GuardedCallOnTape, type GuardsOnTape, type Tape } from '@retake/tape'
-import { amountOf, isNothing, NOTHING, sum, type Amount } from '../limits/amount.js'
+import { amountOf, NOTHING, sum, type Amount } from '../limits/amount.js'
 import { countedFor, overuseOf, type Spent } from '../limits/spent.js'
 
 /**
@@ -37,6 +37,15 @@ export class SpendingOnTape {
     ]
   }
 
+  /** Calls of the agent that had no answer by then, with what they count for, by the event that started them. */
+  underWayAt(at: number): ReadonlyMap<number, Spent> {
+    const open = this.#read.calls.filter(
+      ({ isNested, callSeq, resultSeq = Infinity }) => !isNested && callSeq < at && resultSeq >= at,
+    )
+    const found = open.map(({ callSeq }) => [callSeq, this.ofCall(callSeq)?.last] as const)
+    return new Map(found.flatMap(([op, last]) => (last === undefined ? [] : [[op, last]])))
+  }
+
   /** What came after that event, and is not served: calls that were begun there, and what stands beside results. */
   from(at: number): readonly Spent[] {
     return [
@@ -59,12 +68,10 @@ export class SpendingOnTape {
     for (const call of this.#read.calls) {
       const { intent, facts, tool } = call
       if (intent.guard !== this.#guard || !isMeant(call) || !wasStarted(call)) continue
-      const amount = countedFor(intent, facts)
       const { overused } = facts ?? {}
-      if (isNothing(amount)) continue
       spent.push({
         tool,
-        amount,
+        amount: countedFor(intent, facts),
         // Nobody knows when a call without a result was over: with its run at the latest.
         at: facts === undefined ? until : this.#dateOf(call.at + (call.latencyMs ?? 0)),
         ...(overused && { most: overuseOf(intent.reserved, overused) }),
