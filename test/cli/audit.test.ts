@@ -213,6 +213,7 @@ test('a call that waited for approval when its run was stopped is told as that',
     /stopped +shop\/large[^\n]*\n +the run was stopped while it waited for approval\n/,
   )
   expect(stdout).not.toContain('POLICY_DENIED')
+  expect((await retake(['chaos', 'last'])).stderr).toContain('NOT_A_PROCESS_RUN')
   const { stderr } = await retake(['resume', 'last'])
   expect(stderr).toMatch(
     /recorded inside a program, by `record\(\)` or a guard\.[^]*`resume: true`/,

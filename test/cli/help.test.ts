@@ -46,6 +46,9 @@ test('a mistyped command or option is a wrong usage, with a suggestion', async (
   const command = await retake(['reply', 'last'])
   expect(command.code).toBe(2)
   expect(command.stderr).toContain('Did you mean `retake replay`?')
+  expect(JSON.parse((await retake(['reply', 'last', '--json'])).stdout)).toMatchObject({
+    error: { code: 'UNKNOWN_COMMAND' },
+  })
   const option = await retake(['replay', 'last', '--obsrve'])
   expect(option.code).toBe(2)
   expect(option.stderr).toContain('Did you mean --observe?')

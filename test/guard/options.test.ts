@@ -32,6 +32,7 @@ describe('a guard is not made with options that mean nothing', () => {
     [{ name: 'x', inDoubt: 'repeat' }, 'It is one of fail, retry, skip.'],
     [{ name: 'x', onArgumentDrift: 'ask' }, 'onArgumentDrift: It is an object'],
     [{ name: 'x', onArgumentDrift: { over: 'a lot' } }, 'onArgumentDrift.over: It is a number'],
+    [{ name: 'x', onArgumentDrift: { over: 9 } }, 'onArgumentDrift: It needs a `baseline`'],
     [{ name: 'x', dir: 3 }, 'dir: It is a text'],
     [{ name: 'x', approval: { breakGlass: { by: 'ann' } } }, 'reason: It is a text, not missing.'],
     [

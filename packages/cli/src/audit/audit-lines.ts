@@ -71,7 +71,7 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
       `${[...call.within, call.tool].join(' › ')}(${clipText(JSON.stringify(call.args) ?? '', 120)})`,
     ),
   ])
-  const lines = table([['step', 'time', 'state', 'rule', 'call'], ...rows], width)
+  const lines = table([['step', 'time', 'state', 'rule', 'call'], ...rows], width, SPARE)
   return lines.flatMap((line, index) => {
     const call = calls[index - 1]
     if (call === undefined) return [paint('dim', line)]
@@ -79,6 +79,9 @@ function callLines(calls: readonly AuditedCall[], { paint, width }: Look): strin
     return [line, ...remarks.map((remark) => paint('dim', `        ${remark}`))]
   })
 }
+
+/** When it was: what a narrow terminal leaves out. */
+const SPARE = [1]
 
 const STYLES: Readonly<Record<AuditedCall['state'], Style>> = {
   done: 'green',

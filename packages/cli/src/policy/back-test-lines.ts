@@ -16,6 +16,9 @@ export function backTestLines(result: BackTest, look: Look): string[] {
   ]
 }
 
+/** Verdict, then rule: what a narrow terminal leaves out. */
+const SPARE = [2, 3]
+
 function section(
   title: string,
   changed: readonly ChangedCall[],
@@ -30,7 +33,7 @@ function section(
     judgement.rule ?? 'default',
     printable(`${call.tool}(${clipText(plainText(call.args), 80)})`),
   ])
-  return [paint(style, title), ...table(rows, width), '']
+  return [paint(style, title), ...table(rows, width, SPARE), '']
 }
 
 /** The same for programs. */

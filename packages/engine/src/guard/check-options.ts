@@ -44,7 +44,8 @@ export function checkGuardOptions(data: unknown): void {
   if (options !== undefined) {
     if (options['name'] === undefined) check.add([], 'It needs a `name`.')
     else check.text(['name'], options['name'], 'It')
-    const { durability, approval, resume, inDoubt, onArgumentDrift, dir, signingKey } = options
+    const { durability, approval, resume, inDoubt, dir, signingKey } = options
+    const { baseline, onArgumentDrift } = options
     if (dir !== undefined) check.text(['dir'], dir, 'It')
     if (signingKey !== undefined && !isSigningKey(signingKey))
       check.add(
@@ -57,7 +58,11 @@ export function checkGuardOptions(data: unknown): void {
       check.add(['resume'], `It is true, or the id or path of a run, not ${kindOf(resume)}.`)
     if (inDoubt !== undefined && typeof inDoubt !== 'function')
       check.oneOf(['inDoubt'], inDoubt, ['fail', 'retry', 'skip'])
-    if (onArgumentDrift !== undefined) checkArgumentDrift(check, onArgumentDrift)
+    if (onArgumentDrift !== undefined) {
+      checkArgumentDrift(check, onArgumentDrift)
+      if (baseline === undefined)
+        check.add(['onArgumentDrift'], 'It needs a `baseline` to compare with, and there is none.')
+    }
   }
   throwIfAny('guard()', check)
 }
