@@ -23,7 +23,7 @@ export default defineConfig({
           name: 'unit',
           include: ['packages/**/src/**/*.test.ts'],
           maxWorkers: 2,
-          testTimeout: 20_000,
+          testTimeout: 300_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -89,9 +89,9 @@ describe('a run that is asked for again and again', () => {
     const before = await modelOf('a')
     expect(before.status).toBe('recording')
     say(tape, 'two')
-    await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(3))
+    await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(3), 20_000)
     finish(tape)
-    await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('done'))
+    await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('done'), 20_000)
   })
 
   test('is not read more often than its size allows while it grows', async () => {
@@ -117,7 +117,7 @@ describe('a run that is asked for again and again', () => {
     expect((await modelOf('a')).status).toBe('recording')
     // No process has this number.
     writeFileSync(`${store.pathOf('a')}.pid`, '99999999')
-    await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('killed'))
+    await vi.waitFor(async () => expect((await modelOf('a')).status).toBe('killed'), 20_000)
   })
 
   test('is forgotten when many others were opened after it', async () => {
@@ -191,7 +191,10 @@ describe('the list of runs', () => {
     const tape = begin('a')
     expect(await home.runs()).toMatchObject([{ status: 'recording' }])
     finish(tape)
-    await vi.waitFor(async () => expect(await home.runs()).toMatchObject([{ status: 'done' }]))
+    await vi.waitFor(
+      async () => expect(await home.runs()).toMatchObject([{ status: 'done' }]),
+      20_000,
+    )
     rmSync(store.pathOf('a'))
     expect(await home.runs()).toEqual([])
   })
@@ -214,9 +217,9 @@ describe('who watches', () => {
     const told = watch()
     mkdirSync(store.folder)
     record('a')
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'runs' }), 5000)
+    await vi.waitFor(() => expect(told).toContainEqual({ type: 'runs' }), 20_000)
     rmSync(store.pathOf('a'))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 5000)
+    await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   })
 
   test('is told how far a run that was opened has come, and that it was killed', async () => {
@@ -225,9 +228,9 @@ describe('who watches', () => {
     await home.open('a')
     say(tape, 'one')
     const grew = { type: 'grew', run: 'a', events: 2, status: 'recording' }
-    await vi.waitFor(() => expect(told).toContainEqual(grew), 5000)
+    await vi.waitFor(() => expect(told).toContainEqual(grew), 20_000)
     writeFileSync(`${store.pathOf('a')}.pid`, '99999999')
-    await vi.waitFor(() => expect(told).toContainEqual({ ...grew, status: 'killed' }), 5000)
+    await vi.waitFor(() => expect(told).toContainEqual({ ...grew, status: 'killed' }), 20_000)
   })
 
   test('is told at once what another question found', async () => {
@@ -235,7 +238,7 @@ describe('who watches', () => {
     await home.open('a')
     const told = watch()
     say(tape, 'one')
-    await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(2))
+    await vi.waitFor(async () => expect((await modelOf('a')).tape.count).toBe(2), 20_000)
     expect(told).toContainEqual({ type: 'grew', run: 'a', events: 2, status: 'recording' })
   })
 
@@ -245,7 +248,7 @@ describe('who watches', () => {
     home.watch((change) => told.push(change))()
     const still = watch()
     record('b')
-    await vi.waitFor(() => expect(still).toContainEqual({ type: 'runs' }), 5000)
+    await vi.waitFor(() => expect(still).toContainEqual({ type: 'runs' }), 20_000)
     expect(told).toEqual([])
   })
 })
@@ -264,7 +267,7 @@ describe('what blame found about a run', () => {
     const told: HomeChange[] = []
     const unwatch = home.watch((change) => told.push(change))
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
-    await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 10_000)
+    await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 20_000)
     unwatch()
     expect((await answerOf('a')).blame?.oracle).toBe('one')
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'another' }))

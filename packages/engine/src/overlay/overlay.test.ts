@@ -132,4 +132,4 @@ test('any changes look in an overlay as they do on disk, leave the disk alone, a
   } finally {
     fs.rmSync(outer, { recursive: true, force: true })
   }
-}, 60_000)
+})

@@ -103,7 +103,7 @@ describe('a tape', () => {
       ),
       { numRuns: Number(process.env['FC_RUNS'] ?? 150) },
     )
-  }, 60_000)
+  })
 })
 
 test('one damaged step does not hide the others', () => {
@@ -223,7 +223,7 @@ describe('events that nobody would write', () => {
       }),
       { numRuns: Number(process.env['FC_RUNS'] ?? 150) },
     )
-  }, 60_000)
+  })
 
   test.each([500, 3000, 8000, 100_000])(
     'nested %i deep are answered, too',

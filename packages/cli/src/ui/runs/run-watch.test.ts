@@ -42,11 +42,11 @@ test('a run that is there again after it was gone is told, even if it is as it w
   writeRun('a', 1)
   const told = watchRun('a')
   renameSync(join(folder, 'a.tape'), join(folder, 'away'))
-  await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 5000)
+  await vi.waitFor(() => expect(told).toContainEqual({ type: 'gone', run: 'a' }), 20_000)
   renameSync(join(folder, 'away'), join(folder, 'a.tape'))
   await vi.waitFor(
     () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
-    5000,
+    20_000,
   )
 })
 
@@ -57,7 +57,7 @@ test('another run under the same name is told, even if it has as many events', a
   renameSync(join(folder, 'other.tape'), join(folder, 'a.tape'))
   await vi.waitFor(
     () => expect(told).toContainEqual({ type: 'grew', run: 'a', events: 3, status: 'done' }),
-    5000,
+    20_000,
   )
 })
 
@@ -83,4 +83,4 @@ test('a list that was read while a run rested is told when the run has come to i
   writer.seal()
   unmark()
   await vi.waitFor(async () => expect(await lists.at(-1)).toEqual(['done']), 60_000)
-}, 120_000)
+})

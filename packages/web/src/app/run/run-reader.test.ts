@@ -71,13 +71,13 @@ describe('reading a run', () => {
     const grew = vi.fn<() => void>()
     const reader = new RunReader(run.home, 'x', grew)
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     expect(grew).not.toHaveBeenCalled()
     run.grow(...done, 'done', 'running')
-    await vi.waitFor(() => expect(statesOf(reader).slice(50)).toEqual(['done', 'running']))
+    await vi.waitFor(() => expect(statesOf(reader).slice(50)).toEqual(['done', 'running']), 20_000)
     // Not from the beginning, and somewhat before what was open: counts of tokens come late.
     expect(run.asked).toEqual([0, 31])
-    await vi.waitFor(() => expect(grew).toHaveBeenCalledOnce())
+    await vi.waitFor(() => expect(grew).toHaveBeenCalledOnce(), 20_000)
   })
 
   test('reads a row again that learns something after it has its answer', async () => {
@@ -85,11 +85,11 @@ describe('reading a run', () => {
     run.states = ['running', ...Array<RowState>(50).fill('done')]
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.grow(...Array<RowState>(51).fill('done'))
-    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('done'))
+    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('done'), 20_000)
     run.grow('failed', ...Array<RowState>(51).fill('done'))
-    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('failed'))
+    await vi.waitFor(() => expect(statesOf(reader)[0]).toBe('failed'), 20_000)
   })
 
   test('takes nothing over from a run that was there before under the same name', async () => {
@@ -97,13 +97,13 @@ describe('reading a run', () => {
     run.states = ['done', 'failed', 'done']
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.startedAt = 2
     run.grow()
-    await vi.waitFor(() => expect(reader.getReading().head?.startedAt).toBe(2))
-    await vi.waitFor(() => expect(reader.rows.length).toBe(0))
+    await vi.waitFor(() => expect(reader.getReading().head?.startedAt).toBe(2), 20_000)
+    await vi.waitFor(() => expect(reader.rows.length).toBe(0), 20_000)
     run.grow('aborted', 'aborted')
-    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['aborted', 'aborted']))
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(['aborted', 'aborted']), 20_000)
   })
 
   test('says what cannot be known when an answer is damaged, however late the head comes', async () => {
@@ -116,9 +116,9 @@ describe('reading a run', () => {
     })
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED'))
+    await vi.waitFor(() => expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED'), 20_000)
     comes()
-    await vi.waitFor(() => expect(reader.getReading().head).toBeDefined())
+    await vi.waitFor(() => expect(reader.getReading().head).toBeDefined(), 20_000)
     expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED')
     expect(statesOf(reader)).toEqual(['done', 'done'])
   })
@@ -129,7 +129,7 @@ describe('reading a run', () => {
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
     for (let steps = 2; steps < 6; steps++) run.grow(...Array<RowState>(steps).fill('done'))
-    await vi.waitFor(() => expect(statesOf(reader)).toEqual(Array(5).fill('done')))
+    await vi.waitFor(() => expect(statesOf(reader)).toEqual(Array(5).fill('done')), 20_000)
   })
 
   test('keeps what it has when the run is deleted', async () => {
@@ -137,7 +137,7 @@ describe('reading a run', () => {
     run.states = ['done']
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.tell({ type: 'gone', run: 'another' })
     expect(reader.getReading().isGone).toBe(false)
     run.tell({ type: 'gone', run: 'x' })
@@ -151,12 +151,12 @@ describe('reading a run', () => {
     run.states = ['done']
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.tell({ type: 'connection', state: 'lost' })
     expect(reader.getReading().isLost).toBe(true)
     run.states = ['done', 'done']
     run.tell({ type: 'connection', state: 'open' })
-    await vi.waitFor(() => expect(reader.rows.length).toBe(2))
+    await vi.waitFor(() => expect(reader.rows.length).toBe(2), 20_000)
     expect(reader.getReading().isLost).toBe(false)
   })
 
@@ -165,7 +165,7 @@ describe('reading a run', () => {
     run.error = explained('TAPE_CORRUPT')
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()
-    await vi.waitFor(() => expect(reader.getReading().error).toBeDefined())
+    await vi.waitFor(() => expect(reader.getReading().error).toBeDefined(), 20_000)
     expect(reader.getReading().error).toMatchObject({
       code: 'TAPE_CORRUPT',
       what: 'said',
@@ -201,7 +201,7 @@ describe('reading a run', () => {
     const reader = new RunReader(run.home, 'x', () => {})
     reader.start()()
     reader.start()
-    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true))
+    await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     expect(reader.rows.length).toBe(2)
   })
 })
