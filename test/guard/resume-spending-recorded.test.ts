@@ -110,7 +110,7 @@ test('each time a failed recording is resumed, what it spent stays spent, also a
   expect(paid).toEqual(['Al', 'Bo', 'lawyer', 'Bo', 'lawyer', 'Bo'])
   const { state, intent } = readGuards(openTape(latest())).calls.at(-1) ?? {}
   expect([state, intent?.exitReason]).toEqual(['stopped', 'tokens'])
-  expect(intent?.why).toMatch(/earlier runs .* have spent/)
+  expect(intent?.why).toMatch(/earlier runs .* have spent 48 tokens\.$/)
 })
 
 const startOf = (tape: string): number => openTape(tape).run.startedAt

@@ -86,7 +86,7 @@ export class Limiter {
     const used = isCounted ? NOTHING : countedFor(intent, facts)
     for (const meter of this.#metersOf(tool).all) {
       meter.calls.settle(0, 1)
-      meter.settle(NOTHING, used, this.clock.now())
+      meter.restore(used, this.clock.now())
     }
   }
 
