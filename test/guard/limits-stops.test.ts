@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readdirSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -258,9 +258,21 @@ test('a result that is too large is not handed on, and not on the tape', async (
   const result = await run.call('read', { size: 5_000_000 })
   expect(result).toMatchObject({ status: 'stopped', exitReason: 'output-size', output: undefined })
   expect(codeOf(result)).toBe('LIMIT_OUTPUT_SIZE')
+  // An error is data from the tool, too; one with its stack is told whatever a result may have.
+  run.tool('fail', ({ size }: { size: number }) => {
+    throw Object.assign(new Error('no page'), { body: 'y'.repeat(size) })
+  })
+  expect(await run.call('fail', { size: 1_000 })).toMatchObject({
+    status: 'failed',
+    error: { message: 'no page' },
+  })
+  const failed = await run.call('fail', { size: 5_000_000 })
+  expect(failed).toMatchObject({ status: 'stopped', exitReason: 'output-size' })
+  expect((failed.error as Error).message).toContain('The error of tool "fail" is not handed on')
   const { path } = run.end() ?? { path: '' }
   const tape = openTape(path)
   expect(tape.verify()).toMatchObject({ ok: true })
+  expect(statSync(path).size).toBeLessThan(100_000)
 })
 
 test('a tool without a reservation is not started under a budget, and what the model spends counts', async () => {

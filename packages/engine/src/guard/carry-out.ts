@@ -15,6 +15,8 @@ import { commit, commitRefusal } from './guard-outcome.js'
 import { toUsage, usedAmount } from './limits/amount.js'
 import { AttemptBounds } from './limits/attempt-bounds.js'
 import { circuitOutcome, executeTool, type Executed } from './limits/execute-tool.js'
+import { limitErrors } from './limits/limit-errors.js'
+import { isLargerThan } from './limits/output-size.js'
 import type { Reservation } from './limits/reservation.js'
 import { countedFor } from './limits/spent.js'
 import { callKey } from './resume/call-ledger.js'
@@ -35,6 +37,9 @@ export function carryOut(
 ): Later {
   return new CarriedCall(call, operation, decision, canonical).start()
 }
+
+/** What an error may have whatever a result may: a message with its stack. */
+const ERROR_BYTES = 100_000
 
 class CarriedCall {
   readonly #call: GuardedCall
@@ -182,11 +187,22 @@ class CarriedCall {
         bounds,
       )
       const { isRefusal, ...error } = told
+      const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)
+      const errorBytes = Math.max(outputBytes, ERROR_BYTES)
+      if (isLargerThan(error.recorded, errorBytes)) return this.#tooLarge(facts, errorBytes)
       return commit(this.#operation, isRefusal ? { ...facts, status: 'denied' } : facts, error)
     }
     return whenReady(checkOutput(tool, outcome.value), (checked) =>
       this.#checked(facts, outcome, checked),
     )
+  }
+
+  /** What a tool throws is data from it like what it returns. */
+  #tooLarge(facts: GuardFacts, bytes: number): void {
+    const denial = limitErrors.outputSize(this.#call.name, bytes, undefined, 'error')
+    const { exitReason } = denial
+    const stopped: GuardFacts = { ...facts, status: 'stopped', ...(exitReason && { exitReason }) }
+    commit(this.#operation, stopped, { error: new GuardError(denial) })
   }
 
   #checked(

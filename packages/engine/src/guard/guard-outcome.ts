@@ -50,13 +50,15 @@ export function commit(operation: Operation, guard: GuardFacts, outcome: Outcome
 
 /**
  * Whether an error can be handed on as it is: one that runs code of the tool when it is
- * looked at is told as it was recorded. The stack is V8's, a getter in some versions.
+ * looked at is told as it was recorded. The stack is V8's, a getter in some versions, and
+ * reads the message when it is first looked at.
  */
 function runsNothing(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return true
   if (types.isProxy(error)) return false
-  const { stack: _, ...own } = Object.getOwnPropertyDescriptors(error)
-  return Object.values(own).every((property) => property.get === undefined)
+  return Reflect.ownKeys(error).every(
+    (key) => key === 'stack' || Object.getOwnPropertyDescriptor(error, key)?.get === undefined,
+  )
 }
 
 /** The answer of a call that was never started. */

@@ -144,10 +144,15 @@ export const limitErrors = {
     allowed: 'Call it again if the result is still needed.',
     exitReason: 'aborted',
   }),
-  outputSize: (tool: string, cap: number, size: number | undefined): Denial => ({
+  outputSize: (
+    tool: string,
+    cap: number,
+    size: number | undefined,
+    what: 'result' | 'error' = 'result',
+  ): Denial => ({
     code: 'LIMIT_OUTPUT_SIZE',
     rule: 'limits/outputBytes',
-    what: `The result of tool "${tool}" is not handed on.`,
+    what: `The ${what} of tool "${tool}" is not handed on.`,
     why: `It has ${size === undefined ? 'more than' : `${size} bytes and may have`} ${cap} bytes.`,
     allowed: 'Ask for less at once, such as a page of it, or raise the limit "outputBytes".',
     exitReason: 'output-size',
