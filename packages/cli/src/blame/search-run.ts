@@ -1,13 +1,13 @@
 import { blameRun, blameSpans, classicView, stepPrior } from '@retake/diagnose'
-import type { BlameOptions, BlameProgress, ClassicView, Coalition } from '@retake/diagnose'
+import type { BlameOptions, BlameProgress, ClassicView } from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../changed-sources.js'
-import { blameCannotTell, blameNoSteps } from '../errors/blame.js'
+import { blameNoSteps } from '../errors/blame.js'
 import { hashOfCode } from '../hash-of-code.js'
-import { readOutcome } from '../oracle/read-outcome.js'
-import type { Judgement, Oracle } from '../oracle/oracle.js'
+import type { Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
+import { checkOracle } from './check-oracle.js'
 import { filesNote } from './files-note.js'
 import { filesOnTape } from './files-on-tape.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
@@ -15,7 +15,6 @@ import type { ForkPool } from './fork-pool.js'
 import type { Interventions } from './interventions/plan-interventions.js'
 import { ProcessForks } from './process-forks.js'
 import { questionOf, StoredForks } from './stored-forks.js'
-import { unsteadyFindings } from './unsteady-findings.js'
 
 /** A search for the causes of a failed run, with all that it depends on. */
 export interface Search {
@@ -42,33 +41,10 @@ export interface Search {
   readonly onPause?: (ms: number) => void
 }
 
-/** How often an oracle is asked about the unchanged run before anything else. */
-const CHECKS = 4
-/** And when it does not say the same each time. */
-const CHECKS_UNSTEADY = 20
-/** An oracle that fails the unchanged run less often than this is called flaky. */
-const STEADY_PART = 0.8
-
 /** The steps of a run that can be held or made free, with their costs. */
 export function searchedSteps(tape: Tape): Step[] {
   const labels = new Set(searchableSteps(tape).map(({ label }) => label))
   return viewRun(tape).recordedSteps.filter(({ label }) => labels.has(label))
-}
-
-/** What the oracle says of the recording itself: a run that passes needs no search. */
-export async function judgeRecording(
-  { tape, oracle }: Pick<Search, 'tape' | 'oracle'>,
-  signal: AbortSignal,
-): Promise<Judgement> {
-  const said: Judgement[] = []
-  while (said.length < CHECKS) {
-    const judgement = await oracle(readOutcome(tape), signal)
-    if (judgement.verdict === 'fail') return judgement
-    said.push(judgement)
-  }
-  const passed = said.find(({ verdict }) => verdict === 'pass')
-  if (passed !== undefined) return passed
-  throw blameCannotTell(oracle.text, said[0]?.reason ?? 'it said nothing')
 }
 
 /** Finds which steps together made a run fail. What is known when it is stopped is the result. */
@@ -138,7 +114,7 @@ function givenFiles(tape: Tape): string[] {
 }
 
 /** Forks of another question say nothing about this one. */
-export const questionFor = (search: Search): string => {
+const questionFor = (search: Search): string => {
   const { tape, steps, oracle, interventions, env, seed } = search
   const { answers, simulator = '', simulatorKey = '' } = interventions
   const labels = steps.map(({ label }) => label)
@@ -148,38 +124,6 @@ export const questionFor = (search: Search): string => {
     [oracle.key, labels, answers, simulator, simulatorKey],
     [env, seed, code, version],
   ])
-}
-
-/** An oracle that says now this and now that about the unchanged run can blame nobody. */
-async function checkOracle(
-  source: ProcessForks,
-  { steps, maxForks, signal }: Search,
-): Promise<BlameFindings | undefined> {
-  if (maxForks <= 0) return undefined
-  const all: Coalition = { kept: steps.map((_, index) => index), mode: 'free' }
-  let fails = 0
-  let passes = 0
-  const most = Math.min(CHECKS_UNSTEADY, maxForks)
-  for (let draw = 0; draw < most; draw++) {
-    const fork = await unlessStopped(source.fork(all, draw), signal)
-    if (fork === undefined) return undefined
-    const { outcome } = fork
-    if (outcome === 'fail') fails += 1
-    if (outcome === 'pass') passes += 1
-    if (draw === CHECKS - 1 && passes === 0) return undefined
-  }
-  if (passes === 0 || fails / (fails + passes) >= STEADY_PART) return undefined
-  return unsteadyFindings(steps, { fails, forks: fails + passes, asked: most })
-}
-
-/** Undefined when it came to nothing because the search was stopped. */
-async function unlessStopped<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (error) {
-    if (signal.aborted) return undefined
-    throw error
-  }
 }
 
 const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
