@@ -347,8 +347,10 @@ test('a policy tried on what was recorded under it changes nothing', async () =>
   ).toEqual(['wipe'])
   const half = ['policy', 'test', 'empty.yaml', '--tapes', 'tapes', '--max-blocked', '1.5']
   expect(await retake(half)).toMatchObject({ code: 2, stdout: '' })
-  const missing = await retake(['policy', 'test', 'policy.yaml', '--tapes', 'nowhere'])
-  expect(missing.stderr).toMatch(/There is no folder .*nowhere\.[^]*--tapes/)
+  for (const nowhere of ['nowhere', 'empty.yaml/nowhere']) {
+    const missing = await retake(['policy', 'test', 'policy.yaml', '--tapes', nowhere])
+    expect(missing.stderr).toMatch(/There is no folder .*nowhere\.[^]*--tapes/)
+  }
 })
 
 test('a policy is tried on what ran, nested calls and those that took too long among it', async () => {

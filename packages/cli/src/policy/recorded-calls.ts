@@ -92,13 +92,22 @@ function stepAround(
 
 /** Every tape of a folder, the oldest first. */
 export function recordedRuns(folder: string): RecordedRun[] {
-  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+  const isFolder = isFolderAt(folder)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
   if (files.length === 0) throw noTapes(path.resolve(folder), isFolder)
   return files
     .toSorted()
     .map((name) => recordedRun(path.join(folder, name)))
     .toSorted((a, b) => a.startedAt - b.startedAt)
+}
+
+/** Something on the way to it may be a file. */
+function isFolderAt(place: string): boolean {
+  try {
+    return statSync(place).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 function guardedCall(
