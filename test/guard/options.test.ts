@@ -3,6 +3,10 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { guard, presets, type GuardOptions, type GuardRun } from 'retake'
+import { guardTools as guardAiSdk } from 'retake/ai-sdk'
+import { guardTools as guardLangChain } from 'retake/langchain'
+import { guardTools as guardMcp } from 'retake/mcp'
+import { guardTools as guardOpenAi } from 'retake/openai-agents'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 
@@ -87,6 +91,18 @@ test.each<[options: unknown, text: string]>([
   const { status, error } = await run.call('a', {}, options as never)
   expect([status, error, isStarted]).toEqual(['denied', wrong(text), false])
   run.end()
+})
+
+test.each<[guardTools: (run: never, tools: never) => unknown, text: string]>([
+  [guardAiSdk, 'After the guard come the tools as an object, not missing.'],
+  [guardLangChain, 'After the guard come the tools as a list, not missing.'],
+  [guardOpenAi, 'After the guard come the tools as a list, not missing.'],
+  [guardMcp, 'After the guard comes a client, not missing.'],
+])('tools are handed in after the guard, or none is guarded (%#)', (guardTools, text) => {
+  const run = guard({ name: 'x' })
+  const first = wrong('First comes what guard() has made, not an object.') as Error
+  expect(() => guardTools({ look: {} } as never, run as never)).toThrow(first)
+  expect(() => guardTools(run as never, undefined as never)).toThrow(wrong(text) as Error)
 })
 
 test.each<[tool: unknown, code: string]>([

@@ -103,6 +103,24 @@ export function checkGuardToolsOptions(data: unknown, keys = ['tools', 'onDenied
   throwIfAny('guardTools()', check)
 }
 
+/** The same for what comes before them: a guard, then tools as their framework has them. */
+export function checkGuardToolsArguments(
+  run: unknown,
+  tools: unknown,
+  as: 'a list' | 'an object' | 'a client',
+): void {
+  const check = new DataCheck()
+  const { tool, call } = (run ?? {}) as { readonly tool?: unknown; readonly call?: unknown }
+  if (typeof tool !== 'function' || typeof call !== 'function')
+    check.add([], `First comes what guard() has made, not ${kindOf(run)}.`)
+  else if (!isObject(tools) || Array.isArray(tools) !== (as === 'a list'))
+    check.add(
+      [],
+      `After the guard ${as === 'a client' ? 'comes' : 'come the tools as'} ${as}, not ${kindOf(tools)}.`,
+    )
+  throwIfAny('guardTools()', check)
+}
+
 /** What is wrong with the options of one call, which is then not let through. */
 export function wrongCallOptions(data: unknown): readonly string[] {
   const check = new DataCheck()

@@ -19,7 +19,7 @@ export type {
   ApprovalRequest,
   Approver,
 } from './approval/approval.js'
-export { checkGuardToolsOptions } from './check-options.js'
+export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-options.js'
 export { guard } from './guard.js'
 export { thrownIn } from './thrown-error.js'
 export type { GuardOptions } from './guard.js'

@@ -1,5 +1,9 @@
 import { GuardError } from '@retake/engine'
-import { checkGuardToolsOptions, type GuardRun } from '@retake/engine/guard'
+import {
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+} from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
@@ -34,6 +38,7 @@ export function guardTools<T extends Readonly<Record<string, object>>>(
   options: AiSdkGuardOptions = {},
 ): T {
   requireAiSdk()
+  checkGuardToolsArguments(run, tools, 'an object')
   checkGuardToolsOptions(options, ['tools'])
   const guarded = Object.entries(tools).map(([name, tool]) => [
     name,

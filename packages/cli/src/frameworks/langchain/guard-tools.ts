@@ -1,6 +1,11 @@
 import { ToolMessage } from '@langchain/core/messages'
 import { GuardError } from '@retake/engine'
-import { checkGuardToolsOptions, type GuardRun, type Schema } from '@retake/engine/guard'
+import {
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+} from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
@@ -37,6 +42,7 @@ export function guardTools<T extends readonly { readonly name: string }[]>(
   options: GuardToolsOptions = {},
 ): T {
   requireVersion({ package: '@langchain/core', from: '1.1', to: '1' })
+  checkGuardToolsArguments(run, tools, 'a list')
   checkGuardToolsOptions(options)
   return tools.map((tool) => guardTool(run, tool as LangChainTool, options)) as unknown as T
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { currentSession, GuardError, tool as boundary } from '@retake/engine'
 import {
+  checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
   type Schema,
@@ -61,6 +62,7 @@ export function guardTools<C extends McpClient>(
   client: C,
   options: GuardToolsOptions = {},
 ): C {
+  checkGuardToolsArguments(run, client, 'a client')
   requireMcp(client)
   checkGuardToolsOptions(options)
   const isConnected = (client as { transport?: unknown }).transport !== undefined

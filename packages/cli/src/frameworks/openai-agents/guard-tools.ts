@@ -1,5 +1,10 @@
 import { GuardError } from '@retake/engine'
-import { checkGuardToolsOptions, type GuardRun, type Schema } from '@retake/engine/guard'
+import {
+  checkGuardToolsArguments,
+  checkGuardToolsOptions,
+  type GuardRun,
+  type Schema,
+} from '@retake/engine/guard'
 import { denialText } from '../../guard/denial-text.js'
 import { FrameworkTool } from '../../guard/framework-tool.js'
 import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
@@ -33,6 +38,7 @@ export function guardTools<T extends readonly { readonly type: string; readonly 
   options: GuardToolsOptions = {},
 ): T {
   requireVersion({ package: '@openai/agents', from: '0.20', to: '0' })
+  checkGuardToolsArguments(run, tools, 'a list')
   checkGuardToolsOptions(options)
   return tools.map((tool) => {
     if (tool.type === 'hosted_tool') return tool
