@@ -1,4 +1,5 @@
 /** Runs a function of the user's in a thread of its own, where it can be stopped whatever it does. */
+import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import { importDefault } from '../import-default.js'
 import { functionAnswer } from './function-answer.js'
@@ -18,8 +19,26 @@ async function load({ file, member }: FunctionPlace): Promise<OracleFunction> {
   return found as OracleFunction
 }
 
+const toParent = process.stderr.write.bind(process.stderr)
+
+/** At once: what is still on its way to the main thread is lost when the program ends. */
+const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: never[]) => {
+  const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  let written = 0
+  try {
+    while (written < bytes.length) written += writeSync(2, bytes, written)
+  } catch {
+    // Nobody reads as fast as it is written: the main thread waits for that.
+    return toParent(bytes.subarray(written), ...rest)
+  }
+  const done: unknown = rest.at(-1)
+  if (typeof done === 'function') queueMicrotask(done as () => void)
+  return true
+}
+
 // stdout is for what Retake answers. (Read by the parent, it would keep the program going.)
-process.stdout.write = process.stderr.write.bind(process.stderr)
+process.stdout.write = writeNow
+process.stderr.write = writeNow
 
 try {
   const ask = await load(workerData as FunctionPlace)
