@@ -27,8 +27,6 @@ const CORRECT = 'Customers may return an item within 30 days of delivery.'
 /** The page of the recorded run, at one of its steps. */
 async function openStep(step = demo.step): Promise<Page> {
   const page = await openPage({}, { expected: failedRequests })
-  // What is waited for here are programs that run; on a busy machine they take their time.
-  page.setDefaultTimeout(90_000)
   await page.goto(ui.at(`/runs/${demo.run}?step=${step}`))
   return page
 }

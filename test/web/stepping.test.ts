@@ -17,8 +17,6 @@ const stepIn = (page: Page): string =>
 test('a program is held at a step: real variables, moving on and back with the list, evaluating', async () => {
   const ui = await startUi(demo.folder)
   const page = await openPage()
-  // Replays are programs that run; on a busy machine they take their time.
-  page.setDefaultTimeout(60_000)
   await page.goto(ui.at(`/runs/${demo.run}?step=${demo.step}&tab=state`))
   await page.locator('button:enabled', { hasText: 'Stand here' }).click()
   const program = page.getByRole('region', { name: 'The program at this step' })

@@ -13,9 +13,9 @@ export const failedRequests = /^Failed to load resource/
 
 /**
  * For `expect.poll`: as long as a page has for everything else. The second that a poll
- * has by itself is not enough on a busy machine.
+ * has by itself is not enough on a busy machine, nor are the thirty of a page.
  */
-export const patiently = { timeout: 30_000 } as const
+export const patiently = { timeout: 90_000 } as const
 
 /**
  * A fresh page of a real Chromium, without anything from earlier ones. Errors in it
@@ -34,6 +34,7 @@ export async function openPage(
     ...options,
   })
   const page = await context.newPage()
+  page.setDefaultTimeout(patiently.timeout)
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('console', (message) => {
