@@ -50,7 +50,9 @@ export async function startTimeline(
   const post = async (message: object): Promise<Answer> => {
     const id = ++lastId
     const answer = new Promise<Answer>((resolve) => waiting.set(id, resolve))
-    child.send({ id, ...message })
+    child.send({ id, ...message }, (error) => {
+      if (error) waiting.get(id)?.({ id, error: { name: error.name, message: error.message } })
+    })
     return answer
   }
   const resultOf = ({ result, error }: Answer): unknown => {

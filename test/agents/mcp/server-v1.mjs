@@ -22,7 +22,7 @@ function makeServer() {
 if (process.argv[2] !== 'http') await makeServer().connect(new StdioServerTransport())
 else {
   const sessions = new Map()
-  const http = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const pieces = []
     for await (const piece of request) pieces.push(piece)
     const body = pieces.length > 0 ? JSON.parse(Buffer.concat(pieces).toString()) : undefined
@@ -37,6 +37,10 @@ else {
     }
     if (transport === undefined) return void response.writeHead(400).end('no session')
     await transport.handleRequest(request, response, body)
+  }
+  const http = createServer((request, response) => {
+    // A client that goes away in the middle of a question is no reason to end.
+    answer(request, response).catch(() => response.destroy())
   })
   http.listen(0, '127.0.0.1', () => {
     console.log(JSON.stringify({ url: `http://127.0.0.1:${http.address().port}/mcp` }))

@@ -17,12 +17,12 @@ function makeServer() {
 if (process.argv[2] !== 'http') serveStdio(makeServer)
 else {
   const handler = createMcpHandler(makeServer)
-  const http = createServer(async (request, response) => {
+  const answer = async (request, response) => {
     const pieces = []
     for await (const piece of request) pieces.push(piece)
     const controller = new AbortController()
     response.on('close', () => controller.abort())
-    const answer = await handler.fetch(
+    const answered = await handler.fetch(
       new Request(`http://${request.headers.host}${request.url}`, {
         method: request.method,
         headers: request.headers,
@@ -30,12 +30,16 @@ else {
         ...(pieces.length > 0 && { body: Buffer.concat(pieces) }),
       }),
     )
-    response.writeHead(answer.status, Object.fromEntries(answer.headers))
-    if (answer.body === null) response.end()
+    response.writeHead(answered.status, Object.fromEntries(answered.headers))
+    if (answered.body === null) response.end()
     else
-      Readable.fromWeb(answer.body)
+      Readable.fromWeb(answered.body)
         .on('error', () => response.destroy())
         .pipe(response)
+  }
+  const http = createServer((request, response) => {
+    // A client that goes away in the middle of a question is no reason to end.
+    answer(request, response).catch(() => response.destroy())
   })
   http.listen(0, '127.0.0.1', () => {
     console.log(JSON.stringify({ url: `http://127.0.0.1:${http.address().port}/mcp` }))

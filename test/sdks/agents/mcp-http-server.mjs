@@ -22,9 +22,14 @@ async function openSession() {
   return transport
 }
 
-const http = createServer(async (request, response) => {
+async function answer(request, response) {
   const transport = sessions.get(request.headers['mcp-session-id']) ?? (await openSession())
   await transport.handleRequest(request, response)
+}
+
+const http = createServer((request, response) => {
+  // A client that goes away in the middle of a question is no reason to end.
+  answer(request, response).catch(() => response.destroy())
 })
 http.listen(0, '127.0.0.1', () =>
   console.log(JSON.stringify({ url: `http://127.0.0.1:${http.address().port}/mcp` })),
