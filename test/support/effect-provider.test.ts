@@ -8,12 +8,14 @@ import { startEffectProvider } from './effect-provider.mjs'
 async function askHalf(url: string): Promise<void> {
   const { port } = new URL(url)
   const socket = connect(Number(port), '127.0.0.1')
-  await once(socket, 'connect')
-  socket.write('POST /effect HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nhalf')
-  // The server must have seen the head, or there is no request to break off.
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  socket.write(
+    'POST /effect HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n',
+  )
+  // The server has seen the head, and says so: now there is a request to break off.
+  await once(socket, 'data')
+  await new Promise((sent) => socket.write('half', sent))
   socket.resetAndDestroy()
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await once(socket, 'close')
 }
 
 // Vitest fails a file in which a rejection is handled by nobody.
