@@ -116,6 +116,23 @@ test('a call in doubt that is never made again is reported at the end, and on th
   expect(notes).toHaveLength(1)
 })
 
+test('a call that is under way when its run is ended is in doubt, and one that is over is not', async () => {
+  const { open, done } = shop()
+  const run = open()
+  run.tool('wait', ({ to }: { to: string }) => {
+    done.push(to)
+    return new Promise<string>(() => {})
+  })
+  await run.call('pay', { to: 'Bo' })
+  void run.call('wait', { to: 'Al' })
+  while (!done.includes('Al')) await new Promise((resolve) => setImmediate(resolve))
+  const ended = run.end()
+  expect(ended?.inDoubt).toMatchObject([
+    { tool: 'wait', args: { to: 'Al' }, occurrence: 1, from: { run: ended?.id } },
+  ])
+  expect(run.end()?.inDoubt).toEqual(ended?.inDoubt)
+})
+
 test('a call that waits for approval when its run is killed is not in doubt', async () => {
   const { open } = shop()
   const policy = { name: 'careful', rules: [{ ask: 'pay' }] }

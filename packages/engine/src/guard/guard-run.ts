@@ -38,6 +38,8 @@ export class GuardRun {
   readonly tapes: GuardTapes
   readonly #tools = new Map<string, GuardedTool>()
   readonly #savings = new SavingsTally()
+  /** Calls that were made and have no answer yet. */
+  #unanswered = 0
 
   constructor(readonly options: GuardOptions) {
     install()
@@ -124,6 +126,7 @@ export class GuardRun {
     if (denial !== undefined) call.refusal = { denial }
     else if (wrong.length > 0)
       call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+    this.#unanswered += 1
     const result = call.make(args) as Promise<GuardResult<Output>>
     return options?.throws === true ? result.then(withoutError) : result
   }
@@ -145,11 +148,13 @@ export class GuardRun {
 
   /**
    * Ends the run: the guard's own tape, if it has one, is sealed as complete, or as failed
-   * with `error`. Calls made inside a recording are on that one's. Wait for all calls first.
+   * with `error`. Calls made inside a recording are on that one's. Wait for all calls first:
+   * those that are under way have no answer on the tape, and are `inDoubt` in what it returns.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
-    return this.tapes.end(() =>
-      error === undefined ? encodeBody(output) : { error: recordError(error) },
+    return this.tapes.end(
+      () => (error === undefined ? encodeBody(output) : { error: recordError(error) }),
+      this.#unanswered > 0,
     )
   }
 
@@ -188,6 +193,7 @@ export class GuardRun {
     output: unknown,
     { error, token }: { readonly error?: unknown; readonly token?: object } = {},
   ): void {
+    this.#unanswered -= 1
     this.#savings.add({ tool, intent, facts })
     const { status, attempts, served } = facts
     const started = attempts !== 0 || served !== undefined || status === 'in doubt'

@@ -33,7 +33,7 @@ import { RunSpending } from './run-spending.js'
 
 /** A guard's own tape, finished. */
 export interface EndedGuard extends RecordedRun {
-  /** Calls of resumed runs that are still in doubt: nobody decided about them. */
+  /** Calls of resumed runs about which nobody decided, and calls that were under way when the guard was ended. */
   readonly inDoubt: readonly CallInDoubt[]
 }
 
@@ -53,6 +53,7 @@ export class GuardTapes {
   #hasFollowed = false
   #isResumed = false
   #isEnded = false
+  #leftOpen: readonly CallInDoubt[] = []
   #own: OwnTape | undefined
   #named: { readonly tape: string | undefined; readonly run: string } | undefined
 
@@ -64,15 +65,17 @@ export class GuardTapes {
   }
 
   /** Seals the guard's own tape, if it has one. `outcome` is asked for only then. */
-  end(outcome: () => RunEnd): EndedGuard | undefined {
-    const inDoubt = this.inDoubt()
+  end(outcome: () => RunEnd, isUnderWay: boolean): EndedGuard | undefined {
     if (!this.#isEnded) {
       this.#isEnded = true
+      const inDoubt = this.inDoubt()
       if (inDoubt.length > 0) this.#keepLeftOpen(inDoubt)
       this.#own?.end(outcome())
       this.#earlier?.release()
+      const underWay = isUnderWay ? (this.#own?.underWay() ?? []) : []
+      this.#leftOpen = [...inDoubt, ...underWay]
     }
-    return this.#own && { ...this.#own.run, inDoubt }
+    return this.#own && { ...this.#own.run, inDoubt: this.#leftOpen }
   }
 
   /** Lets go of everything, so that the run can be resumed. */

@@ -1,4 +1,4 @@
-import type { ServedFrom } from '@retake/tape'
+import { readGuards, type ServedFrom, type Tape } from '@retake/tape'
 import type { GuardedTool } from '../guarded-tool.js'
 import type { EarlierCall } from './earlier-calls.js'
 
@@ -30,6 +30,23 @@ export const describeDoubt = (call: EarlierCall): CallInDoubt => ({
   key: call.intent.key,
   from: call.from,
 })
+
+/** Calls of which a tape has the start and nothing else: its run was ended while they were under way. */
+export const underWayOn = (tape: Tape): readonly CallInDoubt[] =>
+  readGuards(tape)
+    .calls.filter(({ facts, state }) => facts === undefined && state === 'in doubt')
+    .map((call) => {
+      const { tool, callSeq: seq } = call
+      const { fingerprint, occurrence, key } = call.intent
+      return {
+        tool,
+        args: call.args(),
+        fingerprint,
+        occurrence,
+        key,
+        from: { run: tape.run.id, seq },
+      }
+    })
 
 /** A tool that may run twice, or whose other side knows a call by its key, is simply asked again. */
 export function decideDoubt(

@@ -1,8 +1,10 @@
+import { openTape } from '@retake/tape/node'
 import { openRecording, type RecordedRun } from '../../record.js'
 import { outsideRuns } from '../../scope.js'
 import type { RecordSession, RunEnd } from '../../sessions/record-session.js'
 import type { GuardOptions } from '../guard.js'
 import { released, releaseAtExit } from './exit.js'
+import { underWayOn, type CallInDoubt } from './in-doubt.js'
 
 /**
  * The tape of a guard outside of any recording. Only `end` completes it. A process
@@ -30,6 +32,11 @@ export class OwnTape {
   end(end: RunEnd): void {
     released(this)
     outsideRuns(() => this.session.finish(end))
+  }
+
+  /** Calls that have started and had no answer when it ended. */
+  underWay(): readonly CallInDoubt[] {
+    return outsideRuns(() => underWayOn(openTape(this.run.path)))
   }
 
   abandon(): void {
