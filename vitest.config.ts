@@ -24,6 +24,7 @@ export default defineConfig({
           include: ['packages/**/src/**/*.test.ts'],
           maxWorkers: 2,
           testTimeout: 300_000,
+          hookTimeout: 300_000,
           sequence: { groupOrder: 0 },
         },
       },

@@ -39,9 +39,7 @@ describe.concurrent('examples', () => {
       `${name} prints the same when it is replayed without its model${note}`,
       async () => {
         const args = [join(examples, 'run.mjs'), name]
-        const { code, stdout, stderr } = await run(process.execPath, args, examples, {
-          timeoutMs: 110_000,
-        })
+        const { code, stdout, stderr } = await run(process.execPath, args, examples)
         expect(code, stderr + stdout).toBe(0)
         expect(stdout).toMatch(/^--- recorded\n[^]+\n--- replayed, with the model gone\n[^]+\n$/)
         expect(stderr).toContain('same output')

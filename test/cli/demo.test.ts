@@ -1,22 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { run } from '../support/run-retake.mjs'
-import { cli, folderWith } from './workspace.js'
-
-/** Runs the demo, and tells how long it and all that it starts had a processor: how busy the machine is does not matter. */
-async function timedDemo(folder: string) {
-  const command = `TIMEFORMAT='%U %S'; { time "$0" "$1" demo 2>&3; } 3>&2 2>cpu.txt`
-  const finished = await run('bash', ['-c', command, process.execPath, cli], folder)
-  const [user = Number.NaN, system = Number.NaN] = readFileSync(join(folder, 'cpu.txt'), 'utf8')
-    .split(' ')
-    .map(Number)
-  return { ...finished, cpuSeconds: user + system }
-}
+import { folderWith } from './workspace.js'
 
 test('the demo records, replays without a socket, shows a divergence, jumps and forks, in 80 columns', async () => {
-  const { retake, folder } = await folderWith({})
-  const { stdout, stderr, code, cpuSeconds } = await timedDemo(folder)
+  const { retake } = await folderWith({})
+  const { stdout, stderr, code, ms } = await retake(['demo'])
   expect(stderr).toBe('')
   expect(code).toBe(0)
   expect(stdout).toContain('APPROVED: €249. Day 41 of a 60-day window.')
@@ -29,8 +16,8 @@ test('the demo records, replays without a socket, shows a divergence, jumps and 
   expect(stdout).toMatch(/forked \S+ from \S+ at step \d · exit code 0/)
   expect(stdout).toMatch(/saved {4}\d requests · \d+ tokens/)
   expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
-  // It is promised to take less than a minute.
-  expect(cpuSeconds).toBeLessThan(30)
+  // That is promised. On an idle machine of two cores it takes six seconds.
+  expect(ms).toBeLessThan(60_000)
 
   const [, demo = '', step = ''] = /retake ui (\S+) --step (\d+)$/.exec(stdout.trimEnd()) ?? []
   expect((await retake(['show', demo, '--step', step])).stdout).toContain('search_policy')

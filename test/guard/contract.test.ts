@@ -218,6 +218,16 @@ describe('a schema that cannot be asked', () => {
     expect(status).toBe('done')
   })
 
+  test('what examples and unknown keywords hold is no schema', async () => {
+    const input = {
+      properties: { a: { type: 'number', examples: [{ $ref: 'https://schemas.example/a' }] } },
+      example: { $ref: 'nowhere' },
+      'x-form': { a: { $ref: 'widgets/number' } },
+    }
+    expect((await call({ input }, { a: 1 })).status).toBe('done')
+    expect((await call({ input }, { a: 'x' })).status).toBe('denied')
+  })
+
   test.each([
     ['a kind that is none', { kind: 'jason' }],
     ['a misspelt field', { kind: 'json', onDrft: 'warn' }],

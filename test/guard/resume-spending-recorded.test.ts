@@ -58,7 +58,6 @@ test.each(SEEDS)(
     await Promise.all(Array.from({ length: count }, (_, index) => killAt(index + 1)))
     expect(most).toBeGreaterThan(LIMIT - RESERVE)
   },
-  120_000,
 )
 
 /** A tool that spends all that it reserves, and one that calls it. */

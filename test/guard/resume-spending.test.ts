@@ -66,7 +66,6 @@ test.each(SEEDS)(
     expect(most).toBeGreaterThan(LIMIT - RESERVE)
     expect(stoppedByEarlier).toBeGreaterThan(0)
   },
-  120_000,
 )
 
 test('the first call that is live is stopped where earlier runs have spent the limit, and says so', async () => {
@@ -205,7 +204,7 @@ test('processes that are killed while they pay spend no more than one of them ma
   }
   expect(lines).toMatchObject([served, served, stopped])
   expect(wallet()).toBe(40)
-}, 60_000)
+})
 
 test('a guard whose calls are made inside those of another counts what it spent on the tapes of that one', async () => {
   const dir = folder()

@@ -152,7 +152,11 @@ test('no view has a serious violation, light on a desk or dark on a phone', asyn
     await page.setViewportSize({ width: 390, height: 844 })
     await look('dark on a phone')
     // An open menu is put in its place a moment after the window has changed.
-    const fits = page.waitForFunction(() => document.documentElement.scrollWidth <= innerWidth)
+    const fits = page.waitForFunction(
+      () => document.documentElement.scrollWidth <= innerWidth,
+      undefined,
+      { timeout: 20_000 },
+    )
     if (!(await fits.then(Boolean, () => false)))
       found[`${name}, width`] = ['the page is wider than the phone']
   }

@@ -206,7 +206,7 @@ describe('stopping a fork', () => {
     const api = await open()
     const { id, run } = await api.post<Job>(`/runs/${desk.run}/fork`, {
       at: '1',
-      set: { waitMs: 60_000, stubborn },
+      set: { waitMs: 600_000, stubborn },
     })
     await api.job(id, ({ written }) => written)
     // The last thing it does before it waits.
@@ -236,7 +236,7 @@ describe('stopping a fork', () => {
     const api = new AskApi(ui)
     const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, {
       at: '1',
-      set: { waitMs: 60_000, stubborn: true },
+      set: { waitMs: 600_000, stubborn: true },
     })
     await api.job(id, ({ written }) => written)
     await ui.stop()

@@ -26,7 +26,9 @@ export function callRemarks({
       : []),
     ...(state === 'failed' && error !== undefined ? [error] : []),
     ...(state === 'stopped' && facts === undefined
-      ? [`the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it'}`]
+      ? [
+          `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
+        ]
       : []),
     ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
     ...blocked.map((what) => `refused: ${what}`),

@@ -24,9 +24,10 @@ const NAMED = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 
 /**
  * Throws where a schema could not be asked, or would say something else than is meant:
  * unknown types, patterns that are none. The validator would say so only when a value
- * comes along, after the tool has run. `checkReferences` looks at where it points to.
+ * comes along, after the tool has run. Returns the schema and all schemas in it, of which
+ * `checkReferences` looks at where they point to.
  */
-export function checkJsonSchema(schema: Json): void {
+export function checkJsonSchema(schema: Json): ReadonlySet<unknown> {
   const seen = new Set<unknown>()
   const look = (each: unknown, at: string): void => {
     if (Array.isArray(each)) return each.forEach((member, index) => look(member, `${at}/${index}`))
@@ -47,6 +48,7 @@ export function checkJsonSchema(schema: Json): void {
         look(member, `${at}/${key}/${name}`)
   }
   look(schema, '#')
+  return seen
 }
 
 function compiles(pattern: unknown, at: string): void {

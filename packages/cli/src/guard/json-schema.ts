@@ -14,8 +14,7 @@ interface Issue {
 export function compileJsonSchema(schema: Readonly<Record<string, unknown>>): JsonSchemaCheck {
   // The validator marks what it reads, which may be frozen or in use elsewhere.
   const own = JSON.parse(JSON.stringify(schema)) as Readonly<Record<string, unknown>>
-  checkJsonSchema(own)
-  checkReferences(own)
+  checkReferences(own, checkJsonSchema(own))
   const validator = new Validator(own, draftOf(own['$schema']), false)
   return (value) => {
     const { valid, errors } = validator.validate(value)

@@ -19,22 +19,32 @@ async function load({ file, member }: FunctionPlace): Promise<OracleFunction> {
   return found as OracleFunction
 }
 
-const toParent = process.stderr.write.bind(process.stderr)
-
 /** At once: what is still on its way to the main thread is lost when the program ends. */
-const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: never[]) => {
-  const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-  let written = 0
-  try {
-    while (written < bytes.length) written += writeSync(2, bytes, written)
-  } catch {
-    // Nobody reads as fast as it is written: the main thread waits for that.
-    return toParent(bytes.subarray(written), ...rest)
-  }
+const writeNow: typeof process.stderr.write = (chunk: Uint8Array | string, ...rest: unknown[]) => {
+  const [encoding] = rest
+  const bytes =
+    typeof chunk === 'string'
+      ? Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+      : chunk
+  writeWhole(bytes)
   const done: unknown = rest.at(-1)
   if (typeof done === 'function') queueMicrotask(done as () => void)
   return true
 }
+
+function writeWhole(bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) {
+    try {
+      written += writeSync(2, bytes, written)
+    } catch (error) {
+      // Of a pipe that nobody reads there is nothing to wait for.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
+      Atomics.wait(PAUSE, 0, 0, 5)
+    }
+  }
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4))
 
 // stdout is for what Retake answers. (Read by the parent, it would keep the program going.)
 process.stdout.write = writeNow
