@@ -49,22 +49,36 @@ function writeFirst(file: string, value: unknown): boolean {
     disk.linkSync(partial, file)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    if (isThere(error)) return false
+    // Not every file system has hard links. Whoever reads half of it looks again.
+    return copyFirst(partial, file)
   } finally {
     disk.rmSync(partial, { force: true })
   }
 }
 
+function copyFirst(from: string, to: string): boolean {
+  try {
+    disk.copyFileSync(from, to, disk.constants.COPYFILE_EXCL)
+    return true
+  } catch (error) {
+    if (isThere(error)) return false
+    throw error
+  }
+}
+
+const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
+
 /** Whoever waits says so this often, at least; a question of nobody is left by a program that ended. */
 const SILENT_MS = 30_000
 
 /** Says that the call still waits. */
-export function stillAsk(file: string, now: number): void {
+export function stillAsk(file: string, request: ApprovalRequest, now: number): void {
   try {
     disk.utimesSync(file, now / 1000, now / 1000)
-  } catch {
-    // Somebody has removed it: then nobody sees it, and it expires.
+  } catch (error) {
+    // Where somebody has removed it nobody sees it, and it expires. Elsewhere files cannot be dated.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(file, request)
   }
 }
 

@@ -26,7 +26,7 @@ export async function askInFolder(
       const decision = readDecision(decided, request)
       if (decision !== undefined) return decision
       await wait(signal)
-      stillAsk(asked, natives.dateNow())
+      stillAsk(asked, request, natives.dateNow())
     }
   } finally {
     disk.rmSync(asked, { force: true })

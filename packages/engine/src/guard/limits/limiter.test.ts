@@ -1,3 +1,4 @@
+import type { GuardIntent } from '@retake/tape'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CallBounds } from '../bounds/call-bounds.js'
@@ -142,6 +143,27 @@ describe('money and tokens', () => {
     expect(limiter.used.spent.tokens).toBe(40)
     call.late({ outputTokens: 20 })
     expect(limiter.used.spent.tokens).toBe(50)
+  })
+
+  it('counts once what a tool says while it is given up', () => {
+    const { limiter } = limiterOf({ tokens: 100 })
+    const call = admitted(limiter.admit(tool({ reserve: { outputTokens: 40 } }), 'a', {}))
+    expect(call.late({ outputTokens: 60 })).toEqual({ tokens: 0, nanoUsd: 0 })
+    call.settle({ outputTokens: 10 }, 'failure', true)
+    expect(limiter.used.spent.tokens).toBe(70)
+    expect(call.counted).toMatchObject({ tokens: 70 })
+  })
+
+  it('remembers of a call that a tape has answered that it used more than it reserved', () => {
+    const { limiter } = limiterOf({ costUsd: 10 })
+    const intent = { reserved: { costUsd: 1 } } as GuardIntent
+    limiter.absorb('pay', intent, {
+      status: 'done',
+      usage: { costUsd: 4 },
+      overused: { costUsd: 3 },
+    })
+    const next = admitted(limiter.admit(tool({ reserve: { costUsd: 1 } }), 'a', {}))
+    expect(next.reserved).toEqual({ costUsd: 4 })
   })
 
   it('has room for another attempt only when there is room for all of it', () => {

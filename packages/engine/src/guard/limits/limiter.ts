@@ -12,7 +12,7 @@ import { mergeLimits, mergeReserve } from './merge-limits.js'
 import { Meter } from './meter.js'
 import { Reservation } from './reservation.js'
 import { reservedAmount } from './reserved-amount.js'
-import { countedFor, type Spent } from './spent.js'
+import { countedFor, overuseOf, type Spent } from './spent.js'
 import { ToolMeters } from './tool-meters.js'
 
 /** What the calls of a run have used so far, and what those under way may still use. */
@@ -84,10 +84,12 @@ export class Limiter {
   absorb(tool: string, intent: GuardIntent, facts: GuardFacts, isCounted = false): void {
     if (intent.verdict === 'deny' || (facts.attempts === 0 && facts.served === undefined)) return
     const used = isCounted ? NOTHING : countedFor(intent, facts)
-    for (const meter of this.#metersOf(tool).all) {
+    const meters = this.#metersOf(tool)
+    for (const meter of meters.all) {
       meter.calls.settle(0, 1)
       meter.restore(used, this.clock.now())
     }
+    if (facts.overused !== undefined) meters.usedMore(overuseOf(intent.reserved, facts.overused))
   }
 
   /** What the runs have spent that this one goes on from: it counts as if this one had. */

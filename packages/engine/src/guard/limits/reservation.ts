@@ -26,6 +26,8 @@ export class Reservation {
   #places: readonly Place[] = []
   #isOver = false
   #said: CallUsage | undefined
+  /** Said by a tool that was given up, before its call was settled. */
+  #early: CallUsage | undefined
   #least = NOTHING
   #counted = NOTHING
   /** What attempts before the last one have counted for. */
@@ -105,10 +107,10 @@ export class Reservation {
     outcome: CircuitOutcome,
     isGivenUp = false,
   ): CallUsage | undefined {
-    if (this.#isOver) return undefined
-    this.#said = usage
+    if (this.#isOver) return this.#more
+    this.#said = this.#early === undefined ? usage : addUsage(usage, this.#early)
     this.#least = isGivenUp ? this.amount : NOTHING
-    this.#counted = larger(usedAmount(usage, this.amount), this.#least)
+    this.#counted = larger(usedAmount(this.#said, this.amount), this.#least)
     const now = this.#now()
     for (const meter of this.meters.all) meter.settle(this.amount, this.#counted, now)
     this.#close(outcome)
@@ -118,6 +120,10 @@ export class Reservation {
 
   /** A call that is over says what it used all the same: its tool went on. Returns what counts in addition. */
   late(usage: CallUsage): Amount {
+    if (!this.#isOver) {
+      this.#early = addUsage(this.#early, usage)
+      return NOTHING
+    }
     this.#said = addUsage(this.#said, usage)
     const used = larger(usedAmount(this.#said, this.amount), this.#least)
     const more = beyond(used, this.#counted)

@@ -25,7 +25,7 @@ export function countedFor({ reserved }: GuardIntent, facts: GuardFacts | undefi
   return isClear ? said : larger(said, times(kept, attempts))
 }
 
-/** What a call used at most in one attempt, where it had reserved less. */
+/** What a call used where it had reserved less; of several attempts no less than the largest. */
 export function overuseOf(reserved: CallUsage | undefined, overused: CallUsage): Amount {
   const [kept, more] = [amountOf(reserved ?? {}), amountOf(overused)]
   return { tokens: kept.tokens + more.tokens, nanoUsd: kept.nanoUsd + more.nanoUsd }

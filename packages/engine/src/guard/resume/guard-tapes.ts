@@ -72,8 +72,8 @@ export class GuardTapes {
       if (inDoubt.length > 0) this.#keepLeftOpen(inDoubt)
       this.#own?.end(outcome())
       this.#earlier?.release()
-      const underWay = isUnderWay ? (this.#own?.underWay() ?? []) : []
-      this.#leftOpen = [...inDoubt, ...underWay]
+      this.#leftOpen = inDoubt
+      if (isUnderWay) this.#leftOpen = [...inDoubt, ...(this.#own?.underWay() ?? [])]
     }
     return this.#own && { ...this.#own.run, inDoubt: this.#leftOpen }
   }

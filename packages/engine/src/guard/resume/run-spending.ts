@@ -71,7 +71,8 @@ export class RunSpending {
 
   /** A call that a tape has answered. */
   absorb(session: Session, op: number, tool: string, intent: GuardIntent, facts: GuardFacts): void {
-    this.limiter.absorb(tool, intent, facts, !this.#count(session, op))
+    if (intent.verdict !== 'deny')
+      this.limiter.absorb(tool, intent, facts, !this.#count(session, op))
   }
 
   /** Whether what a call has cost was not counted before; from now on it was. */
