@@ -36,7 +36,8 @@ export class AttemptBounds extends CallBounds {
     super.request(method, url)
     const place = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
     this.#asked.add(place)
-    this.#requests.add(`${place} ${method} ${url.pathname}${url.search}`)
+    // `fetch` sends a method that was written small in capitals.
+    this.#requests.add(`${place} ${method.toUpperCase()} ${url.pathname}${url.search}`)
   }
 
   override sent(): void {
