@@ -88,6 +88,14 @@ export const cases = [
     steps: [...lookUp(openai, 1, 1182), ...lookUp(openai, 3, 1183), openai(5, { text: 'Hello.' })],
   },
   {
+    // LangChain prefers OPENAI_API_BASE, which is not set here and must not lead elsewhere.
+    name: 'langchain with OPENAI_BASE_URL alone',
+    environment: 'sdks',
+    agent: 'langchain_agent.py',
+    variables: (url) => ({ OPENAI_BASE_URL: `${url}/v1` }),
+    steps: [...lookUp(openai, 1, 1182), ...lookUp(openai, 3, 1183), openai(5, { text: 'Hello.' })],
+  },
+  {
     name: 'autogen',
     environment: 'sdks',
     agent: 'autogen_agent.py',

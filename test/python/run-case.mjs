@@ -31,7 +31,9 @@ export async function runCase(given, python, test) {
       const env = { ...agentEnvironment(guard), ...given.variables?.(server.url) }
       // Where the variables are not set, the upstream says that it is not the public address.
       const upstreams = ['openai', 'anthropic', 'gemini'].flatMap((name) =>
-        env[`${name.toUpperCase()}_API_BASE`] ? [] : ['--upstream', `${name}=${server.url}`],
+        env[`${name.toUpperCase()}_API_BASE`] || env[`${name.toUpperCase()}_BASE_URL`]
+          ? []
+          : ['--upstream', `${name}=${server.url}`],
       )
       recorded = await workspace.retake(['record', ...upstreams, '--', ...command], {
         env,

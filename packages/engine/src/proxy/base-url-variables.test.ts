@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { redirectVariables } from './base-url-variables.js'
+import { KNOWN_PROVIDERS } from './known-providers.js'
 import { findRoute } from './routes.js'
 
 /** Where an SDK ends up that appends `path` to its variable. */
@@ -107,4 +108,32 @@ test('an upstream of a known provider gets no variable besides its own', () => {
   const openai = { name: 'openai', upstream: 'https://gateway.example' }
   const own = Object.keys(redirectVariables({}).variables)
   expect(Object.keys(redirectVariables({}, [openai]).variables)).toEqual(own)
+})
+
+test('an alias that is not set follows the one that is set', () => {
+  const env = { OPENAI_BASE_URL: 'http://gateway.example/team/v1' }
+  for (const variable of ['OPENAI_BASE_URL', 'OPENAI_API_BASE'])
+    expect(follow(env, variable, '/chat/completions')).toBe(
+      'http://gateway.example/team/v1/chat/completions',
+    )
+  expect(
+    redirectVariables(env).routes.filter(({ name }) => name.startsWith('openai')),
+  ).toHaveLength(1)
+  expect(follow({ OLLAMA_BASE_URL: 'http://box.example' }, 'OLLAMA_HOST', '/api/chat')).toBe(
+    undefined,
+  )
+})
+
+test('setting one variable of a provider never sends another one of it to a different host', () => {
+  for (const { name, variables, whenSet = [] } of KNOWN_PROVIDERS)
+    for (const set of [...variables, ...whenSet]) {
+      const env = { [set]: 'https://gateway.example/base' }
+      const redirected = redirectVariables(env)
+      const own = [...variables, ...whenSet].filter((each) => each in redirected.variables)
+      expect(own, `${name}: ${set}`).toContain(set)
+      for (const each of own)
+        expect(follow(env, each, '/asked'), `${set} is set, ${each} is read`).toBe(
+          'https://gateway.example/base/asked',
+        )
+    }
 })

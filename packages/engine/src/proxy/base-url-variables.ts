@@ -13,6 +13,10 @@ export interface RedirectedVariables {
  * its variable said before, else to `upstreams`, else to its public address. An
  * upstream that no SDK is known for gets a variable after its name: `acme` is led
  * to by `ACME_BASE_URL`.
+ *
+ * Readers disagree about which alias wins, so an unset alias follows the one that
+ * is set. Next to a variable of a framework it stays unset: its path is unknown,
+ * and the public address would be another host than the one the user chose.
  */
 export function redirectVariables(
   env: NodeJS.ProcessEnv,
@@ -22,12 +26,13 @@ export function redirectVariables(
   const variables: Record<string, string> = {}
   for (const { name, base, variables: always, whenSet = [] } of providersFor(env)) {
     const given = upstreams.find((route) => route.name === name)?.upstream
+    const set = (names: readonly string[]): string | undefined =>
+      names.map((variable) => addressIn(env[variable])).find((address) => address !== undefined)
+    const isPublic = given !== undefined || set(whenSet) === undefined
+    const fallback = set(always) ?? (isPublic ? base : undefined)
     for (const variable of [...always, ...whenSet]) {
-      const before = addressIn(env[variable])
-      const fallback = always.includes(variable)
-        ? base && (given ? withPathOf(base, given) : base)
-        : undefined
-      const target = given && before ? withPathOf(before, given) : (before ?? fallback)
+      const before = addressIn(env[variable]) ?? (always.includes(variable) ? fallback : undefined)
+      const target = before && given ? withPathOf(before, given) : before
       if (target !== undefined) variables[variable] = redirect(routes, name, new URL(target))
     }
   }
