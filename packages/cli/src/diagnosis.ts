@@ -1,6 +1,7 @@
-import { clipText, type BoundaryNote, type Tape } from '@retake/tape'
+import { clipText, type NotCaptured, type Tape } from '@retake/tape'
 import { plural } from './facts.js'
 import { fromHere } from './from-here.js'
+import { notCapturedDetail } from './not-captured.js'
 import type { Source } from './nondeterminism.js'
 import { printable } from './printable.js'
 import type { Recording } from './record-agent.js'
@@ -8,7 +9,6 @@ import type { Replayed } from './replay-agent.js'
 import { replayReceipt } from './replay-receipt.js'
 import { table } from './table.js'
 import type { Look } from './terminal.js'
-import { wrap } from './wrap.js'
 
 const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
 
@@ -19,20 +19,20 @@ export interface Diagnosis {
   readonly complaint: string
   readonly tape: Tape
   readonly sources: readonly Source[]
-  readonly findings: readonly BoundaryNote[]
+  readonly notCaptured: readonly NotCaptured[]
   readonly replayed: Replayed
 }
 
-export function diagnosisJson({ sources, findings, replayed }: Diagnosis): string {
+export function diagnosisJson({ sources, notCaptured, replayed }: Diagnosis): string {
   const identical = replayed.divergences.length === 0
-  return JSON.stringify({ captured: sources, findings, identical, replayed }, undefined, 2)
+  return JSON.stringify({ captured: sources, notCaptured, identical, replayed }, undefined, 2)
 }
 
 /** How often, then whether it changes: what a narrow terminal leaves out. */
 const SPARE = [1, 2]
 
 export function diagnosisLines(
-  { first, complaint, tape, sources, findings, replayed }: Diagnosis,
+  { first, complaint, tape, sources, notCaptured, replayed }: Diagnosis,
   look: Look,
 ): string[] {
   const { paint, width } = look
@@ -56,25 +56,16 @@ export function diagnosisLines(
       ? ['  nothing: the agent touches nothing outside']
       : table([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
     '',
-    ...(findings.length === 0
+    ...(notCaptured.length === 0
       ? [`${paint('green', 'not captured')}: nothing found`]
       : [
-          `${paint('red', 'not captured')}: ${plural(findings.length, 'finding')}`,
-          ...findings.flatMap((note) => noteLines(note, width)),
+          `${paint('red', 'not captured')}: ${plural(notCaptured.length, 'finding')}`,
+          ...notCaptured.flatMap((each) => notCapturedDetail(each, width)),
         ]),
     '',
     'replay of the first run',
     ...replayReceipt(tape, replayed, { paint, width: width - 2 }, NOTHING_CHANGED).map((line) =>
       line === '' ? '' : `  ${line}`,
-    ),
-  ]
-}
-
-function noteLines({ name, site, text }: BoundaryNote, width: number): string[] {
-  return [
-    `  ${name}  ${site === undefined ? '(in a library)' : fromHere(site)}`,
-    ...wrap(text ?? 'wrap the call in tool() to make it replayable', width - 4).map(
-      (line) => `    ${line}`,
     ),
   ]
 }

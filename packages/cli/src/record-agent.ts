@@ -31,6 +31,8 @@ export interface RecordingOptions {
   readonly stdio?: StdioOptions
   readonly onOutput?: (chunk: Buffer) => void
   readonly env?: NodeJS.ProcessEnv
+  /** Stops a program that starts to listen: its run could not be replayed. */
+  readonly strict?: boolean
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean
 }
@@ -57,6 +59,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       args,
       failure,
       ...(sites !== undefined && { sites }),
+      ...(options.strict === true && { strict: true }),
       flagCount: retakeFlags.length,
     }
     const end = await runAgent({

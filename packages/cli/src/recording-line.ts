@@ -1,29 +1,35 @@
 import path from 'node:path'
+import type { NotCaptured } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { Recording } from './record-agent.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
 import { fromHere } from './from-here.js'
+import { notCapturedLines } from './not-captured.js'
 import { RunStore } from './run-store.js'
 import type { Paint } from './terminal.js'
 import { viewRun } from './view-run.js'
 
-/** What came of a recording, in one or two lines. */
-export function recordingLine(recording: Recording, paint: Paint): string {
-  const { steps, ms, cutOff } = factsOf(recording)
-  const facts = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)].join(
-    ' · ',
-  )
-  const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${facts}`
-  if (!cutOff) return line
+/** A recording in one line, with a line for each problem: cut off, not captured. */
+export function recordingLine(
+  recording: Recording,
+  paint: Paint,
+  facts = recordingFacts(recording),
+): string {
+  const { steps, ms, cutOff, notCaptured } = facts
+  const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
+  const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
   return [
     line,
-    `${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`,
+    ...(cutOff
+      ? [`${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`]
+      : []),
+    ...notCapturedLines(notCaptured, next(recording)),
   ].join('\n')
 }
 
-export function recordingJson(recording: Recording): string {
-  return JSON.stringify({ ...recording, ...factsOf(recording) })
+export function recordingJson(recording: Recording, facts = recordingFacts(recording)): string {
+  return JSON.stringify({ ...recording, ...facts })
 }
 
 /** The command to look at it; `last` works for the folder that commands look in by themselves. */
@@ -35,11 +41,19 @@ const exitOf = ({ code, signal }: Recording): string[] => {
   return code === 0 ? [] : [`exit code ${code}`]
 }
 
-function factsOf({ tape: file }: Recording): { steps: number; ms: number; cutOff: boolean } {
+export interface RecordingFacts {
+  readonly steps: number
+  readonly ms: number
+  readonly cutOff: boolean
+  readonly notCaptured: readonly NotCaptured[]
+}
+
+export function recordingFacts({ tape: file }: Recording): RecordingFacts {
   const view = viewRun(openTape(file))
   return {
     steps: view.recordedSteps.length,
     ms: view.durationMs,
     cutOff: view.status === 'truncated',
+    notCaptured: view.notCaptured,
   }
 }

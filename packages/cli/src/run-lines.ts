@@ -1,15 +1,14 @@
 import { originOf } from '@retake/tape'
-import type { BoundaryNote, RunView, Step, Tape } from '@retake/tape'
+import type { NotCaptured, RunView, Step, Tape } from '@retake/tape'
 import { branchLines } from './branch-lines.js'
 import { duration } from './duration.js'
-import { fromHere } from './from-here.js'
 import { cost, localTime, plural } from './facts.js'
+import { notCapturedDetail } from './not-captured.js'
 import { printable, printableLine } from './printable.js'
 import { statusOf } from './run-summary.js'
 import { placePath, stateWord } from './step-lines.js'
 import { table } from './table.js'
 import type { Look, Paint } from './terminal.js'
-import { wrap } from './wrap.js'
 
 /** When a step began, then how long it took: what a narrow terminal leaves out. */
 const SPARE = [1, 2]
@@ -36,7 +35,7 @@ export function runLines(view: RunView, tape: Tape, { paint, width }: Look): str
     ...headLines(view, tape, { paint, width }),
     '',
     ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, SPARE)),
-    ...noteLines(view.boundaryNotes, { paint, width }),
+    ...notCapturedSection(view.notCaptured, { paint, width }),
   ]
 }
 
@@ -125,11 +124,7 @@ function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string
   ]
 }
 
-function noteLines(notes: readonly BoundaryNote[], { paint, width }: Look): string[] {
-  if (notes.length === 0) return []
-  const lines = notes.flatMap(({ name, site, text, count }) => [
-    `  ${paint('yellow', name)}${count > 1 ? ` (${count} times)` : ''}${site === undefined ? '' : `  ${fromHere(site)}`}`,
-    ...(text === undefined ? [] : wrap(text, width - 4).map((line) => `    ${line}`)),
-  ])
-  return ['', 'Not captured:', ...lines]
+function notCapturedSection(list: readonly NotCaptured[], { width }: Look): string[] {
+  if (list.length === 0) return []
+  return ['', 'Not captured:', ...list.flatMap((each) => notCapturedDetail(each, width))]
 }

@@ -214,6 +214,13 @@ export const errors = {
       'Retake does not capture it, and a replay never touches the outside.',
       '`retake docs contract` says what is captured; wrap the call in tool() to make it replayable.',
     ),
+  serverNotReplayable: (site: string | undefined) =>
+    new RetakeError(
+      'SERVER_NOT_REPLAYABLE',
+      `The program listens for connections${site === undefined ? '' : ` (${site})`}.`,
+      'Requests from outside are not captured, so this run cannot be replayed.',
+      'Record each request in its handler with `record()`: see `retake docs SERVER_NOT_REPLAYABLE`.',
+    ),
   sessionFileMissing: (cause: unknown) =>
     new RetakeError(
       'SESSION_MISSING',

@@ -25,6 +25,8 @@ export interface RecordTask {
   readonly args: readonly string[]
   /** File for the `CallSites`, when they are wanted. */
   readonly sites?: string
+  /** Exit when the program starts to listen, because such a run cannot be replayed. */
+  readonly strict?: boolean
 }
 
 /** Where in the agent's code values were drawn and timers armed, with how often. */

@@ -83,6 +83,7 @@ async function execute(
           kind: 'boundary',
           name: `tool ${name}`,
           text: `${what} in its result is not stored (at ${path || 'the top'})`,
+          consequence: 'replay serves the result without it',
         }),
     })
     operation.complete({ type: 'result', as }, body)

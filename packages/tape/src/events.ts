@@ -111,6 +111,10 @@ export interface NoteEvent extends EventBase {
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly text?: string
+  /** A boundary: what follows for a replay, in words. */
+  readonly consequence?: string
+  /** How many uses this note counts, when there was more than one. */
+  readonly count?: number
 }
 
 /** The run is over. Body: the encoded output of a function run, if it has one. */

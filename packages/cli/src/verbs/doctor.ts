@@ -66,7 +66,7 @@ Examples:
         complaint,
         tape,
         sources: findSources(tape, openTape(second.tape), first.sites ?? []),
-        findings: viewRun(tape).boundaryNotes,
+        notCaptured: viewRun(tape).notCaptured,
         replayed: await replayAgent(tape, { stdio: 'ignore' }),
       }
       progress.stop()
@@ -75,7 +75,9 @@ Examples:
         const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
         console.log(diagnosisLines(diagnosis, look).join('\n'))
       }
-      return diagnosis.findings.length > 0 || diagnosis.replayed.divergences.length > 0 ? FOUND : 0
+      return diagnosis.notCaptured.length > 0 || diagnosis.replayed.divergences.length > 0
+        ? FOUND
+        : 0
     } finally {
       progress.stop()
       closeSync(stderr)

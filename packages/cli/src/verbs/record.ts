@@ -2,11 +2,12 @@ import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from '../config/project.js'
 import { recordAgent } from '../record-agent.js'
-import type { Recording } from '../record-agent.js'
+import type { Recording, RecordingOptions } from '../record-agent.js'
 import { recordCommand } from '../record-command.js'
 import type { CommandRecordingOptions } from '../record-command.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { recordingJson, recordingLine } from '../recording-line.js'
+import { FOUND } from '../exit-codes.js'
+import { recordingFacts, recordingJson, recordingLine } from '../recording-line.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
 import { painter } from '../terminal.js'
@@ -16,7 +17,8 @@ import type { OptionValues, Verb } from '../verb.js'
 export const record: Verb = {
   usage: '[options] <file> [arguments of the agent…] | -- <command>',
   help: `The agent runs as it is: its output, input and exit code stay the same. What
-Retake has to say goes to stderr when the agent has ended.
+Retake has to say goes to stderr when the agent has ended, with a line for each
+thing that was not captured: what, where, and what follows for a replay.
 
 A command of any other language goes after \`--\`: the base URLs that provider
 SDKs read point at a recording proxy while it runs. On its tape are its
@@ -28,6 +30,8 @@ Options, before the file:
   --node-arg=<flag>      a flag for Node itself; may be repeated
   --upstream <name=url>  for a command: where a provider really is
   --matcher <name|file>  for a command: what may differ between requests
+  --strict               exit code 3 if something was not captured and the agent
+                         itself ended with 0; stop a program that starts to listen
   --json                 say the result as one line of JSON, on stderr
 
 Examples:
@@ -41,6 +45,7 @@ Examples:
     'node-arg': { type: 'string', multiple: true },
     upstream: { type: 'string', multiple: true },
     matcher: { type: 'string', multiple: true },
+    strict: { type: 'boolean' },
   },
   agentFollows: true,
   stdoutIsAgents: true,
@@ -52,16 +57,18 @@ Examples:
         ? await recordCommand({ ...commonOf(values), ...commandOptions(values, args) })
         : await recordAgent({ ...commonOf(values), ...agentOptions(values, entry), args })
     if (recording.signal && recording.signal !== 'SIGKILL') endTape(recording)
+    const facts = recordingFacts(recording)
     const said = flag(values, 'json')
-      ? recordingJson(recording)
-      : recordingLine(recording, painter(process.stderr))
-    process.stderr.write(`${said}
-`)
+      ? recordingJson(recording, facts)
+      : recordingLine(recording, painter(process.stderr), facts)
+    process.stderr.write(`${said}\n`)
     if ('exchanges' in recording && recording.exchanges === 0 && !flag(values, 'json'))
       process.stderr.write(
         'no request came through the proxy; `retake docs proxy` says what leads there\n',
       )
-    return recording.signal ? signalExitCode(recording.signal) : recording.code
+    if (recording.signal) return signalExitCode(recording.signal)
+    const isIncomplete = flag(values, 'strict') && facts.notCaptured.length > 0
+    return recording.code === 0 && isIncomplete ? FOUND : recording.code
   },
 }
 
@@ -73,13 +80,13 @@ function commonOf(values: OptionValues): { readonly store: RunStore; readonly na
 function agentOptions(
   values: OptionValues,
   entry: string,
-): { readonly entry: string; readonly nodeArgs: string[] } {
+): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict'> {
   const foreign = ['upstream', 'matcher'].find((option) => texts(values, option).length > 0)
   if (foreign !== undefined) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw wrongUsage('record', `--${foreign} needs a command after \`--\`.`, why)
   }
-  return { entry, nodeArgs: texts(values, 'node-arg') }
+  return { entry, nodeArgs: texts(values, 'node-arg'), strict: flag(values, 'strict') }
 }
 
 function commandOptions(

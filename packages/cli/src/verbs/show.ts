@@ -77,7 +77,7 @@ function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateC
 }
 
 function runJson(view: RunView, tape: Tape): unknown {
-  const { id, name, startedAt, durationMs, exit, node, counts, totals, boundaryNotes } = view
+  const { id, name, startedAt, durationMs, exit, node, counts, totals, notCaptured } = view
   const status = statusOf(view, tape)
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   return {
@@ -94,6 +94,6 @@ function runJson(view: RunView, tape: Tape): unknown {
     counts,
     totals,
     steps,
-    boundaryNotes,
+    notCaptured,
   }
 }

@@ -11,14 +11,41 @@ import { currentSession } from '../scope.js'
 import { lookFirst, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
+/** What follows for a replay, in words. */
+const VALUE_DIFFERS = 'its value differs on replay'
+const TIMING_DIFFERS = 'its timing may differ on replay'
+export const REPLAY_STOPS = 'replay stops there'
+
+/** How a listening server is named in notes and errors. */
+export const SERVER_LISTEN = 'net.Server.listen'
+
+interface Uncaptured {
+  readonly name: string
+  readonly why: string
+  readonly consequence: string
+}
+
 /**
- * What Retake knows but does not capture. Each use goes into the run's boundary
- * report with its call site; what would reach the outside is refused on replay.
+ * Boundaries that Retake knows but does not capture. Each use is noted on the tape
+ * with its call site; those that would reach the outside are refused on replay.
  */
 export function patchUncaptured(): Undo {
   const subtle = Object.getPrototypeOf(globalThis.crypto.subtle) as object
-  const random =
-    'its result is random and differs on replay; generate keys before the run or inside tool()'
+  const random = (name: string): Uncaptured => ({
+    name,
+    why: 'its result is random; generate keys before the run or inside tool()',
+    consequence: VALUE_DIFFERS,
+  })
+  const timing = (name: string, why: string): Uncaptured => ({
+    name,
+    why,
+    consequence: TIMING_DIFFERS,
+  })
+  const refused = (name: string, why: string): Uncaptured => ({
+    name,
+    why,
+    consequence: REPLAY_STOPS,
+  })
   return undoAll([
     ...[
       'generateKey',
@@ -30,48 +57,43 @@ export function patchUncaptured(): Undo {
       'createECDH',
       'createDiffieHellman',
       'publicEncrypt',
-    ].map((name) => report(crypto, name, `crypto.${name}`, random)),
-    report(subtle, 'generateKey', 'subtle.generateKey', random),
+    ].map((name) => report(crypto, name, random(`crypto.${name}`))),
+    report(subtle, 'generateKey', random('subtle.generateKey')),
     ...['createContext', 'runInNewContext'].map((name) =>
-      report(
-        vm,
-        name,
-        `vm.${name}`,
-        'a new context has its own Date and Math.random, which are not captured',
-      ),
+      report(vm, name, {
+        name: `vm.${name}`,
+        why: 'a new context has its own Date and Math.random, which are not captured',
+        consequence: VALUE_DIFFERS,
+      }),
     ),
-    report(
-      URL,
-      'createObjectURL',
-      'URL.createObjectURL',
-      'the id in the URL is random and differs on replay',
-    ),
-    report(Atomics, 'waitAsync', 'Atomics.waitAsync', 'when it settles is not captured'),
+    report(URL, 'createObjectURL', {
+      name: 'URL.createObjectURL',
+      why: 'the id in the URL is random',
+      consequence: VALUE_DIFFERS,
+    }),
+    report(Atomics, 'waitAsync', timing('Atomics.waitAsync', 'when it settles is not captured')),
     reportClass(
       [globalThis],
-      'FinalizationRegistry',
-      'when its callbacks run depends on garbage collection',
+      timing('FinalizationRegistry', 'when its callbacks run depends on garbage collection'),
     ),
     reportClass(
       [globalThis, worker],
-      'MessageChannel',
-      'when its messages arrive is not captured',
+      timing('MessageChannel', 'when its messages arrive is not captured'),
       messagePortsInUse,
     ),
     reportClass(
       [globalThis, worker],
-      'BroadcastChannel',
-      'messages between threads are not captured',
+      timing('BroadcastChannel', 'messages between threads are not captured'),
       messagePortsInUse,
     ),
-    refuse(dgram, 'createSocket', 'dgram.createSocket', 'datagrams are not captured'),
+    refuse(dgram, 'createSocket', refused('dgram.createSocket', 'datagrams are not captured')),
     refuse(
       net.Server.prototype,
       'listen',
-      'net.Server.listen',
-      'connections from outside are not captured',
+      refused(SERVER_LISTEN, 'connections from outside are not captured'),
+      () => errors.serverNotReplayable(callSite()),
     ),
-    refuse(cluster, 'fork', 'cluster.fork', 'worker processes are not captured'),
+    refuse(cluster, 'fork', refused('cluster.fork', 'worker processes are not captured')),
   ])
 }
 
@@ -82,26 +104,37 @@ const COMMON_IN_LIBRARIES = new Set([
   'vm.runInNewContext',
 ])
 
-function note(name: string, text: string): void {
+function note({ name, why, consequence }: Uncaptured): void {
   const site = callSite()
   if (site === undefined && COMMON_IN_LIBRARIES.has(name)) return
-  currentSession()?.note({ kind: 'boundary', name, text, ...(site !== undefined && { site }) })
+  currentSession()?.note({
+    kind: 'boundary',
+    name,
+    text: why,
+    consequence,
+    ...(site !== undefined && { site }),
+  })
 }
 
 /** Harmless on replay, but perhaps different: it is named and goes through. */
-function report(target: object, method: string, name: string, text: string): Undo {
+function report(target: object, method: string, uncaptured: Uncaptured): Undo {
   return lookFirst(target, method, () => {
-    if (currentSession() !== undefined) note(name, text)
+    if (currentSession() !== undefined) note(uncaptured)
   })
 }
 
 /** Would reach the outside: named while recording, refused where a tape answers. */
-function refuse(target: object, method: string, name: string, text: string): Undo {
+function refuse(
+  target: object,
+  method: string,
+  uncaptured: Uncaptured,
+  refusal: (name: string) => Error = errors.notReplayable,
+): Undo {
   return lookFirst(target, method, () => {
     const session = currentSession()
     if (session?.replaying === true || (session?.keepsIn === true && method !== 'listen'))
-      throw errors.notReplayable(name)
-    if (session !== undefined) note(name, text)
+      throw refusal(uncaptured.name)
+    if (session !== undefined) note(uncaptured)
   })
 }
 
@@ -109,16 +142,16 @@ type Constructor = new (...args: unknown[]) => object
 
 function reportClass(
   places: readonly object[],
-  name: string,
-  text: string,
+  uncaptured: Uncaptured,
   onUse: () => void = () => {},
 ): Undo {
+  const { name } = uncaptured
   const Native = (places[0] as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
       if (currentSession() !== undefined) {
-        note(name, text)
+        note(uncaptured)
         onUse()
       }
       return Reflect.construct(native, args, newTarget) as object

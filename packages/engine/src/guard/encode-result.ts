@@ -28,6 +28,7 @@ const noteLoss = (tool: string, session: Session) => (path: string, what: string
     kind: 'boundary',
     name: `tool ${tool}`,
     text: `${what} in its result is not stored (at ${path || 'the top'})`,
+    consequence: 'replay serves the result without it',
   })
 
 /** Of an object of a class that a program wrote, its data is kept; these are Node's and have none. */

@@ -1,4 +1,6 @@
 import { TapeWriter } from '@retake/tape/node'
+import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
+import { errors } from '../errors.js'
 import { natives } from '../natives.js'
 import type { RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
@@ -38,8 +40,28 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
   )
   stopOnFailure(writer, task.failure)
   if (task.sites !== undefined) collectSites(writer, task.sites)
+  watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer)
   onAgentEnd((end) => session.finish(end))
   captureSignals(session)
   adoptProcess(session)
+}
+
+/** Exit code of a strict recording that was stopped, as for everything Retake finds. */
+const FOUND = 3
+
+/** Says once, when the program starts to listen, that this run cannot be replayed; a strict recording ends there. */
+function watchForServer(writer: TapeWriter, isStrict: boolean): void {
+  const append = writer.append.bind(writer)
+  let isKnown = false
+  writer.append = (event, body, json) => {
+    const seq = append(event, body, json)
+    if (event.type === 'note' && event.name === SERVER_LISTEN && !isKnown) {
+      isKnown = true
+      const { what, why, fix } = errors.serverNotReplayable(event.site)
+      natives.stderrWrite(Buffer.from(`retake: ${what} ${why} ${fix}\n`))
+      if (isStrict) process.exit(FOUND)
+    }
+    return seq
+  }
 }

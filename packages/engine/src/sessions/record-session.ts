@@ -70,7 +70,11 @@ export class RecordSession implements Session {
   readonly keepsIn: boolean
   readonly secrets = new SecretMask()
   readonly #queue: Completed[] = []
-  readonly #notes = new Set<string>()
+  /** Boundaries that were noted, with how often they were used since. */
+  readonly #noted = new Map<
+    string,
+    { readonly note: Omit<NewEvent<NoteEvent>, 'type'>; again: number }
+  >()
   readonly #gate = new Gate(
     () => this.#takeTurn(),
     () => this.#queue.length > 0 && this.#gate.request(),
@@ -172,10 +176,22 @@ export class RecordSession implements Session {
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
-    const key = `${note.kind} ${note.name} ${note.site}`
-    if (note.kind === 'boundary' && this.#notes.has(key)) return
-    this.#notes.add(key)
+    if (note.kind === 'boundary') {
+      const key = `${note.name} ${note.site}`
+      const known = this.#noted.get(key)
+      if (known !== undefined) {
+        known.again++
+        return
+      }
+      this.#noted.set(key, { note, again: 0 })
+    }
     this.#append({ type: 'note', ...note }, body)
+  }
+
+  /** A boundary is noted at its first use, so that a killed run has it, and counted at the end. */
+  #countNotes(): void {
+    for (const { note, again } of this.#noted.values())
+      if (again > 0) this.#append({ type: 'note', ...note, count: again })
   }
 
   keep(name: string, body: Uint8Array, isDurable = true): number {
@@ -210,6 +226,7 @@ export class RecordSession implements Session {
   finish(end: RunEnd): void {
     if (this.closed) return
     const { body, ...fields } = end
+    this.#countNotes()
     this.#append({ type: 'end', ...this.#masked(fields) }, body)
     this.close()
     this.writer.seal(this.#signingKey && { privateKey: this.#signingKey })

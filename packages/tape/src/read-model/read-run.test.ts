@@ -652,8 +652,13 @@ describe('other steps', () => {
     expect(view.steps.map(({ kind, title }) => [kind, title])).toEqual([
       ['mark', 'planned: 3 tasks'],
     ])
-    expect(view.boundaryNotes).toEqual([
-      { name: 'SharedArrayBuffer', site: 'a.js:1:2', text: undefined, count: 2 },
+    expect(view.notCaptured).toEqual([
+      {
+        what: 'SharedArrayBuffer',
+        at: 'a.js:1:2',
+        count: 2,
+        consequence: 'replay may differ there',
+      },
     ])
   })
 

@@ -32,13 +32,19 @@ export interface ReadOptions extends BodyDecoders {
   readonly prices?: PriceTable
 }
 
-/** Something the recorder met and does not capture, with how often. */
-export interface BoundaryNote {
-  readonly name: string
-  readonly site: string | undefined
-  readonly text: string | undefined
+/** Something the program used that is not captured. */
+export interface NotCaptured {
+  readonly what: string
+  /** Where in the agent's code, as `file:line:column`; missing when only library code used it. */
+  readonly at?: string
   readonly count: number
+  /** What follows for a replay, for example "replay stops there". */
+  readonly consequence: string
+  readonly why?: string
 }
+
+/** For tapes recorded before notes had a consequence. */
+const UNKNOWN_CONSEQUENCE = 'replay may differ there'
 
 /**
  * A run as people want to see it. Making one reads every event and no body, but
@@ -123,8 +129,8 @@ export class RunView {
     return (this.#totals ??= sumSteps(this.steps))
   }
 
-  /** What was not captured, each kind once. */
-  get boundaryNotes(): readonly BoundaryNote[] {
+  /** Everything that was not captured, each call site once. */
+  get notCaptured(): readonly NotCaptured[] {
     return groupNotes(this.#index.notes)
   }
 
@@ -157,7 +163,7 @@ export class RunView {
   /** The run in short, for `--json`; steps are listed by those who want them. */
   toJSON(): Record<string, unknown> {
     const { id, name, startedAt, durationMs, status, exit, node, parent, counts } = this
-    const { totals, boundaryNotes } = this
+    const { totals, notCaptured } = this
     return {
       id,
       name,
@@ -169,7 +175,7 @@ export class RunView {
       parent,
       counts,
       totals,
-      boundaryNotes,
+      notCaptured,
     }
   }
 
@@ -237,13 +243,18 @@ const mergeByPlace = (recorded: readonly Step[], inferred: readonly Step[]): Ste
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
   )
 
-const groupNotes = (notes: readonly NoteEvent[]): BoundaryNote[] => {
-  const groups = new Map<string, BoundaryNote>()
-  for (const { kind, name, site, text } of notes) {
+const groupNotes = (notes: readonly NoteEvent[]): NotCaptured[] => {
+  const groups = new Map<string, NotCaptured>()
+  for (const { kind, name, site, text, consequence, count = 1 } of notes) {
     if (kind !== 'boundary') continue
     const key = JSON.stringify([name, site, text])
-    const count = (groups.get(key)?.count ?? 0) + 1
-    groups.set(key, { name, site, text, count })
+    groups.set(key, {
+      what: name,
+      ...(site !== undefined && { at: site }),
+      count: (groups.get(key)?.count ?? 0) + count,
+      consequence: consequence ?? UNKNOWN_CONSEQUENCE,
+      ...(text !== undefined && { why: text }),
+    })
   }
   return [...groups.values()]
 }

@@ -42,7 +42,7 @@ export function headOf(
     counts: view.counts,
     recordedSteps: view.recordedSteps.length,
     lanes,
-    boundaryNotes: view.boundaryNotes.slice(0, NOTES_MAX),
+    notCaptured: view.notCaptured.slice(0, NOTES_MAX),
     tornBytes: tape.tornBytes,
     ...(redacted && { redacted }),
   }

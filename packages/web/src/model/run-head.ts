@@ -1,10 +1,4 @@
-import type {
-  BoundaryNote,
-  BranchDetails,
-  ParentLink,
-  RecordedError,
-  TapeEvent,
-} from '@retake/tape'
+import type { BranchDetails, NotCaptured, ParentLink, RecordedError, TapeEvent } from '@retake/tape'
 
 /** How a run stands. `killed`: no end was recorded, or a signal ended it. `recording`: it goes on. */
 export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
@@ -65,7 +59,7 @@ export interface RunHead {
   /** Steps that stand on the tape themselves; the inferred ones are known when all rows are read. */
   readonly recordedSteps: number
   readonly lanes: readonly LaneHead[]
-  readonly boundaryNotes: readonly BoundaryNote[]
+  readonly notCaptured: readonly NotCaptured[]
   /** Bytes after the last valid event that were ignored. */
   readonly tornBytes: number
   /** Set when something was taken out before the run was handed on. */

@@ -50,7 +50,8 @@ function noteFunction(session: Session, name: string): void {
   session.note({
     kind: 'boundary',
     name,
-    text: 'what a function in its options does is not captured; on replay it is not called',
+    text: 'what a function in its options does is not captured',
+    consequence: 'the function is not called on replay',
     ...(site !== undefined && { site }),
   })
 }

@@ -139,7 +139,8 @@ export class TapeConnection {
     current.note({
       kind: 'boundary',
       name: 'shared connection',
-      text: `a connection to ${this.target.host}:${this.target.port} was opened by another run; use one client per run`,
+      text: `a connection to ${this.target.host}:${this.target.port} was opened by another run; wrap the call in tool(), or use one client per run`,
+      consequence: 'replay stops there',
     })
   }
 

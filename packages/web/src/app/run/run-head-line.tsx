@@ -89,26 +89,27 @@ function Origin({ head }: { readonly head: RunHead }) {
 }
 
 /** What the recorder met and did not capture: a number that opens a list. */
-function Notes({ head: { boundaryNotes } }: { readonly head: RunHead }) {
+function Notes({ head: { notCaptured } }: { readonly head: RunHead }) {
   const [isOpen, setOpen] = useState(false)
-  if (boundaryNotes.length === 0) return null
+  if (notCaptured.length === 0) return null
   return (
     <>
       <Button look="quiet" className="h-5 text-sm text-warning" onClick={() => setOpen(true)}>
-        {plural(boundaryNotes.length, 'thing')} not captured
+        {plural(notCaptured.length, 'thing')} not captured
       </Button>
       <Dialog title="Not captured" isOpen={isOpen} onClose={() => setOpen(false)}>
         <ul className="flex flex-col gap-3">
-          {boundaryNotes.map(({ name, site, text, count: times }) => (
-            <li key={`${name} ${site}`}>
+          {notCaptured.map(({ what, at, why, consequence, count: times }) => (
+            <li key={`${what} ${at}`}>
               <p>
-                <span className="font-mono text-warning">{name}</span>
+                <span className="font-mono text-warning">{what}</span>
                 {times > 1 && ` (${times} times)`}
-                {site !== undefined && (
-                  <span className="ml-2 font-mono text-sm text-muted">{site}</span>
+                {at !== undefined && (
+                  <span className="ml-2 font-mono text-sm text-muted">{at}</span>
                 )}
               </p>
-              {text !== undefined && <p className="text-muted">{text}</p>}
+              <p>{consequence}</p>
+              {why !== undefined && <p className="text-muted">{why}</p>}
             </li>
           ))}
         </ul>

@@ -1,0 +1,34 @@
+import type { NotCaptured } from '@retake/tape'
+import { fromHere } from './from-here.js'
+import { printable, printableLine } from './printable.js'
+import { wrap } from './wrap.js'
+
+/** More than this is counted; `retake show` lists all of them. */
+const SHOWN_MAX = 5
+
+/** One thing that was not captured: what, where, how often, and what follows for a replay. */
+export function notCapturedFact({ what, at, count, consequence }: NotCaptured): string {
+  const where = at === undefined ? ' in a library' : ` at ${lineOf(at)}`
+  const times = count > 1 ? ` (${count} times)` : ''
+  return printableLine(`${what}${where}${times} — ${consequence}`)
+}
+
+/** The same for a list, on a few lines; `show` is the command that lists all of them. */
+export function notCapturedLines(list: readonly NotCaptured[], show: string): string[] {
+  const more = list.length - SHOWN_MAX
+  return [
+    ...list.slice(0, SHOWN_MAX).map((each) => `not captured: ${notCapturedFact(each)}`),
+    ...(more > 0 ? [`and ${more} more: ${show}`] : []),
+  ]
+}
+
+/** The same in full, indented, with the reason below. */
+export function notCapturedDetail(each: NotCaptured, width: number): string[] {
+  return [
+    `  ${notCapturedFact(each)}`,
+    ...wrap(printable(each.why ?? ''), width - 4).map((line) => `    ${line}`),
+  ]
+}
+
+/** `file:line` of a call site. */
+const lineOf = (site: string): string => fromHere(site).replace(/:\d+$/, '')

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { folderWith, smallAgent } from './workspace.js'
+
+const keys = `import { generateKeyPairSync } from 'node:crypto'
+for (let i = 0; i < 3; i++) generateKeyPairSync('ed25519')
+`
+
+test('record names what was not captured, where, how often, and what follows for replay', async () => {
+  const { retake, folder } = await folderWith({ 'agent.mjs': keys })
+  const { stderr, code } = await retake(['record', 'agent.mjs'])
+  expect(stderr).toMatch(
+    /^recorded .*\nnot captured: crypto\.generateKeyPairSync at agent\.mjs:2 \(3 times\) — its value differs on replay\n$/,
+  )
+  expect(code).toBe(0)
+  const found = {
+    what: 'crypto.generateKeyPairSync',
+    at: expect.stringMatching(`^${folder}/agent.mjs:2:`) as string,
+    count: 3,
+    consequence: 'its value differs on replay',
+  }
+  const shown = JSON.parse((await retake(['show', 'last', '--json'])).stdout)
+  expect(shown).toMatchObject({ notCaptured: [found] })
+  expect((await retake(['show', 'last'])).stdout).toContain(
+    'crypto.generateKeyPairSync at agent.mjs:2 (3 times) — its value differs on replay',
+  )
+  const json = await retake(['record', '--json', 'agent.mjs'])
+  expect(JSON.parse(json.stderr)).toMatchObject({ notCaptured: [found] })
+})
+
+test('record says nothing more when everything was captured, --strict or not', async () => {
+  const { retake } = await folderWith({ 'agent.mjs': smallAgent })
+  const { stderr, code } = await retake(['record', '--strict', 'agent.mjs'])
+  expect(stderr).toMatch(/^recorded .*\n$/)
+  expect(code).toBe(0)
+  const json = await retake(['record', '--json', 'agent.mjs'])
+  expect(JSON.parse(json.stderr)).toMatchObject({ notCaptured: [] })
+})
+
+test("record --strict exits with 3 when something was not captured, or with the agent's own code", async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': keys,
+    'failing.mjs': `${keys}process.exitCode = 9`,
+  })
+  expect((await retake(['record', '--strict', 'agent.mjs'])).code).toBe(3)
+  expect((await retake(['record', '--strict', 'failing.mjs'])).code).toBe(9)
+})
+
+test('record lists five things that were not captured and counts the rest', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { generateKeySync } from 'node:crypto'
+${`generateKeySync('hmac', { length: 64 })\n`.repeat(8)}`,
+  })
+  const { stderr } = await retake(['record', 'agent.mjs'])
+  const lines = stderr.trimEnd().split('\n')
+  expect(lines.slice(1, 6).every((line) => line.startsWith('not captured: '))).toBe(true)
+  expect(lines.slice(6)).toEqual(['and 3 more: retake show last'])
+})
+
+const server = `import { createServer } from 'node:http'
+const server = createServer((request, response) => response.end('ok'))
+await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+console.log('listening')
+server.close()
+`
+
+test('record says at the moment a program starts to listen that the run cannot be replayed', async () => {
+  const { retake } = await folderWith({ 'server.mjs': server })
+  const { stdout, stderr, code } = await retake(['record', 'server.mjs'])
+  expect({ stdout, code }).toEqual({ stdout: 'listening\n', code: 0 })
+  expect(stderr).toMatch(
+    /^retake: The program listens for connections \(.*server\.mjs:3:\d+\)\. .*cannot be replayed\. .*`record\(\)`.*\nrecorded .*\nnot captured: net\.Server\.listen at server\.mjs:3 — replay stops there\n$/,
+  )
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code).not.toBe(0)
+  expect(replayed.stderr).toContain('`record()`')
+  expect(replayed.stderr).not.toContain('tool()')
+})
+
+test('record --strict stops a program that starts to listen, with a whole tape', async () => {
+  const { retake } = await folderWith({ 'server.mjs': server })
+  const { stdout, stderr, code } = await retake(['record', '--strict', 'server.mjs'])
+  expect({ stdout, code }).toEqual({ stdout: '', code: 3 })
+  expect(stderr).toContain('net.Server.listen at server.mjs:3 — replay stops there')
+  expect((await retake(['verify', 'last', '--integrity-only'])).stdout).toContain('whole')
+})
