@@ -89,7 +89,8 @@ async function startIn(folder) {
     await stop()
     throw error
   }
-  return { connection, connect: () => connectTo(connection), stop }
+  const url = `postgres://${USER}@/postgres?host=${encodeURIComponent(where)}&port=${port}`
+  return { connection, url, connect: () => connectTo(connection), stop }
 }
 
 export async function connectTo(connection) {

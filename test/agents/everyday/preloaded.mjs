@@ -1,0 +1,3 @@
+import { ask } from './model.mjs'
+
+console.log(globalThis.greeting, await ask('hello'))

@@ -1,0 +1,8 @@
+import express from 'express'
+import { ask } from './model.mjs'
+
+const app = express().get('/', async (request, response) => response.send(await ask('hello')))
+const server = app.listen(0, '127.0.0.1', async () => {
+  console.log(await (await fetch(`http://127.0.0.1:${server.address().port}/`)).text())
+  server.close()
+})
