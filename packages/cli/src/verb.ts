@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { ParseArgsConfig } from 'node:util'
 import { closestName } from '@retake/engine/errors'
-import { wrongUsage } from './errors/command-line.js'
+import { UsageError, wrongUsage } from './errors/command-line.js'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 export type OptionValues = Readonly<
@@ -45,14 +45,32 @@ export function parseVerb(
   const options = { ...COMMON, ...verb.options }
   const cut = verb.agentFollows ? firstPositional(args, options) : args.length
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args: args.slice(0, cut).map((arg) => (isBare(verb, arg) ? `${arg}=` : arg)),
       options,
       allowPositionals: true,
+      tokens: true,
     })
+    refuseRepeated(name, options, tokens)
     return { values, positionals: [...positionals, ...args.slice(cut)] }
   } catch (error) {
+    if (error instanceof UsageError) throw error
     throw usageOf(name, verb, options, error as NodeJS.ErrnoException)
+  }
+}
+
+/** `parseArgs` keeps the last value of an option and drops the others silently. */
+function refuseRepeated(
+  verb: string,
+  options: Options,
+  tokens: readonly { readonly kind: string; readonly name?: string }[],
+): void {
+  const given = new Set<string>()
+  for (const { kind, name = '' } of tokens) {
+    if (kind !== 'option' || options[name]?.type !== 'string' || options[name].multiple) continue
+    if (given.has(name))
+      throw wrongUsage(verb, `--${name} is given twice.`, 'The command takes one value for it.')
+    given.add(name)
   }
 }
 

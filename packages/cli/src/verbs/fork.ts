@@ -56,12 +56,16 @@ Examples:
     const at = text(values, 'at')
     if (at === undefined)
       throw wrongUsage('fork', 'Say at which step.', 'For example: retake fork last --at 3.')
+    if (flag(values, 'edit') && text(values, 'response') !== undefined)
+      throw wrongUsage('fork', '--edit and --response exclude each other.', BOTH_WHOLE)
     const options = readOptions(values, at)
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const edited = flag(values, 'edit') ? await editPayload(tape, options) : {}
     return continueVerb(tape, planFork(tape, { ...options, ...edited }), 'forked', values)
   },
 }
+
+const BOTH_WHOLE = 'Each of them replaces the whole answer of the step.'
 
 function readOptions(values: OptionValues, at: string): ForkOptions {
   const file = text(values, 'response')
@@ -74,8 +78,8 @@ function readOptions(values: OptionValues, at: string): ForkOptions {
     throw wrongUsage('fork', `"${status}" is no HTTP status.`, 'It is a number from 100 to 599.')
   return {
     at,
-    set: readSets(texts(values, 'set')),
-    request: readSets(texts(values, 'request')),
+    set: readSets('set', texts(values, 'set')),
+    request: readSets('request', texts(values, 'request')),
     ...(file !== undefined && { response: readResponse(file) }),
     ...(status !== undefined && { status: Number(status) }),
     force: flag(values, 'force'),
@@ -84,8 +88,20 @@ function readOptions(values: OptionValues, at: string): ForkOptions {
   }
 }
 
-const readSets = (given: readonly string[]): Record<string, unknown> =>
-  Object.fromEntries(given.map(parseSet).map(({ path, value }) => [path, value]))
+/** Two values for one path contradict each other; which one was meant is not known. */
+function readSets(option: string, given: readonly string[]): Record<string, unknown> {
+  const sets: Record<string, unknown> = {}
+  for (const { path, value } of given.map(parseSet)) {
+    if (Object.hasOwn(sets, path))
+      throw wrongUsage(
+        'fork',
+        `--${option} changes ${path} twice.`,
+        'Give one value for each path. For two answers, make two branches.',
+      )
+    Object.defineProperty(sets, path, { value, enumerable: true })
+  }
+  return sets
+}
 
 function readResponse(file: string): Uint8Array {
   try {

@@ -21,7 +21,7 @@ nothing for it. \`retake show <run> --step N --state\` prints a state and what
 changed since the step before.
 
 Options:
-  --every <k>        only every k-th step, and the last one
+  --every <k>        only steps k, 2k, 3k …, and the last one
   --node-arg=<flag>  a flag for Node itself; may be repeated
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             where the states are, and how many, as JSON
