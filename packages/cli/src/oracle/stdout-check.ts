@@ -29,13 +29,22 @@ export function stdoutCheck(wanted: string, wrong: WrongOracle): Check {
     prepare:
       () =>
       ({ stdout }) => {
-        const matches = stdout.search(pattern) >= 0
+        const matches = matchesText(pattern, stdout)
         return judged(
           matches,
           `stdout ${matches ? 'matches' : 'does not match'} ${String(pattern)}`,
         )
       },
   }
+}
+
+/**
+ * `$` also matches before the final newline, as in grep, Perl and Python: nearly all
+ * output ends with one, and JavaScript's `$` would match only behind it.
+ */
+function matchesText(pattern: RegExp, text: string): boolean {
+  if (text.search(pattern) >= 0) return true
+  return pattern.source.includes('$') && text.replace(/\r?\n$/, '').search(pattern) >= 0
 }
 
 function patternOf(text: string): RegExp | undefined {
