@@ -138,6 +138,60 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   expect((await workspace.retake(['show', tapes.at(-1) ?? ''])).stdout).toContain('200')
 })
 
+test('a limit of money or forks holds for all forks together, and no more are new than there are', async () => {
+  let answered = 0
+  const server = createServer((_, response) => {
+    answered += 1
+    const message = { role: 'assistant', content: 'DENIED' }
+    const usage = { prompt_tokens: 10_000, completion_tokens: 0, total_tokens: 10_000 }
+    response.setHeader('content-type', 'application/json')
+    response.end(
+      JSON.stringify({
+        object: 'chat.completion',
+        model: 'clerk',
+        choices: [{ index: 0, message, finish_reason: 'stop' }],
+        usage,
+      }),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat/completions`
+  const workspace = await folderWith({
+    'agent.mjs': `const ask = async (content) => {
+  const body = JSON.stringify({ model: 'clerk', messages: [{ role: 'user', content }] })
+  const response = await fetch('${url}', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  return (await response.json()).choices[0].message.content
+}
+await ask('one')
+console.log(await ask('two'))`,
+    'retake.config.json': JSON.stringify({ prices: { clerk: { input: 0.15, output: 0 } } }),
+  })
+  await workspace.retake(['record', 'agent.mjs'])
+  const perCallUsd = 0.0015
+  // Room for two whole forks, and for one beside the checks of the oracle.
+  const limits = [
+    ['--max-usd', String(4.5 * perCallUsd), 4],
+    ['--max-forks', '5', 2],
+  ] as const
+  for (const [option, limit, calls] of limits) {
+    answered = 0
+    const blame = ['blame', 'last', '--oracle', 'stdout:APPROVED', '--json', option, limit]
+    const { stdout } = await workspace.retake([...blame, '--seed', String(calls)], PATIENT)
+    const { findings, facts } = foundBy(stdout)
+    expect(answered).toBe(calls)
+    expect(findings.forks.costUsd).toBeCloseTo(calls * perCallUsd, 6)
+    expect(findings).toMatchObject({ verdict: 'stopped', why: expect.stringContaining(limit) })
+    expect(findings.forks.asked).toBe(facts.newForks)
+    if (option === '--max-forks') expect(facts.newForks).toBe(5)
+  }
+})
+
 test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
   const crashing = await refundRun('crash')
   const crashed = await crashing.retake(

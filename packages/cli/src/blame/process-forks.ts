@@ -48,6 +48,8 @@ export class ProcessForks implements ForkSource {
   readonly concurrency: number
   /** Forks that were run and not found among the stored ones. */
   newForks = 0
+  /** Forks that were found among the stored ones. */
+  storedForks = 0
   /** Why forks came to no verdict, with how often; stored ones count as well. */
   readonly undefinedBy: Record<string, number> = {}
   forced = 0
@@ -114,10 +116,13 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
-    const known = this.#underWay.get(key) ?? this.#forkOnce(key, run)
-    this.#underWay.set(key, known)
-    return known
+  /** A fork that was asked for before costs nothing the second time. */
+  async #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
+    const known = this.#underWay.get(key)
+    if (known !== undefined) return { ...(await known), isServed: true }
+    const fork = this.#forkOnce(key, run)
+    this.#underWay.set(key, fork)
+    return fork
   }
 
   async #forkOnce(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
@@ -130,6 +135,7 @@ export class ProcessForks implements ForkSource {
     this.costUsd += fork.costUsd ?? 0
     if (fork.costUsd === undefined) this.isCostKnown = false
     if (stored === undefined) this.spentUsd += fork.costUsd ?? 0
+    else this.storedForks += 1
     return {
       outcome: fork.outcome,
       values: fork.values.map((value) => value ?? undefined),

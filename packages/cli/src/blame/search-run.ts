@@ -57,6 +57,8 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
   const source = new ProcessForks({ ...search, ...search.interventions, stored })
   try {
     const findings = (await checkOracle(source, search)) ?? (await find(source, search))
+    const { newForks, storedForks } = source
+    const forks = { asked: newForks + storedForks, served: storedForks }
     const classic = search.classic ? await compare(source, search) : undefined
     const spans = search.spansOf && (await findSpans(source, search, search.spansOf))
     await source.settled()
@@ -74,7 +76,7 @@ export async function searchRun(search: Search): Promise<FindingsFile> {
           ...filesNote(tape, oracle.text, findings),
           ...[oracle.agreement?.text ?? []].flat(),
         ],
-        forks: countsOf(findings, source),
+        forks: { ...countsOf(findings, source), ...forks },
       },
       ...(classic && { classic }),
       ...(spans && { spans }),
@@ -132,6 +134,7 @@ const find = (source: ProcessForks, search: Search): Promise<BlameFindings> => {
     labels: steps.map(({ label }) => label),
     prior: stepPrior(steps),
     maxForks,
+    forksBefore: source.newForks,
     ...(maxUsd !== undefined && { maxUsd, forkUsd: costOfFork(search) }),
     signal,
     seed,

@@ -18,6 +18,8 @@ export interface BlameOptions {
   readonly errorRate?: number
   /** At most this many forks. */
   readonly maxForks?: number
+  /** Forks that were run before the search and count against `maxForks`; none unless set. */
+  readonly forksBefore?: number
   /** At most this much money, as far as forks report it. */
   readonly maxUsd?: number
   /** What one fork may cost before any is known; nothing unless set. */

@@ -23,6 +23,8 @@ export interface Cell {
 
 export interface LedgerLimits {
   readonly maxForks?: number
+  /** Forks that already count against `maxForks`. */
+  readonly forksBefore?: number
   readonly maxUsd?: number
   /** What one fork may cost before any is known. */
   readonly forkUsd?: number
@@ -147,9 +149,10 @@ export class Ledger {
   }
 
   private reachedLimit(): string | undefined {
-    const { maxForks = Infinity, maxUsd = Infinity } = this.limits
+    const { maxForks = Infinity, forksBefore = 0, maxUsd = Infinity } = this.limits
     if (maxForks <= 0) return 'No forks were allowed.'
-    if (this.counts.asked - this.counts.served + this.underWay >= maxForks) {
+    const ran = forksBefore + this.counts.asked - this.counts.served
+    if (ran + this.underWay >= maxForks) {
       return `The limit of ${maxForks} forks was reached.`
     }
     if (maxUsd <= 0 || this.spentUsd + this.dearestUsd * (this.underWay + 1) > maxUsd) {
