@@ -348,7 +348,11 @@ console.log(said)
 
 test('snapshot --every leaves steps out, and show says how to get them', async () => {
   await chats.retake(['snapshot', 'last', '--every', '3'])
-  expect((await chats.retake(['show', 'last', '--step', '4', '--state'])).code).toBe(0)
+  for (const step of ['3', '4'])
+    expect((await chats.retake(['show', 'last', '--step', step, '--state'])).code).toBe(0)
+  expect((await chats.retake(['show', 'last', '--step', '1', '--state'])).stderr).toMatch(
+    /NO_STATE/,
+  )
   const { code, stderr } = await chats.retake(['show', 'last', '--step', '2', '--state'])
   expect(code).toBe(1)
   expect(stderr).toMatch(/NO_STATE/)

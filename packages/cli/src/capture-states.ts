@@ -14,7 +14,7 @@ export async function captureStates(
   every: number,
 ): Promise<CapturedState[]> {
   const wanted = view.recordedSteps
-    .filter(({ number }) => (number - 1) % every === 0 || number === view.recordedSteps.length)
+    .filter(({ number }) => number % every === 0 || number === view.recordedSteps.length)
     .toSorted((a, b) => momentOf(a) - momentOf(b))
   const states: (CapturedState & { readonly number: number })[] = []
   let last: Stop | undefined
