@@ -140,6 +140,48 @@ test.skipIf(!hasScript)('a terminal is a terminal on replay, where there is none
   )
 })
 
+describe.skipIf(!hasScript)('a fork of a run that was recorded on a terminal', () => {
+  const fork = [process.execPath, cli, 'fork', 'last', '--at', '1', '--set', 'value="ordered X"']
+  const onTerminal = (command: readonly string[]) => [
+    'script',
+    '-qec',
+    command.map((word) => `'${word}'`).join(' '),
+    '/dev/null',
+  ]
+  const typed = (command: readonly string[], pieces: readonly Piece[], end = false) =>
+    feed(command, { cwd: workspace.folder, pieces, end })
+  beforeEach(async () => {
+    const command = [process.execPath, cli, 'record', agentPath('fork/dialogue.mjs')]
+    await typed(onTerminal(command), [
+      { after: 'What? ', text: 'tea\r' },
+      { after: 'More? ', text: 'and more\r' },
+    ])
+  })
+
+  test('shows what is typed once, and nothing that was typed in its parent', async () => {
+    // Slowly: by then the parent's line would have come.
+    const [first, ...rest] = 'no, thanks\r'
+    const pieces = [{ after: 'More? ', text: first ?? '' }, ...rest]
+    const { stdout } = await typed(onTerminal(fork), pieces)
+    const [, afterFork = ''] = stripVTControlCharacters(stdout).split('ordered X')
+    expect(afterFork.replaceAll('\r', '')).toMatch(/^\nMore\? no, thanks\nthen \[no, thanks\]\n/)
+  })
+
+  test('reads from a pipe', async () => {
+    const pieces = [{ after: 'More? ', text: 'no, ' }, 'thanks\n']
+    const { stdout, stderr, code } = await typed(fork, pieces, true)
+    expect(stripVTControlCharacters(stdout), stderr).toContain('then [no, thanks]\n')
+    expect(code, stderr).toBe(0)
+    expect(stdout).not.toContain('and more')
+  })
+
+  test('gets what was typed in its parent when it has no stdin', async () => {
+    const { stdout, stderr, code } = await workspace.retake(fork.slice(2))
+    expect(stripVTControlCharacters(stdout), stderr).toContain('then [and more]\n')
+    expect(code).toBe(0)
+  })
+})
+
 test('an agent that was changed to read differently stops at its first read', async () => {
   const source = join(workspace.folder, 'agent.mjs')
   const ready = `console.log('ready')`

@@ -32,6 +32,16 @@ export function describeInput(): InputFacts {
   }
 }
 
+/** True if somebody could type or send something: stdin is open, and not a device like /dev/null. */
+export function hasInput(): boolean {
+  if (isatty(0)) return true
+  try {
+    return !fstatSync(0).isCharacterDevice()
+  } catch {
+    return false
+  }
+}
+
 /** `process.stdin` inside a run. Not a socket or terminal by class, but with their methods. */
 export class TapeInput extends Readable {
   readonly fd = 0
@@ -61,13 +71,15 @@ export class TapeInput extends Readable {
     this.on('pause', () => process.nextTick(() => this.#rest()))
   }
 
+  // The real stdin may be of another kind than the recorded one: a file has no `ref`,
+  // and only a terminal has a raw mode.
   ref(): this {
-    this.#live()?.ref()
+    this.#live()?.ref?.()
     return this
   }
 
   unref(): this {
-    this.#live()?.unref()
+    this.#live()?.unref?.()
     return this
   }
 
@@ -86,19 +98,25 @@ export class TapeInput extends Readable {
     const site = callSite()
     this.#operation = this.#session.perform({
       event: { type: 'call', kind: 'input', name: 'stdin', ...(site !== undefined && { site }) },
+      // What a person typed answers the prompts of then: a run that goes live asks anew.
+      lasting: this.isTTY === true && hasInput(),
       start: (operation) => this.#listen(operation),
       deliver: (delivery) => this.#receive(delivery),
     })
   }
 
   #listen(operation: Operation): void {
-    this.#native = this.#open()
-    this.#native
+    const native = this.#open()
+    this.#native = native
+    // A run that goes live may have chosen the mode, or paused, while it was served.
+    if (this.isRaw === true) native.setRawMode?.(true)
+    native
       .on('data', (chunk: Buffer | string) =>
         operation.complete({ type: 'deliver', part: 'chunk' }, Buffer.from(chunk as string)),
       )
       .on('end', () => operation.complete({ type: 'deliver', part: 'end' }))
       .on('error', (error) => deliverError(operation, error))
+    if (!this.#state.reading) native.pause()
   }
 
   #receive({ event, body, native }: Delivery): void {
@@ -111,14 +129,19 @@ export class TapeInput extends Readable {
 
   #rest(): void {
     if (this.readableFlowing === true) return
-    ;(this as unknown as { _readableState: { reading: boolean } })._readableState.reading = false
+    this.#state.reading = false
     this.#withNative((native) => native.pause())
   }
 
   #setRawMode(raw: boolean): this {
     this.isRaw = raw
-    this.#live()?.setRawMode(raw)
+    this.#live()?.setRawMode?.(raw)
     return this
+  }
+
+  /** `reading`: somebody waits for more than there is. */
+  get #state(): { reading: boolean } {
+    return (this as unknown as { _readableState: { reading: boolean } })._readableState
   }
 
   /** The real stream even before anything was read from it; none on replay. */

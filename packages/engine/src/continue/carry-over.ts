@@ -1,12 +1,13 @@
 import { isDelivery } from '@retake/tape'
 import type { DeliveryEvent, Step, Tape } from '@retake/tape'
 import type { AnswerPart } from '../answers/answer-part.js'
+import { hasInput } from '../boundaries/input-stream.js'
 import { errors } from '../errors.js'
 import { describe } from '../sessions/divergence.js'
 import { isCutOff } from '../sessions/tape-cursor.js'
 import type { RecordSession } from '../sessions/record-session.js'
 import { EMPTY } from '../sessions/session.js'
-import type { Delivery, NewDelivery, Operation, SyncCall } from '../sessions/session.js'
+import type { Action, Delivery, NewDelivery, Operation, SyncCall } from '../sessions/session.js'
 import { CarriedAnswers } from './carried-answers.js'
 import type { CarriedPart } from './carried-answers.js'
 import type { ContinuePlan, SettledDoubt } from './continue-plan.js'
@@ -58,10 +59,15 @@ export class CarryOver {
         recorder.completed(operation, event, bytesOf(body), undefined)
     } else if (again?.op === id)
       action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
-    else if (action.event.type === 'timer' || action.lasting === true) action.start(operation)
+    else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
     else if (action.reexecuted === true) this.#finishWork(operation, recorder)
     else this.#carryAnswer(operation, recorder, at)
     action.carryOver?.(operation)
+  }
+
+  /** With an offline tail nobody is asked: what was typed comes from the tape. */
+  #isStartedAnew({ event, lasting }: Action): boolean {
+    return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
   }
 
   /** A call of the same breath: it may have been made when the run was killed, too. */
@@ -216,7 +222,10 @@ export class CarryOver {
     if (end !== undefined) return hand(end)
     const doubt = this.#doubts.get(operation.id) ?? doubtAbout(step)
     if (doubt === undefined) {
-      if (mayBeRepeated(operation)) operation.action.start(operation)
+      // An empty stdin would end before the recorded lines have come.
+      if (isInput(event) && !hasInput())
+        hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
+      else if (mayBeRepeated(operation)) operation.action.start(operation)
       // The run had given it up by itself: it gets the time to do so again.
       else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
       else if (event.type !== 'socket') hand(lostAnswer(event))
@@ -306,10 +315,12 @@ function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolea
   return last.part === 'end' || last.part === 'close' || last.part === 'error'
 }
 
+const isInput = (event: Action['event']): boolean => event.type === 'call' && event.kind === 'input'
+
 /** Looking has no effect. */
 function mayBeRepeated({ action }: Operation): boolean {
   const { event } = action
   if (event.type !== 'call') return false
-  if (event.kind === 'dns' || event.kind === 'input') return true
+  if (event.kind === 'dns' || isInput(event)) return true
   return event.kind === 'file' && !changesFiles(event)
 }
