@@ -51,7 +51,12 @@ try {
 
 const missing = spawn('no-such-program')
 const [error] = await once(missing, 'error').catch((reason) => [reason])
-log('missing', error.code, error.syscall, error.path)
+log('missing', error.code, error.syscall, error.path, missing.stdin.destroyed)
+
+// Its stdin is left open: execa waits until all pipes are closed.
+const unread = spawn('sh', ['-c', 'exit 2'])
+await Promise.all([once(unread.stdin, 'close'), ended(unread)])
+log('unread', unread.exitCode, unread.stdin.destroyed)
 
 const sleeper = spawn('sleep', ['5'])
 setTimeout(() => log('kill', sleeper.kill('SIGTERM')), 5 + Math.random() * 10)

@@ -176,6 +176,8 @@ export class TapeChild {
       case 'exit': {
         const [exitCode, signalCode] = value as [number | null, string | null]
         define(child, { exitCode, signalCode })
+        // As Node does: libraries wait for the end of all three pipes.
+        child.stdin?.destroy()
         child.emit('exit', exitCode, signalCode as NodeJS.Signals | null)
         return
       }
@@ -187,6 +189,7 @@ export class TapeChild {
         child.stdin?.destroy(error)
         return
       case 'error':
+        if (child.pid === undefined) child.stdin?.destroy()
         child.emit('error', error)
         return
     }
