@@ -156,7 +156,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
     expect(step.stdout).toContain('What is déjà vu?')
     const verify = await workspace.retake(['verify', 'last'])
     expect(verify).toMatchObject({ code: 0 })
-    expect(verify.stdout).toMatch(/whole +identical/)
+    expect(verify.stdout).toMatch(/intact +identical/)
     expect((await workspace.retake(['export', 'last', '--jsonl'])).code).toBe(0)
     expect((await workspace.retake(['diff', 'last', 'last'])).code).toBe(0)
     expect((await workspace.retake(['locate', 'last', 'déjà vu'])).stdout).toContain('déjà vu')

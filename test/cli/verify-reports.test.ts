@@ -144,7 +144,7 @@ test('in a GitHub workflow what is wrong is marked at its line, and the summary 
   expect(future).toMatch(/^::error file=\.retake\/runs\/future\.tape,title=Cannot be checked%3A /)
 
   const text = await readFile(summary, 'utf8')
-  expect(text).toMatch(/^before\n### Retake: 3 of 8 tapes fine\n\n\| run \|/)
+  expect(text).toMatch(/^before\n### Retake: 6 intact, 1 damaged, 1 unreadable, .*\n\n\| run \|/)
   const rows = text.split('\n').filter((line) => /^\| (✅|❌|⚠️|➖)/u.test(line))
   expect(rows).toHaveLength(8)
   for (const row of rows) expect(row.replaceAll(/\\./g, '').split('|')).toHaveLength(8)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { folderWith, smallAgent, tapesOf } from './workspace.js'
 
-test('verify of a folder gates every tape: whole, diverged, damaged', async () => {
+test('verify of a folder gates every tape: intact, diverged, damaged', async () => {
   const workspace = await folderWith({
     'good.mjs': smallAgent,
     'edited.mjs': `console.log('before')`,
@@ -19,9 +19,9 @@ test('verify of a folder gates every tape: whole, diverged, damaged', async () =
   }
   const { stdout, stderr, code } = await retake(['verify', '.retake/runs'])
   expect(code).toBe(3)
-  expect(stderr).toBe('1 of 3 fine, 2 with findings\n')
-  expect(stdout).toMatch(/ whole +identical +\d+ events$/m)
-  expect(stdout).toMatch(/ whole +diverged +event \d+: it wrote something else/m)
+  expect(stderr).toBe('2 intact, 1 damaged, 1 replayed identically, 1 diverged\n')
+  expect(stdout).toMatch(/ intact +identical +\d+ events$/m)
+  expect(stdout).toMatch(/ intact +diverged +event \d+: it wrote something else/m)
   expect(stdout).toMatch(/ damaged +not tried /m)
 })
 
@@ -31,7 +31,7 @@ test('--integrity-only does not run the program', async () => {
   await writeFile(join(folder, 'agent.mjs'), `throw new Error('must not run')`)
   const { stdout, code } = await retake(['verify', 'last', '--integrity-only', '--json'])
   expect(code).toBe(0)
-  expect(JSON.parse(stdout)).toMatchObject({ integrity: 'whole', replay: 'not tried', ok: true })
+  expect(JSON.parse(stdout)).toMatchObject({ integrity: 'intact', replay: 'not tried', ok: true })
   expect((await retake(['verify', 'last'])).code).toBe(3)
 })
 

@@ -24,13 +24,23 @@ export function markRecording(tape: string): () => void {
 
 /** Whether an unfinished tape is still being written, as far as one can tell. */
 export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
+  const marked = markedAlive(tape)
+  if (marked !== undefined) return marked
+  if (scope === 'process') return false
+  if (isLocked(tape)) return true
+  const found = statSync(tape, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
+}
+
+/** True if a process on this machine is writing the tape now. */
+export const hasWriter = (tape: string): boolean => markedAlive(tape) === true || isLocked(tape)
+
+/** Undefined without a mark. */
+function markedAlive(tape: string): boolean | undefined {
   try {
     return isAlive(Number(readFileSync(markOf(tape), 'utf8')))
   } catch {
-    if (scope === 'process') return false
-    if (isLocked(tape)) return true
-    const found = statSync(tape, { throwIfNoEntry: false })
-    return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
+    return undefined
   }
 }
 

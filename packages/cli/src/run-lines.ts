@@ -1,6 +1,7 @@
 import { originOf } from '@retake/tape'
 import type { NotCaptured, RunView, Step, Tape } from '@retake/tape'
 import { branchLines } from './branch-lines.js'
+import { checkTape } from './check-tape.js'
 import { duration } from './duration.js'
 import { cost, localTime, plural } from './facts.js'
 import { notCapturedDetail } from './not-captured.js'
@@ -59,7 +60,14 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
       ),
     ].join(' · '),
     ...(totals.modelCalls > 0 ? [`${tokensOf(view)} · ${costOf(view)}`] : []),
+    ...integrityLines(tape, paint),
   ]
+}
+
+function integrityLines(tape: Tape, paint: Paint): string[] {
+  const { integrity, detail } = checkTape(tape)
+  if (integrity === 'intact' || integrity === 'recording') return []
+  return [`${paint('red', integrity)}: ${printableLine(detail)}`]
 }
 
 /** A stream may end without counts: then they are not known, and not 0. */

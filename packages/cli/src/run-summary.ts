@@ -2,7 +2,7 @@ import { openTape } from '@retake/tape/node'
 import type { BranchDetails, RunView, Tape } from '@retake/tape'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
-import { isRecording } from './recording-mark.js'
+import { hasWriter, isRecording } from './recording-mark.js'
 import { viewRun } from './view-run.js'
 
 /** How a run stands: `killed` by a signal, also when nothing could be written about it. */
@@ -21,6 +21,8 @@ interface ReadableRun {
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
   readonly startedAt: number
   readonly status: RunStatus
+  /** The end of the tape is missing, and nobody is writing it. */
+  readonly cutOff?: true
   readonly steps: number
   readonly durationMs: number
   /** Undefined when the price of one of its models is not known. */
@@ -41,6 +43,7 @@ export function summarizeRun(id: string, path: string): RunSummary {
         run.parent && { branch: { kind: details.branch.kind, parent: run.parent.run } }),
       startedAt: view.startedAt,
       status: statusOf(view, tape),
+      ...(isCutOff(tape) && { cutOff: true }),
       steps: view.recordedSteps.length,
       durationMs: view.durationMs,
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
@@ -51,6 +54,8 @@ export function summarizeRun(id: string, path: string): RunSummary {
     return { id, path, error: explained }
   }
 }
+
+const isCutOff = (tape: Tape): boolean => !tape.isComplete && !hasWriter(tape.path)
 
 export function statusOf(view: RunView, tape: Tape): RunStatus {
   const { exit } = view

@@ -1,4 +1,6 @@
 import { openTape } from '@retake/tape/node'
+import { checkTape } from './check-tape.js'
+import type { Integrity } from './check-tape.js'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
 import type { Replayed } from './replay-agent.js'
@@ -10,11 +12,13 @@ export interface Verified {
   readonly tape: string
   readonly run?: string
   readonly name?: string
-  readonly integrity: 'whole' | 'cut off' | 'damaged' | 'unreadable'
-  /** `not tried`: the tape is damaged, or holds a function call or a proxy's exchanges, which only their own program can replay. */
+  readonly integrity: Integrity | 'unreadable'
   readonly replay: 'identical' | 'diverged' | 'failed' | 'not tried'
+  /** With `not tried`: why not. */
+  readonly notReplayed?: string
   /** One line: what was found, or how much was checked. */
   readonly detail: string
+  /** Nothing was found that is wrong. Says nothing about what was not tried. */
   readonly ok: boolean
   readonly events?: number
   readonly signature?: string
@@ -22,54 +26,65 @@ export interface Verified {
   readonly replayed?: Replayed
 }
 
+export interface VerifyOptions {
+  readonly replay: boolean
+  /** A tape without an end is not a finding. */
+  readonly allowCutOff: boolean
+}
+
 /** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
 const UNREADABLE = new Set(['TAPE_FROM_FUTURE', 'TAPE_UNREADABLE', 'TAPE_IS_DIRECTORY'])
 
 /** Checks every byte of a tape, then runs its program again and compares. */
-export async function verifyTape(file: string, options: { replay: boolean }): Promise<Verified> {
+export async function verifyTape(file: string, options: VerifyOptions): Promise<Verified> {
   let checked: Verified
   try {
-    checked = checkIntegrity(file)
+    checked = checkIntegrity(file, options)
   } catch (error) {
     const explained = explain(error)
     if (explained === undefined || explained.code === 'TAPE_MISSING') throw error
     const integrity = UNREADABLE.has(explained.code) ? 'unreadable' : 'damaged'
-    const detail = `${explained.what} ${explained.why}`
     return {
       tape: file,
       integrity,
       replay: 'not tried',
-      detail,
+      notReplayed: integrity,
+      detail: `${explained.what} ${explained.why}`,
       ok: false,
       error: explained,
     }
   }
-  return checked.ok && options.replay ? checkReplay(file, checked) : checked
+  if (checked.notReplayed !== undefined) return checked
+  return options.replay
+    ? checkReplay(file, checked)
+    : { ...checked, notReplayed: '--integrity-only' }
 }
 
-function checkIntegrity(file: string): Verified {
+function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): Verified {
   const tape = openTape(file)
-  const { ok, count, problem, signature } = tape.verify()
+  const { integrity, ...found } = checkTape(tape)
+  const isUsable = integrity === 'intact' || integrity === 'cut off'
   return {
     tape: file,
     run: tape.run.id,
     name: tape.run.name,
-    integrity: ok ? (tape.status === 'truncated' ? 'cut off' : 'whole') : 'damaged',
+    integrity,
     replay: 'not tried',
-    detail: problem ? `event ${problem.seq}: ${problem.message}` : `${count} events`,
-    ok,
-    events: count,
-    signature,
+    ...(!isUsable && { notReplayed: WHY_NOT[integrity] }),
+    ...found,
+    ok: integrity !== 'damaged' && (integrity !== 'cut off' || allowCutOff),
   }
 }
+
+const WHY_NOT = { damaged: 'damaged', recording: 'still being recorded' } as const
 
 async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   const tape = openTape(file)
   if (tape.run.scope === 'function')
-    return { ...checked, detail: `${checked.detail}, a part of a program: replay it with replay()` }
+    return { ...checked, notReplayed: 'recorded by record(): replay it in your test' }
   const { command, proxy } = tape.details
   if (proxy !== undefined && command === undefined)
-    return { ...checked, detail: `${checked.detail}, of a proxy: replay it with retake proxy` }
+    return { ...checked, notReplayed: 'recorded by retake proxy: replay it with retake proxy' }
   try {
     const replayed = await (command === undefined ? replayHere(tape) : replayRecordedCommand(tape))
     const [divergence] = replayed.divergences

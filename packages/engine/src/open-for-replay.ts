@@ -8,8 +8,15 @@ import { openTape } from '@retake/tape/node'
  */
 export function openForReplay(path: string): Tape {
   const tape = openTape(path)
+  checkIntact(tape)
+  return tape
+}
+
+/** Throws `TAPE_CORRUPT` unless every byte and link of the tape is what was recorded. */
+export function checkIntact(tape: Tape): void {
+  const { path } = tape
   const { problem } = tape.verify()
-  if (problem === undefined) return tape
+  if (problem === undefined) return
   throw new TapeError({
     code: 'TAPE_CORRUPT',
     what: `The tape ${path} is not what was recorded at event ${problem.seq}.`,

@@ -147,6 +147,14 @@ export function checkLine(
   return isRight && standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
 }
 
+/** True if `bytes[from, to)` has the form of a header line of any tape, whatever its CRC. */
+export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from < SEQ_KEY.length + CRC_TAIL_BYTES || !standsAt(bytes, from, SEQ_KEY)) return false
+  if (hexAt(bytes, to - CRC_TAIL_BYTES) < 0) return false
+  if (!standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return false
+  return bytes.subarray(from, to).every((byte) => byte >= 32 || byte === TAB)
+}
+
 /** Whether the line at `from` holds the end or the seal of a run, without parsing it. */
 export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
   const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)

@@ -33,8 +33,18 @@ export function encodeIndex(door: TapeDoor, seed: number, index: TapeIndex): Uin
   return line(length)
 }
 
+export interface FoundIndex {
+  readonly index: TapeIndex
+  /** Where its line starts. */
+  readonly offset: number
+}
+
 /** The index of a tape; `undefined` when there is none or it is damaged. */
-export function readIndex(door: TapeDoor, source: ByteSource, seed: number): TapeIndex | undefined {
+export function readIndex(
+  door: TapeDoor,
+  source: ByteSource,
+  seed: number,
+): FoundIndex | undefined {
   const tail = source.read(Math.max(0, source.size - TAIL_MAX_BYTES), TAIL_MAX_BYTES)
   const match = /\t\{"length":(\d+),"crc":"[0-9a-f]{8}"\}\n$/.exec(door.text(tail, 0, tail.length))
   const length = Number(match?.[1] ?? 0)
@@ -43,5 +53,6 @@ export function readIndex(door: TapeDoor, source: ByteSource, seed: number): Tap
   if (checkLine(door, seed, line, 0, line.length - 1) < 0) return undefined
   const text = door.text(line, 0, line.indexOf(9))
   if (!text.startsWith('{"index":')) return undefined
-  return (JSON.parse(text) as { readonly index: TapeIndex }).index
+  const { index } = JSON.parse(text) as { readonly index: TapeIndex }
+  return { index, offset: source.size - length }
 }

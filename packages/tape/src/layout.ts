@@ -2,7 +2,7 @@ import { ByteWindow } from './byte-window.js'
 import { closingType } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { type Frames, readFrame } from './frames.js'
-import { INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
+import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
 import { PackedFrames } from './packed-frames.js'
 import { PlainFrames } from './plain-frames.js'
 import { readRunFrame, recover } from './recovery.js'
@@ -20,38 +20,49 @@ export interface Layout {
   readonly end: number
   /** Bytes behind them that belong to nothing. */
   readonly tornBytes: number
+  /** The seal is there, and the whole index after it. */
+  readonly isComplete: boolean
 }
 
 /** Finds the records of a tape: through its index when it is finished, else by reading all of it. */
 export function openLayout(door: TapeDoor, source: ByteSource, path: string): Layout {
   const { seed } = readRunFrame(door, new ByteWindow(source, 1 << 12), path)
-  const index = readIndex(door, source, seed)
-  if (index !== undefined && sealIsThere(door, source, seed, index)) {
+  const found = readIndex(door, source, seed)
+  if (found !== undefined && sealIsThere(door, source, seed, found)) {
+    const { index } = found
     const plain = new PlainFrames(door, source, { seed, offsets: sparseOffsets(index), path })
     const { blocks } = index
     const frames =
       blocks === undefined
         ? plain
         : new PackedFrames(door, source, { seed, path, blocks, ends: plain })
-    return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0 }
+    return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0, isComplete: true }
   }
-  const found = recover(door, source, path)
-  const offsets = Float64Array.from(found.offsets)
+  const recovered = recover(door, source, path)
+  const offsets = Float64Array.from(recovered.offsets)
   return {
     frames: new PlainFrames(door, source, { seed, offsets, path, checked: true }),
-    status: found.hasSeal ? 'sealed' : found.hasEnd ? 'ended' : 'truncated',
+    status: recovered.hasSeal ? 'sealed' : recovered.hasEnd ? 'ended' : 'truncated',
     seed,
-    end: found.end,
-    tornBytes: source.size - found.end,
+    end: recovered.end,
+    tornBytes: source.size - recovered.end,
+    isComplete: false,
   }
 }
 
-/** An index is believed only if it leads to a seal with the right number. */
-function sealIsThere(door: TapeDoor, source: ByteSource, seed: number, index: TapeIndex): boolean {
+/** An index is believed only if it leads to a seal with the right number, and follows it directly. */
+function sealIsThere(
+  door: TapeDoor,
+  source: ByteSource,
+  seed: number,
+  { index, offset }: FoundIndex,
+): boolean {
   const window = new ByteWindow(source, 1 << 12)
   const frame = readFrame(door, window, seed, index.seal, index.count - 1)
   return (
-    typeof frame !== 'string' && closingType(window.bytes, index.seal - window.start) === 'seal'
+    typeof frame !== 'string' &&
+    frame.next === offset &&
+    closingType(window.bytes, index.seal - window.start) === 'seal'
   )
 }
 

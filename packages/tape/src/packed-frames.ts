@@ -100,12 +100,23 @@ export class PackedFrames implements Frames {
     }
     const [head = '', tail = ''] = this.#door.text(window.bytes, start, end).split('\t')
     const { pack } = JSON.parse(head) as { readonly pack: Pack }
-    const content = this.#content(from, newline + 1, parseEnvelope(tail))
+    const envelope = parseEnvelope(tail)
+    const content = this.#content(from, newline + 1, envelope)
     const frames = this.#frames(pack, content)
     if (pack.from !== from || frames.length !== pack.count) {
       throw this.#corrupt(from, 'The block it stands in holds other events than the index says.')
     }
+    this.#checkNeighbours(from, offset, newline + 1 + (envelope.stored ?? 0) + 1)
     return { from, content, frames }
+  }
+
+  /** Run record, blocks and seal follow each other without a gap: bytes between them would be covered by no hash. */
+  #checkNeighbours(from: number, offset: number, end: number): void {
+    const at = this.#blocks.findIndex(([first]) => first === from)
+    const next = this.#blocks[at + 1]?.[1] ?? this.#ends.frame(this.count - 1).offset
+    const startsRight = at > 0 || this.#ends.frame(0).next === offset
+    if (!startsRight || next !== end)
+      throw this.#corrupt(from, 'Bytes that belong to no event are beside the block it stands in.')
   }
 
   #content(from: number, offset: number, envelope: Envelope): Uint8Array {
@@ -137,6 +148,8 @@ export class PackedFrames implements Frames {
       bodyOffset += stored
       offset = end + 1
     }
+    if (bodyOffset !== content.length)
+      throw this.#corrupt(pack.from, 'The block it stands in holds bytes that belong to no event.')
     return frames
   }
 

@@ -51,10 +51,23 @@ export class PlainFrames implements Frames {
           'Its header line was changed after it was written.',
         )
       }
-      if (at + 1 < this.count) this.#offsets[at + 1] = frame.next
+      if (at + 1 < this.count) this.#putNext(at + 1, frame.next)
       if (at === seq) return frame
       at++
     }
+  }
+
+  /** Records follow each other without a gap, so an index that says otherwise hides something. */
+  #putNext(seq: number, offset: number): void {
+    const known = this.#offsets[seq] ?? -1
+    if (known >= 0 && known !== offset) {
+      throw tapeCorrupt(
+        this.#path,
+        { seq, offset },
+        `The index of the tape names byte ${known}, but the record before it ends here.`,
+      )
+    }
+    this.#offsets[seq] = offset
   }
 
   stored(frame: Frame): Uint8Array {

@@ -1,8 +1,11 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sampleDrafts, tapeBytes, utf8 } from '../../../test/support/tape-bytes.js'
+import { type Draft, sampleDrafts, tapeBytes, utf8 } from '../../../test/support/tape-bytes.js'
 import type { ByteSource } from './door.js'
 import { TapeError } from './errors.js'
+import { openLayout } from './layout.js'
 import { nodeDoor } from './node/node-door.js'
+import { packFrames } from './pack.js'
 import { Tape } from './tape.js'
 
 const sourceOf = (bytes: Uint8Array): ByteSource => ({
@@ -87,7 +90,7 @@ describe('a flipped bit', () => {
     ['a sealed', sealed],
   ])('anywhere in %s tape is detected, or leaves exactly a valid prefix', (_, { bytes, ends }) => {
     const missed: string[] = []
-    const found = { refused: 0, verify: 0, prefix: 0, index: 0 }
+    const found = { refused: 0, verify: 0, prefix: 0 }
     for (let at = 0; at < bytes.length; at++) {
       for (let bit = 0; bit < 8; bit += 1) {
         const damaged = new Uint8Array(bytes)
@@ -105,10 +108,7 @@ describe('a flipped bit', () => {
   })
 
   /** `hit` is the number of the damaged event; the index counts as part of the seal. */
-  function effectOf(
-    damaged: Uint8Array,
-    hit: number,
-  ): 'refused' | 'verify' | 'prefix' | 'index' | 'missed' {
+  function effectOf(damaged: Uint8Array, hit: number): 'refused' | 'verify' | 'prefix' | 'missed' {
     let tape: Tape
     try {
       tape = open(damaged)
@@ -118,9 +118,7 @@ describe('a flipped bit', () => {
     }
     const { ok, problem } = tape.verify()
     if (!ok) return problem?.seq === hit ? 'verify' : 'missed'
-    if (tape.count === hit && tape.tornBytes > 0) return 'prefix'
-    const onlyIndex = tape.status === 'sealed' && tape.count === hit + 1 && tape.tornBytes > 0
-    return onlyIndex ? 'index' : 'missed'
+    return tape.count === hit && tape.tornBytes > 0 && !tape.isComplete ? 'prefix' : 'missed'
   }
 })
 
@@ -141,11 +139,13 @@ describe('a foreign tail', () => {
       body: utf8('{}'),
     },
   })
-  const tails: [string, Uint8Array][] = [
+  const leftByCrash: [string, Uint8Array][] = [
     ['zeros', new Uint8Array(4096)],
     ['garbage', Uint8Array.from({ length: 4096 }, (_, i) => (i * 2654435761) >>> 13)],
     ['newlines', new Uint8Array(300).fill(10)],
     ['records that were there before', stale],
+  ]
+  const fromElsewhere: [string, Uint8Array][] = [
     ['records of another tape', other.bytes],
     [
       'later records of another tape',
@@ -153,16 +153,23 @@ describe('a foreign tail', () => {
     ],
   ]
 
-  test.each(tails)('of %s is ignored', (_, tail) => {
+  test.each(leftByCrash)('of %s is ignored', (_, tail) => {
     const tape = open(concat(unsealed.bytes, tail))
     expect(tape).toMatchObject({ count: unsealed.ends.length, tornBytes: tail.length })
+    expect(tape.isComplete).toBe(false)
     expect(contents(tape)).toEqual(whole)
   })
 
-  test.each(tails)('of %s does not unseal a tape', (_, tail) => {
-    const tape = open(concat(sealed.bytes, tail))
-    expect(tape).toMatchObject({ status: 'sealed', count: sealed.ends.length })
-    expect(tape.verify().ok).toBe(true)
+  test.each(fromElsewhere)('of %s is damage', (_, tail) => {
+    const error = errorOf(() => open(concat(unsealed.bytes, tail)))
+    expect(error).toMatchObject({ code: 'TAPE_CORRUPT', offset: unsealed.bytes.length })
+    expect(error.message).toContain('comes from another tape')
+  })
+
+  test.each([...leftByCrash, ...fromElsewhere])('of %s after the seal is damage', (_, tail) => {
+    const error = errorOf(() => open(concat(sealed.bytes, tail)))
+    expect(error).toMatchObject({ code: 'TAPE_CORRUPT', seq: sealed.ends.length })
+    expect(error.message).toContain('The seal ends the run')
   })
 
   test('that is torn inside a body with a foreign tape in it is ignored', () => {
@@ -215,6 +222,90 @@ describe('damage in the middle', () => {
     const longer = tapeBytes([...sampleDrafts(), ...sampleDrafts()])
     const extra = longer.bytes.subarray(longer.ends[unsealed.ends.length])
     const error = errorOf(() => open(concat(sealed.bytes.subarray(0, sealEnd), extra)))
-    expect(error.message).toContain('follows the seal')
+    expect(error.message).toContain('The seal ends the run')
+  })
+})
+
+describe('never fine is', () => {
+  /** Every hash is right, and the run is there to its end. */
+  function isFine(bytes: Uint8Array): boolean {
+    try {
+      const tape = open(bytes)
+      return tape.isComplete && tape.verify().ok
+    } catch (error) {
+      if (error instanceof TapeError) return false
+      throw error
+    }
+  }
+
+  const pack = (bytes: Uint8Array): Uint8Array => {
+    const { frames, seed } = openLayout(nodeDoor, sourceOf(bytes), 'x')
+    return concat(...packFrames(nodeDoor, frames, seed))
+  }
+
+  const drafts = fc.array(
+    fc.record({
+      heavy: fc.boolean(),
+      body: fc.oneof(
+        fc.uint8Array({ maxLength: 80 }),
+        fc.uint8Array({ minLength: 600, maxLength: 900 }),
+      ),
+    }),
+    { maxLength: 40 },
+  )
+  const run = fc.record({ id: fc.stringMatching(/^[a-z]{3}$/), drafts }).map(({ id, drafts }) => {
+    const made = drafts.map(({ heavy, body }): Draft => ({
+      event: heavy
+        ? { type: 'call', kind: 'tool', name: 'f' }
+        : { type: 'output', stream: 'stdout' },
+      body,
+    }))
+    const event = { type: 'run', format: 3, id, name: id, startedAt: 1, scope: 'process' } as const
+    const first: Draft = { event: { ...event, node: 'v22.0.0', flags: [] }, body: utf8('{}') }
+    return tapeBytes(made, { sealed: true, run: first })
+  })
+  const tape = fc
+    .tuple(run, fc.boolean())
+    .map(([{ bytes, ends }, packed]) => ({ bytes: packed ? pack(bytes) : bytes, ends }))
+
+  test('a tape cut at a record boundary, or anywhere else', () => {
+    fc.assert(
+      fc.property(run, fc.boolean(), fc.nat(), ({ bytes, ends }, packed, at) => {
+        expect(isFine(bytes)).toBe(true)
+        for (const end of ends.slice(0, -1)) expect(isFine(bytes.subarray(0, end))).toBe(false)
+        const whole = packed ? pack(bytes) : bytes
+        expect(isFine(whole)).toBe(true)
+        expect(isFine(whole.subarray(0, at % whole.length))).toBe(false)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('a tape joined from two, whole or cut', () => {
+    fc.assert(
+      fc.property(tape, tape, fc.boolean(), fc.nat(), (a, b, same, at) => {
+        const second = same ? a : b
+        const cut = a.ends[at % a.ends.length] ?? 0
+        const rest = second.bytes.subarray(second.ends[at % second.ends.length])
+        expect(isFine(concat(a.bytes, second.bytes))).toBe(false)
+        expect(isFine(concat(a.bytes.subarray(0, cut), second.bytes))).toBe(false)
+        expect(isFine(concat(a.bytes, rest))).toBe(rest.length === 0)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('a tape with bytes inserted, removed or changed', () => {
+    const piece = fc.uint8Array({ minLength: 1, maxLength: 40 })
+    fc.assert(
+      fc.property(tape, fc.nat(), piece, fc.nat(40), ({ bytes }, nat, inserted, removed) => {
+        const at = nat % (bytes.length + 1)
+        const changed = concat(bytes.subarray(0, at), inserted, bytes.subarray(at + removed))
+        expect(isFine(changed)).toBe(Buffer.from(changed).equals(bytes))
+        const shorter = concat(bytes.subarray(0, at), bytes.subarray(at + removed))
+        expect(isFine(shorter)).toBe(shorter.length === bytes.length)
+      }),
+      { numRuns: 400 },
+    )
   })
 })

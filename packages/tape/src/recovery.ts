@@ -1,9 +1,10 @@
 import { ByteWindow } from './byte-window.js'
-import { closingType, readLine } from './codec.js'
+import { closingType, looksLikeRecord, readLine } from './codec.js'
 import type { ByteSource, TapeDoor } from './door.js'
 import { type Frame, readFrame, storedIsWhole } from './frames.js'
 import { notATape, tapeCorrupt, tapeEmpty, tapeFromFuture, tapeWithoutRun } from './errors.js'
 import { TAPE_FORMAT } from './events.js'
+import { encodeIndex, INDEX_EVERY } from './index-footer.js'
 
 /** The longest valid prefix of a tape. */
 export interface Recovered {
@@ -57,9 +58,10 @@ function startText(door: TapeDoor, window: ByteWindow): string {
 
 /**
  * Scans a tape from its start and stops at the first record that is not whole.
- * What follows is a torn tail, ignored by all readers, unless a valid record
- * stands behind it: then bytes in the middle were damaged, and the tape is
- * refused rather than cut.
+ * The rest is a torn tail, which all readers ignore, if a kill can have left it:
+ * part of one record, or part of the index after the seal. Anything else is
+ * damage, and the tape is refused: a valid record after a bad one, records of
+ * another tape, any other bytes after the seal.
  */
 export function recover(door: TapeDoor, source: ByteSource, path: string): Recovered {
   const window = new ByteWindow(source)
@@ -93,17 +95,55 @@ export function recover(door: TapeDoor, source: ByteSource, path: string): Recov
       'It is a packed tape that has lost its index, so its end is missing or damaged.',
     )
   }
-  const later = findLaterRecord(door, window, run.seed, offset, offsets.length)
+  if (hasSeal) checkAfterSeal(door, window, path, { seed: run.seed, offsets, end: offset })
+  else checkTornTail(door, window, path, { seed: run.seed, offset, missing: offsets.length })
+  return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
+}
+
+/** A seal is followed by the index of the tape, or by the start of it if its writer was killed. */
+function checkAfterSeal(
+  door: TapeDoor,
+  { source }: ByteWindow,
+  path: string,
+  found: { readonly seed: number; readonly offsets: readonly number[]; readonly end: number },
+): void {
+  const { seed, offsets, end } = found
+  const seal = offsets.at(-1) ?? 0
+  const every = offsets.filter((_, seq) => seq % INDEX_EVERY === 0)
+  const index = encodeIndex(door, seed, { count: offsets.length, seal, offsets: every })
+  const tailBytes = source.size - end
+  const tail = source.read(end, Math.min(tailBytes, index.length))
+  if (tailBytes <= index.length && tail.every((byte, i) => byte === index[i])) return
+  throw tapeCorrupt(
+    path,
+    { seq: offsets.length, offset: end },
+    `The seal ends the run, but ${tailBytes} bytes follow it that are not the index of this tape.`,
+  )
+}
+
+/** Throws unless the bytes at `offset`, where event `missing` should be, are what a kill can leave. */
+function checkTornTail(
+  door: TapeDoor,
+  window: ByteWindow,
+  path: string,
+  { seed, offset, missing }: { readonly seed: number; readonly offset: number; missing: number },
+): void {
+  const later = findLaterRecord(door, window, seed, offset, missing)
   if (later !== undefined) {
     throw tapeCorrupt(
       path,
-      { seq: offsets.length, offset },
-      hasSeal
-        ? 'A record follows the seal, but a seal is always the last one.'
-        : `The record there is damaged or missing, but event ${later.seq} after it (byte ${later.offset}) is whole: this is no torn end.`,
+      { seq: missing, offset },
+      `The record there is damaged or missing, but event ${later.seq} after it (byte ${later.offset}) is whole: this is not a torn end.`,
     )
   }
-  return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
+  const foreign = findForeignRecord(door, window, seed, offset, missing)
+  if (foreign !== undefined) {
+    throw tapeCorrupt(
+      path,
+      { seq: missing, offset: foreign },
+      'A whole record is there that does not belong to this run: it was changed, or comes from another tape.',
+    )
+  }
 }
 
 /** Whether a block of a packed tape, or the start of one, stands at `offset`. */
@@ -130,6 +170,34 @@ function findLaterRecord(
     const line = readLine(door, seed, window.bytes, offset - window.start, newline - window.start)
     const isItself = offset === from && line?.seq === missing
     if (line !== undefined && line.seq >= missing && !isItself) return { seq: line.seq, offset }
+    offset = newline + 1
+  }
+  return undefined
+}
+
+/**
+ * Offset of a complete record line at or after `from` that this run did not write.
+ * The body of a record that was torn may hold anything, so it is skipped. A crash of
+ * the machine may leave zeros inside a line, but never a complete line of text.
+ */
+function findForeignRecord(
+  door: TapeDoor,
+  window: ByteWindow,
+  seed: number,
+  from: number,
+  missing: number,
+): number | undefined {
+  const torn = readFrame(door, window, seed, from, missing)
+  if (torn === 'short-body') return undefined
+  for (let offset = typeof torn === 'string' ? from : torn.next; offset < window.source.size;) {
+    const newline = window.newline(offset)
+    if (newline < 0) return undefined
+    const start = offset - window.start
+    const end = newline - window.start
+    if (looksLikeRecord(window.bytes, start, end)) {
+      // A stale copy of an earlier record of this run is not from elsewhere.
+      if (readLine(door, seed, window.bytes, start, end) === undefined) return offset
+    }
     offset = newline + 1
   }
   return undefined

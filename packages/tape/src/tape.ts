@@ -31,6 +31,8 @@ export class Tape {
   readonly status: TapeStatus
   /** Bytes after the last valid event that were ignored: what a kill left of the record it hit. */
   readonly tornBytes: number
+  /** Seal and index are whole. False for a tape that was cut off, or is still being written. */
+  readonly isComplete: boolean
   readonly #door: TapeDoor
   readonly #frames: Frames
   readonly #bodies: BodyReader
@@ -47,6 +49,7 @@ export class Tape {
     this.path = path
     this.status = layout.status
     this.tornBytes = layout.tornBytes
+    this.isComplete = layout.isComplete
     const run = layout.frames.frame(0).event() as RunEvent
     this.#parent = parent
     this.#shift = parent && run.parent ? run.parent.seq - 1 : 0

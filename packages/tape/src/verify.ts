@@ -79,7 +79,7 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
       tree.add(chain.head)
     } catch (error) {
       // Whatever a forged record makes the reader trip over, it is the record that is wrong.
-      return bad(error instanceof TapeError ? error.why : String(error))
+      return bad(error instanceof TapeError ? error.why.replace(/\.$/, '') : String(error))
     }
   }
   return {

@@ -43,7 +43,7 @@ async function recordProgram(
 /** Replays and never records. */
 export async function replayProgram(file: string, program: string): Promise<void> {
   const tape = openTape(file)
-  if (tape.status === 'truncated') throw testTapeCutOff(file)
+  if (!tape.isComplete) throw testTapeCutOff(file)
   if (!isRunOf(tape, program)) throw notAProgramTape(file, program)
   const [divergence] = (await replayHere(tape)).divergences
   if (divergence !== undefined) throw new ReplayDiverged(divergence)

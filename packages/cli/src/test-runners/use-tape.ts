@@ -74,9 +74,9 @@ export async function replayTape<T>(
   file: string,
   agent: () => T | Promise<T>,
 ): Promise<TapeOutcome<T>> {
-  const { run, status, details } = openTape(file)
+  const { run, isComplete, details } = openTape(file)
   if (run.scope !== 'function') throw notAFunctionTape(file, details.entry)
-  if (status === 'truncated') throw testTapeCutOff(file)
+  if (!isComplete) throw testTapeCutOff(file)
   try {
     const { output } = await replay(file, agent, {
       output: 'ignore',

@@ -17,7 +17,8 @@ export const list: Verb = {
   --dir <folder>  where the tapes are (default: .retake/runs)
   --json          one run a line
 
-Status: done, failed (exit code or error), killed, recording.
+Status: done, failed (exit code or error), killed, recording; cut off or damaged
+when the tape is not what was recorded.
 
 Examples:
   retake list
@@ -49,11 +50,12 @@ function print(runs: readonly RunSummary[]): void {
   const paint = painter(process.stdout)
   const rows = runs.map((run) => {
     if ('error' in run) return [run.id, '', paint('red', 'damaged'), '', '', '', run.error.code]
-    const { id, startedAt, status, steps, durationMs, costUsd, name, branch } = run
+    const { id, startedAt, status, cutOff, steps, durationMs, costUsd, name, branch } = run
+    const isShort = cutOff === true && (status === 'done' || status === 'failed')
     return [
       id,
       localTime(startedAt),
-      painted(status, paint),
+      isShort ? paint('red', 'cut off') : painted(status, paint),
       String(steps),
       duration(durationMs),
       cost(costUsd),

@@ -3,6 +3,7 @@ import type { CapturedState, RunView, StateChanges, Step, Tape } from '@retake/t
 import { openTape } from '@retake/tape/node'
 import { branchFacts } from '../branch-facts.js'
 import { stepBranchLines } from '../branch-lines.js'
+import { checkTape } from '../check-tape.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noState } from '../errors/inspect.js'
 import { findStep } from '../find-step.js'
@@ -79,6 +80,7 @@ function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateC
 function runJson(view: RunView, tape: Tape): unknown {
   const { id, name, startedAt, durationMs, exit, node, counts, totals, notCaptured } = view
   const status = statusOf(view, tape)
+  const { integrity } = checkTape(tape)
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   return {
     id,
@@ -89,6 +91,7 @@ function runJson(view: RunView, tape: Tape): unknown {
     startedAt,
     durationMs,
     status,
+    integrity,
     exit,
     node,
     counts,

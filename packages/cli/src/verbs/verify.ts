@@ -13,6 +13,7 @@ import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { annotations, appendSummary, isGithub } from '../verify/github-report.js'
 import { junitReport } from '../verify/junit-report.js'
+import { summaryOf } from '../verify/summary.js'
 import { verdictOf } from '../verify/verdict.js'
 import type { Verdict } from '../verify/verdict.js'
 import { verifyTape } from '../verify-tape.js'
@@ -21,10 +22,12 @@ import type { Verified } from '../verify-tape.js'
 export const verify: Verb = {
   usage: '<run|folder>… [options]',
   help: `Recomputes every digest of the tape, then runs the program again and compares.
-Exit code 3 when a tape is damaged or a program does something else now.
+Exit code 3 when a tape is damaged or cut off, or a program does something else
+now. A run that is still being recorded is neither.
 
 Options:
   --integrity-only  do not run the programs again
+  --allow-cut-off   accept a tape without an end, as a killed run leaves it
   --junit <file>    also write JUnit XML, with a test case for each tape
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            one result a line
@@ -39,6 +42,7 @@ Examples:
   retake verify .retake/runs --integrity-only --json`,
   options: {
     'integrity-only': { type: 'boolean' },
+    'allow-cut-off': { type: 'boolean' },
     junit: { type: 'string' },
     dir: { type: 'string' },
   },
@@ -61,7 +65,10 @@ Examples:
       for (const [index, file] of files.entries()) {
         progress.say(`verifying ${index + 1} of ${files.length}: ${path.basename(file)}`)
         const started = performance.now()
-        const result = await verifyTape(file, { replay })
+        const result = await verifyTape(file, {
+          replay,
+          allowCutOff: flag(values, 'allow-cut-off'),
+        })
         verdicts.push(verdictOf(result, performance.now() - started, replay))
         if (flag(values, 'json')) console.log(JSON.stringify(result))
       }
@@ -116,13 +123,13 @@ function print(results: readonly Verified[]): void {
     painted(result.replay, paint),
     result.detail,
   ])
-  console.log(table([['run', 'tape', 'replay', ''], ...rows], widthOf(process.stdout)).join('\n'))
-  const bad = results.filter(({ ok }) => !ok).length
-  const fine = `${results.length - bad} of ${results.length} fine`
-  process.stderr.write(bad === 0 ? `${fine}\n` : `${fine}, ${bad} with findings\n`)
+  // A person sees one line per tape; a file or a pipe gets the whole reason.
+  const width = process.stdout.isTTY ? widthOf(process.stdout) : Infinity
+  console.log(table([['run', 'tape', 'replay', ''], ...rows], width).join('\n'))
+  process.stderr.write(`${summaryOf(results)}\n`)
 }
 
-const GOOD = new Set(['whole', 'identical'])
-const BAD = new Set(['damaged', 'unreadable', 'diverged', 'failed'])
+const GOOD = new Set(['intact', 'identical'])
+const BAD = new Set(['cut off', 'damaged', 'unreadable', 'diverged', 'failed'])
 const painted = (word: string, paint: Paint): string =>
   GOOD.has(word) ? paint('green', word) : BAD.has(word) ? paint('red', word) : word

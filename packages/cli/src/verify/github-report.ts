@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import path from 'node:path'
-import { plural } from '../facts.js'
+import { summaryOf } from './summary.js'
 import type { Verdict } from './verdict.js'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -66,13 +66,13 @@ export function appendSummary(verdicts: readonly Verdict[], env: Environment): v
   const file = env['GITHUB_STEP_SUMMARY']
   if (file === undefined || file === '') return
   try {
-    appendFileSync(file, summaryOf(verdicts))
+    appendFileSync(file, markdownOf(verdicts))
   } catch (error) {
     process.stderr.write(`the summary could not be written: ${String(error)}\n`)
   }
 }
 
-function summaryOf(verdicts: readonly Verdict[]): string {
+function markdownOf(verdicts: readonly Verdict[]): string {
   const bad = verdicts.filter(isBad)
   const sorted = [...bad, ...verdicts.filter((verdict) => !isBad(verdict))]
   const rows = sorted
@@ -89,7 +89,7 @@ function summaryOf(verdicts: readonly Verdict[]): string {
     )
   const more = sorted.length - rows.length
   return [
-    `### Retake: ${verdicts.length - bad.length} of ${plural(verdicts.length, 'tape')} fine`,
+    `### Retake: ${summaryOf(verdicts.map(({ verified }) => verified))}`,
     '',
     '| run | tape | bytes | replay | took | |',
     '|---|---|---|---|---|---|',

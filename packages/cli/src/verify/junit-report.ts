@@ -57,9 +57,11 @@ function testCase(verdict: Verdict): string[] {
 
 function outcomeLines({ outcome, summary, text, verified }: Verdict): string[] {
   if (outcome === 'passed') return []
-  if (outcome === 'skipped') return [`      <skipped${attributes({ message: summary })}/>`]
+  if (outcome === 'skipped')
+    return [`      <skipped${attributes({ message: verified.notReplayed ?? summary })}/>`]
   const tag = outcome === 'failed' ? 'failure' : 'error'
-  const type = verified.error?.code ?? (verified.integrity === 'damaged' ? 'damaged' : 'diverged')
+  const type =
+    verified.error?.code ?? (verified.replay === 'diverged' ? 'diverged' : verified.integrity)
   return [`      <${tag}${attributes({ message: summary, type })}>${xmlText(text)}</${tag}>`]
 }
 

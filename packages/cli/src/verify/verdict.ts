@@ -48,7 +48,7 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
   if (ok) return ''
   if (error !== undefined)
     return [error.what, `why  ${error.why}`, `fix  ${error.fix}`, `code ${error.code}`].join('\n')
-  if (replayed === undefined) return detail
+  if (replayed === undefined || replayed.divergences.length === 0) return detail
   const tape = openTape(file)
   const view = viewRun(tape)
   const fix = ['Undo the change, or record again.', `retake replay ${fromHere(file)}`]

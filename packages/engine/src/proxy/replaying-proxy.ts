@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Tape } from '@retake/tape'
 import { maskHeaders, maskUrl } from '../headers.js'
+import { checkIntact } from '../open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
 import type { Divergence } from '../sessions/divergence.js'
 import { hideCredentials } from './hide-credentials.js'
@@ -42,6 +43,7 @@ export class ReplayingProxy {
   #served = 0
 
   constructor(options: ReplayingProxyOptions) {
+    checkIntact(options.tape)
     this.#options = options
     this.exchanges = new TapedExchanges(options.tape, options.matchers)
     this.#refusals = [...options.tape.events()].flatMap((event) =>

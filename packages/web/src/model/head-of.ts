@@ -44,6 +44,7 @@ export function headOf(
     lanes,
     notCaptured: view.notCaptured.slice(0, NOTES_MAX),
     tornBytes: tape.tornBytes,
+    ...(!tape.isComplete && status !== 'recording' && { cutOff: true as const }),
     ...(redacted && { redacted }),
   }
 }

@@ -62,6 +62,8 @@ export interface RunHead {
   readonly notCaptured: readonly NotCaptured[]
   /** Bytes after the last valid event that were ignored. */
   readonly tornBytes: number
+  /** The end of the tape is missing. */
+  readonly cutOff?: true
   /** Set when something was taken out before the run was handed on. */
   readonly redacted?: boolean
 }

@@ -49,6 +49,11 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
       >
         {localTime(head.startedAt)}
       </span>
+      {head.cutOff === true && head.exit !== undefined && (
+        <Badge tone="warning" title="the tape has no seal: its end is missing">
+          cut off
+        </Badge>
+      )}
       {head.tornBytes > 0 && (
         <Badge tone="warning" title="the recording was cut off while it was written">
           {`${count(head.tornBytes)} bytes at the end could not be read`}
