@@ -45,6 +45,8 @@ export class Http2TapeSession extends EventEmitter {
   readonly state = {}
   readonly #operation: Operation
   readonly #streams = new Set<Http2TapeStream>()
+  /** Requests that have not left yet: they still need the real session open. */
+  readonly #unsent = new Set<symbol>()
   #real: http2.ClientHttp2Session | undefined
   #isHeld = true
   #closeEmitted = false
@@ -89,12 +91,18 @@ export class Http2TapeSession extends EventEmitter {
         'New streams cannot be created after receiving a GOAWAY',
       )
     checkStream(currentBounds(), this.authority, headers)
-    const stream = new Http2TapeStream(this, headers, options, (sent) =>
-      this.#opened().request(sent, options),
-    )
+    const unsent = Symbol('request')
+    this.#unsent.add(unsent)
+    // A request without a body may leave before the constructor returns.
+    const stream = new Http2TapeStream(this, headers, options, (sent) => {
+      const real = this.#opened().request(sent, options)
+      this.#leaves(unsent)
+      return real
+    })
     this.#streams.add(stream)
     stream.once('close', () => {
       this.#streams.delete(stream)
+      this.#leaves(unsent)
       this.#closeWhenIdle()
     })
     return stream
@@ -104,6 +112,7 @@ export class Http2TapeSession extends EventEmitter {
     if (callback) this.once('close', callback)
     this.closed = true
     this.#closeWhenIdle()
+    this.#closeRealWhenSent()
   }
 
   destroy(error?: Error): void {
@@ -169,6 +178,20 @@ export class Http2TapeSession extends EventEmitter {
     } else if (event.part === 'error' && event.error) {
       this.emit('error', native ?? rebuildError(event.error))
     }
+  }
+
+  #leaves(request: symbol): void {
+    this.#unsent.delete(request)
+    this.#closeRealWhenSent()
+  }
+
+  /**
+   * The real session ends by itself once its streams are through. It must not wait for
+   * the agent: one that leaves a stream unread never closes it, and the open
+   * connection would keep the process alive.
+   */
+  #closeRealWhenSent(): void {
+    if (this.closed && this.#unsent.size === 0) outsideRuns(() => this.#real?.close())
   }
 
   #closeWhenIdle(): void {
