@@ -40,6 +40,7 @@ export type {
   Mismatch,
   RecordedRun,
   RecordOptions,
+  RecordResult,
   ReplayFunctionOptions,
   ResumeOptions,
   SettledDoubt,

@@ -52,7 +52,7 @@ export type {
 } from './process-task.js'
 export { eachWithin, placesFrom, within } from './places.js'
 export { record } from './record.js'
-export type { RecordedRun, RecordOptions } from './record.js'
+export type { RecordedRun, RecordOptions, RecordResult } from './record.js'
 export { replay } from './replay.js'
 export type { ReplayFunctionOptions } from './replay.js'
 export { newRunId } from './run-id.js'

@@ -21,6 +21,7 @@ export const natives = {
   setImmediate: timers.setImmediate,
   clearImmediate: timers.clearImmediate,
   queueMicrotask: globalThis.queueMicrotask,
+  FinalizationRegistry: globalThis.FinalizationRegistry,
   stdoutWrite: (bytes: Uint8Array): void => void stdWrite.stdout(bytes),
   stderrWrite: (bytes: Uint8Array): void => void stdWrite.stderr(bytes),
 } as const

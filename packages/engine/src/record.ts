@@ -6,7 +6,7 @@ import { install } from './boundaries/install.js'
 import { errors } from './errors.js'
 import { natives } from './natives.js'
 import { RECORDER_FLAGS } from './recorder-flags.js'
-import { runToEnd } from './run-to-end.js'
+import { runUntilReturn } from './run-to-end.js'
 import { newRunId } from './run-id.js'
 import { currentSession, outsideRuns } from './scope.js'
 import { RecordSession } from './sessions/record-session.js'
@@ -21,7 +21,7 @@ export interface RecordOptions {
   readonly root?: string
 }
 
-/** A finished recording. */
+/** A recording: its tape is there from the start of the run. */
 export interface RecordedRun {
   readonly id: string
   readonly name: string
@@ -29,19 +29,35 @@ export interface RecordedRun {
   readonly path: string
 }
 
+export interface RecordResult<T> {
+  readonly output: T
+  readonly run: RecordedRun
+  /**
+   * Resolves when the tape is sealed. That is the case already, unless the output
+   * holds a stream: then the run ends when the stream has been read, cancelled or
+   * dropped.
+   */
+  readonly done: Promise<void>
+}
+
 /**
  * Runs `agent` and records everything it touches on a new tape. Many recordings
  * can run at once in one process; each keeps to its own calls. When `agent`
  * throws, the tape is finished and the same error is thrown on.
+ *
+ * Resolves when `agent` returns. A `Response`, `ReadableStream`, `Readable` or async
+ * iterator in what it returns is replaced by one of the same type, and everything
+ * that reading it causes belongs to the run.
  */
 export async function record<T>(
   options: RecordOptions,
   agent: () => T | Promise<T>,
-): Promise<{ output: T; run: RecordedRun }> {
+): Promise<RecordResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const { session, run } = outsideRuns(() => openRecording(options))
-  return { output: await runToEnd(session, agent), run }
+  const { output, done } = await runUntilReturn(session, agent)
+  return { output, run, done }
 }
 
 /** Ids hold a second and a few letters: of many runs that begin at once two may draw the same. */

@@ -5,8 +5,11 @@
  *
  * - `child-writes`: what the agent writes to a child process is an event of its
  *   own, checked in order. Before, it was only compared by digest.
+ * - `returned-streams`: the run of a function that returns a stream ends when the
+ *   stream does; reads of it and its chunks are events. Before, the run ended when
+ *   the function returned.
  */
-export const RECORDER_FLAGS = ['child-writes'] as const
+export const RECORDER_FLAGS = ['child-writes', 'returned-streams'] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
   flags.includes(flag)

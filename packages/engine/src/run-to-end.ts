@@ -1,22 +1,79 @@
 import { encodeBody, recordError } from '@retake/tape'
+import { hasFlag } from './recorder-flags.js'
+import { ReturnedStreams } from './returned-streams.js'
 import { runAgent } from './run-agent.js'
+import { insideRun } from './scope.js'
 import type { RunEnd } from './sessions/record-session.js'
 import type { Session } from './sessions/session.js'
 
-/** Calls the agent and tells the session what it came to; hands its output, or its error, on. */
-export async function runToEnd<T>(
-  session: Session & { finish(end: RunEnd): void },
+/** A session that can be brought to an end. */
+export interface EndingSession extends Session {
+  /** Behaviours of the recorder that this run follows. */
+  readonly flags: readonly string[]
+  finish(end: RunEnd): void
+}
+
+/** An agent that has returned. The run is over when the streams it returned are. */
+export interface ReturnedRun<T> {
+  readonly output: T
+  /** Resolves when the run is over: at once, unless the output holds streams. */
+  readonly done: Promise<void>
+}
+
+/** Calls the agent; its output may hold streams that somebody else reads. Throws what the agent throws. */
+export async function runUntilReturn<T>(
+  session: EndingSession,
   agent: () => T | Promise<T>,
-): Promise<T> {
+): Promise<ReturnedRun<T>> {
+  const { output, streams } = await callAgent(session, agent)
+  if (streams === undefined) return { output, done: Promise.resolve() }
+  const done = finishQuietly(session, streams)
+  // Nobody has to wait for it.
+  done.catch(() => {})
+  return { output: streams.shown() as T, done }
+}
+
+/** Calls the agent and reads the streams in its output to their end, which readers of it find buffered. */
+export async function runToEnd<T>(session: EndingSession, agent: () => T | Promise<T>): Promise<T> {
+  const { output, streams } = await callAgent(session, agent)
+  if (streams === undefined) return output
+  const shown = streams.shown() as T
+  const [failure] = await Promise.all([finishAfter(session, streams), streams.drain()])
+  if (failure !== undefined) throw failure.error
+  return shown
+}
+
+async function callAgent<T>(
+  session: EndingSession,
+  agent: () => T | Promise<T>,
+): Promise<{ readonly output: T; readonly streams?: ReturnedStreams }> {
   let output: T
   let end: RunEnd
   try {
     output = await runAgent(session, agent)
+    if (hasFlag(session.flags, 'returned-streams')) {
+      const streams = insideRun(session, () => new ReturnedStreams(session, output))
+      if (!streams.isEmpty) return { output, streams }
+    }
     end = encodeBody(output)
   } catch (error) {
     session.finish({ error: recordError(error) })
     throw error
   }
   session.finish(end)
-  return output
+  return { output }
+}
+
+async function finishQuietly(session: EndingSession, streams: ReturnedStreams): Promise<void> {
+  await finishAfter(session, streams)
+}
+
+/** Ends the run after its streams. The error of a stream is the outcome of the run, and belongs to its reader. */
+async function finishAfter(
+  session: EndingSession,
+  streams: ReturnedStreams,
+): Promise<{ readonly error: unknown } | undefined> {
+  const failure = await streams.closed()
+  session.finish(failure ? { error: recordError(failure.error) } : encodeBody(streams.recorded))
+  return failure
 }

@@ -66,6 +66,10 @@ export class ContinuedSession implements Session {
     })
   }
 
+  get flags(): readonly string[] {
+    return this.tape.run.flags
+  }
+
   get closed(): boolean {
     return this.#current.closed
   }

@@ -52,7 +52,7 @@ export function describe(event: NewEvent): string {
     case 'output':
       return `a write to ${event.stream}`
     case 'write':
-      return `a write to the process of event ${event.op}`
+      return `a write to event ${event.op}`
     case 'response':
       return `the response (status ${event.status}) to event ${event.op}`
     case 'result':

@@ -83,6 +83,7 @@ export class RecordSession implements Session {
   readonly #owner: Session
   readonly #shift: number
   readonly #answers: AnswerSource
+  readonly flags: readonly string[]
   readonly #recordsWrites: boolean
   /** Something that a write could depend on is not known to be on disk. */
   #isUnsynced = true
@@ -98,7 +99,8 @@ export class RecordSession implements Session {
     this.#owner = options.owner ?? this
     this.#shift = options.shift ?? 0
     this.#answers = options.answers ?? outside
-    this.#recordsWrites = hasFlag(options.flags ?? RECORDER_FLAGS, 'child-writes')
+    this.flags = options.flags ?? RECORDER_FLAGS
+    this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#background = options.inBackground === true ? new BackgroundWriter(writer) : undefined
     this.#signingKey = options.signingKey
     this.replaying = this.#answers.isTape === true
@@ -156,11 +158,13 @@ export class RecordSession implements Session {
    * What a write could depend on is synced before it leaves. The write itself is
    * only written: a program that pipes a file into a child need not wait for the
    * disk at every piece, and repeats it by itself. A request to a server is synced,
-   * too: after a crash it must be known that it may have had its effect.
+   * too: after a crash it must be known that it may have had its effect. Chunks of a
+   * returned stream are output of the run and are not synced, like stdout.
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
-    if (this.#isUnsynced && !this.replaying) this.#barrier()
+    const isSynced = operation.action.durable === true && !this.replaying
+    if (this.#isUnsynced && isSynced) this.#barrier()
     const wasUnsynced = this.#isUnsynced
     const site = callSite()
     const event: NewEvent<WriteEvent> = {
@@ -170,7 +174,7 @@ export class RecordSession implements Session {
       ...(site !== undefined && { site }),
     }
     this.#append(placed(event), bytes)
-    if (asksServer(bytes) && !this.replaying) this.#barrier()
+    if (isSynced && asksServer(bytes)) this.#barrier()
     else this.#isUnsynced = wasUnsynced
     this.#answers.wrote?.(operation, this.secrets.bytes(bytes))
   }

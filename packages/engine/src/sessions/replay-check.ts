@@ -138,7 +138,7 @@ export class ReplayCheck {
       this.#log.diverge(
         'different',
         `it wrote something else to ${child}`,
-        'The bytes written to the process differ from the recorded ones.',
+        'The bytes written to it differ from the recorded ones.',
         bodyMismatches(recorded, written),
       )
     }

@@ -64,6 +64,10 @@ export class ReplaySession implements Session {
     this.#deliveries = new ReplayDeliveries(tape, cursor, log, options)
   }
 
+  get flags(): readonly string[] {
+    return this.tape.run.flags
+  }
+
   get closed(): boolean {
     return this.#deliveries.closed
   }

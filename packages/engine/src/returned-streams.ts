@@ -1,0 +1,454 @@
+import { Readable } from 'node:stream'
+import { encodeBody, fromWire, toWire } from '@retake/tape'
+import { asFromNetwork } from './boundaries/network/network-response.js'
+import { maskHeaders } from './headers.js'
+import { natives } from './natives.js'
+import type { Delivery, Operation, Session } from './sessions/session.js'
+
+/**
+ * Streams that a run returns: a `Response` with a body, a `ReadableStream`, a Node
+ * `Readable`, an async iterator, alone or inside plain objects and arrays.
+ *
+ * The code that reads them is outside the run. Each read and the cancellation are
+ * therefore deliveries: they reach the source through the gate, in the run's async
+ * context, and a replay repeats them at the recorded moments. What the source yields
+ * is written to the tape and compared on replay.
+ */
+export class ReturnedStreams {
+  readonly #session: Session
+  readonly #streams: ReturnedStream[] = []
+  readonly #show: () => unknown
+  /** The output as it goes on the tape. */
+  readonly recorded: unknown
+
+  /** Call this inside the run. */
+  constructor(session: Session, output: unknown) {
+    this.#session = session
+    const held = this.#hold(output, 0)
+    this.#show = held.show
+    this.recorded = held.recorded
+  }
+
+  get isEmpty(): boolean {
+    return this.#streams.length === 0
+  }
+
+  /** Resolves when every stream has ended, failed or was cancelled; with the first failure, if any. */
+  async closed(): Promise<{ readonly error: unknown } | undefined> {
+    const failures = await Promise.all(this.#streams.map((stream) => stream.closed))
+    return failures.find((failure) => failure !== undefined)
+  }
+
+  /** The output for the caller. Call this outside the run: its readers get their own async context. */
+  shown(): unknown {
+    return this.#show()
+  }
+
+  /** Reads every stream to its end. What was read stays available to readers of `shown`. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#streams.map((stream) => stream.drain()))
+  }
+
+  #hold(value: unknown, depth: number): Held {
+    if (typeof value !== 'object' || value === null) return asIs(value)
+    if (isResponse(value)) return this.#holdResponse(value)
+    if (isReadableStream(value)) return value.locked ? asIs(value) : this.#holdWebStream(value)
+    if (value instanceof Readable) return value.destroyed ? asIs(value) : this.#holdReadable(value)
+    if (isAsyncIterable(value))
+      return isIterator(value) ? this.#holdIterator(value) : this.#holdIterable(value)
+    if (depth >= DEPTH_MAX || !isPlain(value)) return this.#passOn(value)
+    const members = Object.entries(value).map(([key, member]): [string, Held] => [
+      key,
+      this.#hold(member, depth + 1),
+    ])
+    if (members.every(([, { isStream }]) => !isStream)) return asIs(value)
+    const rebuild = (of: (held: Held) => unknown): unknown =>
+      Array.isArray(value)
+        ? members.map(([, held]) => of(held))
+        : Object.fromEntries(members.map(([key, held]) => [key, of(held)]))
+    return {
+      isStream: true,
+      recorded: rebuild(({ recorded }) => recorded),
+      show: () => rebuild(({ show }) => show()),
+    }
+  }
+
+  /** Not a stream, but perhaps something that makes streams later: that is not captured, and said. */
+  #passOn(value: object): Held {
+    const text = readLater(value)
+    if (text !== undefined)
+      this.#session.note({
+        kind: 'boundary',
+        name: 'returned value',
+        text,
+        consequence: 'what it does then is missing on the tape',
+      })
+    return asIs(value)
+  }
+
+  #holdResponse(response: Response): Held {
+    const { body, status, statusText, headers, url, redirected, type } = response
+    if (body === null || body.locked) return asIs(response)
+    const contentType = headers.get('content-type')
+    const title = `${status}${contentType === null ? '' : ` ${contentType}`}`
+    const { show } = this.#holdWebStream(body, 'Response', title)
+    const Constructor = response.constructor as typeof Response
+    return {
+      isStream: true,
+      recorded: { status, statusText, headers: maskHeaders(this.#session, headers) },
+      show: () => {
+        const shown = new Constructor(show() as ReadableStream, {
+          status,
+          statusText,
+          headers: new Headers(headers),
+        })
+        return url === '' ? shown : asFromNetwork(shown, { url, redirected, type })
+      },
+    }
+  }
+
+  #holdWebStream(source: ReadableStream, name = 'ReadableStream', title?: string): Held {
+    const isBytes = isByteStream(source)
+    const reader = source.getReader()
+    const stream = this.#add(name, title, {
+      next: () => reader.read(),
+      cancel: (reason) => reader.cancel(reason),
+    })
+    return streamHeld(name, () => {
+      const pull = async (controller: ReadableStreamDefaultController): Promise<void> => {
+        // A byte stream refuses empty chunks.
+        for (;;) {
+          const { done, value } = await stream.next()
+          if (done === true) return controller.close()
+          if (isBytes && (value as Uint8Array).byteLength === 0) continue
+          return controller.enqueue(value)
+        }
+      }
+      const cancel = (reason: unknown): Promise<void> => stream.cancel(reason)
+      // Without a queue of its own, the source is read exactly when the reader asks.
+      const shown = isBytes
+        ? new ReadableStream({ type: 'bytes', pull: pull as never, cancel })
+        : new ReadableStream({ pull, cancel }, { highWaterMark: 0 })
+      return stream.watch(shown)
+    })
+  }
+
+  #holdReadable(source: Readable): Held {
+    const iterator = source.iterator()
+    const stream = this.#add('Readable', undefined, {
+      next: () => iterator.next(),
+      cancel: (reason) => void source.destroy(reason instanceof Error ? reason : undefined),
+    })
+    return streamHeld('Readable', () => {
+      const shown: Readable = new Readable({
+        objectMode: source.readableObjectMode,
+        highWaterMark: source.readableHighWaterMark,
+        ...(source.readableEncoding !== null && { encoding: source.readableEncoding }),
+        read: () =>
+          void stream.next().then(
+            ({ done, value }) => shown.push(done === true ? null : value),
+            (error: unknown) => shown.destroy(error as Error),
+          ),
+        destroy: (error, callback) => void cancelThen(stream, error, callback),
+      })
+      return stream.watch(shown)
+    })
+  }
+
+  #holdIterator(source: AsyncIterableIterator<unknown>): Held {
+    const stream = this.#add('async iterator', undefined, {
+      next: () => source.next(),
+      cancel: (reason) => source.return?.(reason),
+    })
+    const prototype = Object.getPrototypeOf(source) as object
+    return streamHeld('async iterator', () =>
+      stream.watch(readingIterator(stream, Object.create(prototype) as object)),
+    )
+  }
+
+  /** An instance of a class: its other members may need private fields, so it stays the same object. */
+  #holdIterable(source: AsyncIterable<unknown>): Held {
+    const stream = this.#add('async iterable', undefined, iterableSource(new WeakRef(source)))
+    stream.watch(source)
+    define(source, { [Symbol.asyncIterator]: () => readingIterator(stream, {}) })
+    return streamHeld('async iterable', () => source)
+  }
+
+  #add(name: string, title: string | undefined, source: Source): ReturnedStream {
+    const stream = new ReturnedStream(this.#session, source, name, title)
+    this.#streams.push(stream)
+    return stream
+  }
+}
+
+/** A value of the output: what the tape gets of it, and what the caller gets. */
+interface Held {
+  readonly isStream: boolean
+  readonly recorded: unknown
+  readonly show: () => unknown
+}
+
+interface Source {
+  next(): Promise<ReadResult>
+  cancel(reason: unknown): unknown
+}
+
+interface Reader {
+  readonly resolve: (result: ReadResult) => void
+  readonly reject: (error: unknown) => void
+}
+
+type ReadResult = IteratorResult<unknown, unknown>
+type ReadOutcome = { readonly result: ReadResult } | { readonly error: unknown }
+
+const DEPTH_MAX = 4
+
+/** Cancels the source of a stream that was dropped unread, so that its run can end. */
+const dropped = new natives.FinalizationRegistry<ReturnedStream>((stream) => {
+  void stream.cancel(undefined)
+})
+
+/** One stream: readers outside the run on one side, its source inside the run on the other. */
+class ReturnedStream {
+  readonly closed: Promise<{ readonly error: unknown } | undefined>
+  readonly #source: Source
+  readonly #session: Session
+  readonly #operation: Operation
+  #close: (failure?: { readonly error: unknown }) => void = () => {}
+  /** Set while readers are live; on replay the tape says when to read. */
+  #live: Operation | undefined
+  /** Reads that have reached the source and are not answered yet. */
+  #reading = 0
+  #isCancelled = false
+  readonly #readers: Reader[] = []
+  /** What was read before anyone asked for it. */
+  readonly #results: ReadOutcome[] = []
+  #isOver = false
+
+  constructor(session: Session, source: Source, name: string, title: string | undefined) {
+    this.#session = session
+    this.#source = source
+    this.closed = new Promise((resolve) => (this.#close = resolve))
+    this.#operation = session.perform({
+      event: {
+        type: 'call',
+        kind: 'input',
+        name: `reads of the returned ${name}`,
+        ...(title !== undefined && { title }),
+      },
+      lasting: true,
+      start: (operation) => this.#goLive(operation),
+      deliver: (delivery) => this.#deliver(delivery),
+    })
+  }
+
+  // ── readers, outside the run ──────────────────────────────────────────────
+
+  next(): Promise<ReadResult> {
+    const known = this.#results.shift()
+    if (known !== undefined)
+      return 'error' in known ? Promise.reject(known.error) : Promise.resolve(known.result)
+    if (this.#isOver) return Promise.resolve(DONE)
+    return new Promise((resolve, reject) => {
+      this.#readers.push({ resolve, reject })
+      this.#live?.complete({ type: 'deliver', part: 'read' })
+    })
+  }
+
+  /** Resolves when the source has finished its clean-up. */
+  async cancel(reason: unknown): Promise<void> {
+    if (this.#isOver) return
+    this.#live?.complete({
+      type: 'deliver',
+      part: 'cancel',
+      ...(reason !== undefined && { value: toWire(reason) }),
+    })
+    await this.closed
+  }
+
+  async drain(): Promise<void> {
+    const results: ReadOutcome[] = []
+    for (;;) {
+      try {
+        const result = await this.next()
+        results.push({ result })
+        if (result.done === true) break
+      } catch (error) {
+        results.push({ error })
+        break
+      }
+    }
+    this.#results.push(...results)
+  }
+
+  /** Ends the run when `shown` is garbage-collected unread. Nothing here may refer to it. */
+  watch<T extends object>(shown: T): T {
+    dropped.register(shown, this)
+    return shown
+  }
+
+  // ── the source, inside the run ────────────────────────────────────────────
+
+  #goLive(operation: Operation): void {
+    this.#live = operation
+    for (let unread = this.#readers.length - this.#reading; unread > 0; unread -= 1)
+      operation.complete({ type: 'deliver', part: 'read' })
+  }
+
+  #deliver({ event }: Delivery): void {
+    if (event.type !== 'deliver') return
+    if (event.part === 'read') void this.#read()
+    else if (event.part === 'cancel') void this.#cancel(fromWire(event.value))
+  }
+
+  async #read(): Promise<void> {
+    this.#reading += 1
+    try {
+      const result = await this.#source.next()
+      this.#reading -= 1
+      if (this.#isOver) return
+      if (result.value !== undefined) this.#write(result.value)
+      // The end of a cancelled source is the end of its clean-up.
+      if (result.done === true && this.#isCancelled) return
+      if (result.done === true) this.#end()
+      const reader = this.#readers.shift()
+      if (reader) reader.resolve(result)
+      else this.#results.push({ result })
+      if (result.done === true) this.#endReaders()
+    } catch (error) {
+      if (this.#isOver || this.#isCancelled) return
+      const reader = this.#readers.shift()
+      if (reader) reader.reject(error)
+      else this.#results.push({ error })
+      this.#end({ error })
+      this.#endReaders()
+    }
+  }
+
+  async #cancel(reason: unknown): Promise<void> {
+    if (this.#isOver) return
+    this.#isCancelled = true
+    try {
+      await this.#source.cancel(reason)
+      this.#end()
+    } catch (error) {
+      this.#end({ error })
+    }
+    this.#endReaders()
+  }
+
+  #write(value: unknown): void {
+    if (value instanceof Uint8Array) return this.#session.write(this.#operation, value)
+    const { as, body } = encodeBody(value)
+    this.#session.write(this.#operation, body, as)
+  }
+
+  #end(failure?: { readonly error: unknown }): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#operation.close()
+    this.#close(failure)
+  }
+
+  #endReaders(): void {
+    for (const { resolve } of this.#readers.splice(0)) resolve(DONE)
+  }
+}
+
+const DONE: ReadResult = { done: true, value: undefined }
+
+/** Its iterator is made at the first read. Until then nothing here keeps the object alive: see `watch`. */
+function iterableSource(source: WeakRef<AsyncIterable<unknown>>): Source {
+  const iterate = (source.deref() as AsyncIterable<unknown>)[Symbol.asyncIterator]
+  let iterator: AsyncIterator<unknown> | undefined
+  return {
+    next: () => (iterator ??= iterate.call(source.deref() as AsyncIterable<unknown>)).next(),
+    cancel: (reason) => iterator?.return?.(reason),
+  }
+}
+
+/** Makes `target` an iterator whose reads reach the source of `stream`. */
+function readingIterator(stream: ReturnedStream, target: object): object {
+  return define(target, {
+    next: () => stream.next(),
+    return: async (value?: unknown) => {
+      await stream.cancel(value)
+      return { done: true, value }
+    },
+    throw: async (error?: unknown) => {
+      await stream.cancel(undefined)
+      throw error
+    },
+    [Symbol.asyncIterator]: () => target,
+  })
+}
+
+async function cancelThen(
+  stream: ReturnedStream,
+  error: Error | null,
+  callback: (error: Error | null) => void,
+): Promise<void> {
+  await stream.cancel(error ?? undefined)
+  callback(error)
+}
+
+const asIs = (value: unknown): Held => ({ isStream: false, recorded: value, show: () => value })
+
+const streamHeld = (name: string, show: () => unknown): Held => ({
+  isStream: true,
+  recorded: { stream: name },
+  show,
+})
+
+/** By tag: frameworks put subclasses and look-alikes in place of the global class. */
+const isResponse = (value: object): value is Response =>
+  tagOf(value) === '[object Response]' && 'body' in value && 'status' in value
+
+const isReadableStream = (value: object): value is ReadableStream =>
+  tagOf(value) === '[object ReadableStream]' && 'getReader' in value
+
+const isAsyncIterable = (value: object): value is AsyncIterable<unknown> =>
+  typeof (value as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function'
+
+const isIterator = (value: AsyncIterable<unknown>): value is AsyncIterableIterator<unknown> =>
+  typeof (value as Partial<AsyncIterator<unknown>>).next === 'function'
+
+const tagOf = (value: object): string => Object.prototype.toString.call(value)
+
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** Members of an AI SDK result, whose streams start when they are first read. */
+const STREAM_MEMBERS = ['textStream', 'fullStream', 'partialObjectStream']
+
+function readLater(value: object): string | undefined {
+  if (STREAM_MEMBERS.some((name) => name in value))
+    return 'its streams are read after the end of the run; return `result.toUIMessageStreamResponse()` or a stream, or read it inside the run'
+  if (tagOf(value) === '[object Generator]')
+    return 'what a synchronous generator does after the end of the run is not captured; return an array or an async generator'
+  return undefined
+}
+
+/** Only a byte stream has readers that bring their own buffer. */
+function isByteStream(stream: ReadableStream): boolean {
+  try {
+    stream.getReader({ mode: 'byob' }).releaseLock()
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Properties that do not show in loops, like methods of a class. */
+function define<T extends object>(target: T, members: object): T {
+  for (const key of Reflect.ownKeys(members))
+    Object.defineProperty(target, key, {
+      value: (members as Record<PropertyKey, unknown>)[key],
+      writable: true,
+      configurable: true,
+    })
+  return target
+}
