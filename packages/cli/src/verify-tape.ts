@@ -1,9 +1,14 @@
 import { openTape } from '@retake/tape/node'
+import type { NotCaptured } from '@retake/tape'
+import { changedFileLines, changedFiles } from './changed-files.js'
+import type { ChangedFile } from './changed-files.js'
 import { checkTape } from './check-tape.js'
 import type { Integrity } from './check-tape.js'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
 import type { Replayed } from './replay-agent.js'
+import { movedHere } from './moved-here.js'
+import { viewRun } from './view-run.js'
 import { replayHere } from './replay-here.js'
 import { replayRecordedCommand } from './replay-recorded-command.js'
 
@@ -24,12 +29,17 @@ export interface Verified {
   readonly signature?: string
   readonly error?: Explained
   readonly replayed?: Replayed
+  /** Files that were served as recorded although they have changed since. */
+  readonly changedFiles?: readonly ChangedFile[]
+  readonly notCaptured?: readonly NotCaptured[]
 }
 
 export interface VerifyOptions {
   readonly replay: boolean
   /** A tape without an end is not a finding. */
   readonly allowCutOff: boolean
+  /** A file that has changed since the recording is a finding. */
+  readonly strictFiles: boolean
 }
 
 /** Nothing is wrong with the bytes; they cannot be had, or not be understood here. */
@@ -55,9 +65,28 @@ export async function verifyTape(file: string, options: VerifyOptions): Promise<
     }
   }
   if (checked.notReplayed !== undefined) return checked
-  return options.replay
-    ? checkReplay(file, checked)
-    : { ...checked, notReplayed: '--integrity-only' }
+  if (!options.replay) return { ...checked, notReplayed: '--integrity-only' }
+  const replayed = await checkReplay(file, checked)
+  return replayed.replay === 'not tried'
+    ? replayed
+    : { ...replayed, ...surroundings(file, replayed, options) }
+}
+
+/** What a replay does not show: files it served as recorded, and boundaries it could not serve. */
+function surroundings(
+  file: string,
+  { ok }: Verified,
+  { strictFiles }: VerifyOptions,
+): Partial<Verified> {
+  const tape = openTape(file)
+  const changed = changedFiles(tape, movedHere(tape))
+  const { notCaptured } = viewRun(tape)
+  const [first] = changedFileLines(changed)
+  return {
+    ...(changed.length > 0 && { changedFiles: changed }),
+    ...(notCaptured.length > 0 && { notCaptured }),
+    ...(strictFiles && first !== undefined && { ok: false, ...(ok && { detail: first }) }),
+  }
 }
 
 function checkIntegrity(file: string, { allowCutOff }: VerifyOptions): Verified {

@@ -98,6 +98,8 @@ export class SecretMask {
 
 const SHORTEST_SECRET = 8
 const HIDDEN = 'retake-hidden'
+/** Every text that may be a placeholder; the name in it is cut to the length of the secret. */
+export const PLACEHOLDER = /retake-h[\w.-]*|x{8,}/g
 
 /**
  * What stands on the tape, and in a replayed environment, for a secret variable.

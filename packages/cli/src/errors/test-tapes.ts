@@ -17,6 +17,14 @@ export const recordingLeftInTest = (): RetakeError =>
     'Take the mode out of the test and commit the tape.',
   )
 
+export const filesChanged = (lines: readonly string[]): RetakeError =>
+  new RetakeError(
+    'FILES_CHANGED',
+    `Files that the recorded run read have changed: ${lines.join('; ')}.`,
+    'The agent got their recorded content, so this test says nothing about them as they are now.',
+    'Record the tape again, undo the change, or leave out `strictFiles`.',
+  )
+
 export const testTapeMissing = (file: string, where: string): RetakeError =>
   new RetakeError(
     'TEST_TAPE_MISSING',

@@ -10,7 +10,7 @@ import { replayHere } from '../replay-here.js'
 import { RunStore } from '../run-store.js'
 import { nameOfTape, recordAside } from './record-aside.js'
 import { chooseMode } from './tape-mode.js'
-import { isToBeRecorded } from './use-tape.js'
+import { checkFiles, isToBeRecorded } from './use-tape.js'
 import type { TapeOptions } from './use-tape.js'
 
 /** The same as `useTape` for a whole program, in a process of its own, as `retake record` and `replay` run it. */
@@ -20,7 +20,7 @@ export async function useProgramTape(
   options: TapeOptions = {},
 ): Promise<void> {
   if (isToBeRecorded(file, chooseMode(options.mode))) await recordProgram(file, program, options)
-  else await replayProgram(file, program)
+  else await replayProgram(file, program, options)
 }
 
 async function recordProgram(
@@ -41,12 +41,17 @@ async function recordProgram(
 }
 
 /** Replays and never records. */
-export async function replayProgram(file: string, program: string): Promise<void> {
+export async function replayProgram(
+  file: string,
+  program: string,
+  options: TapeOptions = {},
+): Promise<void> {
   const tape = openTape(file)
   if (!tape.isComplete) throw testTapeCutOff(file)
   if (!isRunOf(tape, program)) throw notAProgramTape(file, program)
   const [divergence] = (await replayHere(tape)).divergences
   if (divergence !== undefined) throw new ReplayDiverged(divergence)
+  checkFiles(tape, movedHere(tape), options)
 }
 
 function isRunOf(tape: Tape, program: string): boolean {

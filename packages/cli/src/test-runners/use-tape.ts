@@ -2,9 +2,13 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { record, replay, RetakeError } from '@retake/engine'
+import type { MovedRoot } from '@retake/engine'
 import { TapeError } from '@retake/tape'
+import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { changedFileLines, changedFiles } from '../changed-files.js'
 import {
+  filesChanged,
   notAFunctionTape,
   recordedRunThrew,
   testTapeCutOff,
@@ -22,6 +26,8 @@ export interface TapeOptions {
   readonly mode?: TapeMode
   /** The agent is meant to throw: a recording of it is kept although it does. */
   readonly throws?: boolean
+  /** Fails when a file of the project that the run read has changed since; otherwise that is a warning. */
+  readonly strictFiles?: boolean
 }
 
 /** What a run with a tape came to; `error` is what the agent threw, then as now. */
@@ -40,7 +46,7 @@ export async function useTape<T>(
   options: TapeOptions = {},
 ): Promise<TapeOutcome<T>> {
   if (isToBeRecorded(file, chooseMode(options.mode))) return recordTape(file, agent, options)
-  return replayTape(file, agent)
+  return replayTape(file, agent, options)
 }
 
 /** Whether the tape is to be recorded; throws where it should be replayed and is not there. */
@@ -73,20 +79,37 @@ async function recordTape<T>(
 export async function replayTape<T>(
   file: string,
   agent: () => T | Promise<T>,
+  options: TapeOptions = {},
 ): Promise<TapeOutcome<T>> {
-  const { run, isComplete, details } = openTape(file)
-  if (run.scope !== 'function') throw notAFunctionTape(file, details.entry)
-  if (!isComplete) throw testTapeCutOff(file)
+  const tape = openTape(file)
+  const { root: recorded, entry } = tape.details
+  if (tape.run.scope !== 'function') throw notAFunctionTape(file, entry)
+  if (!tape.isComplete) throw testTapeCutOff(file)
+  const root = projectRoot(file)
+  const outcome = await outcomeOf(() => replay(file, agent, { output: 'ignore', root }))
+  checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
+  return outcome
+}
+
+async function outcomeOf<T>(run: () => Promise<{ readonly output: T }>): Promise<TapeOutcome<T>> {
   try {
-    const { output } = await replay(file, agent, {
-      output: 'ignore',
-      root: projectRoot(file),
-    })
+    const { output } = await run()
     return { output }
   } catch (error) {
     if (isOurs(error)) throw error
     return { error }
   }
+}
+
+/** Says which files were served as recorded although they have changed; throws if that was asked for. */
+export function checkFiles(
+  tape: Tape,
+  moved: MovedRoot | undefined,
+  { strictFiles = false }: TapeOptions,
+): void {
+  const lines = changedFileLines(changedFiles(tape, moved))
+  if (strictFiles && lines.length > 0) throw filesChanged(lines)
+  for (const line of lines) process.stderr.write(`retake: ${line}\n`)
 }
 
 const isOurs = (error: unknown): boolean =>

@@ -1,4 +1,5 @@
 import { openTape } from '@retake/tape/node'
+import { changedFileLines, changedFiles } from '../changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
 import { replayAgent } from '../replay-agent.js'
@@ -30,6 +31,8 @@ Options:
   --inspect[=port]   with --step: hold the program at that line, for Chrome
                      DevTools or VS Code to attach (default port: 9229)
   --observe          do not stop at a difference; report all of them
+  --strict-files     exit with 3 when a file of the project that the run read has
+                     changed since (default: a warning; it is served as recorded)
   --pace             keep the recorded pauses (default: full speed)
   --node-arg=<flag>  a flag for Node itself; may be repeated
   --dir <folder>     where the tapes are (default: .retake/runs)
@@ -46,6 +49,7 @@ Examples:
     step: { type: 'string' },
     inspect: { type: 'string' },
     observe: { type: 'boolean' },
+    'strict-files': { type: 'boolean' },
     pace: { type: 'boolean' },
     dir: { type: 'string' },
     'node-arg': { type: 'string', multiple: true },
@@ -70,10 +74,16 @@ Examples:
     })
     const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
     const identical = replayed.divergences.length === 0
-    if (json)
-      console.log(JSON.stringify({ run: tape.run.id, identical, ...replayed }, undefined, 2))
-    else process.stderr.write(`${replayReceipt(tape, replayed, look).join('\n')}\n`)
-    if (!identical) return FOUND
+    const changed = changedFiles(tape)
+    if (json) {
+      const { id } = tape.run
+      const receipt = { run: id, identical, ...replayed, changedFiles: changed }
+      console.log(JSON.stringify(receipt, undefined, 2))
+    } else {
+      const lines = [...replayReceipt(tape, replayed, look), ...changedFileLines(changed)]
+      process.stderr.write(`${lines.join('\n')}\n`)
+    }
+    if (!identical || (changed.length > 0 && flag(values, 'strict-files'))) return FOUND
     if (replayed.signal) return signalExitCode(replayed.signal)
     return replayed.cutOff ? 0 : replayed.exitCode
   },

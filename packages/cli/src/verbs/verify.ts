@@ -1,9 +1,12 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { changedFileLines } from '../changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noRuns } from '../errors/runs.js'
 import { reportNotWritable } from '../errors/test-tapes.js'
 import { FOUND } from '../exit-codes.js'
+import { fromHere } from '../from-here.js'
+import { notCapturedLines } from '../not-captured.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { table } from '../table.js'
@@ -28,6 +31,8 @@ now. A run that is still being recorded is neither.
 Options:
   --integrity-only  do not run the programs again
   --allow-cut-off   accept a tape without an end, as a killed run leaves it
+  --strict-files    a finding when a file of the project that a run read has changed
+                    since (default: a warning; it is served as recorded)
   --junit <file>    also write JUnit XML, with a test case for each tape
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            one result a line
@@ -43,6 +48,7 @@ Examples:
   options: {
     'integrity-only': { type: 'boolean' },
     'allow-cut-off': { type: 'boolean' },
+    'strict-files': { type: 'boolean' },
     junit: { type: 'string' },
     dir: { type: 'string' },
   },
@@ -68,6 +74,7 @@ Examples:
         const result = await verifyTape(file, {
           replay,
           allowCutOff: flag(values, 'allow-cut-off'),
+          strictFiles: flag(values, 'strict-files'),
         })
         verdicts.push(verdictOf(result, performance.now() - started, replay))
         if (flag(values, 'json')) console.log(JSON.stringify(result))
@@ -126,7 +133,25 @@ function print(results: readonly Verified[]): void {
   // A person sees one line per tape; a file or a pipe gets the whole reason.
   const width = process.stdout.isTTY ? widthOf(process.stdout) : Infinity
   console.log(table([['run', 'tape', 'replay', ''], ...rows], width).join('\n'))
+  for (const line of results.flatMap(warningsOf)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${summaryOf(results)}\n`)
+}
+
+/** Files that were served as recorded; where a replay differs, also what it could not be served. */
+function warningsOf({
+  run = '',
+  tape,
+  replay,
+  changedFiles = [],
+  notCaptured = [],
+}: Verified): string[] {
+  const lines = [
+    ...changedFileLines(changedFiles),
+    ...(replay === 'identical'
+      ? []
+      : notCapturedLines(notCaptured, `retake show ${fromHere(tape)}`)),
+  ]
+  return lines.map((line) => `${run}: ${line}`)
 }
 
 const GOOD = new Set(['intact', 'identical'])
