@@ -180,5 +180,5 @@ class AfterBounds extends CallBounds {
 /** An option may carry its value: `--output=/etc/passwd`. */
 function inspectWord({ files, network }: Scopes, word: string): Denial | undefined {
   const value = /^-[^=]*=(.*)$/s.exec(word)?.[1] ?? word
-  return files?.inspect(value, 'argument') ?? network?.inspect(value, 'argument')
+  return files?.inspect(value, 'argument') ?? network?.inspectWord(value)
 }

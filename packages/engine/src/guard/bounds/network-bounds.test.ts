@@ -10,7 +10,7 @@ const reading = networkBounds('p', { methods: ['GET'] })
 
 const code = (denial: { code: string } | undefined) => denial?.code
 
-describe('arguments', () => {
+describe('words of a program', () => {
   test.each([
     'http://127.0.0.1/',
     'HTTP://LOCALHOST:80',
@@ -48,7 +48,7 @@ describe('arguments', () => {
     '127.1:80',
     'http://example.com/\nhttp://127.0.0.1/',
   ])('%j is refused where only public hosts are allowed', (text) => {
-    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
+    expect(code(open.inspectWord(text))).toBe('ADDRESS_PRIVATE')
   })
 
   test.each([
@@ -57,16 +57,7 @@ describe('arguments', () => {
     'http://metadata/',
     'metadata.google.internal',
   ])('%j is refused as metadata', (text) => {
-    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_METADATA')
-  })
-
-  test.each([
-    ['127.1', 'host'],
-    ['2130706433', 'options.hostname'],
-    ['0x7f000001', 'targetUrl'],
-    ['metadata', 'endpoint'],
-  ])('%j is refused as %s', (text, at) => {
-    expect(code(open.inspect(text, at))).toMatch(/^ADDRESS_/)
+    expect(code(open.inspectWord(text))).toBe('ADDRESS_METADATA')
   })
 
   test.each([
@@ -80,7 +71,7 @@ describe('arguments', () => {
     'ssh://evil.test',
     'https://api.example.com/\nhttps://evil.test/',
   ])('%j is refused where it is not listed', (text) => {
-    expect(code(listed.inspect(text, 'value'))).toBe('HOST_NOT_ALLOWED')
+    expect(code(listed.inspectWord(text))).toBe('HOST_NOT_ALLOWED')
   })
 
   test.each([
@@ -93,7 +84,7 @@ describe('arguments', () => {
     '10.1.2.3',
     'https://api.example.com/a\nhttps://api.example.com/b',
   ])('%j is let through where it is listed', (text) => {
-    expect(listed.inspect(text, 'value')).toBe(undefined)
+    expect(listed.inspectWord(text)).toBe(undefined)
   })
 
   test.each([
@@ -141,22 +132,67 @@ describe('arguments', () => {
     '10.example.com',
     '127.0.0.1.example.com',
   ])('%j is not taken for a place', (text) => {
-    expect(listed.inspect(text, 'value')).toBe(undefined)
+    expect(listed.inspectWord(text)).toBe(undefined)
   })
 
   test('other protocols are refused where methods are listed', () => {
-    expect(code(reading.inspect('ftp://example.com/', 'x'))).toBe('PROTOCOL_NOT_ALLOWED')
-    expect(code(reading.inspect('gopher://example.com/', 'x'))).toBe('PROTOCOL_NOT_ALLOWED')
-    expect(reading.inspect('https://example.com/', 'x')).toBe(undefined)
+    expect(code(reading.inspectWord('ftp://example.com/'))).toBe('PROTOCOL_NOT_ALLOWED')
+    expect(code(reading.inspectWord('gopher://example.com/'))).toBe('PROTOCOL_NOT_ALLOWED')
+    expect(reading.inspectWord('https://example.com/')).toBe(undefined)
   })
 
   test('a long text takes no longer than its length', () => {
     for (const piece of ['\n', '\t', ':', '.', 'a.', '_a', '@', '/', '\u0001', '[', '::', '//'])
       for (const end of ['', ' x', 'x', '/'])
-        expect(
-          open.inspect(piece.repeat(200_000) + end, `${'a_'.repeat(100_000)}host`)?.code,
-        ).not.toBe('ADDRESS_PRIVATE')
+        for (const denial of [
+          open.inspect(piece.repeat(200_000) + end, 'value'),
+          open.inspectWord(piece.repeat(200_000) + end),
+        ])
+          expect(denial?.code).not.toBe('ADDRESS_PRIVATE')
   }, 5_000)
+})
+
+describe('arguments of a tool', () => {
+  test.each([
+    'http://127.0.0.1/',
+    ' HTTP://LOCALHOST:80 ',
+    'http:\\\\10.0.0.1\\x',
+    '//10.0.0.1/x',
+    'ht\ttp://10.0.0.1',
+    'http://example.com@127.0.0.1/',
+    'http://2130706433/',
+    'ws://192.168.0.1/',
+    'redis://127.0.0.1:6379/0',
+    'https://api.example.com/\nhttp://10.9.0.1/',
+  ])('%j leads into the private network', (text) => {
+    expect(code(open.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
+    expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_PRIVATE')
+  })
+
+  test.each(['http://169.254.169.254/x', 'http://metadata/', 'http://[fd00:ec2::254]/'])(
+    '%j leads to credentials',
+    (text) => {
+      expect(code(listed.inspect(text, 'value'))).toBe('ADDRESS_METADATA')
+    },
+  )
+
+  test.each([
+    'https://evil.test/',
+    '//evil.test/x',
+    'evil.test:443',
+    'ssh://evil.test',
+    '127.0.0.1',
+    '127.0.0.1:8080',
+    'localhost',
+    '::1',
+    'metadata.google.internal',
+    'custom://localhost/x',
+    'http://127.0.0.1:5432/',
+  ])('%j may be data: the boundary judges it when it is connected to', (text) => {
+    for (const at of ['url', 'host', 'ip', 'value'])
+      expect(listed.inspect(text, at)).toBe(undefined)
+    expect(reading.inspect('ftp://example.com/', 'url')).toBe(undefined)
+  })
 })
 
 describe('hosts', () => {

@@ -10,7 +10,7 @@ import type { NetworkScope } from './network-scope.js'
 import { parseAddress, printAddress, type Address } from './parse-address.js'
 import { portOf } from './port-of.js'
 import type { Scopes } from './scopes.js'
-import { placesInText, type NamedPlace } from './place-in-text.js'
+import { placesInText, urlsInText, type NamedPlace } from './place-in-text.js'
 
 type NetworkBounds = NonNullable<Scopes['network']>
 
@@ -83,7 +83,7 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     return denial ?? judgeMethod(method, `${url.origin}${url.pathname}`)
   }
 
-  const judgePlace = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
+  const judgeWord = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
     if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
     const denial = judgeName(host, port)
     if (denial !== undefined && (isCertain || denial.code.startsWith('ADDRESS_'))) return denial
@@ -91,6 +91,16 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
     return methods !== undefined && !isWeb && isCertain
       ? denials.protocol(protocol, host)
       : undefined
+  }
+
+  /**
+   * A host that is not listed may be a title, a bookmark or the subject of a request to one that
+   * is, so only URLs that lead into the private network are refused before the tool starts.
+   */
+  const judgeArgument = ({ protocol, host, port, isCertain }: NamedPlace): Denial | undefined => {
+    if (protocol !== undefined && SMUGGLING.has(protocol)) return denials.protocol(protocol, host)
+    const denial = isCertain ? judgeName(host, port) : undefined
+    return denial?.code.startsWith('ADDRESS_') === true ? denial : undefined
   }
 
   return {
@@ -120,14 +130,20 @@ export function networkBounds(policy: string, scope: NetworkScope): NetworkBound
       const denial = checkRequest(method, url)
       return denial && denials.redirected(denial, `${from.origin}${from.pathname}`)
     },
-    inspect: (text, at) => {
-      for (const place of placesInText(text, at)) {
-        const denial = judgePlace(place)
-        if (denial !== undefined) return denial
-      }
-      return undefined
-    },
+    inspect: (text) => firstDenial(urlsInText(text), judgeArgument),
+    inspectWord: (word) => firstDenial(placesInText(word), judgeWord),
   }
 }
 
 const isLocal = (name: string): boolean => name === 'localhost' || name.endsWith('.localhost')
+
+function firstDenial(
+  places: readonly NamedPlace[],
+  judge: (place: NamedPlace) => Denial | undefined,
+): Denial | undefined {
+  for (const place of places) {
+    const denial = judge(place)
+    if (denial !== undefined) return denial
+  }
+  return undefined
+}

@@ -13,34 +13,40 @@ export interface NamedPlace {
 
 /**
  * The places that a text names, if the text as a whole is a URL or a host with or without a
- * port, or a list of URLs by line. Prose that mentions one is left alone: what a tool
- * makes of that is judged when it connects.
+ * port, or a list of URLs by line. Prose that mentions one is left alone: a connection is
+ * judged when it is made.
  */
-export function placesInText(given: string, at: string): readonly NamedPlace[] {
-  // Most texts are words, such as the names of arguments, and name no place where none is meant.
-  if (WORD.test(given) && !isHostKey(at) && !LOCAL.test(given)) return NONE
-  const shown = trimmed(given)
-  // Prose has spaces. What is left of it here is decided by its first letter.
-  if (shown.includes(' ') || !MAY_BEGIN.test(shown)) return []
-  const lines = shown.split(/[\n\r]/).filter((line) => line !== '')
-  if (lines.length > 1 && lines.every((line) => SCHEME.test(line)))
-    return lines.flatMap((line) => placesInText(line, at))
-  const text = shown.replaceAll(/[\t\n\r]/g, '')
-  if (/\s/.test(text)) return []
-  const place =
-    placeInUrl(text) ?? (text.length > HOST_LENGTH ? undefined : placeInHost(text, isHostKey(at)))
-  return place ? [place] : []
+export function placesInText(given: string): readonly NamedPlace[] {
+  // Most texts are words and name no place.
+  if (WORD.test(given) && !LOCAL.test(given)) return NONE
+  return linesOf(given).flatMap((line) => {
+    const place = placeInUrl(line) ?? (line.length > HOST_LENGTH ? undefined : placeInHost(line))
+    return place ? [place] : []
+  })
 }
+
+/** The places that a text names by URL: a host without a scheme is data like any other. */
+export const urlsInText = (given: string): readonly NamedPlace[] =>
+  MAY_BE_URL.test(given) ? linesOf(given).flatMap((line) => placeInUrl(line) ?? []) : NONE
 
 const NONE: readonly NamedPlace[] = []
 /** No dot, no colon, no slash: with any of these it may be more than a word. */
 const WORD = /^[\w-]*$/
 const LOCAL = /^localhost$/i
-const isHostKey = (at: string): boolean => HOST_KEYS.test(at.slice(-KEY_LENGTH))
-
+const MAY_BE_URL = /:|[/\\]{2}/
 const MAY_BEGIN = /^[\p{L}\p{N}[/\\:.*_-]/u
-const KEY_LENGTH = 40
 const HOST_LENGTH = 2048
+
+/** The text as a URL parser reads it, or its lines where each is a URL. Empty for prose. */
+function linesOf(given: string): readonly string[] {
+  const shown = trimmed(given)
+  // Prose has spaces. What is left of it here is decided by its first letter.
+  if (shown.includes(' ') || !MAY_BEGIN.test(shown)) return []
+  const lines = shown.split(/[\n\r]/).filter((line) => line !== '')
+  if (lines.length > 1 && lines.every((line) => SCHEME.test(line))) return lines.flatMap(linesOf)
+  const text = shown.replaceAll(/[\t\n\r]/g, '')
+  return /\s/.test(text) ? [] : [text]
+}
 
 /** As URL parsers do: what is not seen at the ends is not there. */
 function trimmed(text: string): string {
@@ -50,10 +56,6 @@ function trimmed(text: string): string {
   while (end > start && text.charCodeAt(end - 1) <= 32) end -= 1
   return text.slice(start, end)
 }
-
-/** Arguments that hold a host where others hold a word. */
-const HOST_KEYS =
-  /(?:^|[._-])(?:\w*(?:host|hostname|url|uri|endpoint|origin|domain|server|address|ip))(?:\[\d+\]|\.\d+)?$/i
 
 /** Schemes whose URLs need no slashes, or any number of them in any direction. */
 const WEB = /^(https?|wss?|ftp):[/\\]*(?=[^/\\])/i
@@ -95,12 +97,11 @@ const HEX = /^0x[\da-f]+$/i
 const SOURCE_FILE =
   /\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kt|cc?|h|cpp|cs|php|sh|sql|md|json|ya?ml|toml|txt|html?|css|vue|svelte|log|lock|pl|zip|csv|xml|ini|cfg|conf|env)$/i
 
-function placeInHost(text: string, isHost: boolean): NamedPlace | undefined {
+function placeInHost(text: string): NamedPlace | undefined {
   if (/^[^[]*:.*:/s.test(text) && !text.includes('@') && /^[\da-f:.%\w]+$/i.test(text))
     return looksLikeIpv6(text) ? place(undefined, text, '', false) : undefined
   const [, host, port = '', rest = ''] = HOST.exec(text) ?? []
   if (host === undefined || BLOCK.test(rest)) return undefined
-  if (isHost) return place(undefined, host, port, /[.:[]/.test(host + port) || host === text)
   const isName = /\p{L}/u.test(host) && !HEX.test(host)
   if (isName) {
     if (!host.includes('.') && !LOCAL.test(host)) return undefined

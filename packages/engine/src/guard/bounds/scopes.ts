@@ -46,11 +46,13 @@ export interface Scopes {
     /** Something that turned out not to be HTTP. */
     checkRaw(where: string): Denial | undefined
     checkListen(): Denial | undefined
+    /** Looks at one text among the arguments, before the tool starts. */
     inspect(text: string, at: string): Denial | undefined
+    /** Looks at one argument of a program, whose own connections no boundary sees. */
+    inspectWord(word: string): Denial | undefined
   }
   readonly shell?: {
     check(command: Command): Denial | undefined
-    inspect(text: string, at: string): Denial | undefined
     /** Whether a vector holds this very word: then its author has looked at it. */
     lists(word: string): boolean
   }

@@ -21,8 +21,7 @@ const HARMLESS = new Set(['NODE_UNIQUE_ID'])
 export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scopes['shell']> {
   const rule = `${policy}/shell`
   const { allow, env: settable = [] } = scope
-  if (allow === undefined)
-    return { check: () => undefined, inspect: () => undefined, lists: () => true }
+  if (allow === undefined) return { check: () => undefined, lists: () => true }
   const vectors = allow.map((words) => new ArgumentVector(words.map(withFullPath)))
   for (const vector of vectors) {
     if (vector.mistake !== undefined)
@@ -112,8 +111,6 @@ export function shellBounds(policy: string, scope: ShellScope): NonNullable<Scop
 
   return {
     check,
-    // What starts a program is an argument vector, never a text: the boundary sees it all.
-    inspect: () => undefined,
     lists: (word) => literals.has(word),
   }
 }

@@ -1,4 +1,4 @@
-import type { Verdict } from '@retake/tape'
+import type { Effect, Verdict } from '@retake/tape'
 import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
@@ -35,7 +35,8 @@ export class CompiledPolicy implements LooksBack {
   readonly rules: readonly PolicyRules[]
   readonly watches: LooksBack['watches']
   readonly taints: LooksBack['taints']
-  readonly #inspectors: readonly NonNullable<Scopes['files' | 'network' | 'shell']>[]
+  readonly #files: readonly NonNullable<Scopes['files']>[]
+  readonly #networks: readonly NonNullable<Scopes['network']>[]
 
   /** Throws `POLICY_INVALID` when one of them cannot be used. */
   constructor(readonly policies: readonly Policy[]) {
@@ -46,9 +47,8 @@ export class CompiledPolicy implements LooksBack {
     this.watches = lookBack.watches
     this.taints = lookBack.taints
     this.scopes = policies.map(scopesOf)
-    this.#inspectors = this.scopes.flatMap(({ files, network, shell }) =>
-      [files, network, shell].filter((each) => each !== undefined),
-    )
+    this.#files = this.scopes.flatMap(({ files }) => files ?? [])
+    this.#networks = this.scopes.flatMap(({ network }) => network ?? [])
   }
 
   /** One policy or several, as people hand them in. */
@@ -61,7 +61,7 @@ export class CompiledPolicy implements LooksBack {
   /** The history must be one of this policy. */
   judge(call: JudgedCall, history: CallHistory): Judgement {
     if (history.policy !== this) history.keepFor(this)
-    const outside = this.outside(call.args)
+    const outside = this.outside(call)
     if (outside !== undefined) return { verdict: 'deny', rule: outside.rule, denial: outside }
     let strictest = ALLOWED
     for (const rules of this.rules) {
@@ -74,12 +74,21 @@ export class CompiledPolicy implements LooksBack {
     return strictest
   }
 
-  /** Looks at the arguments for what the scopes forbid, before the tool starts. */
-  outside(args: unknown): Denial | undefined {
-    if (this.#inspectors.length === 0) return undefined
+  /**
+   * Looks at the arguments for what the scopes forbid, before the tool starts. A tool that declares
+   * effects, and neither files nor network among them, has no use for paths or hosts in its arguments.
+   */
+  outside({ args, effects }: JudgedCall): Denial | undefined {
+    const may = (...any: readonly Effect[]): boolean =>
+      effects === undefined || any.some((effect) => effects.includes(effect))
+    const inspectors = [
+      ...(may('read', 'write', 'shell') ? this.#files : []),
+      ...(may('network', 'shell') ? this.#networks : []),
+    ]
+    if (inspectors.length === 0) return undefined
     try {
       return eachText(args, (text, at) => {
-        for (const inspector of this.#inspectors) {
+        for (const inspector of inspectors) {
           const denial = inspector.inspect(text, at)
           if (denial !== undefined) return denial
         }

@@ -58,7 +58,7 @@ export function explain(
     }
     return [...explained, byDefault]
   })
-  const outside = policy.outside(call.args)
+  const outside = policy.outside(call)
   return { judgement: policy.judge(call, history), ...(outside && { outside }), rules }
 }
 
