@@ -1,30 +1,73 @@
-import { isMainThread } from 'node:worker_threads'
+import module from 'node:module'
+import { isMainThread, MessagePort } from 'node:worker_threads'
+import { replace } from './boundaries/patch.js'
+import type { Undo } from './boundaries/patch.js'
+import { isOfARun, outsideRuns } from './scope.js'
 
 /**
  * Node 20 loads modules in its thread pool or in a hooks thread, so the moment
  * an `import()` settles is not in our hands. The gate therefore waits while one
  * is under way, in record and replay alike: to the agent an import then takes no
  * time. Node 22 and later load synchronously and need no such wait.
+ *
+ * Only loads count. Ports and file requests that belong to the program may stay open
+ * for as long as it lives, and the gate must not wait for them.
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
-/**
- * File requests with promises, and the closing of their handles. The file boundary
- * works with callbacks, so these are the module loader's.
- */
-const LOADS = new Set(['FSReqPromise', 'CloseReq'])
+/** File requests with promises, and the closing of their handles, by what Node calls each of them. */
+const REQUESTS = new Set(['FSReqPromise', 'CloseReq'])
+const REQUEST_CLASSES = new Set(['FSReqPromise', 'FileHandleCloseReq'])
 
-/** A worker thread, of a test runner for example, talks to its parent through one. */
-let portsAreInUse = !isMainThread
-
-/** The agent uses message ports itself: they no longer tell anything about module loading. */
-export function messagePortsInUse(): void {
-  portsAreInUse = true
-}
+/** Node holds on to it while the hooks thread loads a module, and only then. */
+let hooksPort: object | undefined
 
 export function moduleLoadInFlight(): boolean {
   if (!NEEDED) return false
-  return process
-    .getActiveResourcesInfo()
-    .some((kind) => LOADS.has(kind) || (kind === 'MessagePort' && !portsAreInUse))
+  const kinds = process.getActiveResourcesInfo()
+  return (
+    (kinds.some((kind) => REQUESTS.has(kind)) && loadsFromDisk()) ||
+    (hooksPort !== undefined && kinds.includes('MessagePort') && activePorts().has(hooksPort))
+  )
+}
+
+/** Finds out which port belongs to the hooks thread, now and whenever hooks are registered. */
+export function watchModuleLoads(): Undo {
+  if (!NEEDED || !isMainThread) return () => {}
+  void findHooksPort()
+  const { register } = module
+  return replace(module, 'register', (...args: Parameters<typeof register>) => {
+    register(...args)
+    void findHooksPort()
+  })
+}
+
+/** The file boundary works with callbacks, so requests with promises that a run makes are the loader's. */
+const loadsFromDisk = (): boolean =>
+  internals
+    ._getActiveRequests()
+    .some((request) => REQUEST_CLASSES.has(request.constructor.name) && isOfARun(request))
+
+const internals = process as unknown as {
+  _getActiveHandles: () => object[]
+  _getActiveRequests: () => object[]
+}
+
+const activePorts = (): Set<object> =>
+  new Set(internals._getActiveHandles().filter((handle) => handle instanceof MessagePort))
+
+/** How often a module is loaded to find the port, where other ports could be the one. */
+const ATTEMPTS = 10
+
+/** The port that becomes active when a module is loaded. None does where there is no hooks thread. */
+async function findHooksPort(): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS && hooksPort === undefined; attempt += 1) {
+    const before = activePorts()
+    const loading: Promise<unknown> = outsideRuns(
+      () => import(`data:text/javascript,export const attempt = ${attempt}`),
+    )
+    hooksPort = [...activePorts()].find((port) => !before.has(port))
+    await loading.catch(() => {})
+    if (before.size === 0) return
+  }
 }

@@ -43,6 +43,17 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
 const hasLetGo = (session: Session): boolean =>
   session.closed && !session.replaying && session.keepsIn !== true
 
+/**
+ * True if something that Node works on was started by the code of a run. For Node 20, where
+ * the store of an `AsyncLocalStorage` is a property of each resource; true where it is not.
+ */
+export function isOfARun(resource: object): boolean {
+  const { kResourceStore: key } = storage as unknown as { readonly kResourceStore?: symbol }
+  if (key === undefined) return true
+  const store = (resource as Record<symbol, Session | ToolWork | null | undefined>)[key]
+  return (store === undefined ? processSession : runOf(store)) !== undefined
+}
+
 /** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
 export function unrecordedOwner(): Session | undefined {
   const store = storage.getStore()

@@ -1,4 +1,5 @@
 import { syncBuiltinESMExports } from 'node:module'
+import { watchModuleLoads } from '../module-loads.js'
 import { patchChildProcess } from './processes/child-process.js'
 import { patchClock } from './clock.js'
 import { patchDns } from './network/dns.js'
@@ -75,6 +76,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchUncaptured(),
     patchDatagrams(),
     patchListening(),
+    watchModuleLoads(),
   ])
   // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
   syncBuiltinESMExports()

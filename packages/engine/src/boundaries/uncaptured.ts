@@ -6,7 +6,6 @@ import vm from 'node:vm'
 import worker from 'node:worker_threads'
 import { callSite } from '../call-site.js'
 import { errors } from '../errors.js'
-import { messagePortsInUse } from '../module-loads.js'
 import { currentSession } from '../scope.js'
 import { lookFirst, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -79,12 +78,10 @@ export function patchUncaptured(): Undo {
     reportClass(
       [globalThis, worker],
       timing('MessageChannel', 'when its messages arrive is not captured'),
-      messagePortsInUse,
     ),
     reportClass(
       [globalThis, worker],
       timing('BroadcastChannel', 'messages between threads are not captured'),
-      messagePortsInUse,
     ),
     refuse(dgram, 'createSocket', refused('dgram.createSocket', 'datagrams are not captured')),
     refuse(
@@ -140,20 +137,13 @@ function refuse(
 
 type Constructor = new (...args: unknown[]) => object
 
-function reportClass(
-  places: readonly object[],
-  uncaptured: Uncaptured,
-  onUse: () => void = () => {},
-): Undo {
+function reportClass(places: readonly object[], uncaptured: Uncaptured): Undo {
   const { name } = uncaptured
   const Native = (places[0] as Record<string, unknown>)[name] as Constructor | undefined
   if (Native === undefined) return () => {}
   const Reported = new Proxy(Native, {
     construct(native, args, newTarget) {
-      if (currentSession() !== undefined) {
-        note(uncaptured)
-        onUse()
-      }
+      if (currentSession() !== undefined) note(uncaptured)
       return Reflect.construct(native, args, newTarget) as object
     },
   })

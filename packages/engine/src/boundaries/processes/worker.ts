@@ -8,7 +8,6 @@ import type { WorkerOptions } from 'node:worker_threads'
 import { rebuildError } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import type { CallBounds } from '../../guard/bounds/call-bounds.js'
-import { messagePortsInUse } from '../../module-loads.js'
 import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
@@ -88,7 +87,6 @@ class TapeWorker extends EventEmitter {
     start: () => worker.Worker,
   ) {
     super()
-    messagePortsInUse()
     this.#written = new WrittenBytes(session)
     const site = callSite()
     const title = options?.eval === true ? '(code)' : String(file)
