@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { guard, record, type GuardRun } from 'retake'
+import { guard, presets, record, type GuardRun } from 'retake'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
 
@@ -186,6 +186,44 @@ test('an audit and the steps tell what came of asking, and which calls a limit s
   expect(stdout).not.toContain('POLICY_DENIED')
   expect((await retake(['show', 'last', '--step', '1'])).stdout).toContain('not him. Do something')
   expect((await retake(['show', 'last'])).stdout).toMatch(/stopped: refund\(\{"amount":2\}\)/)
+})
+
+test('a call that a scope denied names the scope and what was touched, not the default', async () => {
+  const { folder, retake } = await folderWith({})
+  const run = guard({
+    name: 'scoped',
+    dir: join(folder, '.retake', 'runs'),
+    policy: presets.sandbox({ root: join(folder, 'work') }),
+  })
+  const secret = join(folder, 'secret.txt')
+  run.tool('peek', () => readFileSync(secret, 'utf8'))
+  run.tool('read', ({ path }: { path: string }) => readFileSync(path, 'utf8'))
+  run.tool('fetch', () => fetch('http://127.0.0.1:9/'))
+  run.tool('save', () => writeFileSync(join(folder, 'work'), ''), { effects: ['read'] })
+  for (const [tool, path] of [['peek'], ['read', secret], ['fetch'], ['save']] as const)
+    await run.call(tool, { ...(path && { path }) })
+  run.end()
+  const { stdout } = await retake(['audit', 'last'])
+  expect(stdout).toMatch(
+    /^1 .* denied +sandbox\/files +peek[^]*denied by scope sandbox\/files: The tool tried to read\s+\S+secret\.txt/m,
+  )
+  expect(stdout).toMatch(/^2 .* denied +sandbox\/files +read\(/m)
+  expect(stdout).toMatch(
+    /^3 .* denied +sandbox\/network +fetch[^]*denied by scope sandbox\/network: /m,
+  )
+  expect(stdout).toMatch(
+    /^4 .* denied +tool\/effects +save[^]*denied by scope tool\/effects: The tool tried to write/m,
+  )
+  expect(stdout).not.toMatch(/denied +default/)
+  const { calls } = JSON.parse((await retake(['audit', 'last', '--json'])).stdout) as {
+    calls: object[]
+  }
+  expect(calls).toMatchObject([
+    { verdict: 'deny', rule: 'sandbox/files', code: 'PATH_OUTSIDE_ROOT' },
+    { verdict: 'deny', rule: 'sandbox/files', code: 'PATH_OUTSIDE_ROOT' },
+    { verdict: 'deny', rule: 'sandbox/network', scope: { name: 'sandbox/network' } },
+    { verdict: 'deny', rule: 'tool/effects', code: 'EFFECT_NOT_DECLARED' },
+  ])
 })
 
 test('a call that waited for approval when its run was stopped is told as that', async () => {

@@ -231,7 +231,7 @@ test('what is wrong in a policy file is told with line and column', async () => 
     'good.yaml can be used: shop (2 rules)\n',
   )
   expect((await retake(['policy', 'check', 'presets.yaml'])).stderr).toContain(
-    'readOnly (1 rule), sandbox (0 rules), mine (0 rules)',
+    'readOnly (2 rules), sandbox (0 rules), mine (0 rules)',
   )
   const broken = await retake(['policy', 'check', 'broken.yaml'])
   expect(broken.code).toBe(1)

@@ -40,5 +40,9 @@ test('a module that is being loaded is waited for beside a worker', async () => 
   )
   const { recorded, replayed } = JSON.parse(stdout || stderr) as Record<string, string[]>
   expect(replayed).toEqual(recorded)
-  if (process.version.startsWith('v20.')) expect(recorded).toEqual(['import', 'timer'])
+  // Other versions load when they please, as they do without Retake.
+  expect(process.version.startsWith('v20.') ? recorded : ['import', 'timer']).toEqual([
+    'import',
+    'timer',
+  ])
 })

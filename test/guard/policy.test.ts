@@ -207,11 +207,24 @@ test('of several policies the strictest holds', async () => {
   expect(started).toEqual(['read'])
 })
 
-test('a tool that declares nothing runs under readOnly, and what it tries to write is not written', async () => {
+test('a tool that declares nothing does not run under readOnly, and is told how to declare', async () => {
+  const { run, started, tool } = await guarded(presets.readOnly())
+  tool('divide')
+  expect(told(await run.call('divide', { a: 6, b: 0 }))).toEqual({
+    status: 'denied',
+    code: 'EFFECT_NOT_DECLARED',
+    rule: 'readOnly/undeclared',
+    why: expect.stringContaining('does not declare its effects') as string,
+    allowed: expect.stringContaining('{ effects: ') as string,
+  })
+  expect(started).toEqual([])
+})
+
+test('a tool that declares effects under readOnly runs, and is held to them', async () => {
   const { run, folder } = await guarded(presets.readOnly())
   const file = join(folder, 'written.txt')
-  run.tool('divide', ({ a, b }: { a: number; b: number }) => a / b)
-  run.tool('sneak', () => writeFileSync(file, 'x'))
+  run.tool('divide', ({ a, b }: { a: number; b: number }) => a / b, { effects: [] })
+  run.tool('sneak', () => writeFileSync(file, 'x'), { effects: ['read'] })
   expect(await run.call('divide', { a: 6, b: 0 })).toMatchObject({
     status: 'done',
     output: Infinity,

@@ -11,8 +11,11 @@ const run = guard({
   name: 'policy',
   policy: [presets.sandbox({ root: folder }), presets.readOnly()],
 })
-run.tool('read_note', ({ file }: { file: string }) => readFileSync(path.join(folder, file), 'utf8'))
-run.tool('clean_up', ({ file }: { file: string }) => rmSync(path.join(folder, file)))
+const read = ({ file }: { file: string }) => readFileSync(path.join(folder, file), 'utf8')
+run.tool('read_note', read, { effects: ['read'] })
+run.tool('clean_up', ({ file }: { file: string }) => rmSync(path.join(folder, file)), {
+  effects: ['write'],
+})
 
 for (const [tool, file] of [
   ['read_note', 'today.txt'],
@@ -21,6 +24,6 @@ for (const [tool, file] of [
 ] as const) {
   const { status, output, error } = await run.call(tool, { file })
   console.log(`${tool}(${file}): ${status}`)
-  if (error instanceof GuardError) console.log(`  ${error.code}: ${error.why}`)
+  if (error instanceof GuardError) console.log(`  ${error.code}\n  ${error.why}`)
   else console.log(' ', output)
 }

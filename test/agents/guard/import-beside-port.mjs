@@ -17,6 +17,7 @@ new Worker('require("worker_threads").parentPort.on("message", () => {})', { eva
   () => {},
 )
 
+const EMPTY = 'data:text/javascript,export {}'
 let loads = 0
 const agent = async () => {
   const order = []
@@ -28,7 +29,7 @@ const agent = async () => {
   return order
 }
 // Hooks are registered, and their thread is known, before the run begins.
-await import('data:text/javascript,export {}')
+await import(EMPTY)
 
 const { output: recorded, run } = await record({ name: 'loads', dir: process.argv[2] }, agent)
 const { output: replayed } = await replay(run.path, agent)

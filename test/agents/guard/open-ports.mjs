@@ -17,6 +17,8 @@ import {
   workerData,
 } from 'node:worker_threads'
 
+const ANSWER = 'data:text/javascript,export const answer = 42'
+const MAKE_PIPE = 'mkfifo'
 const ECHO =
   'const { parentPort: p } = require("worker_threads"); p.on("message", (m) => p.postMessage(m))'
 const listened = (code) => new Worker(code, { eval: true }).on('message', () => {})
@@ -30,11 +32,13 @@ const cases = {
   'a worker from before Retake was loaded': () => early.worker.on('message', () => {}),
   'a busy worker': () => {
     const worker = listened(ECHO)
-    worker.on('message', () => worker.postMessage('again'))
-    worker.postMessage('first')
+    const send = () => worker.postMessage('again', [])
+    worker.on('message', send)
+    send()
   },
   'a message port': () => new MessageChannel().port1.on('message', () => {}),
-  'a message port with onmessage': () => (new MessageChannel().port1.onmessage = () => {}),
+  'a message port with onmessage': () =>
+    Object.assign(new MessageChannel().port1, { onmessage: () => {} }),
   'a message port from before Retake was loaded': () => early.channel.port1.on('message', () => {}),
   'a message port that a worker sent': async () => {
     const worker = new Worker(
@@ -44,10 +48,10 @@ const cases = {
     const port = await new Promise((resolve) => worker.once('message', resolve))
     port.on('message', () => {})
   },
-  'a broadcast channel': () => (new BroadcastChannel('open').onmessage = () => {}),
+  'a broadcast channel': () => Object.assign(new BroadcastChannel('open'), { onmessage: () => {} }),
   'a file request that waits': () => {
     const pipe = join(folder, 'pipe')
-    execFileSync('mkfifo', [pipe])
+    execFileSync(MAKE_PIPE, [pipe])
     void readFile(pipe)
     // A thread that waits for the other end would keep the process from ending.
     process.on('exit', () => closeSync(openSync(pipe, 'r+')))
@@ -89,11 +93,11 @@ if (isMainThread && name.startsWith('parentPort')) {
   run.end()
   const { output } = await record({ name: 'ports', dir: folder }, async () => {
     await new Promise((resolve) => setTimeout(resolve, 5))
-    const { answer } = await import('data:text/javascript,export const answer = 42')
+    const { answer } = await import(ANSWER)
     return answer
   })
   const answer = { sum, later, output }
-  if (!isMainThread) parentPort.postMessage(answer)
+  if (!isMainThread) parentPort.postMessage(answer, [])
   else {
     console.log(JSON.stringify(answer))
     process.exit(0)

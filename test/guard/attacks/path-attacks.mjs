@@ -1120,20 +1120,23 @@ const tricks = [
 
 // ── other policies ──────────────────────────────────────────────────────────
 
+/** Its rules would keep the tool, which declares nothing, from starting at all. */
+const readOnlyScopes = ({ retake }) => ({ ...retake.presets.readOnly(), rules: [] })
+
 const policies = [
   trick(
     'writing where everything may only be read',
     'WRITE_NOT_ALLOWED',
     ({ at }) => fs.writeFileSync(at('notes.txt'), 'written'),
     readInside,
-    { policy: ({ retake }) => retake.presets.readOnly(), rule: 'readOnly/files' },
+    { policy: readOnlyScopes, rule: 'readOnly/files' },
   ),
   trick(
     'removing where everything may only be read',
     'WRITE_NOT_ALLOWED',
     ({ at }) => fs.unlinkSync(at('notes.txt')),
     readInside,
-    { policy: ({ retake }) => retake.presets.readOnly(), rule: 'readOnly/files' },
+    { policy: readOnlyScopes, rule: 'readOnly/files' },
   ),
   trick(
     'writing in a folder that may only be read',

@@ -40,9 +40,12 @@ export interface AuditedCall {
   readonly tool: string
   readonly args: unknown
   readonly state: GuardedCallOnTape['state']
+  /** `deny` also where the rules let it through and a scope did not. */
   readonly verdict: GuardedCallOnTape['intent']['verdict']
-  /** `default` when no rule matched. */
+  /** The rule or scope that decided; `default` when no rule matched. */
   readonly rule: string
+  /** The scope that denied it, and what it was kept from touching. */
+  readonly scope?: { readonly name: string; readonly touched: string }
   readonly policy: string
   readonly fingerprint: string
   readonly occurrence: number
@@ -89,6 +92,7 @@ export function auditRun(tape: Tape): Audit {
 
 function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined): AuditedCall {
   const { intent, error } = call
+  const scope = deniedByScope(call)
   return {
     number: intent.call,
     step: step?.label,
@@ -100,8 +104,9 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     tool: call.tool,
     args: plainValue(call.args()),
     state: call.state,
-    verdict: intent.verdict,
-    rule: intent.rule ?? 'default',
+    verdict: scope ? 'deny' : intent.verdict,
+    rule: scope?.name ?? intent.rule ?? 'default',
+    ...(scope && { scope }),
     policy: intent.policy,
     fingerprint: intent.fingerprint,
     occurrence: intent.occurrence,
@@ -111,6 +116,17 @@ function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined
     error: error && `${error.name}: ${error.message}`,
     facts: call.facts,
   }
+}
+
+/** Scopes by the last part of their names: those of a policy, of a tool and of the guard itself. */
+const SCOPE = /\/(?:files|network|shell|effects|own-files)$/
+
+/** A call may pass every rule and still be denied: by its arguments, or by what its tool touched. */
+function deniedByScope({ state, error }: GuardedCallOnTape): AuditedCall['scope'] {
+  const { rule, what } = error?.props ?? {}
+  if (state !== 'denied' || error?.name !== 'GuardError') return undefined
+  if (typeof rule !== 'string' || !SCOPE.test(rule)) return undefined
+  return { name: rule, touched: typeof what === 'string' ? what : error.message }
 }
 
 /** Where somebody was asked, what came of that is why: the rule's own code is that of a denial. */

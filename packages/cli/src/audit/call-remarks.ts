@@ -4,6 +4,7 @@ import type { AuditedCall } from './audit-run.js'
 /** What there is to say about a call beside its state and its rule, a remark each. */
 export function callRemarks({
   facts,
+  scope,
   state,
   verdict,
   code,
@@ -21,7 +22,10 @@ export function callRemarks({
         ]
       : []),
     ...(exitReason ? [`stopped by ${exitReason}`] : []),
-    ...(state === 'denied' && code !== undefined && !blocked.some(isAbout(code))
+    ...(scope ? [`denied by scope ${scope.name}: ${scope.touched}`] : []),
+    ...(state === 'denied' &&
+    code !== undefined &&
+    (scope !== undefined || !blocked.some(isAbout(code)))
       ? [`${code}${why === undefined ? '' : `: ${why}`}`]
       : []),
     ...(state === 'failed' && error !== undefined ? [error] : []),
@@ -31,7 +35,9 @@ export function callRemarks({
         ]
       : []),
     ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
-    ...blocked.map((what) => `refused: ${what}`),
+    ...blocked
+      .filter((what) => what !== `${code}: ${scope?.touched}`)
+      .map((what) => `refused: ${what}`),
     ...drift.map(driftText),
     ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
   ]

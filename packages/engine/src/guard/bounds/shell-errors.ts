@@ -54,7 +54,7 @@ export const shellErrors = {
     rule,
     what: `The argument vector ${JSON.stringify(vector)} cannot be used: ${mistake}.`,
     why: 'A vector names one program, then its arguments; only arguments may be patterns.',
-    allowed: "Name the program: ['git', 'log', '**'].",
+    allowed: "Name the program: ['wc', '-l', '**'].",
   }),
 }
 

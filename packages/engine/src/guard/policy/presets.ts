@@ -47,10 +47,11 @@ const SANDBOX = ['root', 'read', 'write', 'hosts', 'addresses', 'programs']
 export const presets = {
   /**
    * Nothing is changed: no file is written, no program started, no request made but with a safe
-   * HTTP method to a public address. Tools that declare to write, start programs or
-   * spend are denied; one that declares nothing runs, and what it tries is stopped where it tries it.
+   * HTTP method to a public address. Only tools that declare their effects run, and none that
+   * declares to write, start programs or spend; each is held to what it declares.
    *
-   *     guard({ name: 'research', policy: presets.readOnly() })
+   *     const run = guard({ name: 'research', policy: presets.readOnly() })
+   *     run.tool('search', search, { effects: ['read', 'network'] })
    *
    * Not promised: a server that changes something on GET.
    */
@@ -73,15 +74,26 @@ export const presets = {
           declares: ['write', 'shell', 'spend'],
           because: 'Nothing may be changed.',
         },
+        {
+          // The rule before it takes tools that declare one of these: what is left declares nothing.
+          id: 'undeclared',
+          deny: '*',
+          effect: ['write', 'shell', 'spend'],
+          code: 'EFFECT_NOT_DECLARED',
+          because: 'The tool does not declare its effects, so it may change anything.',
+          instead: `Declare what it does: run.tool(name, fn, { effects: ['read', 'network'] }), or effects: [] if it touches nothing.`,
+        },
       ],
     }
   },
   /**
    * Files below `root` only, for reading and writing; no network and no programs, unless given.
    *
-   *     guard({ name: 'coder', policy: presets.sandbox({ root: './work', programs: [['git', 'status']] }) })
+   *     guard({ name: 'coder', policy: presets.sandbox({ root: './work', programs: [['date', '+%F']] }) })
    *
-   * Not promised: what a program that was allowed to start does.
+   * Not promised: what a program that was allowed to start does. Do not list git, npm, make, node or
+   * anything else that runs code named in files below `root`: a tool that writes files there decides
+   * what such a program runs.
    */
   sandbox: (options: SandboxOptions): Policy => {
     checkPreset('sandbox', options, SANDBOX, 'root')
@@ -111,7 +123,9 @@ export const presets = {
   /**
    * No program is started, but for the argument vectors in `except`.
    *
-   *     guard({ name: 'notes', policy: presets.noShell({ except: [['git', 'log', '**']] }) })
+   *     guard({ name: 'notes', policy: presets.noShell({ except: [['date', '+%F']] }) })
+   *
+   * `sandbox` says which programs not to list beside a tool that writes files.
    */
   noShell: (options: { readonly except?: readonly (readonly string[])[] } = {}): Policy => {
     checkPreset('noShell', options, ['except'])
