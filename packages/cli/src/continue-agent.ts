@@ -6,6 +6,7 @@ import { holdsSecret, TASK_VARIABLE } from '@retake/engine'
 import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
+import { project } from './config/project.js'
 import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { credentialsMissing } from './errors/branches.js'
@@ -53,6 +54,7 @@ export async function continueAgent(
       report,
       failure,
       flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
     }
     const end = await runAgent({
       retakeFlags,

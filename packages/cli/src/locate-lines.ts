@@ -103,6 +103,8 @@ function whatIs({ source, direction, name, offset }: Occurrence): string {
       return `${isIn ? 'message from' : 'started'} worker ${name}`
     case 'dns':
       return `DNS ${isIn ? 'answer' : 'question'} ${name}`
+    case 'database':
+      return `${isIn ? 'read by' : 'handed to'} statement ${name}`
     case 'connection':
       return `received from ${name}`
     case 'request':

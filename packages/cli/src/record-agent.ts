@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
 import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
 import type { CallSites, ProcessTask } from '@retake/engine'
+import { project } from './config/project.js'
 import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import {
@@ -33,6 +34,8 @@ export interface RecordingOptions {
   readonly env?: NodeJS.ProcessEnv
   /** Stops a program that starts to listen: its run could not be replayed. */
   readonly strict?: boolean
+  /** Folder for copies of the databases that the agent opens: it works on those. */
+  readonly databases?: string
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean
 }
@@ -59,8 +62,10 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       args,
       failure,
       ...(sites !== undefined && { sites }),
+      ...(options.databases !== undefined && { databases: options.databases }),
       ...(options.strict === true && { strict: true }),
       flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
     }
     const end = await runAgent({
       retakeFlags,

@@ -4,6 +4,7 @@ import path from 'node:path'
 import { movedTape, TASK_VARIABLE } from '@retake/engine'
 import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
+import { project } from './config/project.js'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
 import {
@@ -48,6 +49,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
     report,
     failure,
     flagCount: retakeFlags.length,
+    pureAddons: project().pureAddons,
     ...(options.inspectFd !== undefined && { inspect: { fd: options.inspectFd } }),
     ...(options.root && { root: options.root }),
   }

@@ -221,6 +221,20 @@ export const errors = {
       'Requests from outside are not captured, so this run cannot be replayed.',
       'Record each request in its handler with `record()`: see `retake docs SERVER_NOT_REPLAYABLE`.',
     ),
+  addonNotReplayable: (addon: string) =>
+    new RetakeError(
+      'ADDON_NOT_REPLAYABLE',
+      `The native add-on ${addon} was used during replay.`,
+      'Retake does not capture what native code does, and a replay never touches the outside.',
+      'Wrap the calls in tool(), or list the package under `pureAddons` in retake.config if it only computes.',
+    ),
+  databaseNotCarriedOver: (file: string, why: string) =>
+    new RetakeError(
+      'DATABASE_NOT_CARRIED_OVER',
+      `The live part of this run cannot go on with the database ${file}.`,
+      why,
+      'Start the branch at a step before or after it.',
+    ),
   sessionFileMissing: (cause: unknown) =>
     new RetakeError(
       'SESSION_MISSING',

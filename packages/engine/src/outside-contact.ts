@@ -8,7 +8,7 @@ import { errors } from './errors.js'
 const knocks: Record<string, number> = {}
 let isForbidden = false
 
-export type Contact = 'socket' | 'dns' | 'process' | 'datagram'
+export type Contact = 'socket' | 'dns' | 'process' | 'datagram' | 'database'
 
 /** Called directly before a native call that reaches the outside. */
 export function beforeContact(kind: Contact): void {

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
+import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
 import { loadSimulator } from './kept/load-simulator.js'
 import { chaosProcess } from './process/chaos-process.js'
@@ -20,6 +21,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
   // Children that the agent starts with its own `execArgv` must not load this file.
   process.execArgv.splice(process.execArgv.length - task.flagCount)
+  declarePureAddons(task.pureAddons ?? [])
   await warmUpFetch()
   try {
     if (task.mode === 'record') recordProcess(task)

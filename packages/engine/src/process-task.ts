@@ -11,6 +11,8 @@ import type { KeptReport } from './kept/kept-plan.js'
 export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & {
   /** How many of Node's own flags, counted from the last, were added by Retake. */
   readonly flagCount: number
+  /** Packages whose native add-on only computes, beside those that Retake knows. */
+  readonly pureAddons?: readonly string[]
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
 }
@@ -25,6 +27,8 @@ export interface RecordTask {
   readonly args: readonly string[]
   /** File for the `CallSites`, when they are wanted. */
   readonly sites?: string
+  /** Folder for copies of the databases that the agent opens: it works on those. */
+  readonly databases?: string
   /** Exit when the program starts to listen, because such a run cannot be replayed. */
   readonly strict?: boolean
 }

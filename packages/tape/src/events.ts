@@ -178,7 +178,7 @@ export interface RequestEvent extends EventBase {
   readonly within?: readonly Place[]
 }
 
-/** A call whose answer is stored: tool, file, child process, DNS. Body: encoded arguments. */
+/** A call whose answer is stored: tool, file, child process, DNS, database. Body: encoded arguments. */
 export interface CallEvent extends EventBase {
   readonly type: 'call'
   readonly kind: CallKind
@@ -193,7 +193,7 @@ export interface CallEvent extends EventBase {
   /** For tools and processes: as for a request. */
   readonly within?: readonly Place[]
 }
-export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker'
+export type CallKind = 'tool' | 'file' | 'process' | 'dns' | 'input' | 'worker' | 'database'
 
 /** A timer is armed. */
 export interface TimerEvent extends EventBase {

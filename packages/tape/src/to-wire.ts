@@ -216,10 +216,12 @@ const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
       typeof Buffer === 'function' && Buffer.isBuffer(value)
         ? 'Buffer'
         : Object.prototype.toString.call(value).slice(8, -1)
-    return {
-      $: name,
-      v: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)),
-    }
+    // Asking an empty view for its buffer makes one: SQLite then takes it for null.
+    const isEmpty = value.byteLength === 0
+    const v = isEmpty
+      ? ''
+      : toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    return { $: name, v }
   }
   return undefined
 }

@@ -5,6 +5,7 @@ import { newRunId, TASK_VARIABLE } from '@retake/engine'
 import type { ChaosReport, Divergence, ProcessTask } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { project } from '../config/project.js'
 import { Interrupted, preloadFlags, runAgent } from '../agent-process.js'
 import { throwFailure } from '../record-agent.js'
 import { permissionFlags, startOf } from '../replay-command.js'
@@ -55,6 +56,7 @@ export async function tryOrder(
       report: inside('report.json'),
       failure: inside('failure.json'),
       flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
     }
     const end = await runAgent({
       retakeFlags,

@@ -9,6 +9,7 @@ const KEYS: readonly string[] = [
   'prices',
   'matchers',
   'redact',
+  'pureAddons',
   'oracle',
   'judge',
   'blame',
@@ -30,7 +31,7 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
   }
   const config = record(value) ?? fail('', `It has to be an object, not ${nameOf(value)}.`)
   unknownKeys(config, KEYS, '', fail)
-  const { runs, prices, matchers, redact, oracle, judge, blame } = config
+  const { runs, prices, matchers, redact, pureAddons, oracle, judge, blame } = config
   if (runs !== undefined && (typeof runs !== 'string' || runs === ''))
     fail('runs', `has to be the path of a folder, not ${nameOf(runs)}.`)
   if (prices !== undefined) {
@@ -38,17 +39,22 @@ export function checkConfig(file: string, value: unknown): RetakeConfig {
     for (const [model, price] of Object.entries(table))
       checkPrice(`prices["${model}"]`, price, fail)
   }
-  if (matchers !== undefined && !Array.isArray(matchers))
-    fail('matchers', `has to be a list, not ${nameOf(matchers)}.`)
-  for (const [index, matcher] of ((matchers ?? []) as unknown[]).entries()) {
-    if (typeof matcher !== 'string' || matcher === '')
-      fail(`matchers[${index}]`, `has to be a name or a file, not ${nameOf(matcher)}.`)
-  }
+  checkTexts('matchers', matchers, 'a name or a file', fail)
+  checkTexts('pureAddons', pureAddons, 'the name of a package', fail)
   checkRedact(redact, fail)
   checkOracle('oracle', oracle, fail)
   checkJudge(judge, fail)
   checkBlame(blame, fail)
   return config
+}
+
+function checkTexts(key: string, value: unknown, what: string, fail: Fail): void {
+  if (value !== undefined && !Array.isArray(value))
+    fail(key, `has to be a list, not ${nameOf(value)}.`)
+  for (const [index, text] of ((value ?? []) as unknown[]).entries()) {
+    if (typeof text !== 'string' || text === '')
+      fail(`${key}[${index}]`, `has to be ${what}, not ${nameOf(text)}.`)
+  }
 }
 
 function checkRedact(value: unknown, fail: Fail): void {

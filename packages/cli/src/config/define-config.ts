@@ -33,6 +33,12 @@ export interface RetakeConfig {
    */
   readonly redact?: readonly (string | RegExp)[]
   /**
+   * Packages with a native add-on that only computes: the same arguments give the same result,
+   * and nothing outside is read or changed. A replay runs them for real; `@acme/codec-*` means
+   * all whose names begin so.
+   */
+  readonly pureAddons?: readonly string[]
+  /**
    * What it means that a run passes: text as `--oracle` takes it, files from the folder of
    * this file, or a function. `retake blame` asks it unless told otherwise.
    */

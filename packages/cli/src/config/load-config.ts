@@ -14,12 +14,13 @@ export async function loadConfig(from: string): Promise<void> {
   const file = findConfig(from)
   if (file === undefined) return
   const config = checkConfig(file, await read(file))
-  const { runs, prices = {}, matchers = [], redact = [], judge } = config
+  const { runs, prices = {}, matchers = [], redact = [], pureAddons = [], judge } = config
   const folder = path.dirname(file)
   useProject({
     ...(runs !== undefined && { runs: path.resolve(folder, runs) }),
     prices,
     redact,
+    pureAddons,
     matchers: matchers.map((matcher) =>
       /[./\\]/.test(matcher) ? path.resolve(folder, matcher) : matcher,
     ),

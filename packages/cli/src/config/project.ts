@@ -9,6 +9,7 @@ export interface Project {
   readonly prices: PriceTable
   readonly matchers: readonly string[]
   readonly redact: readonly (string | RegExp)[]
+  readonly pureAddons: readonly string[]
   /** The folder of the config file, from which the files in it are meant; the working directory without one. */
   readonly folder?: string
   readonly oracle?: OracleSource
@@ -27,7 +28,7 @@ export interface ProjectBlame {
   readonly jobs?: number
 }
 
-let current: Project = { prices: {}, matchers: [], redact: [], blame: { free: [] } }
+let current: Project = { prices: {}, matchers: [], redact: [], pureAddons: [], blame: { free: [] } }
 
 /** The configuration of the project that this command runs in. */
 export const project = (): Project => current

@@ -21,7 +21,8 @@ import { viewRun } from '../view-run.js'
 export const doctor: Verb = {
   usage: '[options] <file> [arguments of the agent…]',
   help: `Runs the agent twice, for real, and compares the two recordings; then replays
-the first to prove that nothing was missed. Exit code 3 when something is not
+the first to prove that nothing was missed. SQLite databases that it opens are
+copied first, and it works on the copies. Exit code 3 when something is not
 captured, or when the replay differs. The recordings are thrown away.
 
 Options, before the file:
@@ -42,7 +43,7 @@ Examples:
     const stderr = openSync(said, 'a')
     try {
       const store = new RunStore(folder)
-      const run = async (): Promise<Recording> => {
+      const run = async (databases: string): Promise<Recording> => {
         const recording = await recordAgent({
           store,
           entry,
@@ -50,15 +51,16 @@ Examples:
           nodeArgs: texts(values, 'node-arg'),
           stdio: ['ignore', 'ignore', stderr],
           withSites: true,
+          databases: path.join(folder, databases),
         })
         if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
         return recording
       }
       progress.say('first run')
-      const first = await run()
+      const first = await run('first')
       const complaint = first.code === 0 ? '' : readFileSync(said, 'utf8')
       progress.say('second run')
-      const second = await run()
+      const second = await run('second')
       progress.say('replay')
       const tape = openTape(first.tape)
       const diagnosis: Diagnosis = {

@@ -89,9 +89,15 @@ export const searchError = (error: RecordedError | undefined, matcher: Matcher):
   error === undefined ? [] : searchText(error.message, matcher, 'error.message')
 
 const titlePath = ({ kind }: CallEvent): string =>
-  ({ file: 'path', process: 'command', tool: 'title', dns: 'host', input: 'name', worker: 'file' })[
-    kind
-  ]
+  ({
+    file: 'path',
+    process: 'command',
+    tool: 'title',
+    dns: 'host',
+    input: 'name',
+    worker: 'file',
+    database: 'statement',
+  })[kind]
 
 const searchBody = (
   tape: TapeLike,

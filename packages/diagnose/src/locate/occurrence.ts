@@ -21,6 +21,7 @@ export type SourceKind =
   | 'process'
   | 'worker'
   | 'dns'
+  | 'database'
   | 'connection'
   | 'request'
   | 'answer'

@@ -1,5 +1,5 @@
 import { rebuildError, recordError } from '@retake/tape'
-import type { CallEvent, CallKind, NewEvent } from '@retake/tape'
+import type { CallEvent, CallKind, ErrorClasses, NewEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
 import { OWN_FRAMES, repeatable, withoutOwnFrames, withSite } from './repeatable-error.js'
@@ -15,6 +15,10 @@ export interface CapturedCall {
   /** What was passed beside them: the bytes of a write, else the options. */
   readonly input: Encoded
   readonly form: ResultForm
+  /** The effect leaves the process: everything before it must be on disk first. */
+  readonly durable?: boolean
+  /** Classes of errors it throws, by name: a replayed error is an instance of the real class. */
+  readonly errorClasses?: ErrorClasses
   /** Told when the answer was not made in this process just now but comes from a tape. */
   served?(outcome: Outcome): void
 }
@@ -31,6 +35,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
   const delivery = session.performSync({
     event: { ...eventOf(session, call, callSite()), sync: true },
     ...(body && { body }),
+    ...(call.durable === true && { durable: true }),
     run: () => {
       const outcome = attempt(run)
       return { ...answerEvent(call, outcome), native: outcome }
@@ -142,6 +147,6 @@ function decodeOutcome(
   { event, body }: { event: NewDelivery; body: Uint8Array },
 ): Outcome {
   if (event.type !== 'result') return { value: undefined }
-  if (event.error) return { error: rebuildError(event.error) }
+  if (event.error) return { error: rebuildError(event.error, call.errorClasses) }
   return { value: call.form.decode(event.as, body) }
 }

@@ -15,6 +15,8 @@ import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent } from './network/http-agent.js'
 import { patchEmitterListeners } from './listeners/emitter-listeners.js'
 import { patchTargetListeners } from './listeners/target-listeners.js'
+import { patchAddons } from './native/addons.js'
+import { patchNodeSqlite } from './native/node-sqlite.js'
 import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
@@ -32,6 +34,15 @@ import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
 
+/** Databases are mostly opened before the first run, when their modules are loaded. */
+let undoNative: Undo | undefined = patchNative()
+
+function patchNative(): Undo {
+  const undoing = undoAll([patchAddons(), patchNodeSqlite()])
+  syncBuiltinESMExports()
+  return undoing
+}
+
 export interface InstallOptions {
   /**
    * Whether `Date` and `Math.random` of this realm are the agent's. They are not
@@ -48,6 +59,7 @@ export interface InstallOptions {
 export function install({ ownRealm = true }: InstallOptions = {}): void {
   if (undo !== undefined) return
   loadFetch()
+  undoNative ??= patchNative()
   undo = undoAll([
     ...(ownRealm ? [installInRealm(globalThis)] : []),
     patchClock(),
@@ -87,5 +99,7 @@ export const isInstalled = (): boolean => undo !== undefined
 export function uninstall(): void {
   undo?.()
   undo = undefined
+  undoNative?.()
+  undoNative = undefined
   syncBuiltinESMExports()
 }

@@ -7,6 +7,7 @@ import { elapsed } from '../record.js'
 import { RECORDER_FLAGS } from '../recorder-flags.js'
 import { adoptProcess } from '../scope.js'
 import { maskedEnvironment } from '../secrets.js'
+import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { describeTerminal } from './terminal-facts.js'
 import { collectSites } from './collect-sites.js'
@@ -41,7 +42,9 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
   stopOnFailure(writer, task.failure)
   if (task.sites !== undefined) collectSites(writer, task.sites)
   watchForServer(writer, task.strict === true)
-  const session = new RecordSession(writer)
+  const session = new RecordSession(writer, {
+    ...(task.databases !== undefined && { databases: new Overlay(task.databases) }),
+  })
   onAgentEnd((end) => session.finish(end))
   captureSignals(session)
   adoptProcess(session)

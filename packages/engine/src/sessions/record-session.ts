@@ -10,6 +10,7 @@ import type {
 } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
+import type { Overlay } from '../overlay/overlay.js'
 import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
@@ -52,6 +53,8 @@ export interface RecordSessionOptions {
   readonly flags?: readonly string[]
   /** Events are written and synced in the background: a crash may lose the last ones. */
   readonly inBackground?: boolean
+  /** Takes copies of the databases that the run opens, which stay as they are. */
+  readonly databases?: Overlay | undefined
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
 }
@@ -69,6 +72,7 @@ export class RecordSession implements Session {
   readonly replaying: boolean
   readonly keepsIn: boolean
   readonly secrets = new SecretMask()
+  readonly databases: Overlay | undefined
   readonly #queue: Completed[] = []
   /** Boundaries that were noted, with how often they were used since. */
   readonly #noted = new Map<
@@ -103,6 +107,7 @@ export class RecordSession implements Session {
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
     this.#background = options.inBackground === true ? new BackgroundWriter(writer) : undefined
     this.#signingKey = options.signingKey
+    this.databases = options.databases
     this.replaying = this.#answers.isTape === true
     this.keepsIn = this.#answers.keepsIn === true
     this.secrets.addEnvironment(process.env)

@@ -194,4 +194,4 @@ export class ReplaySession implements Session {
 }
 
 /** Calls with one answer; processes, threads and streams have parts. */
-const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns'])
+const ANSWERED_BY_RESULT = new Set(['tool', 'file', 'dns', 'database'])

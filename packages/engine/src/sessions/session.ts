@@ -139,6 +139,8 @@ export interface Session {
   readonly owner?: Session
   /** Where the files go that a branch writes; without it they are those of the disk. */
   readonly overlay?: Overlay | undefined
+  /** Where the databases go that the run opens; its overlay, or the disk, unless set. */
+  readonly databases?: Overlay | undefined
   /** What must not stand on the tape. */
   readonly secrets: SecretMask
   /** The agent wrote to something: a held-back answer may be due now. */

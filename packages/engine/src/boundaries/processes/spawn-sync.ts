@@ -1,7 +1,7 @@
 import childProcess from 'node:child_process'
 import { decodeBody, encodeBody } from '@retake/tape'
 import { callSite } from '../../call-site.js'
-import { currentBounds, currentSession } from '../../scope.js'
+import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { boundOptions, type SpawnOptions } from './bound-child.js'
 import { childStdio, fileSession } from './child-files.js'
@@ -59,7 +59,7 @@ function patchForms(): Undo {
 function patchDoor(): Undo {
   const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
   try {
-    const door = binding.call(process, 'spawn_sync')
+    const door = outsideRuns(() => binding.call(process, 'spawn_sync'))
     const native = door.spawn
     return replace(door, 'spawn', function (options: any): unknown {
       const bounds = currentBounds()

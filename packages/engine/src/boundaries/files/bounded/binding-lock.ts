@@ -1,6 +1,6 @@
 import { types } from 'node:util'
 import { flagBits, opensForWriting, opensToRead } from '../../../overlay/open-flags.js'
-import { currentBounds } from '../../../scope.js'
+import { currentBounds, outsideRuns } from '../../../scope.js'
 import { isNodesOwn } from '../file-wrapper.js'
 import { AskedBounds } from './asked-bounds.js'
 import { isCode } from './is-code.js'
@@ -100,7 +100,7 @@ function bindingOf(): Record<string, Native> | undefined {
   // The one way there is; it is deprecated so that programs do not come to rely on it.
   process.noDeprecation = true
   try {
-    return owner.binding?.('fs')
+    return outsideRuns(() => owner.binding?.('fs'))
   } catch {
     return undefined
   } finally {

@@ -1,0 +1,160 @@
+import path from 'node:path'
+import { callSite } from '../../call-site.js'
+import { errors } from '../../errors.js'
+import { currentSession } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { lookFirst, replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { REPLAY_STOPS } from '../uncaptured.js'
+import { betterSqlite3, isBetterSqlite3 } from './better-sqlite3.js'
+import { importSite } from './import-site.js'
+
+interface AddonModule {
+  exports: unknown
+}
+
+type Open = (module: AddonModule, file: string, ...flags: unknown[]) => void
+
+/**
+ * Packages whose add-on only computes: the same arguments give the same result, and nothing
+ * outside its own memory changes. They run for real, in record and replay.
+ */
+const PURE = [
+  'bufferutil',
+  'utf-8-validate',
+  'msgpackr-extract',
+  '@msgpackr-extract/*',
+  'cbor-extract',
+  '@cbor-extract/*',
+  '@node-rs/crc32*',
+  '@node-rs/xxhash*',
+  '@node-rs/jieba*',
+  'lightningcss-*',
+  '@oxc-parser/*',
+  '@oxc-transform/*',
+  '@swc/core-*',
+]
+
+let declaredPure: readonly string[] = []
+
+/** Adds to the packages whose add-on only computes: `pureAddons` of a project. */
+export function declarePureAddons(packages: readonly string[]): void {
+  declaredPure = packages
+}
+
+/** Stands where Node opens native code. */
+export function patchAddons(): Undo {
+  const native = process.dlopen.bind(process) as Open
+  const open: Open = (module, file, ...flags) => {
+    if (isBetterSqlite3(file)) return openBetterSqlite3(native, module, [file, ...flags])
+    const session = currentSession()
+    native(module, file, ...flags)
+    if (session === undefined || isPure(file)) return
+    const name = packageOf(file)
+    if (session.replaying) module.exports = refusing(module.exports, name)
+    else noteAddon(session, name)
+  }
+  return undoAll([replace(process, 'dlopen', open), ...BINDINGS.map(refuseBinding)])
+}
+
+/** On replay the add-on itself is not loaded. */
+function openBetterSqlite3(
+  native: Open,
+  module: AddonModule,
+  [file, ...flags]: [file: string, ...flags: unknown[]],
+): void {
+  let loaded: object | undefined
+  const load = (): object => {
+    if (loaded === undefined) {
+      const own: AddonModule = { exports: {} }
+      native(own, file, ...flags)
+      loaded = own.exports as object
+    }
+    return loaded
+  }
+  // When recording, a file that cannot be loaded fails here, as it would without Retake.
+  if (currentSession()?.replaying !== true) load()
+  module.exports = betterSqlite3(load)
+}
+
+function noteAddon(session: Session, name: string): void {
+  const site = callSite() ?? importSite(name)
+  session.note({
+    kind: 'boundary',
+    name: `${name} (native add-on)`,
+    text: 'what native code does is not captured; wrap its calls in tool(), or list it under pureAddons in retake.config if it only computes',
+    consequence: 'replay stops where it is used',
+    ...(site !== undefined && { site }),
+  })
+}
+
+/** Name of the package that a file is part of; outside of packages, of the file. */
+function packageOf(file: string): string {
+  const parts = file.split(/[\\/]/)
+  const at = parts.lastIndexOf('node_modules')
+  const [scope = '', name = ''] = parts.slice(at + 1)
+  if (at < 0) return path.basename(file)
+  return scope.startsWith('@') ? `${scope}/${name}` : scope
+}
+
+const isPure = (file: string): boolean => {
+  const name = packageOf(file)
+  return [...PURE, ...declaredPure].some((pattern) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  )
+}
+
+/**
+ * The exports of an add-on, whose functions and classes refuse to be used while a tape answers.
+ * What is only looked at (constants, names, `typeof`) is as it is.
+ */
+function refusing(exports: unknown, addon: string): unknown {
+  const copies = new Map<unknown, unknown>()
+  const originals = new WeakMap<object, unknown>()
+  const guard = (value: unknown): unknown => {
+    if (typeof value !== 'function' && (typeof value !== 'object' || value === null)) return value
+    if (copies.has(value)) return copies.get(value)
+    const copy = typeof value === 'function' ? guardedFunction(value) : {}
+    copies.set(value, copy)
+    originals.set(copy, value)
+    for (const [key, property] of Object.entries(Object.getOwnPropertyDescriptors(value))) {
+      const own = Object.getOwnPropertyDescriptor(copy, key)
+      if (key === 'prototype' || own?.configurable === false) continue
+      const guarded = 'value' in property ? { ...property, value: guard(property.value) } : property
+      Object.defineProperty(copy, key, { ...guarded, configurable: true })
+    }
+    return copy
+  }
+  function guardedFunction(native: Function): object {
+    const guarded = function (this: unknown, ...args: unknown[]): unknown {
+      if (currentSession()?.replaying === true) throw errors.addonNotReplayable(addon)
+      if (new.target === undefined)
+        return native.apply(originals.get(Object(this) as object) ?? this, args)
+      return Reflect.construct(native, args, new.target === guarded ? native : new.target)
+    }
+    guarded.prototype = native.prototype as unknown
+    return guarded
+  }
+  return guard(exports)
+}
+
+/** Parts of Node, by their inner names, that lead around every boundary. */
+const BINDINGS = ['binding', '_linkedBinding'] as const
+const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
+
+function refuseBinding(method: (typeof BINDINGS)[number]): Undo {
+  return lookFirst(process, method, ([name]) => {
+    const session = currentSession()
+    if (session === undefined || !LEADS_OUT.test(String(name))) return
+    const what = `process.${method}('${String(name)}')`
+    if (session.replaying) throw errors.notReplayable(what)
+    const site = callSite()
+    session.note({
+      kind: 'boundary',
+      name: what,
+      text: 'calls below the modules of Node are not captured',
+      consequence: REPLAY_STOPS,
+      ...(site !== undefined && { site }),
+    })
+  })
+}

@@ -1,0 +1,138 @@
+import { bindHandle, callNative, openDatabase, passOn, showChanging } from './database-handle.js'
+import type { DatabaseLibrary, Maker, Native, NativeHandle } from './database-handle.js'
+
+type Class = new (...args: unknown[]) => Native
+type ErrorClass = new (...args: never[]) => Error
+
+/**
+ * The native part of better-sqlite3. Its JavaScript runs as it is, in record and in replay:
+ * transactions, pragmas and backups are made of the calls below.
+ */
+interface Addon {
+  readonly Database: Class
+  readonly Statement: Class
+  readonly StatementIterator: Class
+  readonly Backup: Class
+  /** Until version 12. */
+  readonly setErrorConstructor?: (SqliteError: ErrorClass) => void
+  /** Since version 13: the class of errors first, then functions that make rows. */
+  readonly initialize?: (SqliteError: ErrorClass, ...makers: unknown[]) => void
+}
+
+/** True for the file of better-sqlite3's add-on: built on this machine, or a binary of its package. */
+export const isBetterSqlite3 = (file: string): boolean =>
+  /[\\/]better_sqlite3\.node$/.test(file) ||
+  /[\\/]better-sqlite3[\\/]prebuilds[\\/][^\\/]+\.node$/.test(file)
+
+/** In the order in which `console.log` shows them. */
+const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
+const STATEMENT_FACTS = ['reader', 'readonly'] as const
+
+/**
+ * Stands in for the add-on: the same classes, whose calls go through the run. `load` gives
+ * the real one. It is called when something is first done natively, so never on replay.
+ */
+export function betterSqlite3(load: () => object): object {
+  const errorClasses: Record<string, ErrorClass> = {}
+  let initialize: (addon: Addon) => void = () => {}
+  let loaded: Addon | undefined
+  const addon = (): Addon => {
+    if (loaded === undefined) initialize((loaded = load() as Addon))
+    return loaded
+  }
+  const library: DatabaseLibrary = {
+    name: 'better-sqlite3',
+    errorClasses,
+    transactionFact: 'inTransaction',
+    open: ([given, ...rest], file) => new (addon().Database)(file ?? given, ...rest),
+  }
+
+  const iterators = (statement: object): Maker => ({
+    facts: () => ({}),
+    make: (handle) => {
+      const iterator = bindHandle(Object.create(StatementIterator.prototype) as object, handle)
+      return Object.defineProperty(iterator, 'statement', { value: statement, enumerable: true })
+    },
+  })
+  const backups: Maker = {
+    facts: () => ({}),
+    make: (handle) => bindHandle(Object.create(Backup.prototype) as object, handle),
+  }
+
+  class Database {
+    constructor(...args: unknown[]) {
+      const [file, given, isAnonymous, readonly, mustExist, timeout, , content] = args
+      const asked = [file, given, isAnonymous, readonly, mustExist, timeout, content]
+      const opened = { file: String(file), args, asked }
+      const facts = openDatabase(this, library, opened, pick(DATABASE_FACTS))
+      showChanging(this, ['inTransaction', 'open'])
+      showFixed(this, facts)
+    }
+    prepare(sql: string, database: object, ...modes: unknown[]): object {
+      const make = (handle: NativeHandle, facts: Readonly<Record<string, unknown>>): object => {
+        const statement = bindHandle(Object.create(Statement.prototype) as object, handle)
+        return showChanging(showFixed(statement, { ...facts, source: sql, database }), ['busy'])
+      }
+      return callNative(this, {
+        method: 'prepare',
+        args: [sql, database, ...modes],
+        asked: [sql, ...modes],
+        makes: { sql, make, facts: pick(STATEMENT_FACTS) },
+      }) as object
+    }
+    backup(database: object, ...args: unknown[]): object {
+      const call = { method: 'backup', args: [database, ...args], asked: args, makes: backups }
+      return callNative(this, call) as object
+    }
+  }
+  class Statement {
+    iterate(...args: unknown[]): object {
+      return callNative(this, { method: 'iterate', args, makes: iterators(this) }) as object
+    }
+  }
+  class StatementIterator {
+    [Symbol.iterator](): this {
+      return this
+    }
+  }
+  class Backup {
+    transfer(...args: unknown[]): unknown {
+      return callNative(this, { method: 'transfer', args })
+    }
+  }
+
+  passOn(Database, ['exec', 'serialize', 'function', 'aggregate', 'table', 'loadExtension'])
+  passOn(Database, ['close', 'defaultSafeIntegers', 'unsafeMode'])
+  passOn(Statement, ['run', 'get', 'all', 'columns'])
+  passOn(Statement, ['bind', 'pluck', 'expand', 'raw', 'safeIntegers'], true)
+  passOn(StatementIterator, ['next', 'return'])
+  passOn(Backup, ['close'])
+
+  const initialized =
+    (name: 'initialize' | 'setErrorConstructor') =>
+    (SqliteError: ErrorClass, ...makers: unknown[]): void => {
+      errorClasses[SqliteError.name] = SqliteError
+      initialize = (real) => real[name]?.(SqliteError, ...makers)
+      if (loaded !== undefined) initialize(loaded)
+    }
+  return {
+    Database,
+    Statement,
+    StatementIterator,
+    Backup,
+    setErrorConstructor: initialized('setErrorConstructor'),
+    initialize: initialized('initialize'),
+  }
+}
+
+/** Facts of a native object that never change. */
+const pick =
+  (names: readonly string[]): Maker['facts'] =>
+  (native) =>
+    Object.fromEntries(names.map((name) => [name, native[name]]))
+
+function showFixed<T extends object>(object: T, facts: Readonly<Record<string, unknown>>): T {
+  for (const [name, value] of Object.entries(facts))
+    Object.defineProperty(object, name, { value, enumerable: true })
+  return object
+}

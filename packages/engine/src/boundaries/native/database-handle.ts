@@ -1,0 +1,412 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { clipText, encodeBody } from '@retake/tape'
+import type { ErrorClasses } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { errors } from '../../errors.js'
+import { beforeContact } from '../../outside-contact.js'
+import type { Overlay } from '../../overlay/overlay.js'
+import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
+import type { Session } from '../../sessions/session.js'
+import { performCall } from '../captured-call.js'
+import type { CapturedCall } from '../captured-call.js'
+import { plain } from '../result-form.js'
+import type { ResultForm } from '../result-form.js'
+import { callsOf, isReading } from './sql.js'
+
+/** A native object, by the names of its methods and properties. */
+export type Native = Record<string, unknown>
+
+/** A library for SQLite, as its own boundary file describes it. */
+export interface DatabaseLibrary {
+  /** As the agent imports it: `better-sqlite3`. */
+  readonly name: string
+  /** Classes of the errors that it throws, by name. */
+  readonly errorClasses: ErrorClasses
+  /** Opens the native connection; `file`, if set, in place of the one in `args`. */
+  open(args: readonly unknown[], file: string | undefined): Native
+  /** Property of a native connection that says whether a transaction is open. */
+  readonly transactionFact: string
+}
+
+/** One call as a handle makes it. */
+export interface HandleCall {
+  readonly method: string
+  readonly args: readonly unknown[]
+  /** Arguments that go on the tape; all of them unless set. */
+  readonly asked?: readonly unknown[]
+  /** Turns the native object that the call answers with into the agent's. */
+  readonly makes?: Maker
+}
+
+/** Makes the agent's object for a native one, and says on the tape what the agent can see of it. */
+export interface Maker {
+  readonly sql?: string
+  make(handle: NativeHandle, facts: Readonly<Record<string, unknown>>): object
+  facts(native: Native): Readonly<Record<string, unknown>>
+}
+
+/**
+ * One connection to a database. Objects that the tape has answered for have nothing native
+ * behind them. When the run goes live and one of them is used, the connection is opened
+ * and everything that belongs to it is put back: prepared statements, settings, the calls of
+ * a transaction that is open, and all content of a database in memory.
+ */
+export class Connection {
+  readonly root: NativeHandle
+  /** What better-sqlite3 has told the agent's `verbose` function in the call under way. */
+  #said: unknown[][] | undefined
+  /** Calls that only the tape has answered, in their order. */
+  readonly #served: (() => void)[] = []
+  #transaction: (() => void)[] | undefined
+
+  constructor(
+    readonly library: DatabaseLibrary,
+    readonly file: string,
+    readonly args: readonly unknown[],
+  ) {
+    this.root = new NativeHandle(this)
+  }
+
+  get isInMemory(): boolean {
+    return isInMemory(this.file)
+  }
+
+  open(session: Session | undefined): Native {
+    const overlay = this.isInMemory ? undefined : overlayOf(session)
+    const file = overlay && fileFor(overlay, this.file)
+    beforeContact('database')
+    const args = this.args.map((arg) =>
+      typeof arg === 'function' ? (...words: unknown[]) => this.#hear(words) : arg,
+    )
+    return this.library.open(args, file)
+  }
+
+  /** The agent's `verbose` function. */
+  get verbose(): ((...words: unknown[]) => void) | undefined {
+    const given = this.args.find((arg) => typeof arg === 'function')
+    return given as ((...words: unknown[]) => void) | undefined
+  }
+
+  /** Runs native code and hands back what it says, for the agent to hear in record and replay alike. */
+  listen<T>(run: () => T): { readonly said: readonly unknown[][]; readonly result: () => T } {
+    const said: unknown[][] = []
+    this.#said = said
+    try {
+      const value = run()
+      return { said, result: () => value }
+    } catch (error) {
+      return {
+        said,
+        result: () => {
+          throw error
+        },
+      }
+    } finally {
+      this.#said = undefined
+    }
+  }
+
+  #hear(words: unknown[]): void {
+    if (this.#said === undefined) this.verbose?.(...words)
+    else this.#said.push(words)
+  }
+
+  /** True while a transaction is open that other connections do not see. */
+  get isInTransaction(): boolean {
+    return this.root.native?.[this.library.transactionFact] === true
+  }
+
+  /** Remembers a call that the tape has answered, where a live connection would have to repeat it. */
+  remember(sql: string, isExecuted: boolean, repeat: () => void): void {
+    const { begins, ends, isOfConnection } = callsOf(isExecuted ? sql : '')
+    if (!isExecuted || isOfConnection) this.#served.push(repeat)
+    else if (this.isInMemory) {
+      if (!isReading(sql)) this.#served.push(repeat)
+    } else if (begins) this.#transaction ??= [repeat]
+    else if (ends) this.#transaction = undefined
+    else this.#transaction?.push(repeat)
+  }
+
+  /** Opens the connection that only the tape has had until now. */
+  revive(): void {
+    const session = currentSession() ?? unrecordedOwner()
+    if (session?.replaying === true) throw errors.notReplayable(this.library.name)
+    const transaction = this.#transaction ?? []
+    // The disk has what the parent committed later: the rows would be there twice.
+    if (transaction.length > 0 && session?.overlay !== undefined)
+      throw errors.databaseNotCarriedOver(this.file, 'A transaction is open there.')
+    const { result } = this.listen(() =>
+      outsideRuns(() => {
+        this.root.native = this.open(session)
+        for (const repeat of [...this.#served.splice(0), ...transaction]) repeat()
+      }),
+    )
+    result()
+    this.#transaction = undefined
+  }
+}
+
+/** An object of a database library as Retake knows it: the native one, or none while a tape answers. */
+export class NativeHandle {
+  native: Native | undefined
+
+  constructor(
+    readonly connection: Connection,
+    /** The statement, where it is one or belongs to one. */
+    readonly sql?: string,
+  ) {}
+
+  /** The native object; opened first when only the tape has had it. */
+  real(): Native {
+    if (this.native === undefined) {
+      if (this.connection.root.native === undefined) this.connection.revive()
+      if (this.native === undefined)
+        throw errors.databaseNotCarriedOver(
+          this.connection.file,
+          'Rows of a query, or a backup, are under way there.',
+        )
+    }
+    return this.native
+  }
+}
+
+const handles = new WeakMap<object, NativeHandle>()
+
+/** The handle behind an object of the agent's. */
+export function handleOf(object: object): NativeHandle {
+  const handle = handles.get(object)
+  if (handle === undefined) throw new TypeError('Illegal invocation')
+  return handle
+}
+
+export const isHandle = (object: unknown): object is object =>
+  typeof object === 'object' && object !== null && handles.has(object)
+
+export function bindHandle<T extends object>(object: T, handle: NativeHandle): T {
+  handles.set(object, handle)
+  return object
+}
+
+/** Opens a database for the agent; `object` is what it gets. On replay nothing is opened. */
+export function openDatabase(
+  object: object,
+  library: DatabaseLibrary,
+  { file, args, asked }: { file: string; args: readonly unknown[]; asked: readonly unknown[] },
+  facts: Maker['facts'],
+): Readonly<Record<string, unknown>> {
+  const connection = new Connection(library, file, args)
+  bindHandle(object, connection.root)
+  const session = currentSession()
+  const open = (): Readonly<Record<string, unknown>> => {
+    connection.root.native = connection.open(session ?? unrecordedOwner())
+    return facts(connection.root.native)
+  }
+  if (session === undefined) return open()
+  const call = capturedCall(session, connection.root, { method: 'open', args, asked })
+  return perform(session, connection, call, open) as Readonly<Record<string, unknown>>
+}
+
+/** Makes one call on a native object, or has the tape answer it. */
+export function callNative(object: object, call: HandleCall): unknown {
+  const handle = handleOf(object)
+  const { connection } = handle
+  const session = currentSession()
+  const run = (): unknown => {
+    const native = handle.real()
+    const answer = (native[call.method] as Function).apply(native, call.args) as unknown
+    if (call.makes !== undefined) return made(handle, call.makes, answer as Native)
+    return answer === native ? undefined : answer
+  }
+  if (session === undefined) return run()
+  const captured = capturedCall(session, handle, call)
+  return perform(
+    session,
+    connection,
+    {
+      ...captured,
+      served: (outcome) => {
+        const isOver = 'error' in outcome || FLEETING.has(call.method)
+        if (!isOver)
+          connection.remember(textOf(handle, call), EXECUTES.has(call.method), () =>
+            repeat(outcome.value),
+          )
+      },
+    },
+    run,
+  )
+
+  function repeat(value: unknown): void {
+    const native = handle.real()
+    const answer = (native[call.method] as Function).apply(native, call.args) as Native
+    if (isHandle(value)) handleOf(value).native = answer
+  }
+}
+
+/** A property of a native object that changes, as the agent reads it. */
+export function readFact(object: object, name: string): unknown {
+  const handle = handleOf(object)
+  const session = currentSession()
+  const read = (): unknown => handle.real()[name]
+  return session === undefined
+    ? read()
+    : session.draw(`${handle.connection.library.name}.${name}`, read)
+}
+
+const EXECUTES = new Set(['exec', 'run', 'get', 'all', 'applyChangeset', 'loadExtension'])
+const FLEETING = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
+
+/** A call as it goes on the tape. */
+export function capturedCall(
+  session: Session,
+  handle: NativeHandle,
+  call: HandleCall,
+): CapturedCall {
+  const { connection } = handle
+  const { method, args, asked = args } = call
+  const { library } = connection
+  if (method !== 'open' && args.some(holdsFunction)) noteFunctions(session, connection, method)
+  const text = textOf(handle, call)
+  return {
+    kind: 'database',
+    name: `${library.name}.${method}`,
+    title: clipText(text.trim(), TITLE_MAX),
+    input: encodeBody([numberOf(session, handle), ...asked]),
+    form: formOf(handle, call),
+    durable: changesDisk(connection, method, text),
+    errorClasses: library.errorClasses,
+  }
+}
+
+const TITLE_MAX = 200
+
+/** The statement that a call is about, else the file. */
+const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
+  sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
+
+/** Calls after which other connections may see something else. */
+const changesDisk = (connection: Connection, method: string, sql: string): boolean =>
+  method === 'transfer' ||
+  method === 'backup' ||
+  (EXECUTES.has(method) &&
+    !connection.isInMemory &&
+    !isReading(sql) &&
+    (!connection.isInTransaction || callsOf(sql).ends))
+
+function perform(
+  session: Session,
+  connection: Connection,
+  call: CapturedCall,
+  run: () => unknown,
+): unknown {
+  const { verbose, library } = connection
+  if (verbose === undefined) return performCall(session, call, run)
+  let heard: readonly unknown[][] = []
+  try {
+    return performCall(session, call, () => {
+      const { said, result } = connection.listen(run)
+      heard = said
+      return result()
+    })
+  } finally {
+    // SQLite names a statement before it runs; here it is named before its result is seen.
+    const said = session.draw(`${library.name}.verbose`, () => heard)
+    for (const words of said) verbose(...words)
+  }
+}
+
+const formOf = (handle: NativeHandle, { makes }: HandleCall): ResultForm =>
+  makes === undefined
+    ? plain
+    : {
+        encode: (value) => plain.encode(makes.facts(handleOf(value as object).native ?? {})),
+        decode: (as, body) => {
+          const facts = plain.decode(as, body) as Readonly<Record<string, unknown>>
+          const own = new NativeHandle(handle.connection, makes.sql ?? handle.sql)
+          return makes.make(own, facts)
+        },
+      }
+
+function made(handle: NativeHandle, makes: Maker, native: Native): object {
+  const own = new NativeHandle(handle.connection, makes.sql ?? handle.sql)
+  own.native = native
+  return makes.make(own, makes.facts(native))
+}
+
+const numbers = new WeakMap<
+  Session,
+  { count: number; readonly of: WeakMap<NativeHandle, number> }
+>()
+
+/** Tells the handles of a run apart, by the order in which it first uses them. */
+function numberOf(session: Session, handle: NativeHandle): number {
+  let known = numbers.get(session)
+  if (known === undefined) numbers.set(session, (known = { count: 0, of: new WeakMap() }))
+  const number = known.of.get(handle) ?? (known.count += 1)
+  known.of.set(handle, number)
+  return number
+}
+
+const holdsFunction = (arg: unknown): boolean =>
+  typeof arg === 'function' ||
+  (typeof arg === 'object' &&
+    arg !== null &&
+    !isHandle(arg) &&
+    Object.values(arg).some((member) => typeof member === 'function'))
+
+/** Functions of the agent that SQLite calls in the middle of a statement. */
+function noteFunctions(session: Session, { library }: Connection, method: string): void {
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name: `a function handed to ${method}() of ${library.name}`,
+    text: 'its results are part of the recorded answers; its other effects are not captured',
+    consequence: 'the function is not called on replay',
+    ...(site !== undefined && { site }),
+  })
+}
+
+/** Methods that only hand their arguments on; those of a chain answer with the object itself. */
+export function passOn(owner: Function, methods: readonly string[], isChained = false): void {
+  const prototype = owner.prototype as object
+  for (const method of methods) {
+    if (method in prototype) continue
+    const passed = {
+      [method](this: object, ...args: unknown[]): unknown {
+        const answer = callNative(this, { method, args })
+        return isChained ? this : answer
+      },
+    }
+    Object.assign(prototype, passed)
+  }
+}
+
+/** Gives an object properties that are read through the run each time. */
+export function showChanging<T extends object>(object: T, names: readonly string[]): T {
+  for (const name of names)
+    Object.defineProperty(object, name, { get: () => readFact(object, name), enumerable: true })
+  return object
+}
+
+const isInMemory = (file: string): boolean =>
+  file === '' || file === ':memory:' || /^file:(?::memory:|.*[?&]mode=memory)/.test(file)
+
+/** Where the databases of a run go, if not to the disk. */
+export const overlayOf = (session: Session | undefined): Overlay | undefined =>
+  session?.databases ?? session?.overlay
+
+/** Files that SQLite keeps beside a database, which belong to its content. */
+const BESIDE = ['-wal', '-journal']
+
+/** The file as a branch sees it: a copy of its own, which takes what the branch writes. */
+export function fileFor(overlay: Overlay, file: string): string {
+  const isUrl = file.startsWith('file:')
+  const [name = '', query] = isUrl ? file.slice('file:'.length).split('?') : [file]
+  const place = overlay.resolve(
+    isUrl && name.startsWith('//') ? fileURLToPath(`file:${name}`) : path.resolve(name),
+  )
+  for (const end of BESIDE)
+    if (overlay.lookAt(place + end) !== undefined) overlay.forWriting(place + end)
+  const own = overlay.forWriting(place)
+  return isUrl ? `file:${own}${query === undefined ? '' : `?${query}`}` : own
+}

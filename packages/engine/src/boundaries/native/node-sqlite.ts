@@ -1,0 +1,188 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { callSite } from '../../call-site.js'
+import { errors } from '../../errors.js'
+import { currentSession, unrecordedOwner } from '../../scope.js'
+import { promiseCall } from '../captured-call.js'
+import { replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { REPLAY_STOPS } from '../uncaptured.js'
+import {
+  bindHandle,
+  callNative,
+  capturedCall,
+  fileFor,
+  handleOf,
+  openDatabase,
+  overlayOf,
+  passOn,
+  showChanging,
+} from './database-handle.js'
+import type { DatabaseLibrary, Maker, Native } from './database-handle.js'
+
+type Class = (new (...args: unknown[]) => Native) & { readonly prototype: object }
+
+/** The module as Node has it. Which methods its classes have depends on the version. */
+interface Sqlite {
+  readonly DatabaseSync: Class
+  readonly StatementSync: Class
+  /** Node 22.16 and later. */
+  readonly backup?: (database: Native, file: unknown, options?: object) => Promise<number>
+}
+
+/** Replaces the classes of `node:sqlite`; does nothing where Node has no such module. */
+export function patchNodeSqlite(): Undo {
+  const { sqlite, warning } = loadSqlite()
+  if (sqlite === undefined) return () => {}
+  const own = nodeSqlite({ ...sqlite }, warning)
+  const names = Object.keys(own).filter((name) => name in sqlite)
+  return undoAll(names.map((name) => replace(sqlite, name, own[name as keyof typeof own])))
+}
+
+/** Some versions warn that the module is experimental: not before the agent uses it. */
+function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefined } {
+  const { emitWarning } = process
+  let warning: unknown[] | undefined
+  process.emitWarning = (...args: unknown[]) => void (warning = args)
+  try {
+    const sqlite = createRequire(import.meta.url)('node:sqlite') as Sqlite
+    return { sqlite, warning }
+  } catch {
+    return { sqlite: undefined, warning }
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}
+
+const NAME = 'node:sqlite'
+const TAG_STORE = 'createTagStore() of node:sqlite'
+
+function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
+  let isWarned = warning === undefined
+  const library: DatabaseLibrary = {
+    name: NAME,
+    errorClasses: {},
+    transactionFact: 'isTransaction',
+    open: ([given, ...rest], file) => new sqlite.DatabaseSync(file ?? given, ...rest),
+  }
+
+  const statements = (sql: string): Maker => ({
+    sql,
+    facts: () => ({}),
+    make: (handle) => {
+      const statement = bindHandle(Object.create(StatementSync.prototype) as object, handle)
+      Object.defineProperty(statement, 'sourceSQL', { get: () => sql, enumerable: true })
+      return showChanging(statement, ['expandedSQL'])
+    },
+  })
+  const makerOf = (prototype: object): Maker => ({
+    facts: () => ({}),
+    make: (handle) => bindHandle(Object.create(prototype) as object, handle),
+  })
+
+  class DatabaseSync {
+    constructor(...args: unknown[]) {
+      if (!isWarned) {
+        isWarned = true
+        process.emitWarning(...(warning as [string, string]))
+      }
+      const file = textOf(args[0])
+      openDatabase(this, library, { file, args, asked: [file, ...args.slice(1)] }, () => ({}))
+      showChanging(this, ['isOpen', 'isTransaction'])
+      Object.defineProperty(this, Symbol.for('sqlite-type'), { value: NAME })
+    }
+    prepare(...args: unknown[]): object {
+      const makes = statements(String(args[0]))
+      return callNative(this, { method: 'prepare', args, makes }) as object
+    }
+    createSession(...args: unknown[]): object {
+      const makes = makerOf(Session.prototype)
+      return callNative(this, { method: 'createSession', args, makes }) as object
+    }
+    /** A cache of statements that are made from templates. */
+    createTagStore(...args: unknown[]): unknown {
+      const session = currentSession()
+      if (session?.replaying === true) throw errors.notReplayable(TAG_STORE)
+      const site = callSite()
+      session?.note({
+        kind: 'boundary',
+        name: TAG_STORE,
+        text: 'statements from templates are not captured; use prepare()',
+        consequence: REPLAY_STOPS,
+        ...(site !== undefined && { site }),
+      })
+      const real = handleOf(this).real() as { createTagStore: (...args: unknown[]) => unknown }
+      return real.createTagStore(...args)
+    }
+    [DISPOSE](): void {
+      if ((this as unknown as { isOpen: boolean }).isOpen)
+        callNative(this, { method: 'close', args: [] })
+    }
+  }
+  class StatementSync {
+    constructor() {
+      // Throws: statements come from prepare().
+      Reflect.construct(sqlite.StatementSync, [])
+    }
+    iterate(...args: unknown[]): object {
+      const makes = makerOf(StatementSyncIterator.prototype)
+      return callNative(this, { method: 'iterate', args, makes }) as object
+    }
+  }
+  class StatementSyncIterator {
+    next(...args: unknown[]): unknown {
+      return callNative(this, { method: 'next', args })
+    }
+  }
+  Object.setPrototypeOf(StatementSyncIterator.prototype, iteratorPrototype)
+  class Session {
+    [DISPOSE](): void {
+      callNative(this, { method: 'close', args: [] })
+    }
+  }
+  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync))
+  passOn(StatementSync, methodsOf(sqlite.StatementSync))
+  passOn(StatementSyncIterator, ['return'])
+  passOn(Session, ['changeset', 'patchset', 'close'])
+
+  const backup = async (database: object, file: unknown, options?: object): Promise<unknown> => {
+    const handle = handleOf(database)
+    const session = currentSession()
+    const place = textOf(file)
+    const run = async (): Promise<unknown> => {
+      const overlay = overlayOf(session ?? unrecordedOwner())
+      const target = overlay === undefined ? file : fileFor(overlay, place)
+      return await sqlite.backup?.(
+        handle.real(),
+        target,
+        ...(options === undefined ? [] : [options]),
+      )
+    }
+    if (session === undefined) return await run()
+    const call = capturedCall(session, handle, {
+      method: 'backup',
+      args: [place, options],
+    })
+    return await promiseCall(session, call, (done) => {
+      run().then((pages) => done(null, pages), done)
+    })
+  }
+  return { DatabaseSync, StatementSync, Session, backup }
+}
+
+const DISPOSE: typeof Symbol.dispose =
+  (Symbol as { dispose?: typeof Symbol.dispose }).dispose ??
+  (Symbol.for('nodejs.dispose') as typeof Symbol.dispose)
+
+/** Gives iterators their `map`, `filter` and the like, where this Node has them. */
+const iteratorPrototype = Object.getPrototypeOf(
+  Object.getPrototypeOf([][Symbol.iterator]()) as object,
+) as object
+
+const methodsOf = ({ prototype }: Class): string[] =>
+  Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
+
+const textOf = (file: unknown): string => {
+  if (file instanceof URL) return fileURLToPath(file)
+  return file instanceof Uint8Array ? Buffer.from(file).toString() : String(file)
+}

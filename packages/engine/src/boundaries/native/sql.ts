@@ -1,0 +1,21 @@
+/** Comments and space before the first word. */
+const LEAD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)+/
+
+/** True for statements that surely change nothing. */
+export const isReading = (sql: string): boolean =>
+  /^(?:select|explain|values)\b/i.test(sql.replace(LEAD, ''))
+
+/** How one or several statements bear on their connection. Savepoints outside of a transaction are not followed. */
+export function callsOf(sql: string): {
+  readonly begins: boolean
+  readonly ends: boolean
+  /** Sets up the connection, not the database: it must be repeated where the connection is opened anew. */
+  readonly isOfConnection: boolean
+} {
+  const text = sql.replace(LEAD, '')
+  return {
+    begins: /^begin\b/i.test(text) && !/;\s*(?:commit|end|rollback)\b[^;]*;?\s*$/i.test(text),
+    ends: /^(?:commit|end|rollback(?!\s+(?:transaction\s+)?to\b))\b/i.test(text),
+    isOfConnection: /^(?:pragma|attach|detach|create\s+temp)/i.test(text),
+  }
+}
