@@ -129,12 +129,11 @@ export class Connection {
   }
 
   /** Opens the connection that only the tape has had until now. */
-  revive(): void {
-    const session = currentSession() ?? unrecordedOwner()
+  revive(session: Session | undefined): void {
     if (session?.replaying === true) throw errors.notReplayable(this.library.name)
     const transaction = this.#transaction ?? []
     // The disk has what the parent committed later: the rows would be there twice.
-    if (transaction.length > 0 && session?.overlay !== undefined)
+    if (transaction.length > 0 && overlayOf(session) !== undefined)
       throw errors.databaseNotCarriedOver(this.file, 'A transaction is open there.')
     const { result } = this.listen(() =>
       outsideRuns(() => {
@@ -157,10 +156,10 @@ export class NativeHandle {
     readonly sql?: string,
   ) {}
 
-  /** The native object; opened first when only the tape has had it. */
-  real(): Native {
+  /** The native object, for work of `session`; opened first when only the tape has had it. */
+  real(session: Session | undefined): Native {
     if (this.native === undefined) {
-      if (this.connection.root.native === undefined) this.connection.revive()
+      if (this.connection.root.native === undefined) this.connection.revive(session)
       if (this.native === undefined)
         throw errors.databaseNotCarriedOver(
           this.connection.file,
@@ -212,8 +211,9 @@ export function callNative(object: object, call: HandleCall): unknown {
   const handle = handleOf(object)
   const { connection } = handle
   const session = currentSession()
+  const owner = session ?? unrecordedOwner()
   const run = (): unknown => {
-    const native = handle.real()
+    const native = handle.real(owner)
     const answer = (native[call.method] as Function).apply(native, call.args) as unknown
     if (call.makes !== undefined) return made(handle, call.makes, answer as Native)
     return answer === native ? undefined : answer
@@ -237,7 +237,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   )
 
   function repeat(value: unknown): void {
-    const native = handle.real()
+    const native = handle.real(owner)
     const answer = (native[call.method] as Function).apply(native, call.args) as Native
     if (isHandle(value)) handleOf(value).native = answer
   }
@@ -247,7 +247,8 @@ export function callNative(object: object, call: HandleCall): unknown {
 export function readFact(object: object, name: string): unknown {
   const handle = handleOf(object)
   const session = currentSession()
-  const read = (): unknown => handle.real()[name]
+  const owner = session ?? unrecordedOwner()
+  const read = (): unknown => handle.real(owner)[name]
   return session === undefined
     ? read()
     : session.draw(`${handle.connection.library.name}.${name}`, read)

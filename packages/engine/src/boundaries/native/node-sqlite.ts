@@ -89,7 +89,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       const file = textOf(args[0])
       openDatabase(this, library, { file, args, asked: [file, ...args.slice(1)] }, () => ({}))
       showChanging(this, ['isOpen', 'isTransaction'])
-      Object.defineProperty(this, Symbol.for('sqlite-type'), { value: NAME })
+      Object.assign(this, { [Symbol.for('sqlite-type')]: NAME })
     }
     prepare(...args: unknown[]): object {
       const makes = statements(String(args[0]))
@@ -111,7 +111,9 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
         consequence: REPLAY_STOPS,
         ...(site !== undefined && { site }),
       })
-      const real = handleOf(this).real() as { createTagStore: (...args: unknown[]) => unknown }
+      const real = handleOf(this).real(session ?? unrecordedOwner()) as {
+        createTagStore: (...args: unknown[]) => unknown
+      }
       return real.createTagStore(...args)
     }
     [DISPOSE](): void {
@@ -148,12 +150,13 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   const backup = async (database: object, file: unknown, options?: object): Promise<unknown> => {
     const handle = handleOf(database)
     const session = currentSession()
+    const owner = session ?? unrecordedOwner()
     const place = textOf(file)
     const run = async (): Promise<unknown> => {
-      const overlay = overlayOf(session ?? unrecordedOwner())
+      const overlay = overlayOf(owner)
       const target = overlay === undefined ? file : fileFor(overlay, place)
       return await sqlite.backup?.(
-        handle.real(),
+        handle.real(owner),
         target,
         ...(options === undefined ? [] : [options]),
       )
