@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { findNode } from '../../scripts/find-node.mjs'
 import { findPackage } from '../../scripts/find-package.mjs'
 import { cli, folderWith } from '../cli/workspace.js'
@@ -41,11 +42,13 @@ export async function databaseFolder(files: Readonly<Record<string, string>>): P
 }> {
   const { folder } = await folderWith(files)
   const node = await findNode(NODE)
-  await mkdir(join(folder, 'node_modules'))
-  await symlink(
-    await findPackage('better-sqlite3', BETTER_SQLITE3),
-    join(folder, 'node_modules', 'better-sqlite3'),
-  )
+  await mkdir(join(folder, 'node_modules', '@retake'), { recursive: true })
+  const links = {
+    'better-sqlite3': await findPackage('better-sqlite3', BETTER_SQLITE3),
+    '@retake/engine': fileURLToPath(new URL('../../packages/engine', import.meta.url)),
+  }
+  for (const [name, target] of Object.entries(links))
+    await symlink(target, join(folder, 'node_modules', name))
   return {
     folder,
     node: (args) => run(node, args, folder),

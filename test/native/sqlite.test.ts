@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { databaseFolder, libraries, missing } from './databases.js'
@@ -40,6 +40,119 @@ try {
 }
 `
 
+/** Everything of better-sqlite3 that is not in both. */
+const better = `
+const db = open('b.db', { verbose: (sql) => console.log('sql:', sql) })
+console.log(db.pragma('foreign_keys = on'), db.pragma('cache_size', { simple: true }))
+db.exec('create table t (id integer primary key, v unique)')
+const insert = db.prepare('insert into t (v) values (?)')
+const many = db.transaction((list) => {
+  for (const v of list) insert.run(v)
+  return db.inTransaction
+})
+console.log(many(['a', 'b']), db.inTransaction)
+db.transaction(() => {
+  insert.run('c')
+  try {
+    many(['d', 'a'])
+  } catch (error) {
+    console.log('inner', error.message)
+  }
+})()
+try {
+  many(['x', 'a'])
+} catch (error) {
+  console.log(error instanceof Database.SqliteError, error.code, error)
+}
+const all = db.prepare('select t.id, t.v from t')
+console.log(all.all(), all.pluck().all(), all.pluck(false).raw().all(), all.expand().get())
+console.log(db.prepare('select 9007199254740993 as big').safeIntegers().get())
+console.log(db.prepare('select ? as x').bind(Buffer.from('bytes')).get())
+console.log(all, all.reader, all.busy, db)
+const rows = all.raw(false).expand(false).iterate()
+console.log(rows.next(), all.busy, rows.return(), all.busy)
+const progress = ({ remainingPages }) => (console.log('remaining', remainingPages), 1)
+console.log(await db.backup('copy.db', { progress }))
+const copy = open(db.serialize())
+console.log(copy.prepare('select count(*) as n from t').get(), copy.memory, copy.name)
+for (const use of [
+  () => insert.all(),
+  () => all.run(),
+  () => insert.run(new Date(0)),
+  () => open('nowhere/x.db'),
+  () => open('x.db', { fileMustExist: true }),
+  () => open('x.db', { readonly: 1 }),
+]) {
+  try {
+    console.log('worked', use())
+  } catch (error) {
+    console.log(error.constructor === Database.SqliteError, error)
+  }
+}
+console.log(db.close().open)
+`
+
+/** Everything of `node:sqlite` that is not in both. */
+const nodes = `
+import { backup, StatementSync } from 'node:sqlite'
+const db = open('n.db')
+db.exec('create table t (id integer primary key, v)')
+const insert = db.prepare('insert into t (v) values (?)')
+db.exec('begin')
+insert.run('a')
+console.log(db.isTransaction)
+db.exec('commit')
+console.log(db.isTransaction, db.isOpen, db.location().endsWith('n.db'), db)
+const some = db.prepare('select * from t where id > $id')
+console.log(some instanceof StatementSync, some.sourceSQL, some.expandedSQL)
+some.setReturnArrays(true)
+console.log(some.all({ id: 0 }), some.expandedSQL)
+const big = db.prepare('select 9007199254740993 as n')
+try {
+  big.get()
+} catch (error) {
+  console.log(error)
+}
+big.setReadBigInts(true)
+console.log(big.get(), [...db.prepare('select v from t').iterate().map((row) => row.v)])
+const session = db.createSession()
+insert.run('z')
+console.log(session.changeset())
+session.close()
+console.log(await backup(db, 'copy.db'))
+for (const use of [
+  () => open('n.db', { readOnly: true }).exec('delete from t'),
+  () => open('n.db', { open: false }).isOpen,
+  () => open(),
+  () => new StatementSync(),
+]) {
+  try {
+    console.log('worked', use())
+  } catch (error) {
+    console.log(error)
+  }
+}
+db.close()
+console.log(db.isOpen)
+`
+
+/** One database on disk and one in memory, a step in between. */
+const branching = (marker: string): string => `
+import { existsSync, writeFileSync } from 'node:fs'
+import { tool } from '@retake/engine'
+const memory = open(':memory:')
+memory.exec('create table notes (text)')
+memory.prepare('insert into notes values (?)').run('served')
+const db = open('shop.db')
+db.exec('pragma foreign_keys = on; create table if not exists t (id integer primary key, v)')
+const insert = db.prepare('insert into t (v) values (?)')
+insert.run('before')
+const ask = tool('ask', async () => 'recorded')
+${marker}
+console.log(db.prepare('select v from t order by id').all().map(({ v }) => v).join())
+console.log(memory.prepare('select text from notes').get().text)
+`
+
 describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
   test.each(libraries)(
     '$name: replay, verify and doctor leave the database as the recording left it',
@@ -59,6 +172,140 @@ describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
       expect(existsSync(join(folder, 'shop.db'))).toBe(false)
       const plain = await node(['shop.mjs'])
       expect(plain.stdout, 'a recorded program sees what a plain one does').toBe(recorded.stdout)
+    },
+  )
+
+  test.each([
+    { ...libraries[0], program: better, files: ['b.db', 'copy.db'] },
+    { ...libraries[1], program: nodes, files: ['n.db', 'copy.db'] },
+  ])('$name: everything an agent can see of it is replayed', async ({ head, program, files }) => {
+    const { node, retake, folder } = await databaseFolder({ 'agent.mjs': head + program })
+    const recorded = await retake(['record', '--strict', 'agent.mjs'])
+    expect(recorded).toMatchObject({ code: 0 })
+    for (const file of files) await rm(join(folder, file))
+    expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: recorded.stdout })
+    expect(files.filter((file) => existsSync(join(folder, file)))).toEqual([])
+    const plain = await node(['agent.mjs'])
+    expect(plain.stdout, 'a recorded program sees what a plain one does').toBe(recorded.stdout)
+  })
+
+  test.each(libraries)(
+    '$name: forks and reruns work on a copy of the database',
+    async ({ head }) => {
+      const program = head + branching('insert.run(await ask())')
+      const { retake, digest, folder } = await databaseFolder({
+        'agent.mjs': program,
+        'answer.json': '"forked"',
+      })
+      const recorded = await retake(['record', 'agent.mjs'])
+      expect(recorded.stdout).toBe('before,recorded\nserved\n')
+      const before = await digest('shop.db')
+      const forked = await retake(['fork', 'last', '--at', '1', '--response', 'answer.json'])
+      expect(forked).toMatchObject({ code: 0, stdout: 'before,recorded,forked\nserved\n' })
+      expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: forked.stdout })
+      await writeFile(
+        join(folder, 'agent.mjs'),
+        program.replace('select v', 'select upper(v) as v'),
+      )
+      const rerun = await retake(['rerun', 'last'])
+      expect(rerun).toMatchObject({ code: 0, stdout: 'BEFORE,RECORDED\nserved\n' })
+      expect(await digest('shop.db')).toBe(before)
+    },
+  )
+
+  test.each(libraries)(
+    '$name: a resumed run goes on with the database, in the transaction that was open',
+    async ({ head }) => {
+      const { retake } = await databaseFolder({
+        'agent.mjs':
+          head +
+          branching(`
+db.exec('begin')
+insert.run('inside')
+const crash = tool('crash', async () => {
+  if (existsSync('crashed')) return
+  writeFileSync('crashed', '')
+  process.kill(process.pid, 'SIGKILL')
+})
+await crash()
+insert.run('after')
+db.exec('commit')
+`),
+      })
+      await retake(['record', 'agent.mjs'])
+      const resumed = await retake(['resume', 'last', '--in-doubt', 'retry'])
+      expect(resumed).toMatchObject({ code: 0, stdout: 'before,inside,after\nserved\n' })
+      expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: resumed.stdout })
+    },
+  )
+
+  test.each(libraries)(
+    '$name: a statement whose answer is not on the tape is in doubt',
+    async ({ head }) => {
+      const { retake } = await databaseFolder({
+        'agent.mjs':
+          head +
+          branching(`
+db.function('crash', () => {
+  if (existsSync('crashed')) return 'again'
+  writeFileSync('crashed', '')
+  process.kill(process.pid, 'SIGKILL')
+})
+db.prepare('insert into t (v) values (crash())').run()
+`),
+      })
+      await retake(['record', 'agent.mjs'])
+      const refused = await retake(['resume', 'last'])
+      expect(refused.stderr).toContain('.run insert into t (v) values (crash())')
+      expect(refused.stderr).toContain('--in-doubt retry')
+      const resumed = await retake(['resume', 'last', '--in-doubt', 'retry'])
+      expect(resumed).toMatchObject({ code: 0, stdout: 'before,again\nserved\n' })
+    },
+  )
+
+  test.each(libraries)(
+    '$name: a database that is opened outside of runs is captured inside them',
+    async ({ head }) => {
+      const { node } = await databaseFolder({
+        'agent.mjs': `${head}
+import { record, replay } from '@retake/engine'
+const db = open('shop.db')
+db.exec('create table t (id integer primary key, v)')
+const insert = db.prepare('insert into t (v) values (?)')
+const count = () => db.prepare('select count(*) as n from t').get().n
+const agent = async () => {
+  insert.run('inside')
+  return { n: count(), first: db.prepare('select v from t').get() }
+}
+const { output, run } = await record({ name: 'inside' }, agent)
+console.log(JSON.stringify(output), count())
+insert.run('outside')
+const replayed = await replay(run.path, agent)
+console.log(JSON.stringify(replayed.output), count())
+`,
+      })
+      const { stdout, stderr } = await node(['agent.mjs'])
+      const output = '{"n":1,"first":{"v":"inside"}}'
+      expect(stdout, stderr).toBe(`${output} 1\n${output} 2\n`)
+    },
+  )
+
+  test.each(libraries)(
+    '$name: functions that SQLite calls are reported, and their results replayed',
+    async ({ head }) => {
+      const { retake } = await databaseFolder({
+        'agent.mjs': `${head}
+const db = open(':memory:')
+db.function('shout', (text) => text.toUpperCase())
+console.log(db.prepare("select shout('hello') as said").get().said)
+`,
+      })
+      const recorded = await retake(['record', 'agent.mjs'])
+      expect(recorded.stdout).toBe('HELLO\n')
+      expect(recorded.stderr).toMatch(
+        /not captured: a function handed to function\(\) of \S+ at agent\.mjs:5 — the function is not called on replay/,
+      )
+      expect(await retake(['replay', 'last'])).toMatchObject({ code: 0, stdout: 'HELLO\n' })
     },
   )
 })

@@ -1,6 +1,7 @@
 import zlib from 'node:zlib'
 import { isDelivery, readRun } from '@retake/tape'
 import type { CallEvent, Tape, TapeEvent } from '@retake/tape'
+import { changesDatabase } from '../boundaries/native/sql.js'
 import { describe } from '../sessions/divergence.js'
 
 /** Something that left the process, and of which the tape does not say whether it had its effect. */
@@ -68,8 +69,9 @@ function unfinishedFileCalls(tape: Tape): InDoubt[] {
 const READS =
   /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink|^FSWatcher$/i
 
-/** Whether a call changes something on disk. */
-export const changesFiles = (event: Pick<TapeEvent, 'type'>): event is CallEvent =>
-  event.type === 'call' &&
-  (event as CallEvent).kind === 'file' &&
-  !READS.test((event as CallEvent).name)
+/** True if a call changes something on disk: a file, or a database. */
+export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent {
+  if (event.type !== 'call') return false
+  const { kind, name, title = '' } = event as CallEvent
+  return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
+}

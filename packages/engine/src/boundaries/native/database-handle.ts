@@ -12,7 +12,7 @@ import { performCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
 import { plain } from '../result-form.js'
 import type { ResultForm } from '../result-form.js'
-import { callsOf, isReading } from './sql.js'
+import { callsOf, changesDatabase, EXECUTES, isReading } from './sql.js'
 
 /** A native object, by the names of its methods and properties. */
 export type Native = Record<string, unknown>
@@ -156,6 +156,13 @@ export class NativeHandle {
     readonly sql?: string,
   ) {}
 
+  /** The handle of a native object that this one has made. */
+  made(native: Native | undefined, sql = this.sql): NativeHandle {
+    const handle = new NativeHandle(this.connection, sql)
+    handle.native = native
+    return handle
+  }
+
   /** The native object, for work of `session`; opened first when only the tape has had it. */
   real(session: Session | undefined): Native {
     if (this.native === undefined) {
@@ -254,7 +261,6 @@ export function readFact(object: object, name: string): unknown {
     : session.draw(`${handle.connection.library.name}.${name}`, read)
 }
 
-const EXECUTES = new Set(['exec', 'run', 'get', 'all', 'applyChangeset', 'loadExtension'])
 const FLEETING = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
 
 /** A call as it goes on the tape. */
@@ -285,14 +291,11 @@ const TITLE_MAX = 200
 const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
   sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
 
-/** Calls after which other connections may see something else. */
+/** Calls after which other connections may see something else: in a transaction, only its end. */
 const changesDisk = (connection: Connection, method: string, sql: string): boolean =>
-  method === 'transfer' ||
-  method === 'backup' ||
-  (EXECUTES.has(method) &&
-    !connection.isInMemory &&
-    !isReading(sql) &&
-    (!connection.isInTransaction || callsOf(sql).ends))
+  changesDatabase(method, sql) &&
+  !connection.isInMemory &&
+  (!connection.isInTransaction || callsOf(sql).ends)
 
 function perform(
   session: Session,
@@ -323,16 +326,12 @@ const formOf = (handle: NativeHandle, { makes }: HandleCall): ResultForm =>
         encode: (value) => plain.encode(makes.facts(handleOf(value as object).native ?? {})),
         decode: (as, body) => {
           const facts = plain.decode(as, body) as Readonly<Record<string, unknown>>
-          const own = new NativeHandle(handle.connection, makes.sql ?? handle.sql)
-          return makes.make(own, facts)
+          return makes.make(handle.made(undefined, makes.sql), facts)
         },
       }
 
-function made(handle: NativeHandle, makes: Maker, native: Native): object {
-  const own = new NativeHandle(handle.connection, makes.sql ?? handle.sql)
-  own.native = native
-  return makes.make(own, makes.facts(native))
-}
+const made = (handle: NativeHandle, makes: Maker, native: Native): object =>
+  makes.make(handle.made(native, makes.sql), makes.facts(native))
 
 const numbers = new WeakMap<
   Session,

@@ -11,8 +11,10 @@ import {
   bindHandle,
   callNative,
   capturedCall,
+  Connection,
   fileFor,
   handleOf,
+  isHandle,
   openDatabase,
   overlayOf,
   passOn,
@@ -35,9 +37,45 @@ export function patchNodeSqlite(): Undo {
   const { sqlite, warning } = loadSqlite()
   if (sqlite === undefined) return () => {}
   const own = nodeSqlite({ ...sqlite }, warning)
-  const names = Object.keys(own).filter((name) => name in sqlite)
-  return undoAll(names.map((name) => replace(sqlite, name, own[name as keyof typeof own])))
+  const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
+  const adopting = Object.entries(classes).flatMap(([name, { prototype }]) =>
+    adoptInstances(sqlite[name as keyof typeof classes].prototype, prototype, own.library),
+  )
+  const names = ['DatabaseSync', 'StatementSync', 'Session', 'backup'] as const
+  return undoAll([
+    ...adopting,
+    ...names.filter((name) => name in sqlite).map((name) => replace(sqlite, name, own[name])),
+  ])
 }
+
+/**
+ * Captures what a run does with objects of Node's own classes. ES modules that import
+ * `node:sqlite` before Retake keep those: Node does not refresh this module's exports.
+ */
+function adoptInstances(native: object, own: object, library: DatabaseLibrary): Undo[] {
+  return methodsOf(native).map((method) => {
+    const run = Reflect.get(native, method) as Function
+    const captured = Reflect.get(own, method) as Function
+    return replace(native, method, function (this: object, ...args: unknown[]): unknown {
+      if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
+      const answer = run.apply(this, args) as unknown
+      if (method === 'prepare') {
+        const handle = handleOf(adopted(this, library))
+        bindHandle(answer as object, handle.made(answer as Native, String(args[0])))
+      }
+      return answer
+    })
+  })
+}
+
+function adopted(object: object, library: DatabaseLibrary): object {
+  if (isHandle(object)) return object
+  const { root } = new Connection(library, OPENED_BEFORE, [])
+  root.native = object as Native
+  return bindHandle(object, root)
+}
+
+const OPENED_BEFORE = 'a database that was opened before'
 
 /** Some versions warn that the module is experimental: not before the agent uses it. */
 function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefined } {
@@ -124,7 +162,12 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
   class StatementSync {
     constructor() {
       // Throws: statements come from prepare().
-      Reflect.construct(sqlite.StatementSync, [])
+      try {
+        Reflect.construct(sqlite.StatementSync, [])
+      } catch (error) {
+        Error.captureStackTrace(error as Error, StatementSync)
+        throw error
+      }
     }
     iterate(...args: unknown[]): object {
       const makes = makerOf(StatementSyncIterator.prototype)
@@ -142,8 +185,8 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       callNative(this, { method: 'close', args: [] })
     }
   }
-  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync))
-  passOn(StatementSync, methodsOf(sqlite.StatementSync))
+  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync.prototype))
+  passOn(StatementSync, methodsOf(sqlite.StatementSync.prototype))
   passOn(StatementSyncIterator, ['return'])
   passOn(Session, ['changeset', 'patchset', 'close'])
 
@@ -170,7 +213,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       run().then((pages) => done(null, pages), done)
     })
   }
-  return { DatabaseSync, StatementSync, Session, backup }
+  return { library, DatabaseSync, StatementSync, Session, backup }
 }
 
 const DISPOSE: typeof Symbol.dispose =
@@ -182,7 +225,7 @@ const iteratorPrototype = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()) as object,
 ) as object
 
-const methodsOf = ({ prototype }: Class): string[] =>
+const methodsOf = (prototype: object): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
 
 const textOf = (file: unknown): string => {

@@ -5,6 +5,22 @@ const LEAD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)+/
 export const isReading = (sql: string): boolean =>
   /^(?:select|explain|values)\b/i.test(sql.replace(LEAD, ''))
 
+/** Methods that run a statement to its end. */
+export const EXECUTES: ReadonlySet<string> = new Set([
+  'exec',
+  'run',
+  'get',
+  'all',
+  'applyChangeset',
+  'loadExtension',
+])
+
+/** True if a recorded call, `better-sqlite3.run insert …`, may have changed a database. */
+export function changesDatabase(name: string, title: string): boolean {
+  const method = name.slice(name.lastIndexOf('.') + 1)
+  return EXECUTES.has(method) ? !isReading(title) : method === 'transfer' || method === 'backup'
+}
+
 /** How one or several statements bear on their connection. Savepoints outside of a transaction are not followed. */
 export function callsOf(sql: string): {
   readonly begins: boolean
