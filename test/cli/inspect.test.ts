@@ -216,6 +216,124 @@ test('eval prints the value at every time a line ran, in the order it ran, witho
   )
 })
 
+test('a variable that has no value yet in this turn of a loop is never shown with that of the turn before', async () => {
+  const workspace = await folderWith({})
+  const agent = 'inspect/loops.mjs'
+  await workspace.retake(['record', agentPath(agent)])
+  const evaluated = async (text: string, expression: string): Promise<string[]> => {
+    const at = `${agentPath(agent)}:${lineOf(agent, text)}`
+    const { stdout } = await workspace.retake(['eval', 'last', '--at', at, expression])
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.replace(/^.*? {2}/, ''))
+  }
+  const unset = (name: string) => `ReferenceError: Cannot access '${name}' before initialization`
+  expect(await evaluated('const p =', 'p')).toEqual([unset('p'), unset('p')])
+  expect(await evaluated('const { paid', '[paid]')).toEqual([unset('paid'), unset('paid')])
+  expect(await evaluated('for (const n', '({ n, paid })')).toEqual(Array(4).fill(unset('n')))
+  expect(await evaluated('return inner', '[inner, p.paid]')).toEqual([
+    '[2, 0]',
+    '[4, 0]',
+    '[2, 1]',
+    '[4, 1]',
+  ])
+  expect(await evaluated('total += q', 'q')).toEqual(['[2, 4]', '[3, 5]'])
+
+  // The answer of the second turn's first call has come; nothing of that turn is there but `paid`.
+  const { locals } = await look(workspace, 4)
+  const notYet = { $type: 'unavailable' }
+  expect(locals).toMatchObject({ i: 1, paid: 1, first: [1], p: notYet, q: notYet, total: 12 })
+  const { stdout } = await workspace.retake(['replay', 'last', '--step', '4'])
+  expect(stdout).toMatch(/^ {2}p +\(not initialised yet\)$/m)
+})
+
+test('a file with thousands of places to stop at can be looked into at each of them', async () => {
+  const many = Array.from({ length: 700 }, (_, n) => `const f${n} = () => Math.abs(${n})`)
+  const { folder, retake } = await folderWith({
+    'big.mjs': [
+      ...many,
+      "import { execFile } from 'node:child_process'",
+      "import { promisify } from 'node:util'",
+      'let total = 0',
+      'for (const n of [1, 2]) {',
+      "  const { stdout } = await promisify(execFile)('echo', [String(n)])",
+      '  total += Number(stdout)',
+      '}',
+    ].join('\n'),
+  })
+  await retake(['record', 'big.mjs'])
+  const line = many.length + 6
+  const { stdout } = await retake(['eval', 'last', '--at', `big.mjs:${line}`, 'total'])
+  expect(stdout).toMatch(/^1 · step 1 {2}0\n2 · step 2 {2}1\n$/)
+  const shown = JSON.parse(
+    (await retake(['replay', 'last', '--step', '2', '--json'])).stdout,
+  ) as Shown
+  expect(shown.location).toMatchObject({ file: join(folder, 'big.mjs'), line })
+  expect((await retake(['snapshot', 'last'])).stdout).toMatch(/^2 states of 2 steps/)
+})
+
+/** A bundle with its source map, line by line; each part is one source. */
+function bundleOf(parts: Readonly<Record<string, string>>): { code: string; map: string } {
+  const names = Object.keys(parts)
+  const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+  const encoded = (value: number): string => {
+    const bits = value < 0 ? (-value << 1) | 1 : value << 1
+    return bits < 32 ? (digits[bits] ?? '') : `${digits[(bits & 31) | 32]}${digits[bits >> 5]}`
+  }
+  let last = { source: 0, line: 0 }
+  const mappings = names.flatMap((name, source) =>
+    (parts[name] ?? '').split('\n').map((_, line) => {
+      const segment = [0, source - last.source, line - last.line, 0].map(encoded).join('')
+      last = { source, line }
+      return segment
+    }),
+  )
+  return {
+    code: `${Object.values(parts).join('\n')}\n//# sourceMappingURL=agent.mjs.map\n`,
+    map: JSON.stringify({ version: 3, sources: names, names: [], mappings: mappings.join(';') }),
+  }
+}
+
+test('in a bundle a line is found by its place in the bundle and in the source, and packages are not the user’s code', async () => {
+  const agent = [
+    'let total = 0',
+    "for (const word of ['1', '2']) {",
+    '  const heard = await echo(word)',
+    '  total += Number(heard)',
+    '}',
+  ].join('\n')
+  const { code, map } = bundleOf({
+    '../node_modules/echo/index.js': [
+      "import { execFile } from 'node:child_process'",
+      "import { promisify } from 'node:util'",
+      'async function echo(word) {',
+      "  const { stdout } = await promisify(execFile)('echo', [word])",
+      '  const trimmed = stdout.trim()',
+      '  return trimmed',
+      '}',
+    ].join('\n'),
+    '../src/agent.ts': agent,
+  })
+  const { folder, retake } = await folderWith({})
+  await mkdir(join(folder, 'dist'))
+  await mkdir(join(folder, 'src'))
+  await writeFile(join(folder, 'src/agent.ts'), agent)
+  await writeFile(join(folder, 'dist/agent.mjs'), code)
+  await writeFile(join(folder, 'dist/agent.mjs.map'), map)
+  await retake(['record', 'dist/agent.mjs'])
+  for (const at of ['dist/agent.mjs:11', 'src/agent.ts:4']) {
+    const { stdout, stderr } = await retake(['eval', 'last', '--at', at, '[total, heard]'])
+    expect(stdout, stderr).toMatch(/^1 · step 1 {2}\[0, '1'\]\n2 · step 2 {2}\[1, '2'\]\n$/)
+  }
+  const shown = JSON.parse(
+    (await retake(['replay', 'last', '--step', '1', '--json'])).stdout,
+  ) as Shown
+  expect(shown.location).toEqual(
+    expect.objectContaining({ file: join(folder, 'src/agent.ts'), line: 4, mapped: true }),
+  )
+})
+
 test('eval goes on after an expression that throws or does not end, and refuses to change the run unless told to', async () => {
   const at = `${agentPath('inspect/fan-out.ts')}:${lineOf('inspect/fan-out.ts', 'console.log(label')}`
   const evaluate = async (...args: string[]) => {

@@ -24,6 +24,13 @@ export interface Described {
   readonly cut: boolean
 }
 
+/** A variable whose declaration has not run yet. */
+export const UNAVAILABLE: Described = {
+  type: 'unavailable',
+  json: { $type: 'unavailable' },
+  cut: false,
+}
+
 // The agent may replace these later.
 const { getOwnPropertyDescriptor, getPrototypeOf, keys } = Object
 const { apply } = Reflect

@@ -1,9 +1,11 @@
+import { UNAVAILABLE } from './describe-value.js'
 import type { DescribeLimits, Described } from './describe-value.js'
 import type { RawAsyncFrame } from './inspector-tools.js'
 import { printDescribed } from './print-described.js'
 import type { CallFrame } from './protocol.js'
 import type { Scripts } from './scripts.js'
 import type { Frame, Stop, Value, Variable } from './stop.js'
+import type { UnsetVariables } from './unset-variables.js'
 
 export type CallTool = <T>(name: string, ...args: readonly ToolArgument[]) => Promise<T>
 export type ToolArgument =
@@ -26,10 +28,12 @@ const VARIABLES_MAX = 200
 /** Reads the stack of a stopped thread. */
 export class FrameReader {
   readonly #scripts: Scripts
+  readonly #unset: UnsetVariables
   readonly #call: CallTool
 
-  constructor(scripts: Scripts, call: CallTool) {
+  constructor(scripts: Scripts, unset: UnsetVariables, call: CallTool) {
     this.#scripts = scripts
+    this.#unset = unset
     this.#call = call
   }
 
@@ -43,28 +47,33 @@ export class FrameReader {
     return { location: frames.find(({ isUser }) => isUser)?.location, frames, asyncFrames }
   }
 
-  async #frame({ functionName, location, scopeChain }: CallFrame): Promise<Frame> {
-    const isUser = this.#scripts.isUsers(location.scriptId)
+  async #frame(frame: CallFrame): Promise<Frame> {
+    const { functionName, location } = frame
+    const isUser = this.#scripts.isUsers(location)
     return {
       name: functionName,
       location: this.#scripts.locate(location),
       isUser,
-      variables: isUser ? await this.#variables(scopeChain) : [],
+      variables: isUser ? await this.#variables(frame) : [],
     }
   }
 
-  async #variables(scopeChain: CallFrame['scopeChain']): Promise<Variable[]> {
+  async #variables(frame: CallFrame): Promise<Variable[]> {
+    const unset = await this.#unset.of(frame)
     const scopes = await Promise.all(
-      scopeChain
+      frame.scopeChain
         .filter(({ type }) => type !== 'global')
-        .map(async ({ type, object }) => {
+        .map(async ({ type, object }, index) => {
           const args = [
             { objectId: object.objectId ?? '' },
             { value: GLANCE },
             { value: VARIABLES_MAX },
           ]
           const found = await this.#call<[string, Described][]>('describeScope', ...args)
-          return found.map(([name, value]): Variable => ({ name, scope: type, ...valueOf(value) }))
+          return found.map(([name, value]): Variable => {
+            const isUnset = unset[index]?.has(name) === true
+            return { name, scope: type, ...valueOf(isUnset ? UNAVAILABLE : value) }
+          })
         }),
     )
     const nearest = new Map<string, Variable>()

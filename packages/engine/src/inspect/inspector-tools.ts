@@ -2,7 +2,7 @@ import inspector from 'node:inspector'
 import type { Tape } from '@retake/tape'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
-import { describeValue } from './describe-value.js'
+import { describeValue, UNAVAILABLE } from './describe-value.js'
 import type { DescribeLimits, Described } from './describe-value.js'
 import { relatedTurns } from './related-turns.js'
 
@@ -108,5 +108,3 @@ function describeVariable(scope: object, name: string, limits: DescribeLimits): 
     return UNAVAILABLE
   }
 }
-
-const UNAVAILABLE: Described = { type: 'unavailable', json: { $type: 'unavailable' }, cut: false }

@@ -75,7 +75,7 @@ export class LineWatch {
       if (halt.kind === 'paused') await this.#look(halt.paused)
       if (halt.kind === 'ended') {
         const { file } = this.#options
-        const loaded = scripts.users.filter((script) => scripts.sourcesOf(script).includes(file))
+        const loaded = scripts.users.filter((script) => scripts.isMadeOf(script, file))
         return {
           end: halt,
           hits: this.#hits,
@@ -107,12 +107,11 @@ export class LineWatch {
     if (top === undefined) return
     const script = scripts.byId(top.location.scriptId)
     if (paused.reason === 'instrumentation') {
-      if (script && scripts.sourcesOf(script).includes(this.#options.file))
-        await this.#setIn(script)
+      if (script && scripts.isMadeOf(script, this.#options.file)) await this.#setIn(script)
       return
     }
-    const location = scripts.locate(top.location)
-    if (location.file === this.#options.file) await this.#hit(location)
+    const at = scripts.lineIn(this.#options.file, top.location)
+    if (at !== undefined) await this.#hit(scripts.locate(top.location), at.line)
   }
 
   /** A module that is about to run. */
@@ -124,9 +123,10 @@ export class LineWatch {
       this.#advance.map((breakpointId) => link.post('Debugger.removeBreakpoint', { breakpointId })),
     )
     this.#advance = []
-    const places = (await possiblePlaces(link, script.scriptId))
-      .map((place) => ({ place, source: scripts.locate(place) }))
-      .filter(({ source }) => source.file === file)
+    const places = (await possiblePlaces(link, script.scriptId)).flatMap((place) => {
+      const source = scripts.lineIn(file, place)
+      return source === undefined ? [] : [{ place, source }]
+    })
     const onLine = places.filter(({ source }) => source.line === line)
     const [first] = onLine.toSorted((a, b) => a.source.column - b.source.column)
     if (first) await this.#set(first.place)
@@ -142,11 +142,12 @@ export class LineWatch {
     this.#nextLine = lines.filter((line) => line > this.#options.line).toSorted((a, b) => a - b)[0]
   }
 
-  async #hit(location: SourceLocation): Promise<void> {
+  /** `at`: the line in the file that is watched, which may be the one that a map starts from. */
+  async #hit(location: SourceLocation, at: number): Promise<void> {
     const { line, expression, onHit, ...options } = this.#options
-    if (location.line !== line) {
+    if (at !== line) {
       // Set in advance on a line without code, the breakpoint slid to the next one.
-      this.#nextLine = location.line
+      this.#nextLine = at
       return
     }
     const position = await this.#thread.callTool<number>('position')

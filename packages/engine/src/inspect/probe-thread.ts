@@ -3,10 +3,11 @@ import { FrameReader, GLANCE, valueOf } from './frame-reader.js'
 import type { CallTool, ToolArgument } from './frame-reader.js'
 import type { DescribeLimits, Described } from './describe-value.js'
 import type { ProbeEnd, ProbeProcess } from './probe-process.js'
-import type { EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
+import type { CallFrame, EvaluateResult, Paused, RemoteObject, ScriptParsed } from './protocol.js'
 import { Scripts } from './scripts.js'
 import type { HeldAt } from './shared-slots.js'
 import type { Value } from './stop.js'
+import { UnsetVariables } from './unset-variables.js'
 import { UserBreakpoints } from './user-breakpoints.js'
 
 /** The process stands before this event reaches the agent, or right after the agent started it. */
@@ -57,6 +58,7 @@ export class ProbeThread {
   readonly reader: FrameReader
   /** Set while a debugger holds the thread, at a line or inside a hold. */
   paused: Paused | undefined
+  readonly #unset: UnsetVariables
   readonly #process: ProbeProcess
   readonly #halts: (Halt | Failed)[] = []
   #onHalt: (() => void) | undefined
@@ -68,7 +70,8 @@ export class ProbeThread {
     this.link = new InspectorLink(process.pipe)
     this.scripts = new Scripts(process.libraries ?? [])
     this.breakpoints = new UserBreakpoints(this.link, this.scripts)
-    this.reader = new FrameReader(this.scripts, this.callTool)
+    this.#unset = new UnsetVariables(this.link)
+    this.reader = new FrameReader(this.scripts, this.#unset, this.callTool)
     this.link.on('Debugger.scriptParsed', (script: ScriptParsed) => this.scripts.add(script))
     this.link.on('Retake.held', (at: HeldAt) => this.#arrive({ kind: 'held', ...at }))
     this.link.on('Debugger.paused', (paused: Paused) => this.#arrive({ kind: 'paused', paused }))
@@ -139,15 +142,16 @@ export class ProbeThread {
     frame: number | undefined,
     { allowSideEffects = false, limits = GLANCE }: EvaluateOptions,
   ): Promise<Evaluation> {
-    const callFrameId =
-      frame === undefined ? undefined : this.paused?.callFrames[frame]?.callFrameId
+    const callFrame = frame === undefined ? undefined : this.paused?.callFrames[frame]
+    const callFrameId = callFrame?.callFrameId
+    const code = callFrame === undefined ? expression : await this.#guarded(expression, callFrame)
     // What the expression asks of clock, chance or network must not be taken from the tape.
     await this.callTool('setAside', { value: true })
     const answer = await this.link
       .post<EvaluateResult>(
         callFrameId === undefined ? 'Runtime.evaluate' : 'Debugger.evaluateOnCallFrame',
         {
-          expression,
+          expression: code,
           callFrameId,
           throwOnSideEffect: !allowSideEffects,
           timeout: EVALUATE_MS,
@@ -169,9 +173,17 @@ export class ProbeThread {
     return { ok: true, value: valueOf(described) }
   }
 
+  /** Makes the expression fail where it uses a variable that has no value yet, as it would in the program. */
+  async #guarded(expression: string, frame: CallFrame): Promise<string> {
+    const unset = (await this.#unset.of(frame)).flatMap((names) => [...names])
+    const words = new Set(expression.match(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu))
+    const used = [...new Set(unset)].filter((name) => words.has(name))
+    return used.length === 0 ? expression : `{ ${expression}\n; let ${used.join(', ')} }`
+  }
+
   /** Place of the innermost frame of user code in the stack. */
   userFrame({ callFrames }: Paused): number | undefined {
-    const found = callFrames.findIndex(({ location }) => this.scripts.isUsers(location.scriptId))
+    const found = callFrames.findIndex(({ location }) => this.scripts.isUsers(location))
     return found === -1 ? undefined : found
   }
 

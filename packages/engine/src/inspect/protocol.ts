@@ -25,7 +25,11 @@ export interface CallFrame {
   readonly callFrameId: string
   readonly functionName: string
   readonly location: ScriptLocation
-  readonly scopeChain: readonly { readonly type: string; readonly object: RemoteObject }[]
+  readonly scopeChain: readonly {
+    readonly type: string
+    readonly object: RemoteObject
+    readonly startLocation?: ScriptLocation
+  }[]
 }
 
 export interface Paused {

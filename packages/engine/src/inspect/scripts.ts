@@ -20,6 +20,7 @@ export class Scripts {
   readonly #byId = new Map<string, ScriptParsed>()
   readonly #byUrl = new Map<string, ScriptParsed>()
   readonly #maps = new Map<string, SourceMap | undefined>()
+  readonly #sources = new Map<string, ReadonlySet<string>>()
   readonly #own: readonly string[]
 
   /** `own`: starts of URLs that count as library code, besides Node, node_modules and the engine. */
@@ -40,11 +41,24 @@ export class Scripts {
     return this.#byId.get(scriptId)
   }
 
-  /** Paths of the files that a script was made of. */
-  sourcesOf(script: ScriptParsed): readonly string[] {
-    const sources = this.#mapOf(script)?.payload.sources
-    if (sources === undefined) return [pathOf(script.url)]
-    return sources.map((source) => pathOf(new URL(source, mapBase(script)).href))
+  /** True if a script was made of a file, or is that file as it runs. */
+  isMadeOf(script: ScriptParsed, file: string): boolean {
+    return pathOf(script.url) === file || this.#sourcesOf(script).has(file)
+  }
+
+  /**
+   * Where a location of a script is in `file`, which may be one of its sources or the
+   * script as it runs; undefined when it is in another file.
+   */
+  lineIn(file: string, location: ScriptLocation): { line: number; column: number } | undefined {
+    const script = this.#byId.get(location.scriptId)
+    if (script === undefined) return undefined
+    const isSource = this.#sourcesOf(script).has(file)
+    if (!isSource && pathOf(script.url) !== file) return undefined
+    const { lineNumber, columnNumber = 0 } = location
+    if (!isSource) return { line: lineNumber + 1, column: columnNumber + 1 }
+    const source = this.locate(location)
+    return source.file === file ? source : undefined
   }
 
   /** First place of a line in a script with a source map; none when there is no map or no such line. */
@@ -63,14 +77,19 @@ export class Scripts {
     return []
   }
 
-  isUsers(scriptId: string): boolean {
-    return this.isUsersUrl(this.#byId.get(scriptId)?.url ?? '')
+  /** In a bundle, only the source map tells the user's code from that of packages. */
+  isUsers(location: ScriptLocation): boolean {
+    const script = this.#byId.get(location.scriptId)
+    if (script === undefined || !this.isUsersUrl(script.url)) return false
+    if (this.#mapOf(script) === undefined) return true
+    const { file, mapped } = this.locate(location)
+    return mapped && !isInstalled(file)
   }
 
   isUsersUrl(url: string): boolean {
     return (
       url.startsWith('file://') &&
-      !url.includes('/node_modules/') &&
+      !isInstalled(url) &&
       !this.#own.some((start) => url.startsWith(start))
     )
   }
@@ -106,7 +125,18 @@ export class Scripts {
           columnNumber: column - 1,
         })
       : { file: pathOf(url), line, column, mapped: false }
-    return { ...location, isUser: this.isUsersUrl(url) }
+    return { ...location, isUser: this.isUsersUrl(url) && !isInstalled(location.file) }
+  }
+
+  /** Paths of the files that a script was made of. */
+  #sourcesOf(script: ScriptParsed): ReadonlySet<string> {
+    let paths = this.#sources.get(script.scriptId)
+    if (paths === undefined) {
+      const sources = this.#mapOf(script)?.payload.sources ?? [script.url]
+      paths = new Set(sources.map((source) => pathOf(new URL(source, mapBase(script)).href)))
+      this.#sources.set(script.scriptId, paths)
+    }
+    return paths
   }
 
   #mapOf(script: ScriptParsed): SourceMap | undefined {
@@ -116,6 +146,8 @@ export class Scripts {
     return this.#maps.get(scriptId)
   }
 }
+
+const isInstalled = (file: string): boolean => /[\\/]node_modules[\\/]/.test(file)
 
 /** All places that a map knows, in order. */
 function* mappedPlaces(map: SourceMap): Iterable<{ lineNumber: number; columnNumber: number }> {

@@ -3,18 +3,32 @@ import { InspectorRefused } from './inspector-link.js'
 import type { ScriptLocation } from './protocol.js'
 import type { Scripts } from './scripts.js'
 
-/** Every place where a script can stop. */
+/** Every location where a script can stop. V8 names at most 1,000 at a time, in order. */
 export async function possiblePlaces(
   link: InspectorLink,
   scriptId: string,
 ): Promise<readonly ScriptLocation[]> {
-  const start = { scriptId, lineNumber: 0, columnNumber: 0 }
-  const { locations } = await link.post<{ locations: readonly ScriptLocation[] }>(
-    'Debugger.getPossibleBreakpoints',
-    { start },
-  )
-  return locations
+  const found: ScriptLocation[] = []
+  let start: ScriptLocation = { scriptId, lineNumber: 0, columnNumber: 0 }
+  for (;;) {
+    const { locations } = await link.post<{ locations: readonly ScriptLocation[] }>(
+      'Debugger.getPossibleBreakpoints',
+      { start },
+    )
+    // Asked for what comes after the end of the script, V8 names the end once more.
+    const later = locations.filter((location) => isBefore(start, location))
+    const last = later.at(-1)
+    if (last === undefined) return found
+    for (const location of later) found.push(location)
+    const { lineNumber, columnNumber = 0 } = last
+    start = { scriptId, lineNumber, columnNumber: columnNumber + 1 }
+  }
 }
+
+/** Or at the same position. */
+const isBefore = (a: ScriptLocation, b: ScriptLocation): boolean =>
+  a.lineNumber < b.lineNumber ||
+  (a.lineNumber === b.lineNumber && (a.columnNumber ?? 0) <= (b.columnNumber ?? 0))
 
 /**
  * Breakpoints at every place of every user script, so that whatever user code runs
@@ -38,7 +52,8 @@ export class UserBreakpoints {
       added.map(async ({ scriptId }) => {
         this.#armed.add(scriptId)
         const places = await possiblePlaces(this.#link, scriptId)
-        await Promise.all(places.map((place) => this.#set(place)))
+        const users = places.filter((place) => this.#scripts.isUsers(place))
+        await Promise.all(users.map((place) => this.#set(place)))
       }),
     )
   }

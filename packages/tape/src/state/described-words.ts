@@ -6,7 +6,7 @@ export const DESCRIBED_WORDS: Readonly<
   Record<string, (rest: Readonly<Record<string, unknown>>) => string>
 > = {
   undefined: () => 'undefined',
-  unavailable: () => '(not available)',
+  unavailable: () => '(not initialised yet)',
   getter: () => '(getter)',
   circular: () => '(circular)',
   Proxy: () => '(proxy)',
