@@ -263,30 +263,57 @@ db.prepare('insert into t (v) values (crash())').run()
     },
   )
 
-  test.each(libraries)(
-    '$name: a database that is opened outside of runs is captured inside them',
-    async ({ head }) => {
-      const { node } = await databaseFolder({
-        'agent.mjs': `${head}
-import { record, replay } from '@retake/engine'
+  const outside = (body: string): string => `
 const db = open('shop.db')
 db.exec('create table t (id integer primary key, v)')
 const insert = db.prepare('insert into t (v) values (?)')
+${body}`
+  const inside = `
 const count = () => db.prepare('select count(*) as n from t').get().n
 const agent = async () => {
   insert.run('inside')
-  return { n: count(), first: db.prepare('select v from t').get() }
+  try {
+    db.exec('nonsense')
+  } catch (error) {
+    return { n: count(), first: db.prepare('select v from t').get(), code: error.code }
+  }
 }
 const { output, run } = await record({ name: 'inside' }, agent)
 console.log(JSON.stringify(output), count())
 insert.run('outside')
 const replayed = await replay(run.path, agent)
 console.log(JSON.stringify(replayed.output), count())
-`,
-      })
+`
+  test.each(
+    libraries.flatMap(({ name, head }) => [
+      {
+        name,
+        when: 'after Retake was imported',
+        files: {
+          'agent.mjs': `import { record, replay } from '@retake/engine'\n${head}${outside(inside)}`,
+        },
+      },
+      {
+        name,
+        when: 'before Retake was imported',
+        files: {
+          'database.mjs': `${head}${outside('export { db, insert }')}`,
+          'agent.mjs': `import { db, insert } from './database.mjs'\nimport { record, replay } from '@retake/engine'\n${inside}`,
+        },
+      },
+    ]),
+  )(
+    '$name: a database that is opened outside of runs, $when, is captured inside them',
+    async ({ files }) => {
+      const { node } = await databaseFolder(files)
       const { stdout, stderr } = await node(['agent.mjs'])
-      const output = '{"n":1,"first":{"v":"inside"}}'
-      expect(stdout, stderr).toBe(`${output} 1\n${output} 2\n`)
+      const output = /^{"n":1,"first":{"v":"inside"},"code":"(SQLITE_ERROR|ERR_SQLITE_ERROR)"}/
+      expect(stdout, stderr).toMatch(output)
+      const [recorded, replayed] = stdout.split('\n')
+      expect([recorded, replayed]).toEqual([
+        `${recorded?.slice(0, -2)} 1`,
+        `${recorded?.slice(0, -2)} 2`,
+      ])
     },
   )
 

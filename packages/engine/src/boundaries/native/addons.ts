@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import path from 'node:path'
 import { callSite } from '../../call-site.js'
 import { errors } from '../../errors.js'
@@ -6,7 +7,7 @@ import type { Session } from '../../sessions/session.js'
 import { lookFirst, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
-import { betterSqlite3, isBetterSqlite3 } from './better-sqlite3.js'
+import { adoptBetterSqlite3, betterSqlite3, isBetterSqlite3 } from './better-sqlite3.js'
 import { importSite } from './import-site.js'
 
 interface AddonModule {
@@ -54,8 +55,30 @@ export function patchAddons(): Undo {
     if (session.replaying) module.exports = refusing(module.exports, name)
     else noteAddon(session, name)
   }
-  return undoAll([replace(process, 'dlopen', open), ...BINDINGS.map(refuseBinding)])
+  return undoAll([
+    replace(process, 'dlopen', open),
+    ...BINDINGS.map(refuseBinding),
+    ...adoptLoaded(),
+  ])
 }
+
+/** Add-ons for databases that the program has loaded already. */
+function adoptLoaded(): Undo[] {
+  const modules = Object.entries(createRequire(import.meta.url).cache)
+  const SqliteError = modules.find(([file]) => SQLITE_ERROR.test(file))?.[1]?.exports as
+    | (new (...args: never[]) => Error)
+    | undefined
+  return modules.flatMap(([file, module]) => {
+    const exports = module?.exports as { readonly Database?: Function } | undefined
+    // One that Retake has put there is left alone.
+    const isNative = String(exports?.Database).includes('[native code]')
+    return exports !== undefined && isNative && isBetterSqlite3(file)
+      ? [adoptBetterSqlite3(exports, SqliteError)]
+      : []
+  })
+}
+
+const SQLITE_ERROR = /[\\/]better-sqlite3[\\/]lib[\\/]sqlite-error\.js$/
 
 /** On replay the add-on itself is not loaded. */
 function openBetterSqlite3(

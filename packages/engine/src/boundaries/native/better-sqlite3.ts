@@ -1,4 +1,13 @@
-import { bindHandle, callNative, openDatabase, passOn, showChanging } from './database-handle.js'
+import { replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import {
+  adoptInstances,
+  bindHandle,
+  callNative,
+  openDatabase,
+  passOn,
+  showChanging,
+} from './database-handle.js'
 import type { DatabaseLibrary, Maker, Native, NativeHandle } from './database-handle.js'
 
 type Class = new (...args: unknown[]) => Native
@@ -33,10 +42,34 @@ const STATEMENT_FACTS = ['reader', 'readonly'] as const
  * the real one. It is called when something is first done natively, so never on replay.
  */
 export function betterSqlite3(load: () => object): object {
-  const errorClasses: Record<string, ErrorClass> = {}
+  return capturing(load).addon
+}
+
+/**
+ * Captures the databases of an add-on that was loaded before Retake. Its classes are replaced
+ * for databases that are opened later. Whether one of the earlier ones is in a transaction is not captured.
+ */
+export function adoptBetterSqlite3(exports: object, SqliteError: ErrorClass | undefined): Undo {
+  const real = { ...exports } as Addon
+  const { addon, library } = capturing(() => real, SqliteError)
+  return undoAll(
+    CLASSES.flatMap((name) => [
+      ...adoptInstances(real[name], addon[name], library),
+      replace(exports, name, addon[name]),
+    ]),
+  )
+}
+
+const CLASSES = ['Database', 'Statement', 'StatementIterator', 'Backup'] as const
+
+function capturing(
+  load: () => object,
+  SqliteError?: ErrorClass,
+): { readonly addon: Addon; readonly library: DatabaseLibrary } {
+  const errorClasses: Record<string, ErrorClass> = SqliteError ? { SqliteError } : {}
   let initialize: (addon: Addon) => void = () => {}
   let loaded: Addon | undefined
-  const addon = (): Addon => {
+  const native = (): Addon => {
     if (loaded === undefined) initialize((loaded = load() as Addon))
     return loaded
   }
@@ -44,7 +77,7 @@ export function betterSqlite3(load: () => object): object {
     name: 'better-sqlite3',
     errorClasses,
     transactionFact: 'inTransaction',
-    open: ([given, ...rest], file) => new (addon().Database)(file ?? given, ...rest),
+    open: ([given, ...rest], file) => new (native().Database)(file ?? given, ...rest),
   }
 
   const iterators = (statement: object): Maker => ({
@@ -115,14 +148,15 @@ export function betterSqlite3(load: () => object): object {
       initialize = (real) => real[name]?.(SqliteError, ...makers)
       if (loaded !== undefined) initialize(loaded)
     }
-  return {
+  const addon = {
     Database,
     Statement,
     StatementIterator,
     Backup,
     setErrorConstructor: initialized('setErrorConstructor'),
     initialize: initialized('initialize'),
-  }
+  } as unknown as Addon
+  return { addon, library }
 }
 
 /** Facts of a native object that never change. */

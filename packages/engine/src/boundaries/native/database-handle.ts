@@ -10,6 +10,8 @@ import { currentSession, outsideRuns, unrecordedOwner } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
+import { replace } from '../patch.js'
+import type { Undo } from '../patch.js'
 import { plain } from '../result-form.js'
 import type { ResultForm } from '../result-form.js'
 import { callsOf, changesDatabase, EXECUTES, isReading } from './sql.js'
@@ -380,6 +382,43 @@ export function passOn(owner: Function, methods: readonly string[], isChained = 
     Object.assign(prototype, passed)
   }
 }
+
+/** Names of the methods that a class has itself. */
+export const methodsOf = ({ prototype }: { readonly prototype: object }): string[] =>
+  Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
+
+/**
+ * Captures what runs do with objects of the library's own class, which a program may have
+ * made before Retake was there. How they were opened is not known.
+ */
+export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibrary): Undo[] {
+  return methodsOf(Native).flatMap((method) => {
+    const native = Reflect.get(Native.prototype, method) as Function
+    const captured = Reflect.get(Own.prototype, method) as Function | undefined
+    if (captured === undefined) return []
+    const adopting = function (this: object, ...args: unknown[]): unknown {
+      if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
+      const answer = native.apply(this, args) as unknown
+      if (method !== 'prepare') return answer
+      const { connection } = handleOf(adopted(this, library))
+      return bindHandle(answer as object, connection.root.made(answer as Native, String(args[0])))
+    }
+    return [replace(Native.prototype, method, adopting)]
+  })
+}
+
+interface Class {
+  readonly prototype: object
+}
+
+function adopted(object: object, library: DatabaseLibrary): object {
+  if (isHandle(object)) return object
+  const { root } = new Connection(library, OPENED_BEFORE, [])
+  root.native = object as Native
+  return bindHandle(object, root)
+}
+
+const OPENED_BEFORE = 'a database that was opened before'
 
 /** Gives an object properties that are read through the run each time. */
 export function showChanging<T extends object>(object: T, names: readonly string[]): T {

@@ -8,13 +8,13 @@ import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { REPLAY_STOPS } from '../uncaptured.js'
 import {
+  adoptInstances,
   bindHandle,
   callNative,
   capturedCall,
-  Connection,
   fileFor,
   handleOf,
-  isHandle,
+  methodsOf,
   openDatabase,
   overlayOf,
   passOn,
@@ -37,9 +37,10 @@ export function patchNodeSqlite(): Undo {
   const { sqlite, warning } = loadSqlite()
   if (sqlite === undefined) return () => {}
   const own = nodeSqlite({ ...sqlite }, warning)
+  // ES modules that import `node:sqlite` keep its classes: Node does not refresh this module's exports.
   const classes = { DatabaseSync: own.DatabaseSync, StatementSync: own.StatementSync }
-  const adopting = Object.entries(classes).flatMap(([name, { prototype }]) =>
-    adoptInstances(sqlite[name as keyof typeof classes].prototype, prototype, own.library),
+  const adopting = Object.entries(classes).flatMap(([name, Own]) =>
+    adoptInstances(sqlite[name as keyof typeof classes], Own, own.library),
   )
   const names = ['DatabaseSync', 'StatementSync', 'Session', 'backup'] as const
   return undoAll([
@@ -47,35 +48,6 @@ export function patchNodeSqlite(): Undo {
     ...names.filter((name) => name in sqlite).map((name) => replace(sqlite, name, own[name])),
   ])
 }
-
-/**
- * Captures what a run does with objects of Node's own classes. ES modules that import
- * `node:sqlite` before Retake keep those: Node does not refresh this module's exports.
- */
-function adoptInstances(native: object, own: object, library: DatabaseLibrary): Undo[] {
-  return methodsOf(native).map((method) => {
-    const run = Reflect.get(native, method) as Function
-    const captured = Reflect.get(own, method) as Function
-    return replace(native, method, function (this: object, ...args: unknown[]): unknown {
-      if (currentSession() !== undefined) return captured.apply(adopted(this, library), args)
-      const answer = run.apply(this, args) as unknown
-      if (method === 'prepare') {
-        const handle = handleOf(adopted(this, library))
-        bindHandle(answer as object, handle.made(answer as Native, String(args[0])))
-      }
-      return answer
-    })
-  })
-}
-
-function adopted(object: object, library: DatabaseLibrary): object {
-  if (isHandle(object)) return object
-  const { root } = new Connection(library, OPENED_BEFORE, [])
-  root.native = object as Native
-  return bindHandle(object, root)
-}
-
-const OPENED_BEFORE = 'a database that was opened before'
 
 /** Some versions warn that the module is experimental: not before the agent uses it. */
 function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefined } {
@@ -185,8 +157,8 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
       callNative(this, { method: 'close', args: [] })
     }
   }
-  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync.prototype))
-  passOn(StatementSync, methodsOf(sqlite.StatementSync.prototype))
+  passOn(DatabaseSync, methodsOf(sqlite.DatabaseSync))
+  passOn(StatementSync, methodsOf(sqlite.StatementSync))
   passOn(StatementSyncIterator, ['return'])
   passOn(Session, ['changeset', 'patchset', 'close'])
 
@@ -224,9 +196,6 @@ const DISPOSE: typeof Symbol.dispose =
 const iteratorPrototype = Object.getPrototypeOf(
   Object.getPrototypeOf([][Symbol.iterator]()) as object,
 ) as object
-
-const methodsOf = (prototype: object): string[] =>
-  Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor')
 
 const textOf = (file: unknown): string => {
   if (file instanceof URL) return fileURLToPath(file)
