@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config'
 
 const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, import.meta.url))
 
+/** Tests must not touch what Retake remembers about the real user. */
+const globalSetup = 'test/support/state-folder.ts'
+
 /** A soak run repeats what a normal run does once. */
 const soak = process.env['RETAKE_SOAK'] === '1'
 
@@ -21,6 +24,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          globalSetup,
           include: ['packages/**/src/**/*.test.ts'],
           maxWorkers: 2,
           testTimeout: 300_000,
@@ -32,6 +36,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
+          globalSetup,
           include: ['test/**/*.test.ts'],
           // These start processes and kill them: two files at a time, after the unit tests.
           maxWorkers: 2,

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { holdsSecret, TASK_VARIABLE } from '@retake/engine'
+import { holdsSecret, TASK_VARIABLE, trustedRunsFile } from '@retake/engine'
 import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
@@ -14,6 +14,7 @@ import { replayWithoutReport } from './errors/programs.js'
 import { throwFailure } from './record-agent.js'
 import { markRecording } from './recording-mark.js'
 import { startOf } from './replay-command.js'
+import { trustInThisProcess } from './trust.js'
 
 export interface ContinueOptions {
   readonly nodeArgs?: readonly string[]
@@ -53,6 +54,8 @@ export async function continueAgent(
       plan,
       report,
       failure,
+      // The forks of a search for causes are thrown away.
+      ...(plan.kept === undefined && { trustedRuns: trustedRunsFile() }),
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
     }
@@ -69,6 +72,7 @@ export async function continueAgent(
     })
     throwFailure(failure)
     if (end.signal && end.signal !== 'SIGKILL') endTape(target, end.signal)
+    if (existsSync(target)) trustInThisProcess(openOwnTape(target))
     return { ...readReport(report, end), ...end, tape: target }
   } finally {
     unmark()

@@ -7,11 +7,13 @@ import { wrongUsage } from './errors/command-line.js'
 import { FOUND } from './exit-codes.js'
 import { signalExitCode } from './signal-exit-code.js'
 import { painter, widthOf } from './terminal.js'
+import { TRUST_OPTION } from './trust.js'
 import { flag, texts } from './verb.js'
 import type { OptionValues, Verb } from './verb.js'
 
 /** Options of every verb that goes on from a tape. */
 export const CONTINUE_OPTIONS: Verb['options'] = {
+  ...TRUST_OPTION,
   env: { type: 'string', multiple: true },
   'node-arg': { type: 'string', multiple: true },
   dir: { type: 'string' },
@@ -20,6 +22,7 @@ export const CONTINUE_OPTIONS: Verb['options'] = {
 /** Their help. */
 export const CONTINUE_HELP = `  --env NAME=value   a variable that differs from the recorded one; repeatable
   --node-arg=<flag>  a flag for Node itself; may be repeated
+  --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the result as one line of JSON, on stderr`
 

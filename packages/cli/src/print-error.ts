@@ -2,6 +2,7 @@ import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
 import { CredentialsError } from './errors/branches.js'
 import { UsageError } from './errors/command-line.js'
+import { RunNotTrusted } from './errors/trust.js'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf } from './terminal.js'
 import { wrap } from './wrap.js'
@@ -22,7 +23,7 @@ export function explain(error: unknown): Explained | undefined {
 }
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError) return WRONG_USAGE
+  if (error instanceof UsageError || error instanceof RunNotTrusted) return WRONG_USAGE
   return error instanceof CredentialsError ? CREDENTIALS_MISSING : 1
 }
 

@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { newRunId, RetakeError, TASK_VARIABLE } from '@retake/engine'
+import { newRunId, RetakeError, TASK_VARIABLE, trustedRunsFile } from '@retake/engine'
 import type { CallSites, ProcessTask } from '@retake/engine'
+import { openOwnTape } from '@retake/tape/node'
 import { project } from './config/project.js'
 import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
@@ -16,6 +17,7 @@ import {
 import type { Explained } from './print-error.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
+import { trustInThisProcess } from './trust.js'
 
 export interface Recording extends AgentEnd {
   readonly id: string
@@ -61,6 +63,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       entry,
       args,
       failure,
+      trustedRuns: trustedRunsFile(),
       ...(sites !== undefined && { sites }),
       ...(options.databases !== undefined && { databases: options.databases }),
       ...(options.strict === true && { strict: true }),
@@ -79,6 +82,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
     })
     throwFailure(failure)
     if (!existsSync(tape)) throw notStarted(end)
+    trustInThisProcess(openOwnTape(tape))
     return { ...end, id, tape, ...(sites !== undefined && { sites: readSites(sites) }) }
   } finally {
     unmark()

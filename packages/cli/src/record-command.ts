@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { newRunId } from '@retake/engine'
+import { newRunId, trustRecording, trustedRunsFile } from '@retake/engine'
 import {
   loadMatchers,
   openProxyTape,
@@ -12,11 +12,13 @@ import {
   SecretMask,
 } from '@retake/engine/proxy'
 import type { Route } from '@retake/engine/proxy'
+import { openOwnTape } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
 import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
 import type { Recording } from './record-agent.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
+import { trustInThisProcess } from './trust.js'
 
 export interface CommandRecordingOptions {
   readonly store: RunStore
@@ -55,6 +57,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       command,
       proxy: { port: server.port, routes, variables, ...(matchers.length > 0 && { matchers }) },
     })
+    trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
     const proxy = new RecordingProxy({ server, writer, routes, secrets })
@@ -72,6 +75,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
     })
     writer.seal()
+    trustInThisProcess(openOwnTape(tape))
     return { ...end, id, tape, exchanges: proxy.exchanges }
   } finally {
     await server.close()

@@ -1,4 +1,4 @@
-import { newRunId } from '@retake/engine'
+import { newRunId, trustRecording, trustedRunsFile } from '@retake/engine'
 import {
   loadMatchers,
   openProxyTape,
@@ -42,6 +42,7 @@ export async function recordProxy(values: OptionValues, port: number): Promise<n
       name,
       proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
     })
+    trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
     const proxy = new RecordingProxy({ server, writer, routes, secrets })

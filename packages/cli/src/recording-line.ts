@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { isTrustedRun, trustedRunsFile } from '@retake/engine'
 import type { NotCaptured } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { Recording } from './record-agent.js'
@@ -16,7 +17,7 @@ export function recordingLine(
   paint: Paint,
   facts = recordingFacts(recording),
 ): string {
-  const { steps, ms, cutOff, notCaptured } = facts
+  const { steps, ms, cutOff, trusted, notCaptured } = facts
   const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
   const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
   return [
@@ -24,6 +25,11 @@ export function recordingLine(
     ...(cutOff
       ? [`${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`]
       : []),
+    ...(trusted
+      ? []
+      : [
+          `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
+        ]),
     ...notCapturedLines(notCaptured, next(recording)),
   ].join('\n')
 }
@@ -45,15 +51,19 @@ export interface RecordingFacts {
   readonly steps: number
   readonly ms: number
   readonly cutOff: boolean
+  /** It is remembered that this machine recorded it, so it may be started again. */
+  readonly trusted: boolean
   readonly notCaptured: readonly NotCaptured[]
 }
 
 export function recordingFacts({ tape: file }: Recording): RecordingFacts {
-  const view = viewRun(openTape(file))
+  const tape = openTape(file)
+  const view = viewRun(tape)
   return {
     steps: view.recordedSteps.length,
     ms: view.durationMs,
     cutOff: view.status === 'truncated',
+    trusted: isTrustedRun(tape),
     notCaptured: view.notCaptured,
   }
 }

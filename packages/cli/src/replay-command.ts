@@ -14,6 +14,7 @@ import {
   recordedFolderMissing,
 } from './errors/programs.js'
 import { throwFailure } from './record-agent.js'
+import { requireTrust } from './trust.js'
 
 export interface ReplayCommandOptions {
   readonly observe?: boolean
@@ -78,7 +79,7 @@ export interface Start {
   readonly nodeArgs: readonly string[]
 }
 
-/** How the recorded program was started, if it can be started so again. */
+/** How the recorded program was started, if it can and may be started so again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { entry, args = [], cwd, env, execArgv = [] } = details
@@ -87,6 +88,7 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
     throw recordedAgentMissing(entry, cwd)
+  requireTrust(tape)
   return { entry, args, cwd, env, nodeArgs: root ? execArgv.filter(isNoEnvFile) : execArgv }
 }
 

@@ -7,6 +7,7 @@ import { printable } from './printable.js'
 import { listeningLines, nextSignal } from './proxy-lines.js'
 import { RunStore } from './run-store.js'
 import { painter } from './terminal.js'
+import { requireTrust } from './trust.js'
 import { flag, text, texts } from './verb.js'
 import type { OptionValues } from './verb.js'
 
@@ -19,6 +20,8 @@ export async function replayProxy(
   const tape = openTape(new RunStore(text(values, 'dir')).find(name))
   const { proxy: taped } = tape.details
   if (taped === undefined) throw notAProxyRun(tape.run.id)
+  // Its matchers may be files, which are loaded as code.
+  requireTrust(tape)
   const asked = [...(taped.matchers ?? []), ...askedMatchers(texts(values, 'matcher'))]
   const matchers = await loadMatchers(asked, process.cwd())
   const server = await ProxyServer.listen(port)

@@ -13,6 +13,7 @@ import { COMMAND_DEFAULTS, proxyVariables, REPLAY_QUIET, runCommand } from './co
 import { askedMatchers } from './config/project.js'
 import { recordedFolderMissing } from './errors/programs.js'
 import type { Replayed } from './replay-agent.js'
+import { requireTrust } from './trust.js'
 
 export interface CommandReplayOptions {
   readonly pace?: boolean
@@ -36,6 +37,7 @@ export async function replayRecordedCommand(
   const { command = [], cwd = '.', env = {}, proxy: taped } = tape.details
   if (taped === undefined) throw new Error('a command run has a proxy')
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
+  requireTrust(tape)
   const started = performance.now()
   const matchers = await loadMatchers(
     [...(taped.matchers ?? []), ...askedMatchers(options.matchers ?? [])],

@@ -2,6 +2,7 @@ import { closestName } from '@retake/engine/errors'
 import { Interrupted } from './agent-process.js'
 import { loadConfig } from './config/load-config.js'
 import { unknownVerb } from './errors/command-line.js'
+import { RunNotTrusted } from './errors/trust.js'
 import { verbHelp } from './help.js'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
 import { signalExitCode } from './signal-exit-code.js'
@@ -27,9 +28,24 @@ export async function runVerb(name: string, args: readonly string[]): Promise<nu
       return 0
     }
     await loadConfig(process.cwd())
-    return await verb.run(values, positionals)
+    if (values['trust'] === true) (await import('./trust.js')).trustEverything()
+    return await runTrusted(() => verb.run(values, positionals))
   } catch (error) {
     return fail(error, jsonTo)
+  }
+}
+
+/** Begins again when the user has allowed a run that was refused. Verbs check trust before they do anything else. */
+async function runTrusted(run: () => Promise<number>): Promise<number> {
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof RunNotTrusted)) throw error
+      // Loaded here, because most commands never need it.
+      const { askForTrust } = await import('./trust.js')
+      if (!(await askForTrust(error))) throw error
+    }
   }
 }
 

@@ -8,11 +8,15 @@ import type { KeptReport } from './kept/kept-plan.js'
  * `RETAKE_SESSION` and removed from the environment before agent code runs. One that
  * is too long for a variable lies in a file; the variable has `@` and its path.
  */
-export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & {
+export type ProcessTask = (RecordTask | ReplayTask | ContinueTask | ChaosTask) & CommonTask
+
+export interface CommonTask {
   /** How many of Node's own flags, counted from the last, were added by Retake. */
   readonly flagCount: number
   /** Packages whose native add-on only computes, beside those that Retake knows. */
   readonly pureAddons?: readonly string[]
+  /** File that remembers runs as trusted; the one that is recorded is added to it. */
+  readonly trustedRuns?: string
   /** File for the error that stopped Retake itself, as JSON: code, what, why, fix. */
   readonly failure?: string
 }

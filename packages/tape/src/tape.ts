@@ -109,6 +109,11 @@ export class Tape {
     return this.#door.sha256(this.body(seq))
   }
 
+  /** sha256 of the details of the run: which program was started, where, and with which flags and environment. */
+  get startDigest(): string {
+    return this.#door.sha256(this.body(0))
+  }
+
   /**
    * Names the run up to and including event `seq`: the chain hash of the last heavy
    * event by then, and the light events that follow it, if there are any.

@@ -11,6 +11,7 @@ import {
   sameCommit,
 } from '../errors/bisect.js'
 import { notANodeRun, notAProcessRun } from '../errors/programs.js'
+import { requireTrust } from '../trust.js'
 import { viewRun } from '../view-run.js'
 import { findFirstBad } from './find-first-bad.js'
 import { GitRepository } from './git-repository.js'
@@ -37,6 +38,8 @@ export interface Bisected {
 
 /** Finds the first commit at which the program is no longer what the tape says. The checkout is left alone. */
 export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bisected> {
+  // A commit that cannot be tried is skipped: without this check all of them would be.
+  requireTrust(tape)
   const repository = await GitRepository.find(process.cwd())
   checkTape(tape, repository.top)
   const good = await repository.resolve(options.good)

@@ -8,6 +8,7 @@ import { movedHere } from '../moved-here.js'
 import { recordAgent } from '../record-agent.js'
 import { replayHere } from '../replay-here.js'
 import { RunStore } from '../run-store.js'
+import { trustInThisProcess } from '../trust.js'
 import { nameOfTape, recordAside } from './record-aside.js'
 import { chooseMode } from './tape-mode.js'
 import { checkFiles, isToBeRecorded } from './use-tape.js'
@@ -49,6 +50,8 @@ export async function replayProgram(
   const tape = openTape(file)
   if (!tape.isComplete) throw testTapeCutOff(file)
   if (!isRunOf(tape, program)) throw notAProgramTape(file, program)
+  // The test itself names the program.
+  trustInThisProcess(tape)
   const [divergence] = (await replayHere(tape)).divergences
   if (divergence !== undefined) throw new ReplayDiverged(divergence)
   checkFiles(tape, movedHere(tape), options)

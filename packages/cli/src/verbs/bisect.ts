@@ -9,6 +9,7 @@ import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
+import { TRUST_OPTION } from '../trust.js'
 import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
@@ -34,6 +35,7 @@ Options:
   --run <command>   run before each replay, for example "npm run build"
   --timeout <s>     longest time for one replay (default: 120)
   --allow-dirty     the uncommitted changes here do not matter
+  --trust           also start the program of a run from elsewhere
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            the answer as JSON
 
@@ -42,6 +44,7 @@ Examples:
   retake bisect last --good main~20 --bad main --oracle 'stdout:/refunded/'
   retake bisect last --good HEAD~8 --run 'npm run build'`,
   options: {
+    ...TRUST_OPTION,
     good: { type: 'string' },
     bad: { type: 'string' },
     ...ORACLE_OPTIONS,

@@ -20,6 +20,7 @@ import { ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
+import { requireTrust, TRUST_OPTION } from '../trust.js'
 import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 import { wrap, wrapFacts } from '../wrap.js'
@@ -60,6 +61,7 @@ Options:
                     asked again with parts left out, and live from there
   --keep            keep the tapes of forks, for retake show and diff
   --env NAME=value  a variable that differs from the recorded one; repeatable
+  --trust           also start the program of a run from elsewhere
   --dir <folder>    where the tapes are (default: .retake/runs)
   --demo            instead: record the agent of retake demo, and blame that
   --validate        instead: blame agents with known faults, and score that
@@ -71,6 +73,7 @@ Examples:
   retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral
   retake blame --demo`,
   options: {
+    ...TRUST_OPTION,
     ...ORACLE_OPTIONS,
     free: { type: 'string', multiple: true },
     simulator: { type: 'string' },
@@ -111,6 +114,7 @@ Examples:
 const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)
 
 async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
+  requireTrust(tape)
   const interruption = new Interruption()
   try {
     const search = await readSearch(tape, values, interruption.signal)

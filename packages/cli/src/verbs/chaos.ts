@@ -1,6 +1,7 @@
 import { renameSync, copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
+import { trustRecording, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { findRaces } from '../chaos/find-races.js'
@@ -20,6 +21,7 @@ import { Progress } from '../progress.js'
 import { startOf } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
+import { TRUST_OPTION } from '../trust.js'
 import { flag, text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -47,6 +49,7 @@ Options:
   --keep            keep the tape of the smallest seed of each changed outcome, for
                     retake replay, show and diff
   --jobs <n>        processes at a time (default: one per core)
+  --trust           also start the program of a run from elsewhere
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            what was found as JSON
 
@@ -55,6 +58,7 @@ Examples:
   retake chaos last --seeds 500
   retake chaos last --seed 17 --keep`,
   options: {
+    ...TRUST_OPTION,
     seeds: { type: 'string' },
     seed: { type: 'string' },
     ...ORACLE_OPTIONS,
@@ -139,7 +143,9 @@ async function keepTapes(
       { seed },
       {
         onTape: (file, id) => {
-          moveFile(file, path.join(path.dirname(path.resolve(tape.path)), path.basename(file)))
+          const to = path.join(path.dirname(path.resolve(tape.path)), path.basename(file))
+          moveFile(file, to)
+          trustRecording(to, trustedRunsFile())
           kept.set(seed, id)
         },
       },

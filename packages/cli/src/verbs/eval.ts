@@ -14,6 +14,7 @@ import { checkEnd, explainingDivergence } from '../look-at-step.js'
 import { printable } from '../printable.js'
 import { RunStore } from '../run-store.js'
 import { painter } from '../terminal.js'
+import { TRUST_OPTION } from '../trust.js'
 import { flag, text, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -30,6 +31,7 @@ Options:
   --at <file:line>      where; the file as seen from the folder of the recording
   --allow-side-effects  let the expression change things; the replay may diverge
   --node-arg=<flag>     a flag for Node itself; may be repeated
+  --trust               also start the program of a run from elsewhere
   --dir <folder>        where the tapes are (default: .retake/runs)
   --json                one JSON object a line: hit, step, seq, value
 
@@ -37,6 +39,7 @@ Examples:
   retake eval last --at src/agent.ts:42 'messages.length'
   retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
   options: {
+    ...TRUST_OPTION,
     at: { type: 'string' },
     'allow-side-effects': { type: 'boolean' },
     dir: { type: 'string' },

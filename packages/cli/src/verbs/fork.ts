@@ -8,6 +8,7 @@ import { editPayload } from '../edit-payload.js'
 import { responseUnreadable } from '../errors/branches.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../run-store.js'
+import { requireTrust } from '../trust.js'
 import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
@@ -60,6 +61,7 @@ Examples:
       throw wrongUsage('fork', '--edit and --response exclude each other.', BOTH_WHOLE)
     const options = readOptions(values, at)
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    requireTrust(tape)
     const edited = flag(values, 'edit') ? await editPayload(tape, options) : {}
     return continueVerb(tape, planFork(tape, { ...options, ...edited }), 'forked', values)
   },

@@ -99,8 +99,13 @@ export const verbs: readonly VerbEntry[] = [
   },
   {
     name: 'verify',
-    summary: 'Check that tapes are whole and still replay; for CI',
+    summary: 'Check that tapes are intact and still replay; for CI',
     load: async () => (await import('./verify.js')).verify,
+  },
+  {
+    name: 'trust',
+    summary: 'Allow a run that was recorded elsewhere to be started here',
+    load: async () => (await import('./trust.js')).trust,
   },
   {
     name: 'bisect',

@@ -1,6 +1,7 @@
 import { wrongUsage } from '../errors/command-line.js'
 import { recordProxy } from '../record-proxy.js'
 import { replayProxy } from '../replay-proxy.js'
+import { TRUST_OPTION } from '../trust.js'
 import { text } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
@@ -25,6 +26,7 @@ Options:
                            dates, uuids, json-order, or a file, see
                            \`retake docs proxy\`
   --pace                   keep the recorded pauses (replay)
+  --trust                  also load matchers of a tape from elsewhere
   --dir <folder>           where the tapes are (default: .retake/runs)
   --json                   one line of JSON when it listens, one when it ends
 
@@ -34,6 +36,7 @@ Examples:
                       --upstream anthropic=https://api.anthropic.com
   retake proxy replay last --port 4141`,
   options: {
+    ...TRUST_OPTION,
     upstream: { type: 'string', multiple: true },
     port: { type: 'string' },
     name: { type: 'string' },

@@ -9,6 +9,7 @@ import { replayToStep } from '../replay-to-step.js'
 import { RunStore } from '../run-store.js'
 import { signalExitCode } from '../signal-exit-code.js'
 import { painter, widthOf } from '../terminal.js'
+import { TRUST_OPTION } from '../trust.js'
 import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 
@@ -35,6 +36,7 @@ Options:
                      changed since (default: a warning; it is served as recorded)
   --pace             keep the recorded pauses (default: full speed)
   --node-arg=<flag>  a flag for Node itself; may be repeated
+  --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the receipt as JSON on stdout; the agent's output on stderr
 
@@ -46,6 +48,7 @@ Examples:
   retake replay last --json 2>/dev/null | jq .identical`,
   valueOptional: ['inspect'],
   options: {
+    ...TRUST_OPTION,
     step: { type: 'string' },
     inspect: { type: 'string' },
     observe: { type: 'boolean' },

@@ -7,6 +7,7 @@ import { fromHere } from '../from-here.js'
 import { explainingDivergence } from '../look-at-step.js'
 import { RunStore } from '../run-store.js'
 import { writeStates } from '../state-file.js'
+import { TRUST_OPTION } from '../trust.js'
 import { text, flag, texts } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -23,6 +24,7 @@ changed since the step before.
 Options:
   --every <k>        only steps k, 2k, 3k …, and the last one
   --node-arg=<flag>  a flag for Node itself; may be repeated
+  --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             where the states are, and how many, as JSON
 
@@ -30,6 +32,7 @@ Examples:
   retake snapshot last
   retake snapshot last --every 10`,
   options: {
+    ...TRUST_OPTION,
     every: { type: 'string' },
     dir: { type: 'string' },
     'node-arg': { type: 'string', multiple: true },

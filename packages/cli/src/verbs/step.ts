@@ -8,6 +8,7 @@ import { startOf } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { spawnProbe } from '../probe-agent.js'
 import { StepPrompt } from '../step-prompt.js'
+import { TRUST_OPTION } from '../trust.js'
 import { flag, text, texts } from '../verb.js'
 import type { OptionValues, Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
@@ -31,6 +32,7 @@ Options:
   --keyframes <n>    how many processes may be parked (default: 8)
   --memory <MB>      memory of all processes together (default: 1024)
   --node-arg=<flag>  a flag for Node itself; may be repeated
+  --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             one JSON object a command
 
@@ -40,6 +42,7 @@ Examples:
   echo 'reverse-continue total < 0' | retake step last --at 40
   printf 'jump 3\\nprint messages.length\\n' | retake step last --json`,
   options: {
+    ...TRUST_OPTION,
     at: { type: 'string' },
     keyframes: { type: 'string' },
     memory: { type: 'string' },

@@ -5,6 +5,7 @@ import { findStep } from '../find-step.js'
 import { fromHere } from '../from-here.js'
 import { nextSignal } from '../proxy-lines.js'
 import { RunStore } from '../run-store.js'
+import { TRUST_OPTION } from '../trust.js'
 import { localHome } from '../ui/local-home.js'
 import { openBrowser } from '../open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
@@ -23,6 +24,7 @@ Options:
   --port <port>           where to listen (default: 4600, or the next that is
                           free; 0: any that is free)
   --no-open               do not open a browser
+  --trust                 also start programs of runs from elsewhere
   --dir <folder>          where the tapes are (default: .retake/runs)
   --host <address>        listen on another address than the loopback; needs a
                           password, in RETAKE_PASSWORD or a file
@@ -36,6 +38,7 @@ Examples:
   retake ui last --step 4
   RETAKE_PASSWORD=… retake ui --host 0.0.0.0 --allow-host viewer.example.com`,
   options: {
+    ...TRUST_OPTION,
     step: { type: 'string' },
     port: { type: 'string' },
     host: { type: 'string' },

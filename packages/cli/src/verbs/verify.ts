@@ -1,5 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
 import { changedFileLines } from '../changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noRuns } from '../errors/runs.js'
@@ -7,11 +9,13 @@ import { reportNotWritable } from '../errors/test-tapes.js'
 import { FOUND } from '../exit-codes.js'
 import { fromHere } from '../from-here.js'
 import { notCapturedLines } from '../not-captured.js'
+import { explain } from '../print-error.js'
 import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
 import { table } from '../table.js'
 import { painter, widthOf } from '../terminal.js'
 import type { Paint } from '../terminal.js'
+import { requireTrust, TRUST_OPTION } from '../trust.js'
 import { flag, text } from '../verb.js'
 import type { Verb } from '../verb.js'
 import { annotations, appendSummary, isGithub } from '../verify/github-report.js'
@@ -34,6 +38,7 @@ Options:
   --strict-files    a finding when a file of the project that a run read has changed
                     since (default: a warning; it is served as recorded)
   --junit <file>    also write JUnit XML, with a test case for each tape
+  --trust           also start programs of tapes from elsewhere
   --dir <folder>    where the tapes are (default: .retake/runs)
   --json            one result a line
 
@@ -46,6 +51,7 @@ Examples:
   retake verify test/tapes --junit retake.xml
   retake verify .retake/runs --integrity-only --json`,
   options: {
+    ...TRUST_OPTION,
     'integrity-only': { type: 'boolean' },
     'allow-cut-off': { type: 'boolean' },
     'strict-files': { type: 'boolean' },
@@ -64,6 +70,7 @@ Examples:
     const junit = text(values, 'junit')
     if (junit !== undefined) prepareReport(junit)
     const replay = !flag(values, 'integrity-only')
+    if (replay) for (const file of files) checkTrust(file)
     const startedAt = new Date()
     const verdicts: Verdict[] = []
     const progress = new Progress('')
@@ -87,6 +94,18 @@ Examples:
     if (isGithub(process.env)) tellGithub(verdicts, flag(values, 'json'))
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
+}
+
+/** Before any program runs. A tape that cannot be read starts nothing; the check of its bytes reports it. */
+function checkTrust(file: string): void {
+  let tape: Tape
+  try {
+    tape = openTape(file)
+  } catch (error) {
+    if (explain(error) === undefined) throw error
+    return
+  }
+  requireTrust(tape)
 }
 
 /** stdout is data: with --json, which tells everything, there are no marks on it. */

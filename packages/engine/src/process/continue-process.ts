@@ -2,8 +2,9 @@ import { continueRun } from '../continue/continue-run.js'
 import type { Simulator } from '../kept/kept-plan.js'
 import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
-import type { ContinueReport, ContinueTask } from '../process-task.js'
+import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'
 import { adoptProcess } from '../scope.js'
+import { trustRecording } from '../trusted-runs.js'
 import { exitNow, onAgentEnd } from './process-exit.js'
 import { DIVERGED } from './replay-process.js'
 import { captureSignals } from './signals.js'
@@ -12,10 +13,7 @@ import { imitateTerminal } from './terminal-facts.js'
 import { writeJson } from './write-json.js'
 
 /** Serves this process from a tape, then lets it go live and records it, as the plan says. */
-export function continueProcess(
-  task: ContinueTask & { readonly failure?: string },
-  simulator?: Simulator,
-): void {
+export function continueProcess(task: ContinueTask & CommonTask, simulator?: Simulator): void {
   const start = natives.performanceNow()
   // A second lock: with an offline tail there is no way from the session to the outside.
   if (task.plan.tail === 'offline') forbidContact()
@@ -23,7 +21,10 @@ export function continueProcess(
     onStopped: () => stop(),
     onFailed: (error) => (kept()?.broken === undefined ? stopWith(error, task.failure) : stop()),
     simulator,
-    onWriter: (writer) => stopOnFailure(writer, task.failure),
+    onWriter: (writer) => {
+      stopOnFailure(writer, task.failure)
+      if (task.trustedRuns !== undefined) trustRecording(writer.path, task.trustedRuns)
+    },
   })
   if (tape.details.stdio) imitateTerminal(tape.details.stdio)
   const report = (exitCode: number): void => {

@@ -2,13 +2,14 @@ import { TapeWriter } from '@retake/tape/node'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { errors } from '../errors.js'
 import { natives } from '../natives.js'
-import type { RecordTask } from '../process-task.js'
+import type { CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
 import { RECORDER_FLAGS } from '../recorder-flags.js'
 import { adoptProcess } from '../scope.js'
 import { maskedEnvironment } from '../secrets.js'
 import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
+import { trustRecording } from '../trusted-runs.js'
 import { describeTerminal } from './terminal-facts.js'
 import { collectSites } from './collect-sites.js'
 import { onAgentEnd } from './process-exit.js'
@@ -16,7 +17,7 @@ import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
 
 /** Records this whole process on a new tape, until it exits. */
-export function recordProcess(task: RecordTask & { readonly failure?: string }): void {
+export function recordProcess(task: RecordTask & CommonTask): void {
   const writer = TapeWriter.create(
     task.tape,
     {
@@ -40,6 +41,7 @@ export function recordProcess(task: RecordTask & { readonly failure?: string }):
     { now: elapsed() },
   )
   stopOnFailure(writer, task.failure)
+  if (task.trustedRuns !== undefined) trustRecording(task.tape, task.trustedRuns)
   if (task.sites !== undefined) collectSites(writer, task.sites)
   watchForServer(writer, task.strict === true)
   const session = new RecordSession(writer, {

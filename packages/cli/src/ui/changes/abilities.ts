@@ -1,5 +1,6 @@
 import type { Tape } from '@retake/tape'
 import type { Abilities, RunStatus } from '@retake/web'
+import { RunNotTrusted } from '../../errors/trust.js'
 import { explain } from '../../print-error.js'
 import { startOf } from '../../replay-command.js'
 
@@ -16,6 +17,7 @@ function startable(tape: Tape): true | string {
   } catch (error) {
     const explained = explain(error)
     if (explained === undefined) throw error
-    return `${explained.what} ${explained.why}`
+    const { what, why, fix } = explained
+    return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }
 }

@@ -1,0 +1,103 @@
+import { isTrustedRun, trustRun, trustedRunsFile } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { askOnTerminal } from './ask-on-terminal.js'
+import { runNotTrusted, trustNotSaved } from './errors/trust.js'
+import type { RunNotTrusted } from './errors/trust.js'
+import { printableLine } from './printable.js'
+import { painter } from './terminal.js'
+import type { Verb } from './verb.js'
+
+/** Option of every verb that starts recorded programs. */
+export const TRUST_OPTION: Verb['options'] = { trust: { type: 'boolean' } }
+
+/** Digests of the runs that this process may start besides those that were recorded here. */
+const granted = new Set<string>()
+let isEverythingGranted = false
+
+/** `--trust`: this process starts what the named tapes say. Nothing is remembered. */
+export function trustEverything(): void {
+  isEverythingGranted = true
+}
+
+/** For a run that this process has recorded, or whose program its caller names in code. */
+export function trustInThisProcess(tape: Tape): void {
+  granted.add(tape.startDigest)
+}
+
+/**
+ * A tape names a program to start. Whoever can hand somebody a tape must not be able
+ * to run code on their machine, so every start of a recorded program passes here.
+ * Throws `RUN_NOT_TRUSTED`.
+ */
+export function requireTrust(tape: Tape): void {
+  if (startLine(tape) === '') return
+  if (isEverythingGranted || granted.has(tape.startDigest) || isTrustedRun(tape)) return
+  throw runNotTrusted(tape, startLine(tape))
+}
+
+/** Remembers that a run may be started. */
+export function rememberTrust(tape: Tape): void {
+  try {
+    trustRun(tape)
+  } catch (error) {
+    throw trustNotSaved(trustedRunsFile(), error)
+  }
+}
+
+/**
+ * Shows whoever sits at the terminal what would be started, asks, and remembers a yes.
+ * Without a terminal the answer is no.
+ */
+export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  const { tape, what, startLine: line } = refused
+  const paint = painter(process.stderr)
+  process.stderr.write(`${paint('yellow', 'not trusted')} ${what}\n  ${line}\n`)
+  const isAllowed = await askOnTerminal(async (ask) => {
+    for (;;) {
+      const said = await ask('  Start it, now and later? [y]es or [n]o: ')
+      if (/^[yn]/i.test(said)) return /^y/i.test(said)
+    }
+  })
+  if (!isAllowed) return false
+  trustInThisProcess(tape)
+  rememberTrust(tape)
+  return true
+}
+
+/** What starting a recorded program would run, as one line that a terminal only shows; empty when the tape names nothing to run. */
+export function startLine({ details }: Tape): string {
+  const { command, entry, args = [], execArgv = [], env = {}, cwd, proxy } = details
+  const variables = RUNS_CODE.filter((name) => (env[name] ?? '') !== '').map(
+    (name) => `${name}=${quoted(env[name] ?? '')}`,
+  )
+  const program = command ?? (entry === undefined ? [] : ['node', ...execArgv, entry, ...args])
+  const matchers = (proxy?.matchers ?? []).filter((name) => /[./\\]/.test(name))
+  if (program.length === 0 && matchers.length === 0) return ''
+  return [
+    ...variables,
+    ...program.map(quoted),
+    ...(matchers.length > 0 ? [`(loads ${matchers.map(quoted).join(', ')})`] : []),
+    ...(cwd === undefined ? [] : [`(in ${quoted(cwd)})`]),
+  ].join(' ')
+}
+
+/** Variables that make a program load code. */
+const RUNS_CODE = [
+  'NODE_OPTIONS',
+  'NODE_PATH',
+  'LD_PRELOAD',
+  'LD_LIBRARY_PATH',
+  'DYLD_INSERT_LIBRARIES',
+  'BASH_ENV',
+  'PYTHONSTARTUP',
+  'PYTHONPATH',
+  'RUBYOPT',
+  'PERL5OPT',
+  'JAVA_TOOL_OPTIONS',
+]
+
+function quoted(text: string): string {
+  const shown = printableLine(text)
+  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,43 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { openOwnTape } from '@retake/tape/node'
+import { stateFolder } from './state-folder.js'
+
+// Taken when this module loads: these files must not become part of a recording.
+const { appendFileSync, mkdirSync, readFileSync } = fs
+
+/** The list of what was recorded here: one digest of how a run was started per line. */
+export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-runs')
+
+/**
+ * True if this user recorded the run on this machine, or said that it may be started.
+ * The mark covers what would be started: program, arguments, folder, flags and environment.
+ * Not promised: the rest of the tape may have been changed by somebody who got a copy.
+ */
+export const isTrustedRun = (tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): boolean =>
+  marksIn(file).has(tape.startDigest)
+
+/** Remembers a run as trusted. Throws what the system says when that is not possible. */
+export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): void {
+  if (marksIn(file).has(tape.startDigest)) return
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  appendFileSync(file, `${tape.startDigest}\n`, { mode: 0o600 })
+}
+
+/** The same for a run that is being recorded, which goes on also where nothing can be remembered. */
+export function trustRecording(tape: string, file: string): void {
+  try {
+    trustRun(openOwnTape(tape), file)
+  } catch {
+    // The command line looks for the mark when the run has ended, and says that there is none.
+  }
+}
+
+function marksIn(file: string): ReadonlySet<string> {
+  try {
+    return new Set(readFileSync(file, 'utf8').split('\n'))
+  } catch {
+    return new Set()
+  }
+}

@@ -1,0 +1,276 @@
+import { once } from 'node:events'
+import { readFileSync, statSync } from 'node:fs'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { newRunId } from '@retake/engine'
+import type { RunDetails } from '@retake/tape'
+import { TapeWriter } from '@retake/tape/node'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verbs } from '../../packages/cli/src/verbs/index.js'
+import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { folderWith, smallAgent, tapesOf } from './workspace.js'
+
+/** Counts connections: code that a tape brings along gives itself away by one, also without permission to write. */
+async function startBeacon() {
+  let calls = 0
+  const server = createServer((socket) => {
+    calls += 1
+    socket.destroy()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    code: `process.getBuiltinModule('net').connect(${port}, '127.0.0.1').on('error', () => {})`,
+    take: (): number => {
+      const found = calls
+      calls = 0
+      return found
+    },
+    stop: () => server.close(),
+  }
+}
+
+/** Writes the tape of a finished run as somebody who wants to run code could. */
+function plantTape(folder: string, details: RunDetails): string {
+  const id = newRunId()
+  const writer = TapeWriter.create(
+    join(folder, `${id}.tape`),
+    {
+      type: 'run',
+      id,
+      name: 'planted',
+      startedAt: Date.now(),
+      scope: 'process',
+      node: process.version,
+      flags: [],
+    },
+    details,
+  )
+  writer.append({ type: 'draw', kind: 'Date.now', value: 1 })
+  writer.append({ type: 'end', exitCode: 1 })
+  writer.seal()
+  return id
+}
+
+/** How each verb is asked to do what it does with a run. One that is missing here fails the test. */
+const ARGUMENTS: Readonly<Record<string, (run: string) => string[] | undefined>> = {
+  replay: (run) => [run],
+  step: (run) => [run],
+  eval: (run) => [run, '--at', 'agent.mjs:1', '1'],
+  snapshot: (run) => [run],
+  fork: (run) => [run, '--at', 'e1', '--set', 'value=2'],
+  rerun: (run) => [run],
+  resume: (run) => [run],
+  blame: (run) => [run, '--oracle', 'exit:0', '--yes'],
+  chaos: (run) => [run],
+  verify: (run) => [run],
+  bisect: (run) => [run, '--good', 'HEAD~1'],
+  proxy: (run) => ['replay', run, '--port', '0'],
+  // These only read.
+  show: (run) => [run],
+  list: () => [],
+  report: (run) => [run],
+  diff: (run) => [run, run],
+  locate: (run) => [run, 'planted'],
+  branches: (run) => [run],
+  files: (run) => [run],
+  audit: (run) => [run],
+  export: (run) => [run, '--jsonl'],
+  approvals: () => [],
+  policy: () => undefined,
+  docs: () => [],
+  // These start what the user names, or what Retake brings along.
+  record: () => undefined,
+  doctor: () => undefined,
+  demo: () => undefined,
+  sample: () => undefined,
+  bench: () => undefined,
+  trust: () => undefined,
+  // Its jobs go through the same functions; see test/web.
+  ui: () => undefined,
+}
+
+const STARTS = 'replay step eval snapshot fork rerun resume blame chaos verify bisect'.split(' ')
+const READS = Object.keys(ARGUMENTS).filter(
+  (verb) => ![...STARTS, 'proxy'].includes(verb) && ARGUMENTS[verb]?.('') !== undefined,
+)
+
+describe('no command starts what a tape from elsewhere names', () => {
+  let workspace: Workspace
+  let beacon: Awaited<ReturnType<typeof startBeacon>>
+  const runs: Record<string, string> = {}
+
+  beforeAll(async () => {
+    beacon = await startBeacon()
+    workspace = await makeWorkspace()
+    const { folder } = workspace
+    await mkdir(join(folder, '.retake/runs'), { recursive: true })
+    await writeFile(join(folder, 'agent.mjs'), 'Date.now()\nprocess.exitCode = 1\n')
+    await writeFile(join(folder, 'matcher.mjs'), `${beacon.code}\nexport default () => true\n`)
+    const store = join(folder, '.retake/runs')
+    const data = `data:text/javascript,${encodeURIComponent(beacon.code)}`
+    const node = {
+      entry: 'agent.mjs',
+      args: [],
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '' },
+    }
+    const proxy = { port: 0, routes: [], variables: {} }
+    runs['execArgv'] = plantTape(store, { ...node, execArgv: [`--import=${data}`] })
+    runs['NODE_OPTIONS'] = plantTape(store, {
+      ...node,
+      env: { ...node.env, NODE_OPTIONS: `--import=${data}` },
+    })
+    const command = [process.execPath, '-e', beacon.code]
+    runs['command'] = plantTape(store, { command, cwd: folder, env: node.env, proxy })
+    runs['matcher'] = plantTape(store, {
+      cwd: folder,
+      proxy: { ...proxy, matchers: ['./matcher.mjs'] },
+    })
+  })
+  afterAll(async () => {
+    beacon.stop()
+    await workspace.remove()
+  })
+
+  test('every verb is in the list', () => {
+    expect(Object.keys(ARGUMENTS).toSorted()).toEqual(verbs.map(({ name }) => name).toSorted())
+  })
+
+  const attempt = async (verb: string, kind: string) => {
+    const args = ARGUMENTS[verb]?.(runs[kind] ?? '') ?? []
+    const { code, stdout, stderr } = await workspace.retake([verb, ...args])
+    return { started: beacon.take() > 0, code, said: stdout + stderr }
+  }
+  const refused = {
+    started: false,
+    code: 2,
+    said: expect.stringContaining('RUN_NOT_TRUSTED') as string,
+  }
+
+  test.each([
+    ...STARTS.map((verb) => [verb, 'execArgv'] as const),
+    ['replay', 'command'] as const,
+    ['verify', 'command'] as const,
+    ['proxy', 'matcher'] as const,
+  ])('%s refuses its %s', async (verb, kind) => {
+    expect(await attempt(verb, kind)).toEqual(refused)
+  })
+
+  test.each(READS)('%s reads it without trust', async (verb) => {
+    const { started, said } = await attempt(verb, 'execArgv')
+    expect(started).toBe(false)
+    expect(said).not.toContain('RUN_NOT_TRUSTED')
+  })
+
+  test('--trust starts it, and is not remembered', async () => {
+    for (const kind of ['execArgv', 'NODE_OPTIONS', 'command']) {
+      await workspace.retake(['verify', runs[kind] ?? '', '--trust'])
+      expect(beacon.take(), kind).toBe(1)
+      const again = await workspace.retake(['verify', runs[kind] ?? ''])
+      expect(again.code).toBe(2)
+      expect(beacon.take(), kind).toBe(0)
+    }
+  })
+
+  test('the error shows the whole command line, with control characters escaped', async () => {
+    const escape = String.fromCodePoint(27)
+    const run = plantTape(join(workspace.folder, '.retake/runs'), {
+      command: ['sh', '-c', `touch pwned ${escape}[2K\nls`],
+      cwd: workspace.folder,
+      env: {},
+      proxy: { port: 0, routes: [] },
+    })
+    const { code, stderr } = await workspace.retake(['replay', run])
+    expect(code).toBe(2)
+    expect(stderr).toContain(String.raw`sh -c 'touch pwned \x1b[2K\nls' (in ${workspace.folder})`)
+    expect(stderr).not.toContain(escape)
+    const json = await workspace.retake(['replay', run, '--json'])
+    expect(JSON.parse(json.stdout)).toMatchObject({ error: { code: 'RUN_NOT_TRUSTED' } })
+  })
+
+  test('verify of a folder starts nothing when one of its tapes is not trusted', async () => {
+    await workspace.retake(['record', 'agent.mjs'])
+    const { code, stdout, stderr } = await workspace.retake(['verify', '.retake/runs'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('RUN_NOT_TRUSTED')
+    expect((await workspace.retake(['verify', '.retake/runs', '--integrity-only'])).code).toBe(0)
+  })
+
+  test('trust remembers a run and shows what it starts', async () => {
+    const run = runs['execArgv'] ?? ''
+    const env = { XDG_STATE_HOME: join(workspace.folder, 'state') }
+    const trusted = await workspace.retake(['trust', run], { env })
+    expect(trusted.code).toBe(0)
+    expect(trusted.stderr).toContain('--import=data:text/javascript,')
+    expect((await workspace.retake(['replay', run], { env })).stderr).not.toContain('NOT_TRUSTED')
+    expect(beacon.take()).toBe(1)
+    const file = join(workspace.folder, 'state/retake/trusted-runs')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+  })
+})
+
+describe('a run that was recorded here', () => {
+  test('is trusted, also under another name and in another folder', async () => {
+    const workspace = await folderWith({ 'agent.mjs': smallAgent })
+    const { retake, folder } = workspace
+    await retake(['record', 'agent.mjs'])
+    const [tape = ''] = await tapesOf(workspace)
+    await mkdir(join(folder, 'tapes'))
+    await cp(tape, join(folder, 'tapes/renamed.tape'))
+    expect((await retake(['replay', 'tapes/renamed.tape'])).code).toBe(0)
+    const env = { XDG_STATE_HOME: join(folder, 'elsewhere') }
+    const other = await retake(['replay', 'tapes/renamed.tape'], { env })
+    expect(other.code).toBe(2)
+  })
+
+  test('is not trusted any more when its command was changed', async () => {
+    const workspace = await folderWith({ 'agent.mjs': smallAgent, 'other.mjs': smallAgent })
+    const { retake, folder } = workspace
+    await retake(['record', 'agent.mjs'])
+    const [tape = ''] = await tapesOf(workspace)
+    const { openTape } = await import('@retake/tape/node')
+    const { details } = openTape(tape)
+    const run = plantTape(join(folder, '.retake/runs'), { ...details, entry: 'other.mjs' })
+    expect((await retake(['replay', run])).stderr).toContain('node other.mjs')
+  })
+
+  test('is trusted as a branch, whatever the recorded environment says', async () => {
+    const workspace = await folderWith({ 'agent.mjs': smallAgent })
+    const { retake, folder } = workspace
+    const before = { XDG_STATE_HOME: join(folder, 'before') }
+    const after = { XDG_STATE_HOME: join(folder, 'after') }
+    await retake(['record', 'agent.mjs'], { env: before })
+    const [tape = ''] = await tapesOf(workspace)
+    expect(
+      (await retake(['fork', 'last', '--at', 'e1', '--set', 'value=1'], { env: after })).code,
+    ).toBe(2)
+    await retake(['trust', tape], { env: after })
+    await retake(['fork', 'last', '--at', 'e1', '--set', 'value=1'], { env: after })
+    expect(await tapesOf(workspace)).toHaveLength(2)
+    expect((await retake(['replay', 'last'], { env: after })).code).toBe(0)
+    expect((await retake(['replay', 'last'], { env: before })).code).toBe(2)
+  })
+
+  test('is recorded also where nothing can be remembered, and the receipt says so', async () => {
+    const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent, state: 'a file' })
+    const env = { XDG_STATE_HOME: join(folder, 'state') }
+    const recorded = await retake(['record', 'agent.mjs'], { env })
+    expect(recorded.code).toBe(0)
+    expect(recorded.stderr).toMatch(
+      /not trusted · .*trusted-runs cannot be written: replay needs --trust/,
+    )
+    expect((await retake(['replay', 'last'], { env })).code).toBe(2)
+    expect((await retake(['replay', 'last', '--trust'], { env })).code).toBe(0)
+    expect((await retake(['trust', 'last'], { env })).stderr).toContain('TRUST_NOT_SAVED')
+  })
+
+  test('is trusted as a command, too', async () => {
+    const { retake } = await folderWith({})
+    await retake(['record', '--', process.execPath, '-e', 'console.log(1)'])
+    expect((await retake(['replay', 'last'])).code).toBe(0)
+  })
+})

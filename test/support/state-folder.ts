@@ -1,0 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Gives all tests of a run a state folder of their own; tests and the programs they start inherit it. */
+export default function setup(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'retake-state-'))
+  process.env['XDG_STATE_HOME'] = folder
+  return () => rmSync(folder, { recursive: true, force: true })
+}
