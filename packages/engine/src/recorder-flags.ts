@@ -8,8 +8,10 @@
  * - `returned-streams`: the run of a function that returns a stream ends when the
  *   stream does; reads of it and its chunks are events. Before, the run ended when
  *   the function returned.
+ * - `outside-signals`: an abort signal from outside the run reaches it as a delivery.
+ *   Before, it aborted at any moment.
  */
-export const RECORDER_FLAGS = ['child-writes', 'returned-streams'] as const
+export const RECORDER_FLAGS = ['child-writes', 'returned-streams', 'outside-signals'] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
   flags.includes(flag)

@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { watchModuleLoads } from '../module-loads.js'
+import { patchAbortSignals } from './abort-signals.js'
 import { patchChildProcess } from './processes/child-process.js'
 import { patchClock } from './clock.js'
 import { patchDns } from './network/dns.js'
@@ -66,6 +67,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchRandom(),
     patchHostFacts(),
     patchTimers(),
+    patchAbortSignals(),
     patchFetch(),
     patchHttp2(),
     patchHttpAgent(),

@@ -111,6 +111,8 @@ export const EMPTY = new Uint8Array(0)
  */
 export interface Session {
   readonly closed: boolean
+  /** Behaviours of the recorder that this run follows; none unless set. */
+  readonly flags?: readonly string[]
   /** True while answers come from the tape: nothing may touch the outside. */
   readonly replaying: boolean
   /** What the run leaves behind at its end still must not find its way out. */

@@ -1,0 +1,161 @@
+import { rebuildError, recordError } from '@retake/tape'
+import { natives } from '../natives.js'
+import { hasFlag } from '../recorder-flags.js'
+import { currentSession, outsideRuns } from '../scope.js'
+import type { Delivery, Operation, Session } from '../sessions/session.js'
+import { replace, replaceClass, replaceGetter, undoAll } from './patch.js'
+import type { Undo } from './patch.js'
+
+/**
+ * Abort signals that come from outside a run, like the one of an HTTP request whose
+ * client may disconnect. Inside the run such a signal is represented by a signal of the
+ * run's own: it aborts in a recorded turn, and on replay when the tape says so, whatever
+ * the outside signal does. Signals that the run makes itself need none of this.
+ */
+export function patchAbortSignals(): Undo {
+  const { prototype } = AbortSignal
+  const getter = (name: 'aborted' | 'reason'): Undo => {
+    const native = Object.getOwnPropertyDescriptor(prototype, name)?.get
+    return native === undefined
+      ? () => {}
+      : replaceGetter(prototype, name, function (this: AbortSignal) {
+          return native.call(insideSignal(this)) as unknown
+        })
+  }
+  const { throwIfAborted } = prototype
+  return undoAll([
+    patchController(),
+    getter('aborted'),
+    getter('reason'),
+    replace(prototype, 'throwIfAborted', function (this: AbortSignal) {
+      throwIfAborted.call(insideSignal(this))
+    }),
+    listening('addEventListener'),
+    listening('removeEventListener'),
+    patchHandler(),
+    patchMakers(),
+  ])
+}
+
+/** The run that made a signal. */
+const makers = new WeakMap<AbortSignal, Session>()
+const mine = <S extends AbortSignal>(signal: S, session: Session | undefined): S => {
+  if (session !== undefined) makers.set(signal, session)
+  return signal
+}
+
+/** What represents a signal from outside, by the run that looks at it. */
+const twins = new WeakMap<AbortSignal, WeakMap<Session, Twin>>()
+
+/** Stops listening to an outside signal for a run that nobody refers to any more. */
+const forgotten = new natives.FinalizationRegistry<() => void>((stop) => stop())
+
+/** The signal whose state the caller may see. */
+function insideSignal(signal: AbortSignal): AbortSignal {
+  const session = currentSession()
+  if (session === undefined || makers.get(signal) === session) return signal
+  if (!hasFlag(session.flags ?? [], 'outside-signals')) return signal
+  let bySession = twins.get(signal)
+  if (bySession === undefined) twins.set(signal, (bySession = new WeakMap()))
+  let twin = bySession.get(session)
+  if (twin === undefined) bySession.set(session, (twin = new Twin(session, signal)))
+  return twin.signal
+}
+
+/** What stands for one outside signal in one run. */
+class Twin {
+  readonly #controller = new AbortController()
+  readonly #operation: Operation | undefined
+
+  constructor(session: Session, outside: AbortSignal) {
+    mine(this.signal, session)
+    const aborted = session.draw('AbortSignal.aborted', () =>
+      outsideRuns(() => (outside.aborted ? recordError(outside.reason) : null)),
+    )
+    if (aborted !== null) this.#controller.abort(rebuildError(aborted))
+    else
+      this.#operation = session.perform({
+        event: { type: 'call', kind: 'input', name: 'abort signal' },
+        lasting: true,
+        start: (operation) => this.#listen(outside, operation),
+        deliver: (delivery) => this.#abort(delivery),
+      })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Nothing that a signal of a whole server holds keeps a run in memory. */
+  #listen(outside: AbortSignal, operation: Operation): void {
+    const run = new WeakRef(operation)
+    const onAbort = (): void => {
+      const { reason } = outside as { reason: unknown }
+      run
+        .deref()
+        ?.complete({ type: 'deliver', part: 'abort', error: recordError(reason) }, undefined, {
+          reason,
+        })
+    }
+    outside.addEventListener('abort', onAbort, { once: true })
+    const source = new WeakRef(outside)
+    forgotten.register(this, () => source.deref()?.removeEventListener('abort', onAbort))
+  }
+
+  #abort({ event, native }: Delivery): void {
+    this.#operation?.close()
+    if (event.type !== 'deliver') return
+    const given = native as { readonly reason: unknown } | undefined
+    this.#controller.abort(given ? given.reason : event.error && rebuildError(event.error))
+  }
+}
+
+type Listening = 'addEventListener' | 'removeEventListener'
+
+function listening(method: Listening): Undo {
+  return replace(AbortSignal.prototype, method, function (this: AbortSignal, ...args: unknown[]) {
+    Reflect.apply(EventTarget.prototype[method], insideSignal(this), args)
+  })
+}
+
+/** `signal.onabort`. */
+function patchHandler(): Undo {
+  const original = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'onabort')
+  if (original?.get === undefined || original.set === undefined) return () => {}
+  const { get, set } = original as Required<PropertyDescriptor>
+  Object.defineProperty(AbortSignal.prototype, 'onabort', {
+    ...original,
+    get(this: AbortSignal) {
+      return get.call(insideSignal(this)) as unknown
+    },
+    set(this: AbortSignal, handler: unknown) {
+      set.call(insideSignal(this), handler)
+    },
+  })
+  return () => void Object.defineProperty(AbortSignal.prototype, 'onabort', original)
+}
+
+function patchController(): Undo {
+  const Native = globalThis.AbortController
+  const Patched = new Proxy(Native, {
+    construct(native, args, newTarget) {
+      const controller = Reflect.construct(native, args, newTarget) as AbortController
+      mine(controller.signal, currentSession())
+      return controller
+    },
+  })
+  return replaceClass([globalThis], 'AbortController', Patched)
+}
+
+/** `AbortSignal.abort` and `AbortSignal.any`. `AbortSignal.timeout` is a timer. */
+function patchMakers(): Undo {
+  const abort = AbortSignal.abort.bind(AbortSignal)
+  const any = AbortSignal.any.bind(AbortSignal)
+  return undoAll([
+    replace(AbortSignal, 'abort', (reason?: unknown) => mine(abort(reason), currentSession())),
+    replace(AbortSignal, 'any', (signals: Iterable<AbortSignal>) => {
+      const sources = [...signals]
+      return mine(any(sources.map(insideSignal)), currentSession())
+    }),
+  ])
+}
