@@ -170,3 +170,19 @@ test('threads and datagrams are no way out', async () => {
   ).rejects.toMatchObject({ code: 'BOUNDARY_NOT_REPLAYABLE' })
   expect(asked).toBe(before)
 })
+
+test('a step in doubt stops the run with an error that names it', async () => {
+  const { run } = await record({ name: 'agent', dir: folder }, async () => send('berta'))
+  const whole = await readFile(run.path)
+  const call = [...openTape(run.path).events()].find(({ type }) => type === 'call')
+  const end = whole.indexOf(`{"seq":${(call?.seq ?? 0) + 1},`)
+  const cut = join(folder, 'cut.tape')
+  await writeFile(cut, whole.subarray(0, end))
+  expect(openTape(cut).status).toBe('truncated')
+  const before = sent
+  for (const otherwise of ['fail', 'live'] as const)
+    await expect(
+      answerFrom(cut, () => send('berta'), { dir: folder, otherwise }),
+    ).rejects.toMatchObject({ code: 'STEP_IN_DOUBT' })
+  expect(sent).toBe(before)
+}, 20_000)

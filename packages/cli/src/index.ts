@@ -24,6 +24,7 @@ export {
   rerun,
   resume,
   RetakeError,
+  runOfError,
   tool,
   within,
 } from '@retake/engine'

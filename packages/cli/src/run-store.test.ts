@@ -4,6 +4,7 @@ import path from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { RunStore } from './run-store.js'
+import { summarizeRun } from './run-summary.js'
 
 /** A store with a tape for each id, started at the given moment. */
 function storeOf(runs: Readonly<Record<string, number>>): RunStore {
@@ -54,4 +55,14 @@ test('paths are taken as they are, and other files in the folder do not count', 
   expect(store.ids()).toHaveLength(1)
   expect(store.find('some/where.tape')).toBe('some/where.tape')
   expect(store.find('here.tape')).toBe('here.tape')
+})
+
+test('a tape without a name, and one that breaks the reader, are rows like others', () => {
+  const store = storeOf({ '20261115-093012-aaaa': 1 })
+  const run = { type: 'run', id: 'x', startedAt: 1, scope: 'function', node: 'v20.0.0', flags: [] }
+  TapeWriter.create(store.pathOf('nameless'), run as never, {}).close()
+  TapeWriter.create(store.pathOf('odd'), { ...run, name: 'odd' } as never, null as never).close()
+  const rows = Object.fromEntries(store.ids().map((id) => [id, summarizeRun(id, store.pathOf(id))]))
+  expect(rows['nameless']).toMatchObject({ name: '(no name)' })
+  expect(rows['odd']).toMatchObject({ error: { code: 'TAPE_CORRUPT' } })
 })

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { prepareRunsFolder } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { project } from './config/project.js'
 import { runsFolderNotWritable } from './errors/programs.js'
@@ -25,10 +26,7 @@ export class RunStore {
   /** Makes the folder, kept out of version control: tapes hold whole conversations. */
   prepare(): void {
     try {
-      makeFolder(this.folder)
-      if (!this.#isDefault) return
-      const ignore = path.join(path.dirname(this.folder), '.gitignore')
-      if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+      prepareRunsFolder(this.#isDefault ? undefined : this.folder)
     } catch (error) {
       throw runsFolderNotWritable(this.folder, error)
     }
@@ -74,20 +72,6 @@ export class RunStore {
     const [id] = this.ids()
     if (id === undefined) throw noRuns(this.folder)
     return this.pathOf(id)
-  }
-}
-
-/** Not `recursive`: where a folder cannot be made, in /proc for example, Node would try for ever. */
-function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
-  const parent = path.dirname(folder)
-  if (parent !== folder) makeFolder(parent)
-  try {
-    mkdirSync(folder)
-  } catch (error) {
-    // Somebody else was faster.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory())
-      throw error
   }
 }
 

@@ -49,11 +49,17 @@ export function summarizeRun(id: string, path: string): RunSummary {
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
     }
   } catch (error) {
-    const explained = explain(error)
-    if (explained === undefined) throw error
-    return { id, path, error: explained }
+    return { id, path, error: explain(error) ?? unreadable(path, error) }
   }
 }
+
+/** One tape that breaks the reader must not hide all the others. */
+const unreadable = (path: string, error: unknown): Explained => ({
+  code: 'TAPE_CORRUPT',
+  what: `The tape ${path} cannot be read.`,
+  why: error instanceof Error ? error.message : String(error),
+  fix: 'Restore the file from a copy, or delete it.',
+})
 
 const isCutOff = (tape: Tape): boolean => !tape.isComplete && !hasWriter(tape.path)
 

@@ -75,6 +75,13 @@ export const errors = {
       'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
       'Start the inner run outside, or let the outer recording include it.',
     ),
+  recordOptionsInvalid: (why: string) =>
+    new RetakeError(
+      'RECORD_OPTIONS_INVALID',
+      'record() was called with options that it does not understand.',
+      why,
+      "Call it as record({ name: 'my agent' }, agent); `dir` and `root` may be given, too.",
+    ),
   runsFolderNotWritable: (folder: string, cause: unknown) =>
     new RetakeError(
       'RUNS_FOLDER_NOT_WRITABLE',
@@ -142,6 +149,13 @@ export const errors = {
       `It is not known whether ${what} had its effect.`,
       'It left before the run was killed, and its answer is not on the tape.',
       'Say what to do: `--in-doubt retry` makes it again, `--in-doubt skip` hands the agent an error instead.',
+    ),
+  answerInDoubt: (what: string) =>
+    new RetakeError(
+      'STEP_IN_DOUBT',
+      `It is not known whether ${what} had its effect.`,
+      'It left before the recorded run was killed, and its answer is not on the tape.',
+      'Finish the run with resume() first, or record it again.',
     ),
   stepSkipped: (what: string) =>
     new RetakeError(

@@ -51,11 +51,12 @@ export type {
   ReplayReport,
 } from './process-task.js'
 export { eachWithin, placesFrom, within } from './places.js'
-export { record } from './record.js'
+export { record, runOfError } from './record.js'
 export type { RecordedRun, RecordOptions, RecordResult } from './record.js'
 export { replay } from './replay.js'
 export type { ReplayFunctionOptions } from './replay.js'
 export { newRunId } from './run-id.js'
+export { prepareRunsFolder } from './runs-folder.js'
 export { currentSession, outsideRuns } from './scope.js'
 export { holdsSecret, looksSecret, PLACEHOLDER } from './secrets.js'
 export type { Recording } from './sessions/recording.js'

@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { natives } from './natives.js'
-import { openRecording } from './record.js'
+import { guard } from './guard/index.js'
+import { openRecording, record, runOfError } from './record.js'
+import { replay } from './replay.js'
 
 test('of two runs that draw the same id at once the second draws again', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
@@ -31,4 +33,62 @@ test('a folder that cannot be made is told with what the system said, and nothin
     }),
   )
   expect(readFileSync(dir, 'utf8')).toBe('precious')
+})
+
+test.each([
+  ['refund', /"refund", not an object/],
+  [undefined, /missing, not an object/],
+  [{}, /`name` is missing/],
+  [{ name: '' }, /`name` is ""/],
+  [{ name: 7 }, /`name` is number/],
+  [{ name: 'x', folder: 'y' }, /no option `folder`/],
+  [{ name: 'x', Dir: 'y' }, /Did you mean `dir`/],
+])(
+  'options that record() does not understand are refused before the agent runs: %j',
+  async (options, why) => {
+    const agent = vi.fn<() => void>()
+    await expect(record(options as never, agent)).rejects.toMatchObject({
+      code: 'RECORD_OPTIONS_INVALID',
+      why: expect.stringMatching(why) as string,
+    })
+    expect(agent).not.toHaveBeenCalled()
+  },
+)
+
+test('the default folder of tapes is kept out of version control', async () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  vi.spyOn(process, 'cwd').mockReturnValue(folder)
+  onTestFinished(() => void vi.restoreAllMocks())
+  await record({ name: 'x' }, () => 1)
+  expect(readFileSync(path.join(folder, '.retake', '.gitignore'), 'utf8')).toBe('*\n')
+  await record({ name: 'x', dir: path.join(folder, 'own', 'runs') }, () => 1)
+  expect(readdirSync(path.join(folder, 'own'))).toEqual(['runs'])
+})
+
+test('the error of a run that throws leads to its tape', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const error = new Error('no')
+  await expect(record({ name: 'x', dir }, () => Promise.reject(error))).rejects.toBe(error)
+  expect(Object.getOwnPropertyNames(error).toSorted()).toEqual(['message', 'stack'])
+  expect(runOfError(error)).toMatchObject({
+    name: 'x',
+    path: path.join(dir, readdirSync(dir)[0] ?? ''),
+  })
+  expect(runOfError('no')).toBeUndefined()
+})
+
+test('the tape of a guard that was ended without an output replays with the output of the function', async () => {
+  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const agent = async () => {
+    const run = guard({ name: 'sum', dir })
+    run.tool('add', ({ a, b }: { a: number; b: number }) => a + b)
+    const { output } = await run.call('add', { a: 1, b: 2 })
+    return { total: output, path: run.end()?.path ?? '' }
+  }
+  const { total, path: tape } = await agent()
+  const replayed = await replay(tape, async () => ({ total: (await agent()).total }))
+  expect(replayed.output).toEqual({ total })
 })

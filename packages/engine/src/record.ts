@@ -1,13 +1,14 @@
-import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { TapeError } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { install } from './boundaries/install.js'
+import { closestName } from './closest-name.js'
 import { errors } from './errors.js'
 import { natives } from './natives.js'
 import { RECORDER_FLAGS } from './recorder-flags.js'
 import { runUntilReturn } from './run-to-end.js'
 import { newRunId } from './run-id.js'
+import { prepareRunsFolder } from './runs-folder.js'
 import { currentSession, outsideRuns } from './scope.js'
 import { RecordSession } from './sessions/record-session.js'
 import type { RecordSessionOptions } from './sessions/record-session.js'
@@ -55,10 +56,42 @@ export async function record<T>(
 ): Promise<RecordResult<T>> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
+  checkRecordOptions(options)
   const { session, run } = outsideRuns(() => openRecording(options))
-  const { output, done } = await runUntilReturn(session, agent)
-  return { output, run, done }
+  try {
+    const { output, done } = await runUntilReturn(session, agent)
+    return { output, run, done }
+  } catch (error) {
+    if (typeof error === 'object' && error !== null) failedRuns.set(error, run)
+    throw error
+  }
 }
+
+const failedRuns = new WeakMap<object, RecordedRun>()
+
+/** The recording that `record()` made of the run that threw this error. */
+export const runOfError = (error: unknown): RecordedRun | undefined =>
+  typeof error === 'object' && error !== null ? failedRuns.get(error) : undefined
+
+const OPTIONS: readonly string[] = ['name', 'dir', 'root'] satisfies (keyof RecordOptions)[]
+
+/** Says what is wrong before anything is written: callers in JavaScript have no compiler that would. */
+function checkRecordOptions(options: unknown): void {
+  if (typeof options !== 'object' || options === null)
+    throw errors.recordOptionsInvalid(`The options are ${describeValue(options)}, not an object.`)
+  const { name } = options as Partial<RecordOptions>
+  if (typeof name !== 'string' || name.trim() === '')
+    throw errors.recordOptionsInvalid(`\`name\` is ${describeValue(name)}, not the name of a run.`)
+  const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
+  if (unknown === undefined) return
+  const close = closestName(unknown, OPTIONS)
+  throw errors.recordOptionsInvalid(
+    `There is no option \`${unknown}\`.${close === undefined ? '' : ` Did you mean \`${close}\`?`}`,
+  )
+}
+
+const describeValue = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : value === undefined ? 'missing' : typeof value
 
 /** Ids hold a second and a few letters: of many runs that begin at once two may draw the same. */
 const DRAWS_MAX = 20
@@ -68,12 +101,7 @@ export function openRecording(
   options: RecordOptions,
   sessionOptions: RecordSessionOptions = {},
 ): { session: RecordSession; run: RecordedRun } {
-  const dir = path.resolve(options.dir ?? path.join('.retake', 'runs'))
-  try {
-    mkdirSync(dir, { recursive: true })
-  } catch (error) {
-    throw errors.runsFolderNotWritable(dir, error)
-  }
+  const dir = runsFolder(options.dir)
   for (let draw = 1; ; draw += 1) {
     const id = newRunId()
     const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
@@ -83,6 +111,14 @@ export function openRecording(
       const isTaken = error instanceof TapeError && error.code === 'TAPE_EXISTS'
       if (!isTaken || draw >= DRAWS_MAX) throw error
     }
+  }
+}
+
+function runsFolder(given: string | undefined): string {
+  try {
+    return prepareRunsFolder(given)
+  } catch (error) {
+    throw errors.runsFolderNotWritable(path.resolve(given ?? '.retake'), error)
   }
 }
 

@@ -59,7 +59,7 @@ export class Tape {
       throw tapeCorrupt(path, { seq: 0 }, `It names format ${run.format}, which no Retake wrote.`)
     }
     this.#migrate = migrate
-    this.run = migrate(run) as RunEvent
+    this.run = withName(migrate(run) as RunEvent)
     if (parent !== undefined && !isSharedBy(this.run, parent)) {
       throw branchParentChanged(path, parent.path, this.run.parent?.seq ?? 0)
     }
@@ -182,3 +182,7 @@ function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {
     parent.chainAt(link.seq - 1) === link.chain
   )
 }
+
+/** Older versions of `record()` accepted options without a name. */
+const withName = (run: RunEvent): RunEvent =>
+  typeof (run.name as unknown) === 'string' ? run : { ...run, name: '(no name)' }

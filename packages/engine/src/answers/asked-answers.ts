@@ -1,5 +1,6 @@
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
-import type { ReplayDiverged } from '../errors.js'
+import type { RetakeError } from '../errors.js'
+import { findInDoubt } from '../continue/in-doubt.js'
 import { errors } from '../errors.js'
 import { outside } from '../sessions/answer-source.js'
 import type { Answer, AnswerSource } from '../sessions/answer-source.js'
@@ -11,7 +12,7 @@ export interface AskedAnswersOptions {
   /** What becomes of something that the tape has no answer to. */
   readonly otherwise: 'fail' | 'live'
   readonly session: () => Pick<Session, 'closed' | 'secrets'>
-  readonly onStopped: (error: ReplayDiverged) => void
+  readonly onStopped: (error: RetakeError) => void
 }
 
 /**
@@ -24,6 +25,7 @@ export class AskedAnswers implements AnswerSource {
   /** Requests, tools and processes, by who answered. */
   readonly counts = { served: 0, live: 0 }
   readonly #tape: TapeAnswers
+  #doubts: ReadonlyMap<number, string> | undefined
 
   constructor(
     readonly tape: Tape,
@@ -36,6 +38,7 @@ export class AskedAnswers implements AnswerSource {
       onStopped: options.onStopped,
       errorFor: errors.answerNotOnTape,
       answersAgain: true,
+      stopInDoubt: (seq) => this.#stopInDoubt(seq),
     })
   }
 
@@ -71,6 +74,17 @@ export class AskedAnswers implements AnswerSource {
 
   delivering(operation: Operation, event: NewDelivery): void {
     if (operation.isTaped || event.from !== undefined) this.#tape.delivering(operation, event)
+  }
+
+  /** A run that came to its end holds an answer for everything that could be in doubt. */
+  #stopInDoubt(seq: number): RetakeError | undefined {
+    if (this.tape.status !== 'truncated') return undefined
+    this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
+    const what = this.#doubts.get(seq)
+    if (what === undefined) return undefined
+    const error = errors.answerInDoubt(what)
+    this.options.onStopped(error)
+    return error
   }
 
   #isServed(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {

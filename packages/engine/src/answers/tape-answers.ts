@@ -1,5 +1,5 @@
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
-import type { ReplayDiverged } from '../errors.js'
+import type { ReplayDiverged, RetakeError } from '../errors.js'
 import { errors } from '../errors.js'
 import type { Answer, AnswerSource } from '../sessions/answer-source.js'
 import type { Divergence } from '../sessions/divergence.js'
@@ -42,6 +42,8 @@ export interface TapeAnswersOptions {
    * and clocks in its requests.
    */
   readonly answersAgain?: boolean
+  /** The run is stopped if the operation that this event started is in doubt; says with which error. */
+  readonly stopInDoubt?: (seq: number) => RetakeError | undefined
 }
 
 /**
@@ -67,7 +69,7 @@ export class TapeAnswers implements AnswerSource {
   readonly #connections = new Connections()
   readonly #told = new WeakMap<Operation, ToldProcess>()
   readonly #turns: AnswerTurns
-  #error: ReplayDiverged | undefined
+  #error: RetakeError | undefined
 
   constructor(
     readonly tape: Tape,
@@ -154,6 +156,8 @@ export class TapeAnswers implements AnswerSource {
   run(call: SyncCall): Answer {
     if (this.#error !== undefined) throw this.#error
     const recorded = this.#take(call.event, call.body)
+    this.#error = recorded && this.options.stopInDoubt?.(recorded.event.seq)
+    if (this.#error !== undefined) throw this.#error
     const seq = recorded?.parts[0]
     if (seq === undefined) throw this.#stop(this.#noAnswer(call.event, call.body))
     return recordedPart(this.tape, this.recorded.delivery(seq))
@@ -223,6 +227,8 @@ export class TapeAnswers implements AnswerSource {
     if (recorded === undefined && this.#isWrittenOtherwise(event, body))
       return operation.complete({ type: 'result', as: 'json' }, Buffer.from(`${body?.length ?? 0}`))
     if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
+    this.#error = this.options.stopInDoubt?.(recorded.event.seq)
+    if (this.#error !== undefined) return
     this.#timers.noteAsked(recorded)
     const connection = this.#connections.askedBy(event)
     if (connection === undefined) {
@@ -313,11 +319,12 @@ export class TapeAnswers implements AnswerSource {
     return noAnswer(event, nearest, this.tape.count)
   }
 
-  #stop(divergence: Divergence): ReplayDiverged {
+  #stop(divergence: Divergence): RetakeError {
     if (this.#error !== undefined) return this.#error
-    this.#error = (this.options.errorFor ?? errors.offlineTailEnded)(divergence)
+    const error = (this.options.errorFor ?? errors.offlineTailEnded)(divergence)
+    this.#error = error
     this.divergences.push(divergence)
-    this.options.onStopped(this.#error)
-    return this.#error
+    this.options.onStopped(error)
+    return error
   }
 }

@@ -17,6 +17,7 @@ import { GuardedCall } from './guarded-call.js'
 import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
 import type { GuardOptions } from './guard.js'
 import type { GuardResult } from './guard-result.js'
+import type { RunEnd } from '../sessions/record-session.js'
 import { Limiter } from './limits/limiter.js'
 import { CallHistory } from './policy/call-history.js'
 import { CompiledPolicy } from './policy/compiled-policy.js'
@@ -152,10 +153,7 @@ export class GuardRun {
    * those that are under way have no answer on the tape, and are `inDoubt` in what it returns.
    */
   end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
-    return this.tapes.end(
-      () => (error === undefined ? encodeBody(output) : { error: recordError(error) }),
-      this.#unanswered > 0,
-    )
+    return this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
   }
 
   /** Lets go of the tape without an end where the run can be resumed; otherwise like `end()`. */
@@ -199,6 +197,12 @@ export class GuardRun {
     const started = attempts !== 0 || served !== undefined || status === 'in doubt'
     this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
   }
+}
+
+/** Without an output the tape holds none, and a replay compares none. */
+function outcomeOf(output: unknown, error: unknown): RunEnd {
+  if (error !== undefined) return { error: recordError(error) }
+  return output === undefined ? {} : encodeBody(output)
 }
 
 const PLAIN: CallOptions = {}

@@ -172,7 +172,9 @@ export class ReplayCheck {
     compare('error code', recorded.error?.code, end.error?.code)
     const before = this.tape.body(recorded.seq)
     const now = end.body ? this.#secrets.bytes(end.body) : EMPTY
-    if (!sameBytes(before, now)) mismatches.push(...bodyMismatches(before, now))
+    // The tape of a guard that was ended without an output does not say what the function returned.
+    if (recorded.as !== undefined && !sameBytes(before, now))
+      mismatches.push(...bodyMismatches(before, now))
     if (mismatches.length > 0) {
       this.#log.diverge(
         'result',

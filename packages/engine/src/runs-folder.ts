@@ -1,0 +1,32 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** Where tapes go unless a folder is given. */
+const DEFAULT_FOLDER = path.join('.retake', 'runs')
+
+/**
+ * Makes the folder for tapes and gives its absolute path. The default one is kept out of
+ * version control, because tapes hold whole conversations.
+ */
+export function prepareRunsFolder(given: string | undefined): string {
+  const folder = path.resolve(given ?? DEFAULT_FOLDER)
+  makeFolder(folder)
+  if (given !== undefined) return folder
+  const ignore = path.join(path.dirname(folder), '.gitignore')
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  return folder
+}
+
+/** Not `recursive`: where a folder cannot be made, in /proc for example, Node would try for ever. */
+function makeFolder(folder: string): void {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  const parent = path.dirname(folder)
+  if (parent !== folder) makeFolder(parent)
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Somebody else was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory())
+      throw error
+  }
+}
