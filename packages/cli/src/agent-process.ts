@@ -2,13 +2,21 @@ import { spawn } from 'node:child_process'
 import module from 'node:module'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { isatty } from 'node:tty'
+import { PRELOADS_VARIABLE } from '@retake/engine'
+import type { HeldPreloads } from '@retake/engine'
+import type { Preload } from '@retake/tape'
+import { takeFromNodeOptions, takePreloads } from './preloads.js'
 import { agentNotStarted } from './errors/programs.js'
 
 export interface AgentProcess {
   /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */
   readonly retakeFlags: readonly string[]
-  /** Flags the user asked for. */
+  /** Flags of the run. */
   readonly nodeArgs: readonly string[]
+  /** Flags for this process alone, which are no part of the run. */
+  readonly ownNodeArgs?: readonly string[]
+  /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
+  readonly preloads?: readonly Preload[]
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -57,21 +65,46 @@ export function preloadFlags(entry: string): string[] {
   return modules.map((url) => `--import=${url}`)
 }
 
+/** Arguments and environment of the process: without flags whose modules are loaded inside the run. */
+export function nodeCommand(
+  agent: Pick<
+    AgentProcess,
+    'nodeArgs' | 'ownNodeArgs' | 'retakeFlags' | 'entry' | 'args' | 'env' | 'preloads'
+  >,
+): { readonly args: string[]; readonly env: NodeJS.ProcessEnv } {
+  const { nodeArgs, ownNodeArgs = [], preloads, env } = agent
+  const flags = preloads === undefined ? nodeArgs : takePreloads(nodeArgs).flags
+  const args = [...flags, ...ownNodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args]
+  if (preloads === undefined) return { args, env }
+  const { NODE_OPTIONS: nodeOptions, ...others } = env
+  const held: HeldPreloads = {
+    modules: preloads,
+    execArgv: nodeArgs,
+    ...(nodeOptions !== undefined && { nodeOptions }),
+  }
+  const rest = takeFromNodeOptions(nodeOptions ?? '').text
+  return {
+    args,
+    env: {
+      ...others,
+      ...(rest !== '' && { NODE_OPTIONS: rest }),
+      [PRELOADS_VARIABLE]: JSON.stringify(held),
+    },
+  }
+}
+
 /**
  * Runs an agent to its end. Signals that reach this process are for the agent:
  * it may clean up, and this process goes on until it is gone.
  */
 export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
-  const child = spawn(
-    process.execPath,
-    [...agent.nodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args],
-    {
-      cwd: agent.cwd,
-      env: agent.env,
-      stdio: agent.stdio,
-      ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
-    },
-  )
+  const { args, env } = nodeCommand(agent)
+  const child = spawn(process.execPath, args, {
+    cwd: agent.cwd,
+    env,
+    stdio: agent.stdio,
+    ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
+  })
   if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
   return endOf(child, agentNotStarted, stopWhen(agent.stopped, child))
 }

@@ -40,13 +40,13 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
+  const { env, ...start } = startOf(tape)
   const surroundings = liveEnvironment(env ?? {}, options.env ?? {}, plan)
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target)
   const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
   try {
-    const retakeFlags = preloadFlags(entry)
+    const retakeFlags = preloadFlags(start.entry)
     const report = path.join(temporary, 'report.json')
     const failure = path.join(temporary, 'failure.json')
     const task: ProcessTask = {
@@ -60,11 +60,9 @@ export async function continueAgent(
       pureAddons: project().pureAddons,
     }
     const end = await runAgent({
+      ...start,
       retakeFlags,
-      nodeArgs: [...nodeArgs, ...(options.nodeArgs ?? [])],
-      entry,
-      args,
-      cwd,
+      ownNodeArgs: options.nodeArgs ?? [],
       env: { ...surroundings, [TASK_VARIABLE]: handedOver(task, temporary) },
       stdio: options.stdio ?? 'inherit',
       ...(options.onOutput && { onOutput: options.onOutput }),

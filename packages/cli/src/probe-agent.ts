@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { Probe } from '@retake/engine/inspect'
 import type { ProbeEnd, ProbeProcess } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
+import { nodeCommand } from './agent-process.js'
 import { agentNotStarted } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
 
@@ -30,11 +31,8 @@ export function spawnProbe(
   const { start } = command
   const { stdout = 'ignore', stderr = 'ignore' } = output ?? {}
   const stdio: StdioOptions = ['ignore', stdout, stderr, 'pipe'] as StdioOptions
-  const child = spawn(
-    process.execPath,
-    [...start.nodeArgs, ...start.retakeFlags, start.entry, ...start.args],
-    { cwd: start.cwd, env: start.env, stdio },
-  )
+  const { args, env } = nodeCommand(start)
+  const child = spawn(process.execPath, args, { cwd: start.cwd, env, stdio })
   const ended = new Promise<ProbeEnd>((resolve, reject) => {
     child.on('error', (cause) => reject(agentNotStarted(cause)))
     child.on('exit', (code, signal) => {

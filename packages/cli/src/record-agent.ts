@@ -15,6 +15,7 @@ import {
   nothingRecorded,
 } from './errors/programs.js'
 import type { Explained } from './print-error.js'
+import { takeFromNodeOptions, takePreloads } from './preloads.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
 import { trustInThisProcess } from './trust.js'
@@ -70,13 +71,19 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
     }
+    const env = { ...process.env, ...options.env }
+    const nodeArgs = options.nodeArgs ?? []
     const end = await runAgent({
       retakeFlags,
-      nodeArgs: options.nodeArgs ?? [],
+      nodeArgs,
+      preloads: [
+        ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
+        ...takePreloads(nodeArgs).preloads,
+      ],
       entry,
       args,
       cwd: process.cwd(),
-      env: { ...process.env, ...options.env, [TASK_VARIABLE]: JSON.stringify(task) },
+      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: options.stdio ?? 'inherit',
       ...(options.onOutput && { onOutput: options.onOutput }),
     })

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { movedTape, TASK_VARIABLE } from '@retake/engine'
 import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
-import type { Tape } from '@retake/tape'
+import type { Preload, Tape } from '@retake/tape'
 import { project } from './config/project.js'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
@@ -35,7 +35,8 @@ export interface ReplayCommand {
 }
 
 export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
-  const { entry, args, cwd, env, nodeArgs } = startOf(tape, options.root)
+  const { env, ...start } = startOf(tape, options.root)
+  const { entry } = start
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
@@ -56,11 +57,9 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
   }
   return {
     start: {
+      ...start,
       retakeFlags,
-      nodeArgs: [...nodeArgs, ...(options.nodeArgs ?? [])],
-      entry,
-      args,
-      cwd,
+      ownNodeArgs: options.nodeArgs ?? [],
       env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
     },
     report: () => {
@@ -77,23 +76,28 @@ export interface Start {
   readonly cwd: string
   readonly env: Readonly<Record<string, string>> | undefined
   readonly nodeArgs: readonly string[]
+  readonly preloads?: readonly Preload[]
 }
 
 /** How the recorded program was started, if it can and may be started so again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
-  const { entry, args = [], cwd, env, execArgv = [] } = details
+  const { entry, args = [], cwd, env, execArgv = [], preloads } = details
   if (details.proxy !== undefined) throw notANodeRun(tape.run.id, details.command)
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
     throw recordedAgentMissing(entry, cwd)
   requireTrust(tape)
-  return { entry, args, cwd, env, nodeArgs: root ? execArgv.filter(isNoEnvFile) : execArgv }
+  const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
+  return { entry, args, cwd, env, nodeArgs, ...(preloads && { preloads }) }
 }
 
-/** Such a file is rarely part of a copy, and its variables are on the tape. */
-const isNoEnvFile = (flag: string): boolean => !/^--env-file(-if-exists)?=/.test(flag)
+/** Node would refuse to start without the file, and its variables are on the tape. */
+function isMissingEnvFile(flag: string, cwd: string): boolean {
+  const file = /^--env-file(?:-if-exists)?=(.*)$/s.exec(flag)?.[1]
+  return file !== undefined && !existsSync(path.resolve(cwd, file))
+}
 
 /**
  * A second guard below the engine, where Node has one: the replayed process may

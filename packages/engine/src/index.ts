@@ -41,8 +41,9 @@ export { installInRealm } from './boundaries/realm.js'
 export { ignoreRunner } from './call-site.js'
 export { ReplayDiverged, RetakeError } from './errors.js'
 export { movedTape } from './process/moved-tape.js'
-export { TASK_VARIABLE } from './process-task.js'
+export { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
 export type {
+  HeldPreloads,
   CallSites,
   ChaosReport,
   ContinueReport,

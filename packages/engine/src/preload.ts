@@ -3,7 +3,11 @@
  * line asks for and makes the whole process one run.
  */
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
+import type { Preload } from '@retake/tape'
 import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
@@ -14,17 +18,18 @@ import { continueProcess } from './process/continue-process.js'
 import { recordProcess } from './process/record-process.js'
 import { replayProcess } from './process/replay-process.js'
 import { stopWith } from './process/stop-with.js'
-import { TASK_VARIABLE } from './process-task.js'
-import type { ProcessTask } from './process-task.js'
+import { PRELOADS_VARIABLE, TASK_VARIABLE } from './process-task.js'
+import type { HeldPreloads, ProcessTask } from './process-task.js'
 
 if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   const task = takeTask()
   // Children that the agent starts with its own `execArgv` must not load this file.
   process.execArgv.splice(process.execArgv.length - task.flagCount)
   declarePureAddons(task.pureAddons ?? [])
+  const preloads = takePreloads()
   await warmUpFetch()
   try {
-    if (task.mode === 'record') recordProcess(task)
+    if (task.mode === 'record') recordProcess(task, preloads)
     else if (task.mode === 'chaos') chaosProcess(task)
     else if (task.mode === 'continue') continueProcess(task, await loadSimulator(task.plan))
     else replayProcess(task)
@@ -32,6 +37,7 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
     stopWith(error, task.failure)
   }
   install()
+  await loadPreloads(preloads)
 }
 
 function takeTask(): ProcessTask {
@@ -44,4 +50,30 @@ function takeTask(): ProcessTask {
   } catch (cause) {
     throw errors.sessionFileMissing(cause)
   }
+}
+
+/** Puts back what Node was started without, so that agents and their children see what the user asked for. */
+function takePreloads(): readonly Preload[] {
+  const text = process.env[PRELOADS_VARIABLE]
+  if (text === undefined) return []
+  delete process.env[PRELOADS_VARIABLE]
+  const { modules, execArgv, nodeOptions } = JSON.parse(text) as HeldPreloads
+  process.execArgv.splice(0, process.execArgv.length, ...execArgv)
+  if (nodeOptions !== undefined) process.env['NODE_OPTIONS'] = nodeOptions
+  return modules
+}
+
+/** As Node does before a program: required modules first, names resolved from the working directory. */
+async function loadPreloads(modules: readonly Preload[]): Promise<void> {
+  const base = path.join(process.cwd(), 'preload.mjs')
+  const required = modules.filter(({ how }) => how === 'require')
+  const imported = modules.filter(({ how }) => how === 'import')
+  for (const { name } of required) createRequire(base)(name)
+  if (imported.length === 0) return
+  // Unlike an import() here, this one resolves names as a module in that folder would.
+  const load = new vm.Script('(name) => import(name)', {
+    filename: base,
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  }).runInThisContext() as (name: string) => Promise<unknown>
+  for (const { name } of imported) await load(name)
 }

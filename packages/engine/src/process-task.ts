@@ -1,4 +1,4 @@
-import type { RecordedError } from '@retake/tape'
+import type { Preload, RecordedError } from '@retake/tape'
 import type { OrderOptions, Swap } from './answers/delivery-order.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 import type { KeptReport } from './kept/kept-plan.js'
@@ -147,3 +147,14 @@ export interface ReplayReport {
 }
 
 export const TASK_VARIABLE = 'RETAKE_SESSION'
+
+/** What Node was started without because it must happen inside the run, handed over in `RETAKE_PRELOADS`. */
+export interface HeldPreloads {
+  readonly modules: readonly Preload[]
+  /** Flags as the user gave them. */
+  readonly execArgv: readonly string[]
+  /** `NODE_OPTIONS` as the user set it, which children of the agent inherit. */
+  readonly nodeOptions?: string
+}
+
+export const PRELOADS_VARIABLE = 'RETAKE_PRELOADS'

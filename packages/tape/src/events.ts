@@ -69,6 +69,12 @@ export interface BranchEdit {
   readonly value: unknown
 }
 
+/** A module that `--import` or `--require` names. */
+export interface Preload {
+  readonly how: 'import' | 'require'
+  readonly name: string
+}
+
 /** What a process run needs to be started again. Secret values are masked. */
 export interface RunDetails {
   readonly entry?: string
@@ -78,6 +84,11 @@ export interface RunDetails {
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
+  /**
+   * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run.
+   * Missing on tapes of recorders that left them to Node, before the run.
+   */
+  readonly preloads?: readonly Preload[]
   readonly env?: Readonly<Record<string, string>>
   /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>

@@ -39,13 +39,13 @@ export async function tryOrder(
   order: Order,
   { onTape }: TryOptions = {},
 ): Promise<TriedOrder> {
-  const { entry, args, cwd, env, nodeArgs } = startOf(tape)
+  const { env, ...start } = startOf(tape)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   try {
     const inside = (name: string): string => path.join(temporary, name)
     const id = newRunId()
-    const retakeFlags = [...permissionFlags(temporary, false), ...preloadFlags(entry)]
+    const retakeFlags = [...permissionFlags(temporary, false), ...preloadFlags(start.entry)]
     const task: ProcessTask = {
       mode: 'chaos',
       source: path.resolve(tape.path),
@@ -59,11 +59,8 @@ export async function tryOrder(
       pureAddons: project().pureAddons,
     }
     const end = await runAgent({
+      ...start,
       retakeFlags,
-      nodeArgs,
-      entry,
-      args,
-      cwd,
       env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: 'ignore',
       timeoutMs: TIMEOUT_MS,

@@ -1,3 +1,4 @@
+import type { Preload } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { errors } from '../errors.js'
@@ -17,7 +18,7 @@ import { captureSignals } from './signals.js'
 import { stopOnFailure } from './stop-with.js'
 
 /** Records this whole process on a new tape, until it exits. */
-export function recordProcess(task: RecordTask & CommonTask): void {
+export function recordProcess(task: RecordTask & CommonTask, preloads: readonly Preload[]): void {
   const writer = TapeWriter.create(
     task.tape,
     {
@@ -34,6 +35,7 @@ export function recordProcess(task: RecordTask & CommonTask): void {
       args: task.args,
       cwd: process.cwd(),
       execArgv: [...process.execArgv],
+      preloads,
       env: maskedEnvironment(process.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,

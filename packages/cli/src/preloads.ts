@@ -1,0 +1,61 @@
+import type { Preload } from '@retake/tape'
+
+/**
+ * Modules that only change how others are loaded. They stay with Node: inside the run,
+ * their compiler processes and caches would be part of the recording.
+ */
+const LOADER =
+  /(?:^|[\\/]node_modules[\\/])(?:tsx|ts-node|tsimp|jiti|sucrase|amaro|esbuild-register|ts-blank-space|tsconfig-paths|source-map-support|@swc-node[\\/]register|@babel[\\/]register|@oxc-node[\\/]core|@esbuild-kit[\\/][\w-]+)(?:[\\/]|$)/
+
+const FLAGS: Readonly<Record<string, Preload['how']>> = {
+  '--import': 'import',
+  '--require': 'require',
+  '-r': 'require',
+}
+
+/** Flags of Node without those that preload modules of the user's, and these modules in order. */
+export function takePreloads(flags: readonly string[]): {
+  readonly flags: string[]
+  readonly preloads: Preload[]
+} {
+  const rest: string[] = []
+  const preloads: Preload[] = []
+  for (let index = 0; index < flags.length; index++) {
+    const flag = flags[index] ?? ''
+    const equals = flag.indexOf('=')
+    const isJoined = flag.startsWith('--') && equals > 0
+    const how = FLAGS[isJoined ? flag.slice(0, equals) : flag]
+    const name = isJoined ? flag.slice(equals + 1) : flags[index + 1]
+    if (how === undefined || name === undefined) rest.push(flag)
+    else {
+      if (!isJoined) index++
+      if (LOADER.test(name)) rest.push(...(isJoined ? [flag] : [flag, name]))
+      else preloads.push({ how, name })
+    }
+  }
+  return { flags: rest, preloads }
+}
+
+/** The same for the text of `NODE_OPTIONS`. */
+export function takeFromNodeOptions(text: string): {
+  readonly text: string
+  readonly preloads: Preload[]
+} {
+  const { flags, preloads } = takePreloads(splitOptions(text))
+  return preloads.length === 0
+    ? { text, preloads }
+    : { text: flags.map(quoted).join(' '), preloads }
+}
+
+/** Split as Node does: at spaces, except within double quotes, where a backslash escapes. */
+function splitOptions(text: string): string[] {
+  const words = text.match(/(?:"(?:\\.|[^"\\])*"|[^\s"])+/g) ?? []
+  return words.map((word) =>
+    word.replaceAll(/"((?:\\.|[^"\\])*)"/g, (_, inside: string) =>
+      inside.replaceAll(/\\(.)/g, '$1'),
+    ),
+  )
+}
+
+const quoted = (flag: string): string =>
+  /[\s"\\]/.test(flag) ? `"${flag.replaceAll(/["\\]/g, String.raw`\$&`)}"` : flag
