@@ -22,6 +22,7 @@ export function divergenceReport(
   { paint, width }: Look,
 ): string[] {
   const { explanation, mismatches, seq, site, summary } = divergence
+  const fix = divergence.fix === undefined ? place.fix : wrap(divergence.fix, width - 7)
   const step = place.step === undefined ? '' : ` · ${place.step}`
   return [
     `${paint('red', 'diverged')} at event ${seq} of ${place.events}${step}`,
@@ -33,7 +34,7 @@ export function divergenceReport(
     ...mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
     ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
-    ...place.fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),
+    ...fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),
   ]
 }
 

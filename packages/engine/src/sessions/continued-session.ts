@@ -1,5 +1,6 @@
 import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
 import type { Overlay } from '../overlay/overlay.js'
+import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { SecretMask } from '../secrets.js'
@@ -141,6 +142,13 @@ export class ContinuedSession implements Session {
 
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     this.#either((session) => session.write(operation, bytes, as))
+  }
+
+  /** Live, nothing is refused. */
+  refuse(error: RetakeError): void {
+    this.#either((session) => {
+      if (session === this.#player) this.#player.refuse(error)
+    })
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {

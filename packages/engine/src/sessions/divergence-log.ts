@@ -1,5 +1,6 @@
 import { callSite } from '../call-site.js'
 import { ReplayDiverged } from '../errors.js'
+import type { RetakeError } from '../errors.js'
 import type { Mismatch } from '../signature.js'
 import type { Divergence, DivergenceKind } from './divergence.js'
 import type { TapeCursor } from './tape-cursor.js'
@@ -54,6 +55,18 @@ export class DivergenceLog {
     this.#halt(this.#add(kind, summary, explanation, []))
   }
 
+  /** The program used something that no tape can answer. */
+  refuse(error: RetakeError): never {
+    const { code, what, why, fix } = error
+    const summary = what.replace(/\.$/, '')
+    if (this.options.leave === 'on mismatch')
+      throw new LeftTape(this.#describe('unexpected', summary, why))
+    const divergence = { ...this.#describe('unexpected', summary, why), fix }
+    this.#keep(divergence)
+    if (this.options.mode === 'observe') throw error
+    this.#halt(divergence, new ReplayDiverged(divergence, { code, what, fix }))
+  }
+
   /** The recording was cut off here: that is no difference, but there is nothing more to serve. */
   stopAtCut(what: string, answering?: number): never {
     const summary = 'the recording was cut off here'
@@ -63,14 +76,16 @@ export class DivergenceLog {
   }
 
   #add(...found: Parameters<DivergenceLog['diverge']>): Divergence {
-    const divergence = this.#describe(...found)
+    return this.#keep(this.#describe(...found))
+  }
+
+  #keep(divergence: Divergence): Divergence {
     this.divergences.push(divergence)
     this.options.onDivergence?.(divergence)
     return divergence
   }
 
-  #halt(divergence: Divergence): never {
-    const error = new ReplayDiverged(divergence)
+  #halt(divergence: Divergence, error = new ReplayDiverged(divergence)): never {
     this.stopped = error
     this.options.onStopped(error)
     throw error

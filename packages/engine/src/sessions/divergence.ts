@@ -10,6 +10,8 @@ export interface Divergence {
   readonly summary: string
   /** One or two sentences: what the tape says and what the program did. */
   readonly explanation: string
+  /** What to do about it, where that is not to undo a change. */
+  readonly fix?: string
   /** What the tape holds there, if anything. */
   readonly recorded?: TapeEvent
   readonly mismatches: readonly Mismatch[]

@@ -1,6 +1,7 @@
 import { recordError } from '@retake/tape'
 import type { BodyForm, InitiationEvent, OutputEvent, Tape } from '@retake/tape'
 import { errors, ReplayDiverged } from '../errors.js'
+import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionOpened } from '../scope.js'
@@ -136,6 +137,11 @@ export class ReplaySession implements Session {
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#checksWrites) return this.proceed()
     if (!this.#isOver()) this.#check.write(operation, bytes, as)
+  }
+
+  refuse(error: RetakeError): void {
+    if (this.#isOver()) throw error
+    this.#log.refuse(error)
   }
 
   note(): void {

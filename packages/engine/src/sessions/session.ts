@@ -8,6 +8,7 @@ import type {
   OutputEvent,
 } from '@retake/tape'
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
+import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'
 import type { SecretMask } from '../secrets.js'
 import type { Recording } from './recording.js'
@@ -128,6 +129,12 @@ export interface Session {
   output(stream: OutputEvent['stream'], bytes: Uint8Array): void
   /** What the agent writes to something it holds, a child process. `as`: it is a message, not bytes. */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
+  /**
+   * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent
+   * that catches the error would go on with something else than was recorded. Missing where
+   * nothing is served.
+   */
+  refuse?(error: RetakeError): void
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void
   /**
    * Puts something on the tape beside what happens, like a `kept` note, and says its

@@ -150,7 +150,8 @@ function refusing(exports: unknown, addon: string): unknown {
   }
   function guardedFunction(native: Function): object {
     const guarded = function (this: unknown, ...args: unknown[]): unknown {
-      if (currentSession()?.replaying === true) throw errors.addonNotReplayable(addon)
+      const session = currentSession()
+      if (session?.replaying === true) refuse(session, errors.addonNotReplayable(addon))
       if (new.target === undefined)
         return native.apply(originals.get(Object(this) as object) ?? this, args)
       return Reflect.construct(native, args, new.target === guarded ? native : new.target)
@@ -159,6 +160,15 @@ function refusing(exports: unknown, addon: string): unknown {
     return guarded
   }
   return guard(exports)
+}
+
+/** Does not return while a tape answers; a rerun goes live here. */
+function refuse(
+  session: Session,
+  error: Error & Parameters<NonNullable<Session['refuse']>>[0],
+): void {
+  session.refuse?.(error)
+  if (session.replaying) throw error
 }
 
 /** Parts of Node, by their inner names, that lead around every boundary. */
