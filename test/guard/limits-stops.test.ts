@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readdirSync, statSync } from 'node:fs'
 import { appendFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openTape } from '@retake/tape/node'
@@ -109,7 +110,7 @@ describe('a real server', () => {
     expect(asked.length).toBe(2)
     const written = await serve([{ status: 429 }])
     const note = async () => {
-      await appendFile(`${run.tapes.session().recording?.tape}.note`, 'x')
+      await appendFile(join(dirname(run.tapes.session().recording?.tape ?? ''), 'note'), 'x')
       return get(written)
     }
     run.tool('note', note, { retries: 3 })

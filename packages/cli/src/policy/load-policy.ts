@@ -1,6 +1,12 @@
 import path from 'node:path'
 import { closestName, RetakeError } from '@retake/engine'
-import { checkPolicy, presets, type Policy, type PolicyProblem } from '@retake/engine/guard'
+import {
+  checkPolicy,
+  presets,
+  protectOwnFiles,
+  type Policy,
+  type PolicyProblem,
+} from '@retake/engine/guard'
 import { policyInvalid } from '../errors/guard.js'
 import { readPolicyFile, type PolicyFile } from './read-policy-file.js'
 
@@ -24,6 +30,7 @@ export async function loadPolicy(file: string): Promise<readonly Policy[]> {
       file,
       problems.map(({ place, message }) => `  ${place}  ${message}`),
     )
+  protectOwnFiles(file, 'the policy in use')
   return policies
 }
 

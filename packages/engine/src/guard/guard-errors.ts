@@ -89,6 +89,14 @@ export const guardErrors = {
     why: 'Rules, limits and the tape know tools by their names.',
     allowed: 'Name it: run.wrap(function, { name: "refund" }).',
   }),
+  ownFiles: (what: string, of: string): Denial => ({
+    code: 'GUARD_OWN_FILES',
+    rule: 'guard/own-files',
+    what,
+    why: `It belongs to ${of}, which no guarded tool may touch, whatever its scope allows.`,
+    allowed:
+      'Use another folder: what tools work on and what guards write belong in different ones.',
+  }),
   callOver: (tool: string): Denial => ({
     code: 'GUARD_CALL_OVER',
     rule: 'guard/call',

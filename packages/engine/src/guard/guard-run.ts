@@ -8,7 +8,9 @@ import {
   type GuardSavings,
   type ResumedRun,
 } from '@retake/tape'
+import { lockBinding } from '../boundaries/files/bounded/binding-lock.js'
 import { install } from '../boundaries/install.js'
+import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
 import { GuardError, type Denial } from './guard-error.js'
@@ -44,6 +46,8 @@ export class GuardRun {
 
   constructor(readonly options: GuardOptions) {
     install()
+    protectGuard(options.dir)
+    lockBinding()
     this.name = options.name
     const { policy = [] } = options
     this.policy = CompiledPolicy.of(policy)

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { GuardError, type Denial } from '../guard-error.js'
+import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
 import { portOf } from './port-of.js'
 import { processErrors } from './process-errors.js'
 import { notePlace, type RefusedPlace } from './refused-places.js'
@@ -37,7 +38,13 @@ export class CallBounds {
   }
 
   file(access: FileAccess, path: string): void {
+    this.#refuseOwn(ownFileDenial(access, path))
     this.#refuse((scopes) => scopes.files?.check(access, path))
+  }
+
+  /** An entry goes away, or gets another name, with everything below it. */
+  removal(path: string): void {
+    this.#refuseOwn(ownRemovalDenial(path))
   }
 
   request(method: string, url: URL): void {
@@ -75,8 +82,10 @@ export class CallBounds {
   /** Beside the vector itself, what a pattern let through is looked at like arguments of a tool. */
   process(command: Command): void {
     this.#refuse((scopes) => scopes.shell?.check(command))
-    const { args, cwd } = command
+    const { file, args, cwd } = command
     if (cwd !== undefined) this.file('read', path.resolve(cwd))
+    for (const word of [file, ...args])
+      this.#refuseOwn(ownWordDenial(word, path.resolve(cwd ?? '.')))
     if (command.shell) return
     const open = args.filter((word) => !this.scopes.some(({ shell }) => shell?.lists(word)))
     for (const word of open) this.#refuse((scopes) => inspectWord(scopes, word))
@@ -158,6 +167,10 @@ export class CallBounds {
 
   #isScoped(): boolean {
     return this.scopes.some(({ files, network, shell }) => files ?? network ?? shell)
+  }
+
+  #refuseOwn(denial: Denial | undefined): void {
+    if (denial !== undefined) this.refuse(denial)
   }
 
   #refuse(ask: (scopes: Scopes) => Denial | undefined, at?: () => RefusedPlace): void {

@@ -88,7 +88,7 @@ function lookThrough(place: string): Stats | undefined {
 }
 
 /** Asked of the file system itself: the same folder answers to another spelling of its name. */
-function foldsCase(folder: string): boolean {
+export function foldsCase(folder: string): boolean {
   const name = path.basename(folder)
   const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
   if (other === name) return process.platform === 'win32' || process.platform === 'darwin'
@@ -97,4 +97,4 @@ function foldsCase(folder: string): boolean {
   return here !== undefined && there !== undefined && stampOf(here) === stampOf(there)
 }
 
-const fold = (text: string): string => text.normalize('NFC').toLowerCase()
+export const fold = (text: string): string => text.normalize('NFC').toLowerCase()

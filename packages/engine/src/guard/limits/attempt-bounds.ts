@@ -26,10 +26,9 @@ export class AttemptBounds extends CallBounds {
     this.#didMore = false
   }
 
-  /** Where files are not limited, the boundary does not say which one it is about, and how. */
   override file(access: FileAccess, path: string): void {
     super.file(access, path)
-    if (access !== 'read' || path === '') this.#didMore = true
+    if (access !== 'read') this.#didMore = true
   }
 
   override request(method: string, url: URL): void {

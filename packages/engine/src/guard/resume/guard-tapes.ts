@@ -17,6 +17,7 @@ import type { GuardOptions } from '../guard.js'
 import type { GuardedTool } from '../guarded-tool.js'
 import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
+import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
 import { CallCounters } from './call-counters.js'
 import { callKey, nestedCallsOn } from './call-ledger.js'
@@ -122,6 +123,7 @@ export class GuardTapes {
     this.#resume()
     if (run.recording === undefined || this.#introduced.has(run)) return
     this.#introduced.add(run)
+    protectTapes(path.dirname(run.recording.tape))
     const { name, limits, durability = 'disk' } = this.#options
     const { hash, policies } = this.#policy
     const { resumes } = this

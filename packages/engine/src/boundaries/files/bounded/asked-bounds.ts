@@ -12,7 +12,7 @@ export class AskedBounds {
     readonly session?: Session,
   ) {}
 
-  /** Whether any of them has something to say about files, beside that it is over. */
+  /** Whether a scope of any of them is about files. Without one, only the guard's own files are closed. */
   get haveScopes(): boolean {
     return this.bounds.some(({ scopes }) => scopes.some(({ files }) => files !== undefined))
   }
@@ -41,5 +41,6 @@ export class AskedBounds {
   askRemoval(text: string): void {
     this.askEntry('write', text)
     if (lookAt(text)?.isDirectory() === true) this.ask('write', path.dirname(path.resolve(text)))
+    for (const each of this.bounds) each.removal(text)
   }
 }

@@ -1,4 +1,6 @@
+import path from 'node:path'
 import { types } from 'node:util'
+import { isOwnEntry } from '../../../guard/bounds/own-files.js'
 import { flagBits, opensForWriting, opensToRead } from '../../../overlay/open-flags.js'
 import { currentBounds, outsideRuns } from '../../../scope.js'
 import { isNodesOwn } from '../file-wrapper.js'
@@ -9,15 +11,15 @@ import { NOWHERE } from './pins.js'
 
 type Ask = (asked: AskedBounds, paths: readonly string[], flags: unknown) => void
 
-const opens: Ask = (asked, [path = ''], flags) => {
+const opens: Ask = (asked, [place = ''], flags) => {
   const bits = flagBits(flags)
-  if (opensToRead(bits)) asked.ask('read', path)
-  if (opensForWriting(bits)) asked.ask('write', path)
+  if (opensToRead(bits)) asked.ask('read', place)
+  if (opensForWriting(bits)) asked.ask('write', place)
 }
 const reads: Ask = (asked, [path = '']) => asked.ask('read', path)
 const writes: Ask = (asked, [path = '']) => asked.ask('write', path)
 const entry: Ask = (asked, [path = '']) => asked.askEntry('write', path)
-const entries: Ask = (asked, paths) => paths.forEach((path) => asked.askEntry('write', path))
+const removals: Ask = (asked, paths) => paths.forEach((path) => asked.askRemoval(path))
 const copies: Ask = (asked, [from = '', to = '']) => {
   asked.ask('read', from)
   asked.ask('write', to)
@@ -37,12 +39,12 @@ const FUNCTIONS: Readonly<Record<string, Ask>> = {
   lchown: entry,
   lutimes: entry,
   mkdir: entry,
-  rmdir: entry,
-  rmSync: entry,
-  unlink: entry,
+  rmdir: removals,
+  rmSync: removals,
+  unlink: removals,
   link: (asked, [from = '', to = '']) => (asked.ask('write', from), asked.ask('write', to)),
-  rename: entries,
-  symlink: (asked, [, path = '']) => asked.askEntry('write', path),
+  rename: removals,
+  symlink: (asked, [, path = '']) => asked.askRemoval(path),
   copyFile: copies,
   cpSyncCopyDir: copies,
   cpSyncOverrideFile: copies,
@@ -52,7 +54,7 @@ let isLocked = false
 
 /**
  * Asks once more where `node:fs` hands over to the system, for functions that a library took
- * from `node:fs` before it was patched. Only processes with a policy about files pay for it.
+ * from `node:fs` before it was patched. Only processes with a guard pay for it.
  * What merely looks (`stat` and the like) is not asked about here, and a path is not held.
  */
 export function lockBinding(): void {
@@ -70,12 +72,25 @@ type Native = (...args: unknown[]) => unknown
 function asking(name: string, native: Native, ask: Ask): Native {
   const locked = function (this: unknown, ...args: unknown[]): unknown {
     const bounds = currentBounds()
-    if (bounds.length > 0) look(bounds, args)
-    return native.apply(this, args)
+    if (bounds.length === 0) return native.apply(this, args)
+    look(bounds, args)
+    return name === 'readdir' ? list(bounds, args) : native.apply(this, args)
+  }
+  const list = (bounds: ReturnType<typeof currentBounds>, args: unknown[]): unknown => {
+    const folder = path.resolve(pathArgument(new AskedBounds(bounds), args[0]) ?? '')
+    const request = args.find(isRequest)
+    if (request === undefined) return withoutOwn(folder, native(...args))
+    const { oncomplete } = request
+    request.oncomplete = function (this: unknown, error, ...listing) {
+      return oncomplete.call(this, error, ...listing.map((each) => withoutOwn(folder, each)))
+    }
+    return native(...args)
   }
   const look = (bounds: ReturnType<typeof currentBounds>, args: unknown[]): void => {
     const asked = new AskedBounds(bounds)
-    if (!asked.haveScopes || !isPath(args[0]) || args[0] === NOWHERE) return
+    if (!isPath(args[0]) || args[0] === NOWHERE) return
+    // A library of the program may go on in the context of a call that is over: without scopes it may.
+    if (!asked.haveScopes && bounds.every(({ isOver }) => isOver)) return
     const isReading = name === 'readFileUtf8' || !opensForWriting(flagBits(args[1]))
     if (ask === opens && isReading && isCode('readFile', args[0]) && isNodesOwn(locked, BELOW))
       return
@@ -87,6 +102,27 @@ function asking(name: string, native: Native, ask: Ask): Native {
     )
   }
   return locked
+}
+
+interface Request {
+  oncomplete: (this: unknown, error: unknown, ...listing: unknown[]) => unknown
+}
+
+const isRequest = (value: unknown): value is Request =>
+  typeof (value as Partial<Request> | null | undefined)?.oncomplete === 'function'
+
+/**
+ * Leaves out what belongs to the guard, so that tools can walk the folders around it: names alone,
+ * or names and their kinds side by side.
+ */
+function withoutOwn(folder: string, listing: unknown): unknown {
+  if (listing instanceof Promise)
+    return listing.then((listed: unknown) => withoutOwn(folder, listed))
+  if (!Array.isArray(listing)) return listing
+  const isSeen = (name: unknown): boolean => !isOwnEntry(folder, String(name))
+  const [names, kinds] = listing as [unknown, unknown]
+  if (!Array.isArray(names) || !Array.isArray(kinds)) return listing.filter(isSeen)
+  return [names.filter(isSeen), kinds.filter((_, index) => isSeen(names[index]))]
 }
 
 /** Parts of Node between a loader and the system. */

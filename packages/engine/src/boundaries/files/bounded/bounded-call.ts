@@ -6,7 +6,6 @@ import type { FileFunction } from '../file-natives.js'
 import { isPieces, writePiecesTo } from '../file-pieces.js'
 import { AskedBounds } from './asked-bounds.js'
 import { boundedPlan, type BoundedPlan } from './bounded-plan.js'
-import { ownDescriptor } from './own-descriptors.js'
 import { Pins } from './pins.js'
 
 /** A function of `node:fs`: its name without `Sync`, and how it answers. */
@@ -30,7 +29,6 @@ export function callWithin(
   const asked = new AskedBounds(bounds, session)
   // A run makes the call outside of the tool; what the options have of it stays inside.
   const given = session === undefined ? args : args.map(withBoundFunctions)
-  if (!asked.haveScopes) return callUnlessOver(asked, name, style, call, given)
   switch (style) {
     case 'sync':
       return callSync(asked, name, call, given)
@@ -55,29 +53,6 @@ function withBoundFunctions(option: unknown): unknown {
       typeof value === 'function' ? (...args: unknown[]) => carry(() => value(...args)) : value,
     ]),
   )
-}
-
-/** No policy says anything about files; a call that is over may touch nothing all the same. */
-function callUnlessOver(
-  asked: AskedBounds,
-  name: string,
-  style: BoundedFunction['style'],
-  call: FileFunction,
-  given: unknown[],
-): unknown {
-  try {
-    asked.ask('read', '')
-  } catch (error) {
-    if (style === 'promise') return Promise.reject(error)
-    throw error
-  }
-  const result = call(...given)
-  if (name !== 'open' || !(result instanceof Promise)) return result
-  // A handle asks nobody any more: it is closed when the call is over.
-  return result.then((handle: unknown) => {
-    ownDescriptor(asked, handle)
-    return handle
-  })
 }
 
 function planOf(asked: AskedBounds, pins: Pins, name: string, given: unknown[]): BoundedPlan {

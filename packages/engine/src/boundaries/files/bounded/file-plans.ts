@@ -147,7 +147,7 @@ export const FILE_PLANS: Readonly<Record<string, MakePlan>> = {
     const [target, at, ...rest] = call.args as [string, string, ...unknown[]]
     askLink(call, target, at)
     return {
-      args: [target, call.pins.entry((text) => call.asked.askEntry('write', text), at), ...rest],
+      args: [target, removed(call, 1), ...rest],
     }
   },
   truncate: onTarget('write'),

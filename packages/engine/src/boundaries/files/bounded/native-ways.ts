@@ -49,8 +49,8 @@ function guardClass(from: string, name: string, ask: Ask): void {
   if (owner === undefined || Native === undefined) return
   const Guarded = new Proxy(Native, {
     construct(native, args: unknown[], newTarget) {
-      const asked = new AskedBounds(currentBounds())
-      const used = (asked.haveScopes ? ask(asked, args) : undefined) ?? args
+      const bounds = currentBounds()
+      const used = (bounds.length > 0 ? ask(new AskedBounds(bounds), args) : undefined) ?? args
       return Reflect.construct(native, used, newTarget) as object
     },
   })

@@ -41,12 +41,17 @@ export class Pins {
 
   constructor(readonly asked: AskedBounds) {}
 
+  /** A run wants the path for its tape; a tool without a file scope has no boundary to slip across. */
+  get #passesOn(): boolean {
+    return this.asked.session !== undefined || !this.asked.haveScopes
+  }
+
   /** What is at the end of a path, links followed. With `creates`, a name in its folder if nothing is there yet. */
   target(accesses: readonly FileAccess[], text: string, creates = false): string {
     if (text === NOWHERE) return text
-    if (this.asked.session !== undefined || !canPin) {
+    if (this.#passesOn || !canPin) {
       this.#ask(accesses, text)
-      return this.asked.session ? text : (resolvePlace(text)?.real ?? text)
+      return this.#passesOn ? text : (resolvePlace(text)?.real ?? text)
     }
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       this.#ask(accesses, text)
@@ -69,9 +74,9 @@ export class Pins {
   /** An entry of a folder, whether or not something is there; a link is not followed. */
   entry(ask: (text: string) => void, text: string): string {
     if (text === NOWHERE) return text
-    if (this.asked.session !== undefined || !canPin) {
+    if (this.#passesOn || !canPin) {
       ask(text)
-      return this.asked.session ? text : (resolvePlace(text, { follow: false })?.real ?? text)
+      return this.#passesOn ? text : (resolvePlace(text, { follow: false })?.real ?? text)
     }
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const place = resolvePlace(text, { follow: false })

@@ -1,0 +1,84 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  isOwnEntry,
+  ownFileDenial,
+  ownRemovalDenial,
+  ownWordDenial,
+  protectOwnFiles,
+  protectTapes,
+} from './own-files.js'
+
+let folder: string
+beforeAll(() => {
+  folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'retake-own-')))
+  mkdirSync(path.join(folder, '.retake', 'runs'), { recursive: true })
+  mkdirSync(path.join(folder, 'real'))
+  symlinkSync(path.join(folder, 'real'), path.join(folder, 'linked'))
+  writeFileSync(path.join(folder, 'real', 'a.tape'), '')
+  protectOwnFiles(path.join(folder, '.retake', 'runs'), 'the tapes')
+  protectOwnFiles(path.join(folder, 'linked'), 'other tapes')
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const at = (name: string): string => `${folder}/${name}`
+
+test.each([
+  '.retake/runs',
+  '.retake/runs/new/x',
+  'x/../.retake/runs/a',
+  'linked/a.tape',
+  'real/a.tape',
+])('%s is closed', (name) => {
+  for (const access of ['read', 'write'])
+    expect(ownFileDenial(access, at(name))).toMatchObject({
+      code: 'GUARD_OWN_FILES',
+      rule: 'guard/own-files',
+    })
+})
+
+test.each(['', '.retake', '.retake/runs-2', '.retake/sample', 'a.tape', 'work/.retake/runs'])(
+  '%j is not',
+  (name) => {
+    expect(ownFileDenial('write', at(name))).toBe(undefined)
+  },
+)
+
+test('a folder above is neither moved nor removed, whatever leads to it', () => {
+  for (const name of ['.retake/runs', '.retake', '', 'linked', 'real', 'x/../.retake'])
+    expect(ownRemovalDenial(at(name))?.code, name).toBe('GUARD_OWN_FILES')
+  for (const name of ['work', '.retake/sample', 'real-2'])
+    expect(ownRemovalDenial(at(name)), name).toBe(undefined)
+})
+
+test('a word of a program leads there by itself, in an option or in text for a shell', () => {
+  for (const word of [
+    '.retake/runs/a.tape',
+    './.retake',
+    at('.retake/runs'),
+    `--file=${at('.retake/runs/a')}`,
+    'if=.retake/runs/a',
+    `cat '${at('real/a.tape')}' | wc`,
+    'echo x>.retake/runs/a',
+    '-C.retake/runs',
+  ])
+    expect(ownWordDenial(word, folder)?.code, word).toBe('GUARD_OWN_FILES')
+  for (const word of ['.', '..', 'work', '-la', 'runs', 'a.tape', at('work'), 'echo .retaken/runs'])
+    expect(ownWordDenial(word, folder), word).toBe(undefined)
+})
+
+test('a listing leaves out what is closed', () => {
+  expect(isOwnEntry(at('.retake'), 'runs')).toBe(true)
+  expect(isOwnEntry(at('.retake'), 'sample')).toBe(false)
+})
+
+test('in a folder of tapes that others use, too, only what guards write is closed', () => {
+  protectTapes(at('shared'))
+  for (const name of ['x.tape', 'x.approvals/a.decision.json', 'x.tape.lock'])
+    expect(ownFileDenial('write', at(`shared/${name}`))?.code, name).toBe('GUARD_OWN_FILES')
+  for (const name of ['', 'package.json', 'src/index.ts', 'src/a.tape'])
+    expect(ownFileDenial('write', at(`shared/${name}`)), name).toBe(undefined)
+  expect(ownRemovalDenial(at('shared'))?.code).toBe('GUARD_OWN_FILES')
+})

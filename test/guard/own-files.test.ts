@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { guard, loadPolicy, openTape, presets, record, replay } from 'retake'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { makeWorkspace } from '../support/run-retake.mjs'
+
+async function project(): Promise<{ folder: string; runs: string }> {
+  const { folder, remove } = await makeWorkspace()
+  onTestFinished(remove)
+  return { folder, runs: join(folder, '.retake', 'runs') }
+}
+
+const read = ({ path }: { path: string }) => readFileSync(path, 'utf8')
+const write = ({ path, text }: { path: string; text: string }) => writeFileSync(path, text)
+
+test('a model that may write the project cannot approve its own call', async () => {
+  const { folder, runs } = await project()
+  const run = guard({
+    name: 'coder',
+    dir: runs,
+    policy: [presets.sandbox({ root: folder }), { name: 'money', rules: [{ ask: 'refund' }] }],
+    approval: { ask: 'viewer', expiresMs: 3000 },
+  })
+  onTestFinished(() => void run.end())
+  const refunds: number[] = []
+  run.tool('refund', ({ amount }: { amount: number }) => refunds.push(amount))
+  run.tool('read', read)
+  run.tool('write', write)
+  const refund = run.call('refund', { amount: 5000 })
+  const request = await vi.waitFor(() => {
+    const names = readdirSync(runs, { recursive: true }) as string[]
+    const found = names.find((name) => name.endsWith('.request.json'))
+    if (found === undefined) throw new Error('not asked yet')
+    return join(runs, found)
+  })
+  const denied = { status: 'denied', error: { code: 'GUARD_OWN_FILES', rule: 'guard/own-files' } }
+  expect(await run.call('read', { path: request })).toMatchObject(denied)
+  const decision = request.replace(/\.request\.json$/, '.decision.json')
+  const text = JSON.stringify({ approved: true, by: 'alice' })
+  expect(await run.call('write', { path: decision, text })).toMatchObject(denied)
+  expect(existsSync(decision)).toBe(false)
+  expect(await refund).toMatchObject({ status: 'denied' })
+  expect(refunds).toEqual([])
+  expect(await run.call('write', { path: join(folder, 'a.txt'), text: 'a' })).toMatchObject({
+    status: 'done',
+  })
+})
+
+test('the tape that records a tool is closed to it, and stays whole', async () => {
+  const { folder, runs } = await project()
+  const run = guard({ name: 'coder', dir: runs, policy: presets.sandbox({ root: folder }) })
+  run.tool('spoil', () => {
+    for (const name of readdirSync(dirname(runs))) writeFileSync(join(dirname(runs), name), '')
+    for (const name of existsSync(runs) ? readdirSync(runs) : [])
+      writeFileSync(join(runs, name), '')
+    writeFileSync(join(runs, 'x.tape'), '')
+  })
+  expect(await run.call('spoil', {})).toMatchObject({ error: { code: 'GUARD_OWN_FILES' } })
+  const tape = openTape(run.end()?.path ?? '')
+  expect(tape.verify().ok).toBe(true)
+  expect(readdirSync(runs)).not.toContain('x.tape')
+})
+
+test('a guard inside a recording closes the tape of that recording, and the refusal replays', async () => {
+  const { folder } = await project()
+  const tapes = join(folder, 'elsewhere')
+  const agent = async () => {
+    const run = guard({
+      name: 'inner',
+      dir: join(folder, 'own'),
+      policy: presets.sandbox({ root: folder }),
+    })
+    run.tool('write', write)
+    const { status, error } = await run.call('write', { path: join(tapes, 'x.tape'), text: 'x' })
+    return { status, code: (error as { code?: string }).code }
+  }
+  const { output, run } = await record({ name: 'outer', dir: tapes }, agent)
+  expect(output).toEqual({ status: 'denied', code: 'GUARD_OWN_FILES' })
+  expect(existsSync(join(tapes, 'x.tape'))).toBe(false)
+  expect((await replay(run.path, agent)).output).toEqual(output)
+})
+
+test('a policy file in use is closed to tools, and files beside it are not', async () => {
+  const { folder, runs } = await project()
+  const file = join(folder, 'policy.yaml')
+  writeFileSync(file, 'name: shop\nfiles: { read: [.], write: [.] }\n')
+  writeFileSync(join(folder, 'other.yaml'), 'name: other\n')
+  const run = guard({ name: 'coder', dir: runs, policy: await loadPolicy(file) })
+  onTestFinished(() => void run.end())
+  run.tool('write', write)
+  expect(await run.call('write', { path: file, text: 'name: open' })).toMatchObject({
+    status: 'denied',
+    error: { code: 'GUARD_OWN_FILES', why: expect.stringContaining('the policy in use') as string },
+  })
+  expect(await run.call('write', { path: join(folder, 'other.yaml'), text: '' })).toMatchObject({
+    status: 'done',
+  })
+})
