@@ -143,3 +143,6 @@ async function freePort() {
   await once(probe, 'close')
   return port
 }
+
+/** The package has no types; tests in TypeScript bring their own. */
+export { pg }

@@ -10,8 +10,15 @@
  *   the function returned.
  * - `outside-signals`: an abort signal from outside the run reaches it as a delivery.
  *   Before, it aborted at any moment.
+ * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls.
+ *   Before, only the bytes of connections that the run opened were recorded.
  */
-export const RECORDER_FLAGS = ['child-writes', 'returned-streams', 'outside-signals'] as const
+export const RECORDER_FLAGS = [
+  'child-writes',
+  'returned-streams',
+  'outside-signals',
+  'shared-postgres',
+] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>
   flags.includes(flag)

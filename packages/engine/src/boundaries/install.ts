@@ -27,6 +27,7 @@ import { patchProcessControl } from './processes/process-control.js'
 import { patchProcessKill } from './processes/process-kill.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
+import { patchSharedPostgres } from './network/shared-postgres.js'
 import { patchSockets } from './network/sockets.js'
 import { patchTimers } from './timers.js'
 import { patchUncaptured } from './uncaptured.js'
@@ -79,6 +80,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchProcessKill(),
     patchProcessControl(),
     patchEmitterListeners(),
+    patchSharedPostgres(),
     patchTargetListeners(),
     patchWorker(),
     patchOrderedWork(),

@@ -1,0 +1,355 @@
+import EventEmitter from 'node:events'
+import Module from 'node:module'
+import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape'
+import { callSite } from '../../call-site.js'
+import { errors } from '../../errors.js'
+import { hasFlag } from '../../recorder-flags.js'
+import { currentSession, insideTool, outsideRuns } from '../../scope.js'
+import type { Operation, Session } from '../../sessions/session.js'
+import { replace, undoAll } from '../patch.js'
+import type { Undo } from '../patch.js'
+import { REPLAY_STOPS } from '../uncaptured.js'
+
+/**
+ * A `pg.Pool` or `pg.Client` that was made outside the run that uses it, as in most
+ * servers. Its connections serve many runs, so their bytes belong to none of them: each
+ * call is made outside the run and recorded like the call of a tool, with statement,
+ * values and result. On replay it is served without a connection. A client that a run
+ * makes itself is recorded at its socket.
+ *
+ * Not captured: cursors and query streams, and notifications.
+ */
+export function patchSharedPostgres(): Undo {
+  const undos: Undo[] = []
+  const found = (exports: unknown): void => {
+    const library = libraryOf(exports)
+    if (library === undefined || libraries.includes(library)) return
+    libraries.push(library)
+    undos.push(patchLibrary(library))
+  }
+  return undoAll([
+    () => {
+      libraries.length = 0
+      undoAll(undos)()
+    },
+    noteMakers(),
+    whenLoaded(found),
+  ])
+}
+
+type Method = (this: object, ...args: unknown[]) => unknown
+type Callback = (error: unknown, value?: unknown, release?: unknown) => void
+
+/** The exports of `pg`. */
+interface PostgresLibrary {
+  readonly Client: Function & { readonly prototype: object }
+  readonly Pool: Function & { readonly prototype: object }
+  readonly Result: new (rowMode: unknown) => object
+  readonly DatabaseError: new (...args: never[]) => Error
+}
+
+interface PooledClient extends EventEmitter {
+  query(config: QueryConfig): Promise<unknown>
+  release(error?: unknown): void
+}
+
+interface QueryConfig {
+  readonly text?: string
+  readonly values?: unknown
+  readonly name?: unknown
+  readonly rowMode?: unknown
+}
+
+const libraries: PostgresLibrary[] = []
+
+/** The run that made a pool or client. */
+const makers = new WeakMap<object, Session>()
+
+// ── finding the library ─────────────────────────────────────────────────────
+
+interface ModuleInternals {
+  readonly _load: (this: unknown, request: string, ...rest: unknown[]) => unknown
+  readonly _cache: Readonly<Record<string, { readonly exports: unknown } | undefined>>
+}
+
+const isEntry = (file: string): boolean => /(^|[\\/])pg([\\/]lib[\\/]index\.js)?$/.test(file)
+
+/** `pg` is CommonJS, whichever way it is imported. It may have been loaded before Retake. */
+function whenLoaded(found: (exports: unknown) => void): Undo {
+  const modules = Module as unknown as ModuleInternals
+  for (const file of Object.keys(modules._cache)) {
+    if (isEntry(file)) found(modules._cache[file]?.exports)
+  }
+  const load = modules._load
+  return replace(modules, '_load', function (this: unknown, request: string, ...rest: unknown[]) {
+    const exports = load.call(this, request, ...rest)
+    if (isEntry(request)) found(exports)
+    return exports
+  } satisfies ModuleInternals['_load'])
+}
+
+function libraryOf(exports: unknown): PostgresLibrary | undefined {
+  const library = (exports ?? {}) as PostgresLibrary
+  const { Client, Pool, Result, DatabaseError } = library
+  const isKnown = [Client, Pool, Result, DatabaseError].every((each) => typeof each === 'function')
+  return isKnown ? library : undefined
+}
+
+/** Pools and clients are event emitters: that is where one can be seen being made. */
+function noteMakers(): Undo {
+  const emitters = EventEmitter as unknown as { init: (this: object, options: unknown) => void }
+  const native = emitters.init
+  return replace(emitters, 'init', function (this: object, options: unknown): void {
+    native.call(this, options)
+    if (libraries.length === 0) return
+    const session = currentSession()
+    if (session === undefined) return
+    if (libraries.some(({ Client, Pool }) => this instanceof Client || this instanceof Pool))
+      makers.set(this, session)
+  })
+}
+
+// ── its calls ───────────────────────────────────────────────────────────────
+
+/** The run that uses something that it did not make. */
+function sharedIn(object: object): Session | undefined {
+  const session = currentSession()
+  if (session === undefined || makers.get(object) === session) return undefined
+  return hasFlag(session.flags ?? [], 'shared-postgres') ? session : undefined
+}
+
+function patchLibrary(library: PostgresLibrary): Undo {
+  const client = library.Client.prototype
+  const pool = ownerOf(library.Pool.prototype, 'query')
+  const patch = (
+    target: object,
+    name: string,
+    shared: (session: Session, native: Method, self: object, args: unknown[]) => unknown,
+  ): Undo => {
+    const native = (target as Record<string, Method>)[name]
+    if (native === undefined) return () => {}
+    return replace(target, name, function (this: object, ...args: unknown[]) {
+      const session = sharedIn(this)
+      if (session === undefined) return native.apply(this, args)
+      return shared(session, native, this, args)
+    } satisfies Method)
+  }
+  const query: Parameters<typeof patch>[2] = (session, native, self, args) =>
+    makeQuery(session, library, args, {
+      captured: (config) => native.call(self, config),
+      uncaptured: () => native.apply(self, args),
+    })
+  const plainCall =
+    (name: string): Parameters<typeof patch>[2] =>
+    (session, native, self, [callback]) =>
+      answer(
+        perform(session, library, { name, run: async () => void (await native.call(self)) }),
+        callback,
+      )
+  return undoAll([
+    patch(client, 'query', query),
+    patch(client, 'connect', plainCall('pg.connect')),
+    patch(client, 'end', plainCall('pg.end')),
+    patch(pool, 'query', query),
+    patch(pool, 'end', plainCall('pg.end')),
+    patch(pool, 'connect', (session, native, self, [callback]) => {
+      const lent = new LentClient(() => native.call(self) as Promise<PooledClient>)
+      const connected = perform(session, library, {
+        name: 'pg.connect',
+        run: async () => void (await lent.real()),
+      }).then(() => lent.shown(session, library))
+      return answer(connected, callback, (shown) => (shown as PooledClient).release)
+    }),
+  ])
+}
+
+/** A class may inherit its methods: `pg.Pool` is made from the package `pg-pool`. */
+function ownerOf(prototype: object, name: string): object {
+  let owner: object | null = prototype
+  while (owner !== null && !Object.hasOwn(owner, name))
+    owner = Object.getPrototypeOf(owner) as object | null
+  return owner ?? prototype
+}
+
+function makeQuery(
+  session: Session,
+  library: PostgresLibrary,
+  args: readonly unknown[],
+  run: {
+    readonly captured: (config: QueryConfig) => unknown
+    readonly uncaptured: () => unknown
+  },
+): unknown {
+  const [first, second, third] = args
+  if (first === null || first === undefined || typeof first === 'function') return run.uncaptured()
+  if (typeof (first as { submit?: unknown }).submit === 'function') {
+    if (session.replaying)
+      throw errors.notReplayable('a cursor or query stream of a shared pg client')
+    noteShared(session, 'a cursor or query stream of a shared pg client')
+    return run.uncaptured()
+  }
+  const given = (typeof first === 'string' ? { text: first } : first) as QueryConfig & {
+    readonly callback?: unknown
+  }
+  const callback = third ?? (typeof second === 'function' ? second : given.callback)
+  const values = typeof second === 'function' ? given.values : (second ?? given.values)
+  const { text = '', name, rowMode } = given
+  if (/^\s*listen\b/i.test(text)) noteShared(session, 'notifications on a shared pg client')
+  const recorded = { text, ...defined({ values, name, rowMode }) }
+  const result = perform(session, library, {
+    name: 'pg.query',
+    title: text.replaceAll(/\s+/g, ' ').trim().slice(0, 200),
+    input: recorded,
+    run: async (edited) => {
+      const config = { ...given, ...recorded, ...(edited as object | undefined) }
+      Reflect.deleteProperty(config, 'callback')
+      return toPlain(await run.captured(config))
+    },
+  }).then((value) => toResult(library, value, rowMode))
+  return answer(result, callback)
+}
+
+function noteShared(session: Session, name: string): void {
+  const site = callSite()
+  session.note({
+    kind: 'boundary',
+    name,
+    text: 'a shared connection is captured query by query; wrap the call in tool()',
+    consequence: REPLAY_STOPS,
+    ...(site !== undefined && { site }),
+  })
+}
+
+interface SharedCall {
+  readonly name: string
+  readonly title?: string
+  readonly input?: unknown
+  /** Does it for real, outside the run. `edited` replaces `input` where a fork changes the request. */
+  readonly run: (edited?: unknown) => Promise<unknown>
+}
+
+function perform(
+  session: Session,
+  library: PostgresLibrary,
+  { name, title, input, run }: SharedCall,
+): Promise<unknown> {
+  const site = callSite()
+  const { as, body } = encodeBody(input)
+  return new Promise((resolve, reject) => {
+    const operation = session.perform({
+      event: {
+        type: 'call',
+        kind: 'tool',
+        name,
+        as,
+        ...(title !== undefined && { title: session.secrets.text(title) }),
+        ...(site !== undefined && { site }),
+      },
+      body,
+      durable: true,
+      start: (live, edited) => void execute(live, () => run(edited && decodeBody('json', edited))),
+      deliver: ({ event, body: result, native }) => {
+        operation.close()
+        if (event.type !== 'result') return
+        if (event.error)
+          reject(native ?? rebuildError(event.error, { DatabaseError: library.DatabaseError }))
+        else resolve(event.as === undefined ? undefined : decodeBody(event.as, result))
+      },
+    })
+  })
+}
+
+async function execute(operation: Operation, run: () => Promise<unknown>): Promise<void> {
+  const { session, action } = operation
+  try {
+    const result = await insideTool(session, run)
+    const { as, body } = encodeBody(result, {
+      onLoss: (path, what) =>
+        session.note({
+          kind: 'boundary',
+          name: 'name' in action.event ? action.event.name : 'pg',
+          text: `${what} in its result is not stored (at ${path || 'the top'})`,
+        }),
+    })
+    operation.complete({ type: 'result', as }, body)
+  } catch (error) {
+    operation.complete({ type: 'result', error: recordError(error) }, undefined, error)
+  }
+}
+
+/** Hands the outcome to a callback, if there is one, or back as a promise. */
+function answer(
+  outcome: Promise<unknown>,
+  callback: unknown,
+  further: (value: unknown) => unknown = () => undefined,
+): unknown {
+  if (typeof callback !== 'function') return outcome
+  const call = callback as Callback
+  void outcome.then(
+    (value) => call(undefined, value, further(value)),
+    (error: unknown) => call(error),
+  )
+  return undefined
+}
+
+/** A client that a pool lends to a run. The real one is there while recording only. */
+class LentClient {
+  readonly #lend: () => Promise<PooledClient>
+  #real: PooledClient | undefined
+  #isReleased = false
+
+  constructor(lend: () => Promise<PooledClient>) {
+    this.#lend = lend
+  }
+
+  async real(): Promise<PooledClient> {
+    if (this.#real === undefined) {
+      this.#real = await this.#lend()
+      // The next query fails with the same error, on the tape.
+      this.#real.on('error', ignore)
+    }
+    return this.#real
+  }
+
+  shown(session: Session, library: PostgresLibrary): object {
+    const shown = Object.create(library.Client.prototype) as EventEmitter
+    Reflect.apply(EventEmitter, shown, [])
+    const query = (...args: unknown[]): unknown =>
+      makeQuery(session, library, args, {
+        captured: async (config) => (await this.real()).query(config),
+        uncaptured: () => (this.#real as unknown as { query: Method }).query(...args),
+      })
+    return Object.assign(shown, { query, release: (error?: unknown) => this.#release(error) })
+  }
+
+  #release(error: unknown): void {
+    if (this.#isReleased)
+      throw new Error('Release called on client which has already been released to the pool.')
+    this.#isReleased = true
+    const real = this.#real
+    if (real === undefined) return
+    real.off('error', ignore)
+    // The pool goes on to serve others, with timers of its own.
+    outsideRuns(() => real.release(error))
+  }
+}
+
+const ignore = (): void => {}
+
+const defined = (fields: Readonly<Record<string, unknown>>): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+// ── results ─────────────────────────────────────────────────────────────────
+
+/** A statement has one result, several in one text have a list. */
+function toPlain(result: unknown): unknown {
+  if (Array.isArray(result)) return result.map(toPlain)
+  const { command, rowCount, oid, rows, fields } = result as Record<string, unknown>
+  const plainFields = (fields as object[] | undefined)?.map((field) => ({ ...field }))
+  return { command, rowCount, oid, rows, fields: plainFields }
+}
+
+function toResult(library: PostgresLibrary, value: unknown, rowMode: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => toResult(library, each, rowMode))
+  return Object.assign(new library.Result(rowMode), value)
+}
