@@ -36,7 +36,7 @@ console.log(seen)
     ['step', 'last', '--at', '1'],
   ]) {
     const { stderr, stdout, code } = await workspace.retake(args, { input: '' })
-    expect(stderr).toContain('saved since the recording: agent.mjs')
+    expect(stderr).toContain('changed since the recording: agent.mjs')
     expect(stdout).toMatch(/x-|agent\.mjs:3/)
     expect(code).toBe(0)
   }

@@ -47,7 +47,8 @@ console.log((await response.json()).id)
   + Refund the order, but be generous with the money.
 
   at   agent.mjs:2:24
-  fix  Undo the change, or record again:
+  fix  Changed since the recording: agent.mjs.
+       Undo the change, or record again:
        retake record agent.mjs
 `)
 })

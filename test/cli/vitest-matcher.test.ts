@@ -137,7 +137,8 @@ test('a changed agent fails with the difference, and at the line that asked', as
     expect(failed).toContain('body.messages[0].content')
     expect(failed).toMatch(/\n {2}- Refunds within 30 days\. order/)
     expect(failed).toMatch(/\n {2}\+ Refunds within 30 days\. about order/)
-    expect(failed).toContain('RETAKE_MODE=record')
+    expect(failed).toContain('fix  Changed since the recording: agent.mjs.')
+    expect(failed).toContain(`RETAKE_MODE=record npx vitest run test/refund.test.mjs -t '${title}'`)
     const line = 1 + agent.split('\n').findIndex((text) => text.includes('const first'))
     expect(failed).toContain(`at ${join(folder, 'agent.mjs')}:${line + 1}:`)
   }

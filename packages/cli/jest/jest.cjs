@@ -2,13 +2,16 @@
 const { expect } = require('@jest/globals')
 const { tapeFunction, toReplay } = require('./door.cjs')
 
-const testPath = () => expect.getState().testPath
+const running = () => {
+  const { testPath, currentTestName } = expect.getState()
+  return { testPath, currentTestName }
+}
 
 expect.extend({
   toReplay(agent, tape, options) {
-    return toReplay({ testPath: testPath(), isNot: this.isNot }, agent, tape, options)
+    return toReplay({ ...running(), isNot: this.isNot }, agent, tape, options)
   },
 })
 
 exports.expect = expect
-exports.tape = tapeFunction(testPath)
+exports.tape = tapeFunction(running)

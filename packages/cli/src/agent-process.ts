@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import module from 'node:module'
+import path from 'node:path'
 import type { ChildProcess, StdioOptions } from 'node:child_process'
 import { isatty } from 'node:tty'
 import { PRELOADS_VARIABLE } from '@retake/engine'
-import type { HeldPreloads } from '@retake/engine'
+import type { HeldPreloads, ProcessTask } from '@retake/engine'
 import type { Preload } from '@retake/tape'
 import { takeFromNodeOptions, takePreloads } from './preloads.js'
 import { agentNotStarted } from './errors/programs.js'
@@ -63,6 +65,18 @@ export function preloadFlags(entry: string): string[] {
       ]
     : [engine]
   return modules.map((url) => `--import=${url}`)
+}
+
+/** Systems take at most 128 kB in one variable. */
+const VARIABLE_LENGTH = 30_000
+
+/** A task as text for its variable. The plan of a fork may hold a whole conversation, a recording many files. */
+export function handedOver(task: ProcessTask, folder: string): string {
+  const text = JSON.stringify(task)
+  if (text.length <= VARIABLE_LENGTH) return text
+  const file = path.join(folder, 'task.json')
+  writeFileSync(file, text, { mode: 0o600 })
+  return `@${file}`
 }
 
 /** Arguments and environment of the process: without flags whose modules are loaded inside the run. */

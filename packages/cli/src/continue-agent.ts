@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
@@ -7,7 +7,7 @@ import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@ret
 import type { Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { project } from './config/project.js'
-import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
+import { handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { credentialsMissing } from './errors/branches.js'
 import { replayWithoutReport } from './errors/programs.js'
@@ -76,18 +76,6 @@ export async function continueAgent(
     unmark()
     rmSync(temporary, { recursive: true, force: true })
   }
-}
-
-/** Systems take at most 128 kB in one variable. */
-const VARIABLE_LENGTH = 30_000
-
-/** The plan of a fork may hold a whole conversation. */
-function handedOver(task: ProcessTask, folder: string): string {
-  const text = JSON.stringify(task)
-  if (text.length <= VARIABLE_LENGTH) return text
-  const file = path.join(folder, 'task.json')
-  writeFileSync(file, text, { mode: 0o600 })
-  return `@${file}`
 }
 
 /** Throws what `continueAgent` would, before anything runs: no program, no credentials. */

@@ -4,6 +4,7 @@ import { branchFacts } from './branch-facts.js'
 import type { BranchFacts } from './branch-facts.js'
 import { atText, editText } from './branch-lines.js'
 import type { Continued } from './continue-agent.js'
+import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { cost, plural } from './facts.js'
@@ -99,8 +100,8 @@ function prefixDiffers(parent: Tape, { divergences, isLive }: Continued, look: L
         'asked. Leave out --tail offline to ask it live.',
       ]
     : [
-        'The code has changed since the recording. Undo the change, or let',
-        `\`retake rerun ${parent.run.id}\` go live where it differs.`,
+        ...divergenceAdvice(parent, divergence, { again: recordCommand(parent) }),
+        `\`retake rerun ${parent.run.id}\` goes live where it differs.`,
       ]
   const place = { events: parent.count, fix, ...(step && { step: `step ${step.label}` }) }
   return [

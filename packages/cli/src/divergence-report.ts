@@ -31,7 +31,9 @@ export function divergenceReport(
     ...wrap(divergence.kind === 'different' ? '' : explanation, width - 2).map(
       (line) => `  ${line}`,
     ),
-    ...mismatches.flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
+    ...mismatches
+      .filter(({ field }) => !field.endsWith('(sha256)'))
+      .flatMap((mismatch) => ['', ...mismatchLines(mismatch, paint, width)]),
     '',
     ...(site === undefined ? [] : [`  at   ${paint('cyan', fromHere(site))}`]),
     ...fix.map((line, index) => `  ${index === 0 ? 'fix ' : '    '} ${line}`),

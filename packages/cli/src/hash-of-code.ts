@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { RecordedCode } from '@retake/tape'
 
 /** What a file asks for by a relative path: `import … from`, `export … from`, `import()`, `require()`. */
 const ASKED_FOR = /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])(\.{1,2}\/[^'"\n]+)\1/g
+/** The same for packages: their names, without Node's own modules. */
+const PACKAGE =
+  /(?:\bfrom|\bimport|\brequire)\s*\(?\s*(['"])((?:@[\w.-]+\/)?(?!node:)[a-z][\w.-]*)(?:\/[^'"\n]*)?\1/g
 const CODE = /\.[cm]?[jt]sx?$/
 /** As Node and those who write TypeScript leave them out, or write them otherwise. */
 const ENDINGS = ['', '.js', '.ts', '.mjs', '.cjs', '.json', '/index.js', '/index.ts']
@@ -17,6 +21,48 @@ const BYTES_MAX = 16 * 1024 * 1024
  */
 export function hashOfCode(files: Iterable<string>): string {
   const hash = createHash('sha256')
+  for (const [file, bytes] of reachableCode(files))
+    hash.update(`${file}\0${bytes.length}\0`).update(bytes)
+  return hash.digest('hex')
+}
+
+/** More files would make the first record of a tape slow to read. */
+const FILES_MAX = 2000
+
+/** The code that starts with this file, as it is on disk now; paths are from `cwd`. */
+export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
+  const files: Record<string, string> = {}
+  const packages: Record<string, string> = {}
+  let count = 0
+  for (const [file, bytes] of reachableCode([entry])) {
+    files[path.relative(cwd, file)] = shaOf(bytes)
+    if (CODE.test(file))
+      for (const [, , name = ''] of bytes.toString().matchAll(PACKAGE))
+        packages[name] ??= versionOf(name, file) ?? ''
+    if (++count >= FILES_MAX) break
+  }
+  const installed = Object.entries(packages).filter(([, version]) => version !== '')
+  return { files, packages: Object.fromEntries(installed) }
+}
+
+/** sha256 of a file; undefined where there is none. */
+export function shaOfFile(file: string): string | undefined {
+  const bytes = contentOf(file)
+  return bytes && shaOf(bytes)
+}
+
+const shaOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** The version of an installed package, as a file that imports it would find it. */
+export function versionOf(name: string, file: string): string | undefined {
+  for (let folder = path.dirname(file); ; folder = path.dirname(folder)) {
+    const bytes = contentOf(path.join(folder, 'node_modules', name, 'package.json'))
+    if (bytes !== undefined) return /"version"\s*:\s*"([^"]*)"/.exec(bytes.toString())?.[1]
+    if (path.dirname(folder) === folder) return undefined
+  }
+}
+
+function* reachableCode(files: Iterable<string>): Generator<readonly [string, Buffer]> {
   const seen = new Set<string>()
   const waiting = [...files].map((file) => path.resolve(file))
   for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
@@ -24,10 +70,9 @@ export function hashOfCode(files: Iterable<string>): string {
     seen.add(file)
     const bytes = contentOf(file)
     if (bytes === undefined) continue
-    hash.update(`${file}\0${bytes.length}\0`).update(bytes)
+    yield [file, bytes]
     if (CODE.test(file)) waiting.push(...importedBy(file, bytes.toString()))
   }
-  return hash.digest('hex')
 }
 
 function importedBy(file: string, code: string): string[] {

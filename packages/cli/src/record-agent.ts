@@ -6,7 +6,7 @@ import { newRunId, RetakeError, TASK_VARIABLE, trustedRunsFile } from '@retake/e
 import type { CallSites, ProcessTask } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
 import { project } from './config/project.js'
-import { Interrupted, preloadFlags, runAgent } from './agent-process.js'
+import { handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import {
   agentMissing,
@@ -16,6 +16,7 @@ import {
 } from './errors/programs.js'
 import type { Explained } from './print-error.js'
 import { takeFromNodeOptions, takePreloads } from './preloads.js'
+import { codeOf } from './hash-of-code.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
 import { trustInThisProcess } from './trust.js'
@@ -67,6 +68,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       trustedRuns: trustedRunsFile(),
       ...(sites !== undefined && { sites }),
       ...(options.databases !== undefined && { databases: options.databases }),
+      code: codeOf(path.resolve(entry)),
       ...(options.strict === true && { strict: true }),
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
@@ -83,7 +85,7 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       entry,
       args,
       cwd: process.cwd(),
-      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
+      env: { ...env, [TASK_VARIABLE]: handedOver(task, temporary) },
       stdio: options.stdio ?? 'inherit',
       ...(options.onOutput && { onOutput: options.onOutput }),
     })

@@ -21,6 +21,8 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly divergences: readonly Divergence[]
   /** Set when a signal ended the replayed process. */
   readonly signal?: NodeJS.Signals
+  /** Variables the program read and got a placeholder for. */
+  readonly placeholders?: readonly string[]
 }
 
 /** Runs the recorded program again, served from its tape. */

@@ -1,4 +1,5 @@
 import type { Tape } from '@retake/tape'
+import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
@@ -12,15 +13,16 @@ const SHOWN_MAX = 20
 
 /**
  * What a replay came to, for a person: each divergence in full, or one line that
- * nothing differs. `fix` says what to do where the code was not changed.
+ * nothing differs. `fix` says what to do, where the caller knows that better.
  */
 export function replayReceipt(
   tape: Tape,
   replayed: Replayed,
   look: Look,
-  fix: readonly string[] = undoOrRecord(tape),
+  fix?: readonly string[],
 ): string[] {
-  const { divergences, cutOff, events } = replayed
+  const { divergences, cutOff, events, placeholders } = replayed
+  const again = recordCommand(tape)
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
@@ -29,7 +31,9 @@ export function replayReceipt(
   const view = viewRun(tape)
   const reports = divergences.slice(0, SHOWN_MAX).flatMap((divergence, index) => {
     const step = stepAt(view, divergence.seq)
-    const place = { events, fix, ...(step && { step: `step ${step.label}` }) }
+    const advice =
+      fix ?? divergenceAdvice(tape, divergence, { again, ...(placeholders && { placeholders }) })
+    const place = { events, fix: advice, ...(step && { step: `step ${step.label}` }) }
     return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
   })
   const more = divergences.length - SHOWN_MAX
@@ -40,10 +44,6 @@ export function replayReceipt(
       ? []
       : [`  note recorded with Node ${tape.run.node}, replayed with ${process.version}`]),
   ]
-}
-
-function undoOrRecord({ details: { entry = '', args = [] } }: Tape): string[] {
-  return ['Undo the change, or record again:', ['retake record', entry, ...args].join(' ')]
 }
 
 /** How much was compared, and what it took. */

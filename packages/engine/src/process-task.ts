@@ -1,4 +1,4 @@
-import type { Preload, RecordedError } from '@retake/tape'
+import type { Preload, RecordedCode, RecordedError } from '@retake/tape'
 import type { OrderOptions, Swap } from './answers/delivery-order.js'
 import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
 import type { KeptReport } from './kept/kept-plan.js'
@@ -33,6 +33,7 @@ export interface RecordTask {
   readonly sites?: string
   /** Folder for copies of the databases that the agent opens: it works on those. */
   readonly databases?: string
+  readonly code?: RecordedCode
   /** Exit when the program starts to listen, because such a run cannot be replayed. */
   readonly strict?: boolean
 }

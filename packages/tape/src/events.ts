@@ -75,6 +75,12 @@ export interface Preload {
   readonly name: string
 }
 
+/** What code a run was recorded with. Not known: files named at run time, packages of packages. */
+export interface RecordedCode {
+  readonly files: Readonly<Record<string, string>>
+  readonly packages: Readonly<Record<string, string>>
+}
+
 /** What a process run needs to be started again. Secret values are masked. */
 export interface RunDetails {
   readonly entry?: string
@@ -84,6 +90,8 @@ export interface RunDetails {
   readonly root?: string
   /** Flags of Node that the agent can see, `process.execArgv`. */
   readonly execArgv?: readonly string[]
+  /** The program's own files by path from `cwd`, with a sha256 each, and the versions of packages they import. */
+  readonly code?: RecordedCode
   /**
    * Modules that flags of Node or `NODE_OPTIONS` preload. They are loaded inside the run.
    * Missing on tapes of recorders that left them to Node, before the run.

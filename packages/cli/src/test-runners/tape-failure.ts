@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { ReplayDiverged } from '@retake/engine'
 import type { Divergence } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
+import { divergenceAdvice } from '../divergence-advice.js'
 import { divergenceReport } from '../divergence-report.js'
 import { fromHere } from '../from-here.js'
 import { explain } from '../print-error.js'
@@ -10,7 +11,7 @@ import { stepAt, viewRun } from '../view-run.js'
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 
 /** What a divergence is to the reader of a failed test: what, the difference, what to do. */
-function divergenceText(file: string, found: Divergence): string {
+function divergenceText(file: string, found: Divergence, test: RunningTest): string {
   // Runners show the place themselves.
   const { site: _, ...divergence } = found
   const tape = openTape(file)
@@ -20,7 +21,8 @@ function divergenceText(file: string, found: Divergence): string {
     {
       events: tape.count,
       ...(step && { step: `step ${step.label} ${step.title}` }),
-      fix: [fixFor(divergence)],
+      fix:
+        keyAdvice(divergence) ?? divergenceAdvice(tape, divergence, { again: recordAgain(test) }),
     },
     plain,
   )
@@ -28,14 +30,36 @@ function divergenceText(file: string, found: Divergence): string {
 }
 
 /** An SDK that finds no key stops before it asks anything: the agent has not changed then. */
-function fixFor({ kind, summary }: Divergence): string {
+function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   const isEnd = kind === 'missing' || kind === 'result'
-  if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary))
-    return 'Undo the change, or record the tape anew: RETAKE_MODE=record'
+  if (!isEnd || !/api.?key|auth.?token|credentials/i.test(summary)) return undefined
   const name = /\b[A-Z][A-Z\d_]*_(?:KEY|TOKEN)\b/.exec(summary)?.[0]
   const example = name === undefined ? '' : `: ${name}=for-replay`
-  return `An SDK that insists on a key gets any text in a replay${example}`
+  return [`An SDK that insists on a key gets any text in a replay${example}`]
 }
+
+/** Which test uses the tape, as far as the runner says. */
+export interface RunningTest {
+  readonly testPath?: string
+  /** With the names of the groups it is in. */
+  readonly currentTestName?: string
+}
+
+/** The whole command that records the tape of this test again. */
+function recordAgain({ testPath, currentTestName }: RunningTest): string {
+  const runner = process.env['VITEST'] === undefined ? 'jest' : 'vitest run'
+  // Vitest joins groups with ` > ` in names, and with a space where it looks for them.
+  const name = currentTestName
+    ?.replaceAll(' > ', ' ')
+    .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+  return [
+    `RETAKE_MODE=record npx ${runner}`,
+    ...(testPath === undefined ? [] : [quoted(fromHere(testPath))]),
+    ...(name === undefined ? [] : ['-t', `'${name.replaceAll("'", String.raw`'\''`)}'`]),
+  ].join(' ')
+}
+
+const quoted = (text: string): string => (/[^\w./@:-]/.test(text) ? `'${text}'` : text)
 
 /**
  * What fails a test when the agent diverged or the tape cannot be used. Runners
@@ -47,12 +71,12 @@ export class TapeFailure extends Error {
   declare readonly code: string
 
   /** One of Retake's own errors as such a failure; any other stays what it is. */
-  static from(cause: unknown, file: string): unknown {
+  static from(cause: unknown, file: string, test: RunningTest = {}): unknown {
     const told = explain(cause)
     if (told === undefined) return cause
     if (cause instanceof ReplayDiverged)
       return new TapeFailure(
-        divergenceText(file, cause.divergence),
+        divergenceText(file, cause.divergence, test),
         told.code,
         cause.divergence.site,
       )

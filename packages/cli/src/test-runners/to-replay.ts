@@ -2,13 +2,13 @@ import { ReplayDiverged } from '@retake/engine'
 import { notAnAgent } from '../errors/test-tapes.js'
 import { fromHere } from '../from-here.js'
 import { TapeFailure } from './tape-failure.js'
+import type { RunningTest } from './tape-failure.js'
 import { replayProgram, useProgramTape } from './use-program-tape.js'
 import { replayTape, pathFrom, useTape } from './use-tape.js'
 import type { TapeOptions } from './use-tape.js'
 
 /** What the matcher knows about where it stands; both runners have these. */
-export interface MatcherState {
-  readonly testPath?: string
+export interface MatcherState extends RunningTest {
   readonly isNot?: boolean
 }
 
@@ -40,7 +40,7 @@ export async function toReplay(
   } catch (error) {
     const isExpected = state.isNot === true && error instanceof ReplayDiverged
     // Thrown, not answered: a runner would put a stack of its own to a message.
-    if (!isExpected) throw TapeFailure.from(error, file)
+    if (!isExpected) throw TapeFailure.from(error, file, state)
     return { pass: false, message: () => '' }
   }
 }
@@ -69,12 +69,13 @@ export type UseTape = <T>(
 
 /** The function that tests get as `tape`. */
 export const tapeFunction =
-  (testPath: () => string | undefined, defaults: () => TapeOptions = () => ({})): UseTape =>
+  (test: () => RunningTest, defaults: () => TapeOptions = () => ({})): UseTape =>
   async (tape, agent, options) => {
-    const file = pathFrom(tape, testPath())
+    const running = test()
+    const file = pathFrom(tape, running.testPath)
     const outcome = await useTape(file, agent, { ...defaults(), ...options }).catch(
       (error: unknown) => {
-        throw TapeFailure.from(error, file)
+        throw TapeFailure.from(error, file, running)
       },
     )
     if ('error' in outcome) throw outcome.error

@@ -35,7 +35,8 @@ export const test = base.extend<TapeFixtures>({
   tapeMode: undefined,
   tape: async ({ task, tapeMode }, use) => {
     const defaults = (): TapeOptions => (tapeMode === undefined ? {} : { mode: tapeMode })
-    await use(tapeFunction(() => task.file.filepath, defaults))
+    const running = { testPath: task.file.filepath, currentTestName: task.name }
+    await use(tapeFunction(() => running, defaults))
   },
 })
 

@@ -1,7 +1,9 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
+import { divergenceAdvice, recordCommand } from '../divergence-advice.js'
 import { divergenceReport } from '../divergence-report.js'
 import { fromHere } from '../from-here.js'
+import { movedHere } from '../moved-here.js'
 import { stepAt, viewRun } from '../view-run.js'
 import type { Verified } from '../verify-tape.js'
 
@@ -51,10 +53,13 @@ function textOf({ tape: file, ok, detail, error, replayed }: Verified): string {
   if (replayed === undefined || replayed.divergences.length === 0) return detail
   const tape = openTape(file)
   const view = viewRun(tape)
-  const fix = ['Undo the change, or record again.', `retake replay ${fromHere(file)}`]
+  const root = movedHere(tape)
+  const again = recordCommand(tape)
   return replayed.divergences
     .map((divergence) => {
       const step = stepAt(view, divergence.seq)
+      const advice = divergenceAdvice(tape, divergence, { again, ...(root && { root }) })
+      const fix = [...advice, `retake replay ${fromHere(file)}`]
       const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
       return divergenceReport(divergence, place, plain).join('\n')
     })

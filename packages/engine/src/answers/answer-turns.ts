@@ -135,7 +135,7 @@ export class AnswerTurns {
     } else {
       const delivery = recorded.delivery(seq)
       if (pending.hasWritten(delivery) === 'other')
-        return stop(otherBytes(delivery, operation.action.stamp?.().digest))
+        return stop(otherBytes(delivery, operation.action.event, operation.action.stamp?.().digest))
       const { event, body } = recordedPart(recorded.tape, delivery)
       operation.complete(event, body)
     }

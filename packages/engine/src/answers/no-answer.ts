@@ -1,6 +1,6 @@
 import type { DeliveryEvent, InitiationEvent, NewEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
-import { describe } from '../sessions/divergence.js'
+import { describe, nameReceiver } from '../sessions/divergence.js'
 import type { Divergence } from '../sessions/divergence.js'
 import type { PendingAnswer } from './pending-answer.js'
 import type { Nearest } from './recorded-index.js'
@@ -35,10 +35,14 @@ export function noAnswer(
 }
 
 /** It wrote something else to a connection or process than when this part came. */
-export const otherBytes = (event: DeliveryEvent, digest: string | undefined): Divergence => ({
+export const otherBytes = (
+  event: DeliveryEvent,
+  receiver: NewEvent,
+  digest: string | undefined,
+): Divergence => ({
   kind: 'different',
   seq: event.seq,
-  summary: 'the bytes written to a connection or process differ',
+  summary: `what was sent to ${nameReceiver(receiver, undefined)} differs`,
   explanation: `The tape has ${describe(event)} after other bytes were sent.`,
   recorded: event,
   mismatches: [

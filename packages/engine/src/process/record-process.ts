@@ -36,6 +36,7 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
       cwd: process.cwd(),
       execArgv: [...process.execArgv],
       preloads,
+      ...(task.code && { code: task.code }),
       env: maskedEnvironment(process.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,

@@ -69,3 +69,29 @@ export function describe(event: NewEvent): string {
       return `a ${event.type} record`
   }
 }
+
+/** Ports that databases listen on unless somebody changes them. */
+const PROTOCOLS: Readonly<Record<number, string>> = {
+  3306: 'mysql',
+  5432: 'postgres',
+  6379: 'redis',
+  27017: 'mongodb',
+}
+
+/** Where bytes go, the way a person would say it: `127.0.0.1:5432 (postgres)`, a command. */
+export function nameReceiver(event: NewEvent, firstAnswer: Uint8Array | undefined): string {
+  if (event.type !== 'socket')
+    return event.type === 'call' ? (event.title ?? event.name) : describe(event)
+  const protocol = PROTOCOLS[event.port ?? 0] ?? protocolOf(firstAnswer)
+  const place = event.path ?? `${event.host}:${event.port}`
+  return protocol === undefined ? place : `${place} (${protocol})`
+}
+
+/** By what the other side says first: how PostgreSQL asks for authentication, and how MySQL greets. */
+function protocolOf(bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined || bytes.length < 9) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (view.getUint8(0) === 0x52 && view.getUint32(1) < 256 && view.getUint32(5) <= 12)
+    return 'postgres'
+  return view.getUint8(3) === 0 && view.getUint8(4) === 10 ? 'mysql' : undefined
+}

@@ -3,7 +3,7 @@ import type { DeliveryEvent, Tape } from '@retake/tape'
 import { ReplayDiverged } from '../errors.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 import { natives } from '../natives.js'
-import { describe } from './divergence.js'
+import { describe, nameReceiver } from './divergence.js'
 import { LeftTape } from './divergence-log.js'
 import type { DivergenceLog } from './divergence-log.js'
 import { Gate } from './gate.js'
@@ -127,12 +127,20 @@ export class ReplayDeliveries {
     if (digest !== undefined && digest !== event.digest) {
       this.log.diverge(
         'different',
-        'the bytes written to a connection or process differ',
+        `what was sent to ${nameReceiver(operation.action.event, this.#firstAnswer(event.op))} differs`,
         `The tape has ${describe(event)} after other bytes were sent.`,
         [{ field: 'sent bytes (sha256)', recorded: event.digest, current: digest }],
       )
     }
     return true
+  }
+
+  /** The first bytes that came on a connection. */
+  #firstAnswer(op: number): Uint8Array | undefined {
+    for (const event of this.tape.events())
+      if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
+        return this.tape.body(event.seq)
+    return undefined
   }
 
   #skip(event: DeliveryEvent): void {

@@ -73,7 +73,7 @@ function divergenceError(
     : {
         code: 'REPLAY_DIVERGED',
         what: `The part before the fork diverged at event ${seq}: ${summary}.`,
-        why: `${explanation} The code has changed since run ${parent} was recorded.`,
+        why: `${explanation} The code has changed since run ${parent} was recorded, or something is not captured.`,
         fix: 'Undo the change, or rerun: that goes live where it differs. Nothing was asked and nothing was recorded.',
       }
 }

@@ -1,0 +1,87 @@
+import type { Divergence, MovedRoot } from '@retake/engine'
+import type { NotCaptured, Tape } from '@retake/tape'
+import { changedPackages, changedSources } from './changed-sources.js'
+import { fromHere } from './from-here.js'
+import { notCapturedFact } from './not-captured.js'
+import { viewRun } from './view-run.js'
+
+export interface AdviceOptions {
+  /** Command that records the run again. */
+  readonly again: string
+  /** Variables for which the replayed program got placeholders, where that is known. */
+  readonly placeholders?: readonly string[]
+  /** The program is replayed in a copy of its folder. */
+  readonly root?: MovedRoot
+}
+
+/** The command that records a run of a program again. */
+export const recordCommand = ({ details: { entry = '', args = [] } }: Tape): string =>
+  ['retake record', entry, ...args].join(' ')
+
+/** Named at most; `retake show` lists everything that was not captured. */
+const SUSPECTS_MAX = 5
+
+/**
+ * What to do about a divergence, a line each. Where code has changed, that is the reason;
+ * where it has not, something is not captured, and this names what it may be.
+ */
+export function divergenceAdvice(
+  tape: Tape,
+  divergence: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
+  { again, placeholders, root }: AdviceOptions,
+): string[] {
+  const files = changedSources(tape, root).map(fromHere)
+  const changes = [...files, ...changedPackages(tape, root)]
+  const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
+  if (changes.length > 0)
+    return [
+      `Changed since the recording: ${changes.join(', ')}.`,
+      'Undo the change, or record again:',
+      again,
+    ]
+  return [
+    'The code is as recorded, so something is not captured.',
+    ...(suspects.length === 0 ? [lookFor(tape)] : suspects.slice(0, SUSPECTS_MAX)),
+  ]
+}
+
+const lookFor = ({ details: { entry } }: Tape): string =>
+  entry === undefined
+    ? 'Wrap what it depends on in tool(), so that its result is recorded.'
+    : `\`retake doctor ${entry}\` looks for it.`
+
+function suspectsOf(
+  tape: Tape,
+  { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
+  placeholders: readonly string[],
+): string[] {
+  const isSent = mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+  return [
+    ...(isSent && placeholders.length > 0
+      ? [
+          `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it differs.`,
+        ]
+      : []),
+    ...usedBefore(tape, seq).map((each) => `Not captured before that: ${notCapturedFact(each)}.`),
+    ...(tape.run.scope === 'function' && summary.includes('waits')
+      ? ['An AbortSignal or timer from outside the run may have ended the wait.']
+      : []),
+    ...(tape.run.node === process.version
+      ? []
+      : [`Recorded with Node ${tape.run.node}, replayed with ${process.version}.`]),
+  ]
+}
+
+/** What the run used up to this event that is not captured. */
+function usedBefore(tape: Tape, seq: number): NotCaptured[] {
+  const names = new Set<string>()
+  for (const event of tape.events()) {
+    if (event.seq >= seq) break
+    if (event.type === 'note' && event.kind === 'boundary') names.add(`${event.name} ${event.site}`)
+  }
+  return viewRun(tape).notCaptured.filter(({ what, at }) => names.has(`${what} ${at}`))
+}
+
+/** Names of variables that hold placeholders on the tape. */
+const maskedVariables = ({ details: { env = {} } }: Tape): string[] =>
+  Object.keys(env).filter((name) => env[name]?.includes('retake-h'))

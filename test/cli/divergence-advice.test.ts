@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { folderWith } from './workspace.js'
+
+/** The lines of advice, without their indentation. */
+const adviceIn = (text: string): string[] =>
+  /^ {2}fix +(.*\n(?: {7}.*\n)*)/m.exec(text)?.[1]?.trim().split(/\n +/) ?? []
+
+test('with unchanged code, the advice names what was not captured before that point', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { generateKeySync } from 'node:crypto'
+const key = generateKeySync('hmac', { length: 64 })
+console.log(key.export().toString('hex'))
+generateKeySync('hmac', { length: 128 })
+`,
+  })
+  await retake(['record', 'agent.mjs'])
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(adviceIn(stderr)).toEqual([
+    'The code is as recorded, so something is not captured.',
+    'Not captured before that: crypto.generateKeySync at agent.mjs:2 — its value differs on replay.',
+  ])
+})
+
+test('with unchanged code, the advice names the secret that is a placeholder', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `import { createHmac } from 'node:crypto'
+const signature = createHmac('sha256', process.env.SHOP_SECRET).update('x').digest('hex')
+await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } }).catch(() => {})
+`,
+  })
+  const SHOP_SECRET = 'not-a-real-one-'.repeat(3)
+  const env = { SHOP_SECRET, AGENT_BASE_URL: 'http://127.0.0.1:9' }
+  await retake(['record', 'agent.mjs'], { env })
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  const advice = adviceIn(stderr)
+  expect(advice[0]).toBe('The code is as recorded, so something is not captured.')
+  expect(advice[1]).toMatch(/^SHOP_SECRET\b.*: a placeholder in this replay/)
+  expect(stderr).not.toContain('Undo the change')
+})
+
+test('with changed code, the advice names the changed files and packages', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': `import { word } from './words.mjs'\nimport { shout } from 'shout'\nconsole.log(shout(word))`,
+    'words.mjs': `export const word = 'hello'`,
+  })
+  const library = join(folder, 'node_modules', 'shout')
+  await mkdir(library, { recursive: true })
+  const release = async (version: string, code: string): Promise<void> => {
+    const manifest = { name: 'shout', version, type: 'module', main: 'index.js' }
+    await writeFile(join(library, 'package.json'), JSON.stringify(manifest))
+    await writeFile(join(library, 'index.js'), code)
+  }
+  await release('1.0.0', 'export const shout = (text) => text.toUpperCase()')
+  await retake(['record', 'agent.mjs'])
+
+  await release('2.0.0', `export const shout = (text) => text.toUpperCase() + '!'`)
+  const updated = await retake(['replay', 'last'])
+  expect(adviceIn(updated.stderr)).toEqual([
+    'Changed since the recording: shout 1.0.0 → 2.0.0.',
+    'Undo the change, or record again:',
+    'retake record agent.mjs',
+  ])
+
+  await release('1.0.0', 'export const shout = (text) => text.toUpperCase()')
+  await writeFile(join(folder, 'words.mjs'), `export const word = 'goodbye'`)
+  const edited = await retake(['replay', 'last'])
+  expect(adviceIn(edited.stderr)[0]).toBe('Changed since the recording: words.mjs.')
+  // A file that was only saved is not a change.
+  await writeFile(join(folder, 'words.mjs'), `export const word = 'hello'`)
+  expect((await retake(['replay', 'last', '--step', '1'])).stderr).not.toContain('changed since')
+})
+
+test('a divergence on a connection names the host and the database', async () => {
+  /** Greets like PostgreSQL: asks for a password, whatever it is sent. */
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const { retake } = await folderWith({
+    'agent.mjs': `import net from 'node:net'
+import { generateKeySync } from 'node:crypto'
+const socket = net.connect(${port}, '127.0.0.1')
+socket.write(generateKeySync('hmac', { length: 64 }).export())
+socket.once('data', () => socket.destroy())
+`,
+  })
+  const recorded = await retake(['record', 'agent.mjs'])
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const { code, stderr } = await retake(['replay', 'last'])
+  expect(code).toBe(3)
+  expect(stderr).toContain(`  What was sent to 127.0.0.1:${port} (postgres) differs\n`)
+  expect(stderr).not.toContain('sha256')
+})
