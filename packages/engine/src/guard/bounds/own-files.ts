@@ -3,6 +3,7 @@ import path from 'node:path'
 import type { Dirent, Stats } from 'node:fs'
 import { disk } from '../../overlay/disk.js'
 import { outsideRuns } from '../../scope.js'
+import { stateFolder } from '../../state-folder.js'
 import type { Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import { fold, foldsCase, isBelow } from './file-roots.js'
@@ -36,10 +37,6 @@ export function protectOwnFiles(place: string, of: string, isShared = false): vo
   const paths = [...new Set([named, real])].map((each) => (folds ? fold(each) : each))
   places.set(named, { paths, folds, isShared, of })
 }
-
-/** Where Retake keeps keys and marks of trust for this user. */
-const stateFolder = (): string =>
-  path.join(process.env['XDG_STATE_HOME'] || path.join(os.homedir(), '.local', 'state'), 'retake')
 
 /** Protects what every guard has: its tapes and approvals, those of other runs, and the state of this user. */
 export function protectGuard(dir: string | undefined): void {
