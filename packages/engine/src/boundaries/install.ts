@@ -16,7 +16,7 @@ import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent } from './network/http-agent.js'
 import { patchEmitterListeners } from './listeners/emitter-listeners.js'
 import { patchTargetListeners } from './listeners/target-listeners.js'
-import { patchAddons } from './native/addons.js'
+import { patchAddons, patchBindings } from './native/addons.js'
 import { patchNodeSqlite } from './native/node-sqlite.js'
 import { patchInput } from './input.js'
 import { patchOrderedWork } from './ordered-work.js'
@@ -36,14 +36,9 @@ import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
 
-/** Databases are mostly opened before the first run, when their modules are loaded. */
-let undoNative: Undo | undefined = patchNative()
-
-function patchNative(): Undo {
-  const undoing = undoAll([patchAddons(), patchNodeSqlite()])
-  syncBuiltinESMExports()
-  return undoing
-}
+// Databases are mostly opened before the first run, so these are there from the start and stay.
+patchAddons()
+patchNodeSqlite()
 
 export interface InstallOptions {
   /**
@@ -61,7 +56,6 @@ export interface InstallOptions {
 export function install({ ownRealm = true }: InstallOptions = {}): void {
   if (undo !== undefined) return
   loadFetch()
-  undoNative ??= patchNative()
   undo = undoAll([
     ...(ownRealm ? [installInRealm(globalThis)] : []),
     patchClock(),
@@ -90,6 +84,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchInput(),
     patchOutput(),
     patchUncaptured(),
+    patchBindings(),
     patchDatagrams(),
     patchListening(),
     watchModuleLoads(),
@@ -103,7 +98,5 @@ export const isInstalled = (): boolean => undo !== undefined
 export function uninstall(): void {
   undo?.()
   undo = undefined
-  undoNative?.()
-  undoNative = undefined
   syncBuiltinESMExports()
 }

@@ -55,11 +55,7 @@ export function patchAddons(): Undo {
     if (session.replaying) module.exports = refusing(module.exports, name)
     else noteAddon(session, name)
   }
-  return undoAll([
-    replace(process, 'dlopen', open),
-    ...BINDINGS.map(refuseBinding),
-    ...adoptLoaded(),
-  ])
+  return undoAll([replace(process, 'dlopen', open), ...adoptLoaded()])
 }
 
 /** Add-ons for databases that the program has loaded already. */
@@ -174,6 +170,9 @@ function refuse(
 /** Parts of Node, by their inner names, that lead around every boundary. */
 const BINDINGS = ['binding', '_linkedBinding'] as const
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
+
+/** Notes and refuses these ways out. */
+export const patchBindings = (): Undo => undoAll(BINDINGS.map(refuseBinding))
 
 function refuseBinding(method: (typeof BINDINGS)[number]): Undo {
   return lookFirst(process, method, ([name]) => {
