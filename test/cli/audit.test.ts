@@ -43,7 +43,7 @@ test('an audit verifies the tape first, then tells every call, its rule and who 
   const { stdout, code } = await retake(['audit', 'last'])
   expect(code).toBe(0)
   const lines = stdout.split('\n')
-  expect(lines[1]).toMatch(/^verified +\d+ events, chain [\da-f]{16}…, sealed, not signed$/)
+  expect(lines[1]).toMatch(/^verified +\d+ events, digest [\da-f]{16}…, sealed, not signed$/)
   expect(stdout).toMatch(/^policy +shop {2}[\da-f]{16}$/m)
   expect(stdout).toMatch(/^1 .* done +default +refund\(\{"amount":20\}\)$/m)
   expect(stdout).toMatch(

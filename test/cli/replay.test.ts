@@ -15,7 +15,7 @@ test('an identical replay prints the same, ends the same and leaves a receipt on
   const replayed = await retake(['replay', 'last'])
   expect(replayed).toMatchObject({ stdout: recorded.stdout, code: 6 })
   expect(replayed.stderr).toMatch(
-    /^identical · (\d+) of \1 events · 1 served · 0 sockets · .* \(recorded .*\)\n$/,
+    /^identical · (\d+) of \1 events · 1 served · 0 sockets · .* \(recorded .*\)\ndigest [0-9a-f]{64}\n$/,
   )
 })
 

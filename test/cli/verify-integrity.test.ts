@@ -161,3 +161,31 @@ test('the reason is not cut where the output is not a terminal, and ends in one 
   expect(stderr).toContain('Its stored bytes were changed after they were written.')
   expect(stderr).not.toContain('written..')
 })
+
+test('one digest names a run in show, replay, verify, audit and the library', async () => {
+  const workspace = await folderWith({
+    'agent.mjs': smallAgent,
+    'function.mjs': `import { record, replay } from 'retake'
+const agent = () => Date.now()
+const { run } = await record({ name: 'function', dir: 'tapes' }, agent)
+console.log(JSON.stringify({ path: run.path, digest: (await replay(run.path, agent)).digest }))`,
+  })
+  const { retake, folder } = workspace
+  await retake(['record', 'agent.mjs'])
+  const [tape = ''] = await tapesOf(workspace)
+  const { digest } = openTape(tape)
+  expect(digest).toMatch(/^[0-9a-f]{64}$/)
+  for (const verb of ['show', 'replay', 'verify', 'audit']) {
+    const json = await retake([verb, 'last', '--json'])
+    expect(json.stdout.replaceAll(/\s/g, ''), verb).toContain(`"digest":"${digest}"`)
+  }
+  for (const verb of ['show', 'replay', 'verify']) {
+    const text = await retake([verb, 'last'])
+    expect(text.stdout + text.stderr, verb).toContain(digest)
+  }
+  await linkModules(folder)
+  const { result } = await runLibrary(join(folder, 'function.mjs'), null, { cwd: folder })
+  const library = result as { readonly path: string; readonly digest: string }
+  const shown = await retake(['show', library.path, '--json'])
+  expect(JSON.parse(shown.stdout)).toMatchObject({ digest: library.digest })
+})

@@ -9,13 +9,15 @@ export interface CheckedTape {
   /** One line: what was found, or how much was checked. */
   readonly detail: string
   readonly events: number
+  /** Names the run; recomputed, not read off the tape. */
+  readonly digest: string
   readonly signature: SignatureState
 }
 
 /** Checks every byte and every link of a tape, and that its end is there. */
 export function checkTape(tape: Tape): CheckedTape {
-  const { count: events, problem, signature } = tape.verify()
-  const common = { events, signature }
+  const { count: events, digest, problem, signature } = tape.verify()
+  const common = { events, digest, signature }
   if (problem !== undefined)
     return { ...common, integrity: 'damaged', detail: `event ${problem.seq}: ${problem.message}` }
   if (tape.isComplete) return { ...common, integrity: 'intact', detail: `${events} events` }

@@ -20,7 +20,14 @@ export async function replayCommandRun(tape: Tape, values: OptionValues): Promis
     show: (stream, bytes) => void (json ? process.stderr : process[stream]).write(bytes),
   })
   const identical = replayed.divergences.length === 0
-  if (json) console.log(JSON.stringify({ run: tape.run.id, identical, ...replayed }, undefined, 2))
+  if (json)
+    console.log(
+      JSON.stringify(
+        { run: tape.run.id, digest: tape.digest, identical, ...replayed },
+        undefined,
+        2,
+      ),
+    )
   else {
     const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
     process.stderr.write(`${receipt(tape, replayed, look).join('\n')}\n`)
@@ -44,7 +51,7 @@ function receipt(
         : ['stdout and exit as recorded']),
       `${duration(wallMs)} (recorded ${duration(view.durationMs)})`,
     ]
-    return [`${look.paint('green', 'identical')} · ${facts.join(' · ')}`]
+    return [`${look.paint('green', 'identical')} · ${facts.join(' · ')}`, `digest ${tape.digest}`]
   }
   const { command = [] } = tape.details
   const fix = ['Undo the change, or record again:', ['retake record --', ...command].join(' ')]

@@ -26,7 +26,11 @@ export function replayReceipt(
   const { paint } = look
   if (divergences.length === 0) {
     const facts = receiptFacts(tape, replayed).join(' · ')
-    return [`${paint('green', 'identical')} · ${facts}`, ...(cutOff ? cutOffLines(tape, look) : [])]
+    return [
+      `${paint('green', 'identical')} · ${facts}`,
+      ...(cutOff ? cutOffLines(tape, look) : []),
+      `digest ${tape.digest}`,
+    ]
   }
   const view = viewRun(tape)
   const reports = divergences.slice(0, SHOWN_MAX).flatMap((divergence, index) => {

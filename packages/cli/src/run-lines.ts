@@ -65,9 +65,12 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
 }
 
 function integrityLines(tape: Tape, paint: Paint): string[] {
-  const { integrity, detail } = checkTape(tape)
-  if (integrity === 'intact' || integrity === 'recording') return []
-  return [`${paint('red', integrity)}: ${printableLine(detail)}`]
+  const { integrity, detail, digest } = checkTape(tape)
+  const isFine = integrity === 'intact' || integrity === 'recording'
+  return [
+    `digest ${digest}`,
+    ...(isFine ? [] : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
+  ]
 }
 
 /** A stream may end without counts: then they are not known, and not 0. */

@@ -4,7 +4,7 @@ import { prepareRunsFolder } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { project } from './config/project.js'
 import { runsFolderNotWritable } from './errors/programs.js'
-import { ambiguousRun, noRuns, unknownRun } from './errors/runs.js'
+import { ambiguousRun, emptyRunName, noRuns, unknownRun } from './errors/runs.js'
 
 const EXTENSION = '.tape'
 
@@ -58,6 +58,7 @@ export class RunStore {
 
   /** Path of the tape that `name` means: an id, the start of one, a path, or `last`. */
   find(name: string): string {
+    if (name === '') throw emptyRunName()
     if (name === 'last') return this.#last()
     if (/[\\/]/.test(name) || name.endsWith(EXTENSION) || isFile(name)) return name
     const ids = this.ids()

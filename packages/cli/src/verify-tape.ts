@@ -26,6 +26,8 @@ export interface Verified {
   /** Nothing was found that is wrong. Says nothing about what was not tried. */
   readonly ok: boolean
   readonly events?: number
+  /** Names the run, for comparing. */
+  readonly digest?: string
   readonly signature?: string
   readonly error?: Explained
   readonly replayed?: Replayed

@@ -16,4 +16,6 @@ test.each([
 test('something else entirely is not guessed', () => {
   expect(closestName('publish', names)).toBeUndefined()
   expect(closestName('--help', names)).toBeUndefined()
+  for (const typed of ['fix', 'gc', 'rm', 'run'])
+    expect(closestName(typed, [...names, 'ui', 'fork', 'eval'])).toBeUndefined()
 })

@@ -7,7 +7,7 @@ export function closestName(typed: string, names: readonly string[]): string | u
     .map((name) => ({ name, distance: distanceTo(name.toLowerCase()) }))
     .toSorted((a, b) => a.distance - b.distance)
   const [best] = ranked
-  return best !== undefined && best.distance <= Math.max(2, Math.floor(typed.length / 3))
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(typed.length / 3))
     ? best.name
     : undefined
 }

@@ -28,13 +28,14 @@ export interface ReplayFunctionOptions {
 /**
  * Runs `agent` again, served from the tape: no socket opens, no file is written,
  * no tool runs. Returns what it returned when recorded, throws what it threw, or
- * throws `ReplayDiverged` at the first point where it does something else.
+ * throws `ReplayDiverged` at the first point where it does something else. `digest`
+ * names the recorded run, as `retake show` and `retake verify` print it.
  */
 export async function replay<T>(
   tape: string,
   agent: () => T | Promise<T>,
   options: ReplayFunctionOptions = {},
-): Promise<{ output: T; divergences: readonly Divergence[] }> {
+): Promise<{ output: T; divergences: readonly Divergence[]; digest: string }> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const recorded = outsideRuns(() => openForReplay(tape))
@@ -49,7 +50,7 @@ export async function replay<T>(
   if (root) session.secrets.nameAsRecorded(root)
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
-    return { output, divergences: session.divergences }
+    return { output, divergences: session.divergences, digest: recorded.digest }
   } finally {
     session.close()
   }

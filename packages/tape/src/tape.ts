@@ -129,6 +129,14 @@ export class Tape {
     return link.digest()
   }
 
+  /**
+   * Names the whole run: the chain hash over all of it, the same on every copy of the
+   * tape, packed or not. Two tapes with one digest hold the same run, if both are intact.
+   */
+  get digest(): string {
+    return this.chainAt(this.count - 1)
+  }
+
   /** Checks every byte and every link. Does not throw: the result names the first bad event. */
   verify(): VerifyResult {
     const own = {

@@ -10,8 +10,8 @@ import { checkSignature, type SealStatement, type SignatureState } from './seal.
 export interface VerifyResult {
   readonly ok: boolean
   readonly count: number
-  /** Chain hash of the last heavy event that was checked. */
-  readonly chain: string
+  /** Computed from what was checked; of an intact tape the same as `Tape.digest`. */
+  readonly digest: string
   readonly signature: SignatureState
   /** Public key of the signature, base64. */
   readonly key?: string
@@ -36,7 +36,7 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
   const bad = (message: string): VerifyResult => ({
     ok: false,
     count: tape.count,
-    chain: chain.head,
+    digest: chain.digest(),
     signature,
     ...(key === undefined ? {} : { key }),
     problem: { seq, message },
@@ -85,7 +85,7 @@ export function verifyTape(door: TapeDoor, frames: Frames, tape: Checked): Verif
   return {
     ok: true,
     count: tape.count,
-    chain: chain.head,
+    digest: chain.digest(),
     signature,
     ...(key === undefined ? {} : { key }),
   }

@@ -41,7 +41,7 @@ ${facts([
   ['name', tape.name],
   ['started', new Date(tape.startedAt).toISOString()],
   ['events', String(tape.events)],
-  ['chain', tape.chain],
+  ['digest', tape.digest],
   ['seal', `${tape.seal}, ${SIGNATURES[tape.signature]}`],
   ...(tape.key === undefined ? [] : [['signed by', tape.key] as const]),
 ])}

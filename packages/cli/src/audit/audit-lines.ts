@@ -24,9 +24,9 @@ export function auditLines({ tape, guards, calls, savings }: Audit, look: Look):
 }
 
 function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
-  const { run, name, ok, events, chain, seal, signature, key, problem } = tape
+  const { run, name, ok, events, digest, seal, signature, key, problem } = tape
   const verdict = ok
-    ? `${paint('green', 'verified')}  ${plural(events, 'event')}, chain ${chain.slice(0, 16)}…, ${seal}, ${SIGNATURES[signature]}`
+    ? `${paint('green', 'verified')}  ${plural(events, 'event')}, digest ${digest.slice(0, 16)}…, ${seal}, ${SIGNATURES[signature]}`
     : `${paint('red', 'NOT VERIFIED')}  ${problem ? `event ${problem.seq}: ${problem.message}` : 'the signature does not fit'}`
   return [
     `${paint('bold', `audit of run ${run}`)}  ${printableLine(name)}`,

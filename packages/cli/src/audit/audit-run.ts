@@ -19,7 +19,7 @@ export interface AuditedTape {
   readonly ok: boolean
   readonly events: number
   /** Chain hash of the last event. */
-  readonly chain: string
+  readonly digest: string
   readonly seal: 'sealed' | 'not sealed'
   readonly signature: SignatureState
   readonly key?: string
@@ -66,14 +66,14 @@ export interface Audit {
 
 /** Verifies the tape first; of one that is not whole nothing is told but where it breaks. */
 export function auditRun(tape: Tape): Audit {
-  const { ok, count, chain, signature, key, problem } = tape.verify()
+  const { ok, count, digest, signature, key, problem } = tape.verify()
   const audited: AuditedTape = {
     run: tape.run.id,
     name: tape.run.name,
     startedAt: tape.run.startedAt,
     ok: ok && signature !== 'invalid',
     events: count,
-    chain,
+    digest,
     seal: tape.status === 'sealed' ? 'sealed' : 'not sealed',
     signature,
     ...(key !== undefined && { key }),

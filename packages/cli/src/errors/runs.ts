@@ -26,6 +26,14 @@ export const unknownRun = (name: string, folder: string): RetakeError =>
     '`retake list` shows the runs; a run is named by id, start of its id, path, or `last`.',
   )
 
+export const emptyRunName = (): RetakeError =>
+  new RetakeError(
+    'UNKNOWN_RUN',
+    'The name of the run is empty.',
+    'An empty name would fit every run.',
+    '`retake list` shows the runs; a run is named by id, start of its id, path, or `last`.',
+  )
+
 export const ambiguousRun = (name: string, ids: readonly string[]): RetakeError =>
   new RetakeError(
     'AMBIGUOUS_RUN',

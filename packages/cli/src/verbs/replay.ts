@@ -80,7 +80,13 @@ Examples:
     const changed = changedFiles(tape)
     if (json) {
       const { id } = tape.run
-      const receipt = { run: id, identical, ...replayed, changedFiles: changed }
+      const receipt = {
+        run: id,
+        digest: tape.digest,
+        identical,
+        ...replayed,
+        changedFiles: changed,
+      }
       console.log(JSON.stringify(receipt, undefined, 2))
     } else {
       const lines = [...replayReceipt(tape, replayed, look), ...changedFileLines(changed)]

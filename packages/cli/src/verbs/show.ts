@@ -80,7 +80,7 @@ function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateC
 function runJson(view: RunView, tape: Tape): unknown {
   const { id, name, startedAt, durationMs, exit, node, counts, totals, notCaptured } = view
   const status = statusOf(view, tape)
-  const { integrity } = checkTape(tape)
+  const { integrity, digest } = checkTape(tape)
   const steps = view.steps.map((step) => ({ ...summarizeStep(step), ...originJson(tape, step) }))
   return {
     id,
@@ -92,6 +92,7 @@ function runJson(view: RunView, tape: Tape): unknown {
     durationMs,
     status,
     integrity,
+    digest,
     exit,
     node,
     counts,

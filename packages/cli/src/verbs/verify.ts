@@ -143,15 +143,18 @@ function tapesOf(name: string, store: RunStore): string[] {
 
 function print(results: readonly Verified[]): void {
   const paint = painter(process.stdout)
+  // A person sees one short line per tape; a file or a pipe gets everything.
+  const isTerminal = process.stdout.isTTY
   const rows = results.map((result) => [
     result.run ?? path.basename(result.tape),
     painted(result.integrity, paint),
     painted(result.replay, paint),
+    (result.digest ?? '').slice(0, isTerminal ? SHORT_DIGEST : undefined),
     result.detail,
   ])
-  // A person sees one line per tape; a file or a pipe gets the whole reason.
-  const width = process.stdout.isTTY ? widthOf(process.stdout) : Infinity
-  console.log(table([['run', 'tape', 'replay', ''], ...rows], width).join('\n'))
+  const head = ['run', 'tape', 'replay', 'digest', '']
+  const width = isTerminal ? widthOf(process.stdout) : Infinity
+  console.log(table([head, ...rows], width).join('\n'))
   for (const line of results.flatMap(warningsOf)) process.stderr.write(`${line}\n`)
   process.stderr.write(`${summaryOf(results)}\n`)
 }
@@ -172,6 +175,9 @@ function warningsOf({
   ]
   return lines.map((line) => `${run}: ${line}`)
 }
+
+/** Digits of a digest that tell runs apart at a glance. */
+const SHORT_DIGEST = 12
 
 const GOOD = new Set(['intact', 'identical'])
 const BAD = new Set(['cut off', 'damaged', 'unreadable', 'diverged', 'failed'])

@@ -28,8 +28,8 @@ export function packTape(source: string, target: string): void {
     file.sync()
     file.close()
     const after = openOwnTape(partial).verify()
-    if (!after.ok || after.chain !== before.chain) {
-      throw packFailed(target, after.problem?.message ?? 'Its chain differs.')
+    if (!after.ok || after.digest !== before.digest) {
+      throw packFailed(target, after.problem?.message ?? 'Its digest differs.')
     }
     renameSync(partial, target)
   } finally {
