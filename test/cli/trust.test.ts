@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
@@ -8,8 +9,9 @@ import type { RunDetails } from '@retake/tape'
 import { TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verbs } from '../../packages/cli/src/verbs/index.js'
+import { feed } from '../support/feed.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
-import { folderWith, smallAgent, tapesOf } from './workspace.js'
+import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
 
 /** Counts connections: code that a tape brings along gives itself away by one, also without permission to write. */
 async function startBeacon() {
@@ -211,6 +213,30 @@ describe('no command starts what a tape from elsewhere names', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
   })
+})
+
+/** `script` gives a program a terminal of its own. */
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.skipIf(!hasScript)('on a terminal it is asked for, and a yes is remembered', async () => {
+  const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
+  await retake(['record', 'agent.mjs'], { env: { XDG_STATE_HOME: join(folder, 'theirs') } })
+  const env = { XDG_STATE_HOME: join(folder, 'ours') }
+  const words = [`XDG_STATE_HOME=${env.XDG_STATE_HOME}`, process.execPath, cli, 'replay', 'last']
+  const answer = (text: string) =>
+    feed(['script', '-qec', words.join(' '), '/dev/null'], {
+      cwd: folder,
+      pieces: [{ after: '[n]o: ', text }],
+      end: false,
+    })
+  const refused = await answer('n\r')
+  expect(refused.stdout).toContain('node agent.mjs')
+  expect(refused.stdout).toContain('RUN_NOT_TRUSTED')
+  expect(refused.code).toBe(2)
+  const allowed = await answer('y\r')
+  expect(allowed.stdout).toContain('identical')
+  expect(allowed.code).toBe(0)
+  expect((await retake(['replay', 'last'], { env })).code).toBe(0)
 })
 
 describe('a run that was recorded here', () => {
