@@ -132,8 +132,9 @@ export class Scripts {
   #sourcesOf(script: ScriptParsed): ReadonlySet<string> {
     let paths = this.#sources.get(script.scriptId)
     if (paths === undefined) {
-      const sources = this.#mapOf(script)?.payload.sources ?? [script.url]
-      paths = new Set(sources.map((source) => pathOf(new URL(source, mapBase(script)).href)))
+      const sources = this.#mapOf(script)?.payload.sources
+      const urls = sources?.map((source) => new URL(source, mapBase(script)).href)
+      paths = new Set((urls ?? [script.url]).map(pathOf))
       this.#sources.set(script.scriptId, paths)
     }
     return paths
