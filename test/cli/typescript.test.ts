@@ -1,5 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
 
@@ -95,3 +96,39 @@ test('a syntax error in an imported file names that file once', async () => {
   expect(stderr).toContain(`${join(folder, 'broken.ts')}:1:35`)
   expect(stderr).not.toMatch(/packages\/(cli|engine|tape)\//)
 })
+
+test.each(['module', 'commonjs'])(
+  'decorators in a package of type %s are compiled by the TypeScript of the project, as its tsconfig says',
+  async (type) => {
+    const { folder, retake } = await project({
+      'package.json': JSON.stringify({ type }),
+      'main.ts': `import { Tool } from './legacy/tool.js'
+enum Mood { Calm = 'calm' }
+function logged<T extends (...args: never[]) => unknown>(call: T, { name }: ClassMethodDecoratorContext): T {
+  return function (this: unknown, ...args: never[]) {
+    console.log('call', String(name), Math.random())
+    return call.apply(this, args)
+  } as T
+}
+class Agent {
+  constructor(private readonly mood: Mood) {}
+  @logged ask(question: string): string { return question + this.mood }
+}
+console.log(new Agent(Mood.Calm).ask('x'), new Tool().name)`,
+      'legacy/tool.ts': `function field(target: object, key: string): void { console.log('field', key, typeof target) }
+export class Tool { @field kind: string = 'tool'; name = 'hammer' }`,
+      'legacy/tsconfig.json': `{ "compilerOptions": { "experimentalDecorators": true /* yes */ } }`,
+    })
+    const compiler = fileURLToPath(new URL('../../node_modules/typescript-5', import.meta.url))
+    await mkdir(join(folder, 'node_modules'))
+    await symlink(compiler, join(folder, 'node_modules/typescript'))
+    const recorded = await retake(['record', 'main.ts'])
+    expect(recorded.stdout, recorded.stderr).toMatch(
+      /^field kind object\ncall ask 0\.\d+\nxcalm hammer\n$/,
+    )
+    expect(recorded.stderr).not.toContain('not captured')
+    const replayed = await retake(['replay', 'last'])
+    expect(replayed.stdout).toBe(recorded.stdout)
+    expect(replayed.stderr).toMatch(/^identical/)
+  },
+)

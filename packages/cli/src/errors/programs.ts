@@ -111,3 +111,13 @@ export const notANodeRun = (id: string, command: readonly string[] | undefined):
       ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
       : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
   )
+
+export const decoratorsNotCompiled = (file: string, version: string | undefined): RetakeError =>
+  new RetakeError(
+    'DECORATORS_NOT_COMPILED',
+    `${file} uses decorators, which Node.js cannot run.`,
+    version === undefined
+      ? 'Retake compiles them with the TypeScript of your project, and none is installed there.'
+      : `Retake compiles them with the TypeScript of your project, and version ${version} has no compiler API.`,
+    'Install one that has: `npm install --save-dev typescript@5`. Or compile the program first and record the JavaScript.',
+  )

@@ -42,3 +42,27 @@ test('a syntax error names file, line and column', () => {
     }),
   )
 })
+
+test.each([
+  ['of a class', '@sealed\nexport class A {}'],
+  ['of an exported class', 'export default @sealed() class A {}'],
+  [
+    'of a member, behind another one',
+    'class A { b = 1; @logged private async ask(): Promise<void> {} }',
+  ],
+])('decorators %s are refused with a reason where the project has no TypeScript', (_, source) => {
+  expect(() => strip(source)).toThrow(
+    expect.objectContaining({
+      code: 'DECORATORS_NOT_COMPILED',
+      stack: expect.stringMatching(/\/agent\.ts uses decorators[^]*\n {2}fix {2}.*typescript@5/),
+    }),
+  )
+})
+
+test.each([
+  ['a comment', '/**\n * @param a\n */\n// @ts-ignore\nexport const f = (a: number) => a'],
+  ['a text', 'export const s: string = "a@b"; export const t = `\n@user says\n${s}\n`'],
+  ['an expression', 'export const r: RegExp = /["`]\\n@x/\nexport const s = `@x`'],
+])('an @ in %s is no decorator', (_, source) => {
+  expect(strip(source).mapped).toBe(false)
+})

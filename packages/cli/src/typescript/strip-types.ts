@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type * as Swc from '@swc/wasm-typescript'
+import { RetakeError } from '@retake/engine/errors'
+import { compileDecorators, usesDecorators } from './compile-decorators.js'
 
 /** What swc throws: a plain object, not an Error. */
 interface SwcProblem {
@@ -25,22 +27,36 @@ export interface JavaScript {
 /**
  * Turns TypeScript into JavaScript. Types become blanks, so every position
  * stays what it was; only code that needs more than that (enums, namespaces,
- * parameter properties, imports of types not marked as such) is rewritten and
- * carries a source map.
+ * parameter properties, imports of types not marked as such, decorators) is
+ * rewritten and carries a source map.
  */
 export function stripTypes(source: string, path: string): JavaScript {
+  return outside(() => toJavaScript(source, path))
+}
+
+/** Compiling is not the agent's work, although its process may do it. */
+let outside = <T>(work: () => T): T => work()
+export const stripOutside = (run: typeof outside): void => void (outside = run)
+
+function toJavaScript(source: string, path: string): JavaScript {
   try {
     const { code } = run(source, path, 'strip-only')
-    if (!importsOnlyTypes(code, source, path)) return { code, mapped: false }
+    if (!usesDecorators(code) && !importsOnlyTypes(code, source, path))
+      return { code, mapped: false }
   } catch (problem) {
     if ((problem as SwcProblem).code !== 'UnsupportedSyntax') throw syntaxError(problem, path)
   }
   try {
-    const { code, map } = run(source, path, 'transform')
+    const { code, map } = transform(source, path)
     return { code: code + inlineMap(map, source, path), mapped: true }
   } catch (problem) {
-    throw syntaxError(problem, path)
+    throw problem instanceof RetakeError ? explained(problem) : syntaxError(problem, path)
   }
+}
+
+function transform(source: string, path: string): { code: string; map?: string | undefined } {
+  const output = run(source, path, 'transform')
+  return usesDecorators(output.code) ? compileDecorators(source, path) : output
 }
 
 function run(source: string, path: string, mode: 'strip-only' | 'transform'): Swc.TransformOutput {
@@ -82,6 +98,13 @@ function inlineMap(map: string | undefined, source: string, path: string): strin
   }
   const base64 = Buffer.from(JSON.stringify(complete)).toString('base64')
   return `\n//# sourceMappingURL=data:application/json;base64,${base64}`
+}
+
+/** Printed without our own frames when nothing catches it. */
+function explained(error: RetakeError): RetakeError {
+  const { code, what, why, fix } = error
+  error.stack = `error  ${what}\n  why  ${why}\n  fix  ${fix}\n  code ${code}`
+  return error
 }
 
 /** One error that names file, line and column; its stack shows the code instead of our own frames. */

@@ -3,7 +3,7 @@
  * TypeScript: the same behaviour on every Node, whether it strips types or not.
  */
 import module from 'node:module'
-import { loadStripper } from './strip-types.js'
+import { loadStripper, stripOutside } from './strip-types.js'
 import { answerFor, findImported, loadSource } from './typescript-hooks.js'
 import type { ResolveContext } from './typescript-hooks.js'
 import { hookRequire } from './typescript-require.js'
@@ -27,6 +27,9 @@ function enableSourceMaps(): void {
   if (setSourceMapsSupport) setSourceMapsSupport(true, { nodeModules: false })
   else process.setSourceMapsEnabled(true)
 }
+
+// The engine is loaded next, and before any code of the agent.
+void import('@retake/engine').then(({ outsideRuns }) => stripOutside(outsideRuns))
 
 hookRequire()
 if (registerHooks) {
