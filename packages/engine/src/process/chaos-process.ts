@@ -48,7 +48,7 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     session: () => session,
     onStopped: () => stop(),
   })
-  const session = new RecordSession(writer, { answers, flags: source.run.flags })
+  const session: RecordSession = new RecordSession(writer, { answers, flags: source.run.flags })
   const report = (exitCode: number): void => {
     const result: ChaosReport = {
       exitCode,
