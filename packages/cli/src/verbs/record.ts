@@ -27,11 +27,12 @@ exchanges with providers, its output and its exit code (\`retake docs proxy\`).
 Options, before the file:
   --name <name>          what the run is called in lists (default: the file's)
   --dir <folder>         where the tape goes (default: .retake/runs)
-  --node-arg=<flag>      a flag for Node itself; may be repeated
+  --node-arg=<flag>      a flag for Node itself; may be repeated. Modules that it
+                         preloads (--import, --require) are part of the run
   --upstream <name=url>  for a command: where a provider really is
   --matcher <name|file>  for a command: what may differ between requests
-  --strict               exit code 3 if something was not captured and the agent
-                         itself ended with 0; stop a program that starts to listen
+  --strict               exit with 3 if something was not captured and the agent
+                         itself ended with 0; stop a program when it listens
   --json                 say the result as one line of JSON, on stderr
 
 Examples:

@@ -35,7 +35,8 @@ Options:
   --strict-files     exit with 3 when a file of the project that the run read has
                      changed since (default: a warning; it is served as recorded)
   --pace             keep the recorded pauses (default: full speed)
-  --node-arg=<flag>  a flag for Node itself; may be repeated
+  --node-arg=<flag>  a flag for Node itself; may be repeated. Modules it preloads
+                     are not part of the run: they do what they do
   --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the receipt as JSON on stdout; the agent's output on stderr

@@ -35,7 +35,7 @@ now. A run that is still being recorded is neither.
 Options:
   --integrity-only  do not run the programs again
   --allow-cut-off   accept a tape without an end, as a killed run leaves it
-  --strict-files    a finding when a file of the project that a run read has changed
+  --strict-files    a finding when a project file that a run read has changed
                     since (default: a warning; it is served as recorded)
   --junit <file>    also write JUnit XML, with a test case for each tape
   --trust           also start programs of tapes from elsewhere
