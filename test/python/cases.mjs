@@ -15,6 +15,7 @@ import { fileURLToPath } from 'node:url'
  * @property {string} environment Folder in test/python, and virtual environment.
  * @property {string} agent File in that folder.
  * @property {readonly Expected[]} steps
+ * @property {number} [replays] How often it is replayed; five times unless said.
  * @property {(url: string) => Record<string, string>} [variables] Set besides the keys, with the address of the model server.
  */
 
@@ -51,6 +52,15 @@ export const cases = [
       openai(5, { text: 'Hello.' }),
       openai(6, { text: 'Hello once more.' }),
     ],
+  },
+  {
+    name: 'openai with asyncio.gather',
+    environment: 'sdks',
+    agent: 'openai_gather_agent.py',
+    replays: 20,
+    steps: Array.from({ length: 41 }, (_, number) =>
+      openai(0, { text: `Answer ${number} has five words.`, delayMs: (number * 13) % 29 }),
+    ),
   },
   {
     name: 'python-openai',

@@ -9,12 +9,11 @@ import { makeWorkspace } from '../support/run-retake.mjs'
 import { QUIET } from './cases.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
-const replays = 5
 const timeoutMs = 300_000
 
 /**
  * Records a Python agent against a model server in another process, stops that,
- * replays five times and looks at what the tape tells.
+ * replays it several times and looks at what the tape tells.
  *
  * @param {import('./cases.mjs').PythonCase} given
  * @param {string} python
@@ -23,6 +22,7 @@ const timeoutMs = 300_000
 export async function runCase(given, python, test) {
   const workspace = await makeWorkspace()
   const guard = join(workspace.folder, 'network-guard.txt')
+  const { replays = 5 } = given
   let recorded
   try {
     await test('is recorded with one command, and asks nobody else', async () => {

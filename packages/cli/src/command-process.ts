@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process'
 import type { StdioOptions } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import type { Readable } from 'node:stream'
+import { rootCertificates } from 'node:tls'
 import { endOf } from './agent-process.js'
 import type { AgentEnd } from './agent-process.js'
 import { commandNotStarted } from './errors/programs.js'
@@ -13,14 +17,24 @@ export interface CommandProcess {
   /** A terminal is passed on as it is; bytes are written and the pipe closed. */
   readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
+  readonly onStart?: (pid: number | undefined) => void
+  /** What it writes to file descriptor 3, which it only has with this. */
+  readonly onSaid?: (bytes: Buffer) => void
 }
 
 /** Runs a command of any language to its end; what it writes is handed over as it comes. */
 export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   const [file = '', ...args] = process.command
   const input = process.stdin === 'inherit' ? undefined : process.stdin
-  const stdio: StdioOptions = [input ? 'pipe' : 'inherit', 'pipe', 'pipe']
+  const stdio: StdioOptions = [
+    input ? 'pipe' : 'inherit',
+    'pipe',
+    'pipe',
+    ...(process.onSaid ? (['pipe'] as const) : []),
+  ]
   const child = spawn(file, args, { cwd: process.cwd, env: process.env, stdio })
+  process.onStart?.(child.pid)
+  if (process.onSaid) (child.stdio[3] as Readable | null)?.on('data', process.onSaid)
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream]?.on('data', (bytes: Buffer) => process.onOutput(stream, bytes))
   // A command that does not read all of its input is fine.
@@ -57,3 +71,59 @@ export const proxyVariables = (
   url: string,
 ): Record<string, string> =>
   Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path]))
+
+/**
+ * Variables that lead every other HTTP request of a command to the proxy, too.
+ * An empty `NO_PROXY` keeps clients from going to the loopback by themselves.
+ */
+export function waysOut(url: string): Record<string, string> {
+  const upper = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '' }
+  const lower = Object.entries(upper).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { ...upper, ...Object.fromEntries<string>(lower) }
+}
+
+/** Variables that name the certificates a client trusts: OpenSSL, Go, Python, curl, Node, Git, AWS, gRPC, Deno, Cargo. */
+const TRUST = [
+  'SSL_CERT_FILE',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'GIT_SSL_CAINFO',
+  'AWS_CA_BUNDLE',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'DENO_CERT',
+  'CARGO_HTTP_CAINFO',
+  'PIP_CERT',
+]
+
+/** Certificates for a command whose HTTPS is read: a file in a folder of its own. */
+export interface TrustedCertificates {
+  readonly folder: string
+  readonly variables: Readonly<Record<string, string>>
+  remove(): void
+}
+
+/**
+ * Writes the certificate of an authority beside those the command trusts anyway:
+ * the ones its variables name, or the usual ones. No private key is written.
+ */
+export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv): TrustedCertificates {
+  const own = TRUST.map((name) => env[name]).filter((file) => file !== undefined && file !== '')
+  const files = [...new Set(own)].flatMap((file) => readIfThere(file ?? ''))
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-tls-'))
+  const file = path.join(folder, 'certificates.pem')
+  writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
+  return {
+    folder,
+    variables: Object.fromEntries(TRUST.map((name) => [name, file])),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function readIfThere(file: string): string[] {
+  try {
+    return [readFileSync(file, 'utf8')]
+  } catch {
+    return []
+  }
+}

@@ -7,8 +7,9 @@ import { wrap } from './wrap.js'
 const SHOWN_MAX = 5
 
 /** One thing that was not captured: what, where, how often, and what follows for a replay. */
-export function notCapturedFact({ what, at, count, consequence }: NotCaptured): string {
-  const where = at === undefined ? ' in a library' : ` at ${lineOf(at)}`
+export function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
+  const unknown = isOutside ? '' : ' in a library'
+  const where = at === undefined ? unknown : ` at ${lineOf(at)}`
   const times = count > 1 ? ` (${count} times)` : ''
   return printableLine(`${what}${where}${times} — ${consequence}`)
 }

@@ -4,17 +4,26 @@ import type { Readable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { newRunId, trustRecording, trustedRunsFile } from '@retake/engine'
 import {
+  CertificateAuthority,
+  ClientProcess,
   loadMatchers,
   openProxyTape,
   ProxyServer,
   RecordingProxy,
   redirectVariables,
   SecretMask,
+  WayOut,
 } from '@retake/engine/proxy'
 import type { Route } from '@retake/engine/proxy'
 import { openOwnTape } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
-import { COMMAND_DEFAULTS, proxyVariables, runCommand } from './command-process.js'
+import {
+  COMMAND_DEFAULTS,
+  proxyVariables,
+  runCommand,
+  trustCertificate,
+  waysOut,
+} from './command-process.js'
 import type { Recording } from './record-agent.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
@@ -27,17 +36,22 @@ export interface CommandRecordingOptions {
   readonly upstreams: readonly Route[]
   readonly matchers: readonly string[]
   readonly port?: number
+  /** Reads the HTTPS of the command with certificates of an authority made for this run. */
+  readonly tls?: boolean
 }
 
 export interface CommandRecording extends Recording {
   /** Requests that came through the proxy. */
   readonly exchanges: number
+  /** Sentences about how the command reached the outside, if there is something to know. */
+  readonly remarks: readonly string[]
 }
 
 /**
- * Runs a command of any language with the base URLs of provider SDKs pointed at a
- * recording proxy. What it asks of providers, its output and its exit are on the
- * tape; its clock, files and other connections are not.
+ * Runs a command of any language with the base URLs of provider SDKs, and the
+ * variables that name an HTTP proxy, pointed at a recording proxy. Its HTTP
+ * requests, its output and its exit are on the tape; its clock, files and other
+ * connections are not, nor its HTTPS to hosts without a base URL unless `tls` is set.
  */
 export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
   const { store, command, matchers } = options
@@ -49,20 +63,46 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
   const id = newRunId()
   const tape = store.pathOf(id)
   const unmark = markRecording(tape)
+  const authority = options.tls ? new CertificateAuthority() : undefined
+  const trusted = authority && trustCertificate(authority.certificate, process.env)
+  const wayOut = new WayOut(process.env)
   try {
     const writer = openProxyTape({
       tape,
       id,
       name: options.name ?? nameOf(command),
       command,
-      proxy: { port: server.port, routes, variables, ...(matchers.length > 0 && { matchers }) },
+      proxy: {
+        port: server.port,
+        routes,
+        variables,
+        ...(matchers.length > 0 && { matchers }),
+        ...(authority && { tls: true }),
+      },
     })
     trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
-    const proxy = new RecordingProxy({ server, writer, routes, secrets })
-    const env = { ...process.env, ...proxyVariables(variables, server.url) }
-    const end = await run(command, cwd, env, proxy).catch(async (error: unknown) => {
+    const client = new ClientProcess()
+    const proxy = new RecordingProxy({
+      server,
+      writer,
+      routes,
+      secrets,
+      client,
+      wayOut,
+      ...(authority && { authority }),
+    })
+    const env = {
+      ...process.env,
+      // A SOCKS proxy stays the way out of the command: going around it may be what it is there to prevent.
+      ...(wayOut.unusable.length === 0 && waysOut(server.url)),
+      ...trusted?.variables,
+      ...proxyVariables(variables, server.url),
+    }
+    const end = await run(command, cwd, env, proxy, (pid) =>
+      client.started(pid, server.port),
+    ).catch(async (error: unknown) => {
       await proxy.stop()
       writer.close()
       rmSync(tape, { force: true })
@@ -76,9 +116,10 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     })
     writer.seal()
     trustInThisProcess(openOwnTape(tape))
-    return { ...end, id, tape, exchanges: proxy.exchanges }
+    return { ...end, id, tape, exchanges: proxy.exchanges, remarks: wayOut.remarks }
   } finally {
     await server.close()
+    trusted?.remove()
     unmark()
   }
 }
@@ -88,12 +129,14 @@ function run(
   cwd: string,
   env: NodeJS.ProcessEnv,
   proxy: RecordingProxy,
+  onStart: (pid: number | undefined) => void,
 ): Promise<AgentEnd> {
   return runCommand({
     command,
     cwd,
     env: { ...COMMAND_DEFAULTS, ...env },
     stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
+    onStart,
     onOutput: (stream, bytes) => {
       proxy.append({ type: 'output', stream }, bytes)
       process[stream].write(bytes)

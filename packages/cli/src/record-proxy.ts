@@ -6,6 +6,7 @@ import {
   ProxyServer,
   RecordingProxy,
   SecretMask,
+  WayOut,
 } from '@retake/engine/proxy'
 import { recordedMatchers } from './config/project.js'
 import { wrongUsage } from './errors/command-line.js'
@@ -45,7 +46,13 @@ export async function recordProxy(values: OptionValues, port: number): Promise<n
     trustRecording(tape, trustedRunsFile())
     const secrets = new SecretMask()
     secrets.addEnvironment(process.env)
-    const proxy = new RecordingProxy({ server, writer, routes, secrets })
+    const proxy = new RecordingProxy({
+      server,
+      writer,
+      routes,
+      secrets,
+      wayOut: new WayOut(process.env),
+    })
     const json = flag(values, 'json')
     const signal = nextSignal()
     if (json) console.log(JSON.stringify({ listening: server.url, run: id, tape, routes }))

@@ -4,6 +4,7 @@ import type { Tape } from '@retake/tape'
 import { Interrupted, runAgent } from './agent-process.js'
 import { replayWithoutReport } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
+import type { Isolation } from './sandbox/run-in-sandbox.js'
 
 export interface ReplayOptions {
   readonly observe?: boolean
@@ -23,6 +24,10 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly signal?: NodeJS.Signals
   /** Variables the program read and got a placeholder for. */
   readonly placeholders?: readonly string[]
+  /** Of a command: what it was kept from. */
+  readonly isolation?: Isolation
+  /** Of a command: hosts that it reached unrecorded when it was recorded, and that were refused now. */
+  readonly notRecorded?: readonly string[]
 }
 
 /** Runs the recorded program again, served from its tape. */

@@ -37,22 +37,10 @@ export async function replayCommandRun(tape: Tape, values: OptionValues): Promis
   return replayed.cutOff ? 0 : replayed.exitCode
 }
 
-function receipt(
-  tape: Tape,
-  { divergences, served, wallMs, cutOff }: Replayed,
-  look: Look,
-): string[] {
+function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
+  const { divergences } = replayed
   const view = viewRun(tape)
-  if (divergences.length === 0) {
-    const facts = [
-      `${plural(served, 'request')} served`,
-      ...(cutOff
-        ? ['the recording was cut off, its end is not known']
-        : ['stdout and exit as recorded']),
-      `${duration(wallMs)} (recorded ${duration(view.durationMs)})`,
-    ]
-    return [`${look.paint('green', 'identical')} · ${facts.join(' · ')}`, `digest ${tape.digest}`]
-  }
+  if (divergences.length === 0) return sameLines(tape, replayed, look)
   const { command = [] } = tape.details
   const fix = ['Undo the change, or record again:', ['retake record --', ...command].join(' ')]
   return divergences.flatMap((divergence, index) => {
@@ -60,4 +48,47 @@ function receipt(
     const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
     return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
   })
+}
+
+/** Nothing differs. It is called identical only if the command was kept from everything that was not compared. */
+function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
+  const { served, wallMs, cutOff } = replayed
+  const facts = [
+    `${plural(served, 'request')} served`,
+    ...(cutOff
+      ? ['the recording was cut off, its end is not known']
+      : ['stdout and exit as recorded']),
+    `${duration(wallMs)} (recorded ${duration(viewRun(tape).durationMs)})`,
+  ]
+  const { isSame, held, gaps } = isolationFacts(replayed)
+  const verdict = isSame ? 'identical' : 'same requests and output'
+  return [
+    [look.paint(isSame ? 'green' : 'yellow', verdict), ...facts, ...held].join(' · '),
+    ...gaps.map((gap) => `${look.paint('yellow', 'note')} ${gap}`),
+    `digest ${tape.digest}`,
+  ]
+}
+
+/** What a replayed command was kept from, and what it was not, in words. */
+export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
+  /** Nothing could happen besides what was compared. */
+  readonly isSame: boolean
+  readonly held: readonly string[]
+  readonly gaps: readonly string[]
+} {
+  const gaps = notRecorded.map(
+    (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
+  )
+  if (isolation === undefined) return { isSame: gaps.length === 0, held: [], gaps }
+  const { network, by, except = [], why } = isolation
+  if (network === 'open')
+    gaps.push(
+      `its file writes and its connections outside the proxy were not held back: ${why ?? ''}`,
+    )
+  else if (except.length > 0) gaps.push(`not held back: ${except.join(', ')}`)
+  return {
+    isSame: gaps.length === 0,
+    held: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
+    gaps,
+  }
 }

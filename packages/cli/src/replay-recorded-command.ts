@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import {
+  CertificateAuthority,
+  ClientProcess,
   compareCommand,
   loadMatchers,
   ProxyServer,
@@ -9,11 +11,19 @@ import {
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
-import { COMMAND_DEFAULTS, proxyVariables, REPLAY_QUIET, runCommand } from './command-process.js'
+import {
+  COMMAND_DEFAULTS,
+  proxyVariables,
+  REPLAY_QUIET,
+  runCommand,
+  trustCertificate,
+  waysOut,
+} from './command-process.js'
 import { askedMatchers } from './config/project.js'
 import { recordedFolderMissing } from './errors/programs.js'
 import type { Replayed } from './replay-agent.js'
 import { requireTrust } from './trust.js'
+import { runInSandbox } from './sandbox/run-in-sandbox.js'
 
 export interface CommandReplayOptions {
   readonly pace?: boolean
@@ -22,13 +32,10 @@ export interface CommandReplayOptions {
   readonly show?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
 }
 
-/** Ways out that many HTTP clients respect: they end at the proxy, which refuses and reports them. */
-const WAYS_OUT = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY']
-
 /**
- * Runs a recorded command again, its providers played by the tape, and compares
- * requests, stdout and exit. Not promised: a command that opens connections by
- * itself, past the base URLs and the proxy variables, is not held back.
+ * Runs a recorded command again, everybody it asks played by the tape, and compares
+ * requests, stdout and exit. In a sandbox where the platform has one: `isolation`
+ * says what the command was kept from.
  */
 export async function replayRecordedCommand(
   tape: Tape,
@@ -45,7 +52,12 @@ export async function replayRecordedCommand(
   )
   const server = await listenAsRecorded(taped)
   const secrets = new SecretMask()
+  const client = new ClientProcess()
+  const authority = taped.tls ? new CertificateAuthority() : undefined
+  const trusted = authority && trustCertificate(authority.certificate, {})
   const proxy = new ReplayingProxy({
+    client,
+    ...(authority && { authority }),
     server,
     tape,
     routes: taped.routes,
@@ -55,22 +67,33 @@ export async function replayRecordedCommand(
   })
   const stdout: Buffer[] = []
   try {
-    const end = await runCommand({
+    // Inside of a sandbox the recorded port is always free.
+    const process = (port: number) => ({
       command,
       cwd,
       env: {
         ...COMMAND_DEFAULTS,
         ...env,
         ...REPLAY_QUIET,
-        ...proxyVariables(taped.variables ?? {}, server.url),
-        ...waysOut(server.url),
+        ...trusted?.variables,
+        ...proxyVariables(taped.variables ?? {}, loopback(port)),
+        ...waysOut(loopback(port)),
       },
-      stdin: tapedInput(tape),
-      onOutput: (stream, bytes) => {
+      onStart: (pid: number | undefined) => client.started(pid, port),
+      onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => {
         if (stream === 'stdout') stdout.push(bytes)
         options.show?.(stream, bytes)
       },
     })
+    const sandboxed = await runInSandbox({
+      ...process(taped.port),
+      server,
+      port: taped.port,
+      stdin: () => tapedInput(tape),
+    })
+    const { isolation } = sandboxed
+    const end =
+      sandboxed.end ?? (await runCommand({ ...process(server.port), stdin: tapedInput(tape) }))
     const isCutOff = tape.status === 'truncated'
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
     const divergences = [
@@ -93,12 +116,17 @@ export async function replayRecordedCommand(
       wallMs: performance.now() - started,
       cutOff: isCutOff,
       exitCode: end.code,
+      isolation,
+      ...(proxy.refusedTunnels.size > 0 && { notRecorded: [...proxy.refusedTunnels] }),
       ...(end.signal && { signal: end.signal }),
     }
   } finally {
     await proxy.stop()
+    trusted?.remove()
   }
 }
+
+const loopback = (port: number): string => `http://127.0.0.1:${port}`
 
 /** What was piped into the command; nothing when that was a terminal. */
 function tapedInput(tape: Tape): Readable {
@@ -127,11 +155,3 @@ function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
   const text = output.toString('latin1')
   return Buffer.from(text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${recorded}`), 'latin1')
 }
-
-const waysOut = (url: string): Record<string, string> => ({
-  ...Object.fromEntries(
-    WAYS_OUT.flatMap((name) => [name, name.toLowerCase()]).map((name) => [name, url]),
-  ),
-  NO_PROXY: '127.0.0.1,localhost',
-  no_proxy: '127.0.0.1,localhost',
-})

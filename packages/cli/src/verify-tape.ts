@@ -9,6 +9,7 @@ import type { Explained } from './print-error.js'
 import type { Replayed } from './replay-agent.js'
 import { movedHere } from './moved-here.js'
 import { viewRun } from './view-run.js'
+import { isolationFacts } from './replay-command-run.js'
 import { replayHere } from './replay-here.js'
 import { replayRecordedCommand } from './replay-recorded-command.js'
 
@@ -18,7 +19,7 @@ export interface Verified {
   readonly run?: string
   readonly name?: string
   readonly integrity: Integrity | 'unreadable'
-  readonly replay: 'identical' | 'diverged' | 'failed' | 'not tried'
+  readonly replay: 'identical' | 'same output' | 'diverged' | 'failed' | 'not tried'
   /** With `not tried`: why not. */
   readonly notReplayed?: string
   /** One line: what was found, or how much was checked. */
@@ -119,7 +120,12 @@ async function checkReplay(file: string, checked: Verified): Promise<Verified> {
   try {
     const replayed = await (command === undefined ? replayHere(tape) : replayRecordedCommand(tape))
     const [divergence] = replayed.divergences
-    if (divergence === undefined) return { ...checked, replay: 'identical', replayed }
+    if (divergence === undefined) {
+      const { isSame, gaps } = isolationFacts(replayed)
+      if (isSame) return { ...checked, replay: 'identical', replayed }
+      const detail = [checked.detail, ...gaps].join(' · ')
+      return { ...checked, replay: 'same output', detail, replayed }
+    }
     const detail = `event ${divergence.seq}: ${divergence.summary}`
     return { ...checked, replay: 'diverged', detail, ok: false, replayed }
   } catch (error) {

@@ -117,6 +117,8 @@ export interface ProxyDetails {
   readonly matchers?: readonly string[]
   /** Variables that pointed the command at the proxy, with the path each got. */
   readonly variables?: Readonly<Record<string, string>>
+  /** HTTPS of the command was read, with certificates made for the run. */
+  readonly tls?: boolean
 }
 
 /**

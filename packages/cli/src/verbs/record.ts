@@ -1,10 +1,11 @@
+import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from '../config/project.js'
 import { recordAgent } from '../record-agent.js'
 import type { Recording, RecordingOptions } from '../record-agent.js'
 import { recordCommand } from '../record-command.js'
-import type { CommandRecordingOptions } from '../record-command.js'
+import type { CommandRecording, CommandRecordingOptions } from '../record-command.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
 import { recordingFacts, recordingJson, recordingLine } from '../recording-line.js'
@@ -21,8 +22,9 @@ Retake has to say goes to stderr when the agent has ended, with a line for each
 thing that was not captured: what, where, and what follows for a replay.
 
 A command of any other language goes after \`--\`: the base URLs that provider
-SDKs read point at a recording proxy while it runs. On its tape are its
-exchanges with providers, its output and its exit code (\`retake docs proxy\`).
+SDKs read, and HTTP_PROXY and the like, point at a recording proxy while it
+runs. On its tape are its HTTP requests, its output and its exit code; HTTPS to
+other hosts than providers only with --tls (\`retake docs proxy\`).
 
 Options, before the file:
   --name <name>          what the run is called in lists (default: the file's)
@@ -31,6 +33,8 @@ Options, before the file:
                          preloads (--import, --require) are part of the run
   --upstream <name=url>  for a command: where a provider really is
   --matcher <name|file>  for a command: what may differ between requests
+  --tls                  for a command: record its HTTPS, too; the command is
+                         made to trust certificates of this run
   --strict               exit with 3 if something was not captured and the agent
                          itself ended with 0; stop a program when it listens
   --json                 say the result as one line of JSON, on stderr
@@ -47,6 +51,7 @@ Examples:
     upstream: { type: 'string', multiple: true },
     matcher: { type: 'string', multiple: true },
     strict: { type: 'boolean' },
+    tls: { type: 'boolean' },
   },
   agentFollows: true,
   stdoutIsAgents: true,
@@ -63,10 +68,8 @@ Examples:
       ? recordingJson(recording, facts)
       : recordingLine(recording, painter(process.stderr), facts)
     process.stderr.write(`${said}\n`)
-    if ('exchanges' in recording && recording.exchanges === 0 && !flag(values, 'json'))
-      process.stderr.write(
-        'no request came through the proxy; `retake docs proxy` says what leads there\n',
-      )
+    if (isOfCommand(recording) && !flag(values, 'json'))
+      for (const line of commandLines(recording, args)) process.stderr.write(`${line}\n`)
     if (recording.signal) return signalExitCode(recording.signal)
     const isIncomplete = flag(values, 'strict') && facts.notCaptured.length > 0
     return recording.code === 0 && isIncomplete ? FOUND : recording.code
@@ -82,7 +85,9 @@ function agentOptions(
   values: OptionValues,
   entry: string,
 ): Pick<RecordingOptions, 'entry' | 'nodeArgs' | 'strict'> {
-  const foreign = ['upstream', 'matcher'].find((option) => texts(values, option).length > 0)
+  const foreign =
+    ['upstream', 'matcher'].find((option) => texts(values, option).length > 0) ??
+    (flag(values, 'tls') ? 'tls' : undefined)
   if (foreign !== undefined) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
     throw wrongUsage('record', `--${foreign} needs a command after \`--\`.`, why)
@@ -93,16 +98,46 @@ function agentOptions(
 function commandOptions(
   values: OptionValues,
   command: readonly string[],
-): Pick<CommandRecordingOptions, 'command' | 'upstreams' | 'matchers'> {
+): Pick<CommandRecordingOptions, 'command' | 'upstreams' | 'matchers' | 'tls'> {
   if (command.length === 0)
     throw wrongUsage('record', 'No command follows `--`.', 'For example: -- python agent.py.')
   if (texts(values, 'node-arg').length > 0)
     throw wrongUsage('record', '--node-arg needs a file.', 'A command gets its own arguments.')
   return {
     command,
+    tls: flag(values, 'tls'),
     upstreams: parseUpstreams(texts(values, 'upstream')),
     matchers: recordedMatchers(texts(values, 'matcher')),
   }
+}
+
+const isOfCommand = (recording: Recording): recording is CommandRecording =>
+  'exchanges' in recording
+
+/** What is worth knowing about the recording of a command, besides what was not captured. */
+function commandLines(
+  { exchanges, remarks }: CommandRecording,
+  command: readonly string[],
+): string[] {
+  const file = nodeFile(command)
+  return [
+    ...remarks,
+    ...(exchanges === 0
+      ? ['no request came through the proxy; `retake docs proxy` says what leads there']
+      : []),
+    ...(file === undefined
+      ? []
+      : [
+          `A Node program: \`retake record ${file}\` records everything, not only its HTTP requests`,
+        ]),
+  ]
+}
+
+/** The file of a command such as `node agent.js`, `tsx agent.ts` or `npx tsx agent.ts`. */
+function nodeFile(command: readonly string[]): string | undefined {
+  const [program = '', ...args] = command[0] === 'npx' ? command.slice(1) : command
+  if (!/^(node|nodejs|tsx|ts-node)(\.exe|\.cmd)?$/.test(path.basename(program))) return undefined
+  return args.find((arg) => /^[^-].*\.[cm]?[jt]s$/.test(arg))
 }
 
 /** The agent was stopped before it could finish its tape. Everything it did is there: this adds how it ended. */

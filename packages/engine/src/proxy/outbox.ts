@@ -1,22 +1,39 @@
+import type { ClientProcess } from './client-process.js'
+
 /** When many are served, the next release waits a moment, so that more shares it. */
 const GATHER_MS = 2
+
+/** Something a client is about to see. */
+export interface Showing {
+  /** A known client settles between two that differ in this. */
+  readonly of: object
+  readonly show: () => void
+}
 
 /**
  * What clients are about to see, kept back until it is on the tape. Everything
  * that arrives in one turn of the event loop, from all providers together, costs
- * one write to the tape; then it goes out, in the order it came.
+ * one write to the tape; then it goes out, in the order it came. A known client
+ * sees the parts of one answer, then settles, before it sees the next: otherwise
+ * the order in which it takes notice of them could not be repeated.
  */
 export class Outbox {
   readonly #flush: () => void
   readonly #isBusy: () => boolean
-  #waiting: (() => void)[] = []
+  readonly #client: ClientProcess | undefined
+  #waiting: Showing[] = []
+  /** On the tape, and about to be shown. */
+  readonly #written: Showing[] = []
+  #last: Showing | undefined
+  #isShowing = false
   #isScheduled = false
   #releasedAt = -Infinity
 
   /** `flush` writes the tape and never throws. */
-  constructor(flush: () => void, isBusy: () => boolean) {
+  constructor(flush: () => void, isBusy: () => boolean, client?: ClientProcess) {
     this.#flush = flush
     this.#isBusy = isBusy
+    this.#client = client
   }
 
   /** Something is to be written at the end of this turn. */
@@ -28,18 +45,45 @@ export class Outbox {
     else setImmediate(() => this.release())
   }
 
-  add(show: () => void): void {
-    this.#waiting.push(show)
+  add(showing: Showing): void {
+    this.#waiting.push(showing)
     this.schedule()
   }
 
-  /** Writes and shows now. */
+  /**
+   * True if whatever is added to this one now keeps its position in the order. A
+   * known client sees the end of an answer by itself: a client that had enough
+   * before it came closes the connection, and uses it again otherwise.
+   */
+  isLast(showing: Showing, isEnd: boolean): boolean {
+    if (this.#client === undefined) return true
+    return !isEnd && (this.#waiting.at(-1) ?? this.#written.at(-1)) === showing
+  }
+
+  /** Writes now, and shows what no client has to settle for. */
   release(): void {
     this.#isScheduled = false
     this.#releasedAt = performance.now()
     this.#flush()
-    const shown = this.#waiting
+    this.#written.push(...this.#waiting)
     this.#waiting = []
-    for (const show of shown) show()
+    if (this.#client === undefined) this.showAll()
+    else void this.#showInOrder(this.#client)
+  }
+
+  /** Shows everything that is written, without waiting for anybody. */
+  showAll(): void {
+    for (let next = this.#written.shift(); next; next = this.#written.shift()) next.show()
+  }
+
+  async #showInOrder(client: ClientProcess): Promise<void> {
+    if (this.#isShowing) return
+    this.#isShowing = true
+    for (let [next] = this.#written; next; [next] = this.#written) {
+      if (this.#last !== undefined && this.#last.of !== next.of) await client.settled()
+      this.#last = this.#written.shift()
+      this.#last?.show()
+    }
+    this.#isShowing = false
   }
 }

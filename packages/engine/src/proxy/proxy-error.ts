@@ -4,6 +4,14 @@ import type { RetakeError } from '../errors.js'
 /** Name of the note about something that was not passed on. */
 export const REFUSED = 'proxy request refused'
 
+/** Name of the note about a tunnel that was passed on unread. */
+export const tunnelNote = (target: string, isTls: boolean): string =>
+  `${isTls ? 'HTTPS' : 'connection'} to ${target}`
+
+/** The target of a tunnel, from the name of its note. */
+export const notedTunnel = (name: string): string | undefined =>
+  /^(?:HTTPS|connection) to (.*)$/.exec(name)?.[1]
+
 /**
  * What the proxy itself has to say, in the form that provider SDKs show: they
  * print `error.message`. Ends with a newline, for terminals.

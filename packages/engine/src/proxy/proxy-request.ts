@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { HeaderPair } from '@retake/tape'
+import type { ClientProcess } from './client-process.js'
 
 /** A request as matchers see it: what is recorded and compared. */
 export interface ProxyRequest {
@@ -17,7 +18,7 @@ export const BODY_BYTES_MAX = 512 * 1024 * 1024
 export type CollectedBody = { readonly body: Buffer } | { readonly problem: 'gone' | 'too large' }
 
 /** The whole body of a request that comes in. Never rejects. */
-export function collectRequest(
+function collectRequest(
   request: IncomingMessage,
   bytesMax: number = BODY_BYTES_MAX,
 ): Promise<CollectedBody> {
@@ -38,6 +39,50 @@ export function collectRequest(
     request.on('error', () => resolve({ problem: 'gone' }))
     request.on('close', () => resolve({ problem: 'gone' }))
   })
+}
+
+/** So often it is looked whether a client that has sent a head is still busy with its body. */
+const LOOK_MS = 20
+/** Longer than this no body holds up requests that came later. */
+const BODY_MS_MAX = 1000
+
+/**
+ * Collects requests. Those of a known client are handed on in the order in which
+ * they began to arrive: HTTP clients send head and body apart, so the bodies of
+ * concurrent requests complete in an order that depends on the machine, and
+ * identical requests would swap their answers. A client that waits without having
+ * sent a body, because it has none yet, does not hold up its other requests.
+ */
+export class RequestQueue {
+  readonly #client: ClientProcess | undefined
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(client: ClientProcess | undefined) {
+    this.#client = client
+  }
+
+  async collect(request: IncomingMessage, bytesMax?: number): Promise<CollectedBody> {
+    if (this.#client === undefined) return collectRequest(request, bytesMax)
+    const earlier = this.#last
+    let pass = (): void => {}
+    this.#last = new Promise((resolve) => (pass = resolve))
+    const stop = whenWaiting(this.#client, pass)
+    const collected = await collectRequest(request, bytesMax)
+    await earlier
+    stop()
+    pass()
+    return collected
+  }
+}
+
+function whenWaiting(client: ClientProcess, pass: () => void): () => void {
+  const started = performance.now()
+  const timer = setInterval(() => {
+    if (!client.isWaiting() && performance.now() - started < BODY_MS_MAX) return
+    clearInterval(timer)
+    pass()
+  }, LOOK_MS)
+  return () => clearInterval(timer)
 }
 
 /** Raw headers in pairs. */

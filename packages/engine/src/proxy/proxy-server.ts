@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createNetServer } from 'node:net'
+import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { maskUrl } from '../headers.js'
 import { proxyError } from './proxy-error.js'
@@ -10,6 +11,8 @@ export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
   /** Something arrived that is no request to a provider: it was refused. */
   refused(what: string): void
+  /** A client asks for a tunnel. Unless there is a handler for it, it is refused. */
+  connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
 }
 
 /** Of all headers of one message together. */
@@ -25,12 +28,18 @@ const IDLE_MS = 60_000
 export class ProxyServer {
   readonly port: number
   readonly #server: Server
-  readonly #sockets = new Set<Socket>()
+  readonly #sockets = new Set<Duplex>()
+  /** Of connections that came through a tunnel: where they lead. */
+  readonly #origins = new WeakMap<Duplex, string>()
+  readonly #others: NetServer[] = []
+  /** Ports of the loopback that lead here. */
+  readonly #ports = new Set<number>()
   #handler: ProxyHandler | undefined
 
   private constructor(server: Server) {
     this.#server = server
     this.port = (server.address() as AddressInfo).port
+    this.#ports.add(this.port)
     server.on('connection', (socket) => {
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
@@ -39,9 +48,11 @@ export class ProxyServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       this.#malformed(error, socket),
     )
-    server.on('connect', (request, socket) => {
-      this.#handler?.refused(`a tunnel to ${request.url}`)
-      refuse(socket, 502, proxyErrors.noTunnel(`a tunnel to ${request.url}`))
+    server.on('connect', (request, socket, head) => {
+      this.#sockets.add(socket)
+      socket.on('close', () => this.#sockets.delete(socket))
+      if (head.length > 0) socket.unshift(head)
+      this.#connect(request, socket)
     })
   }
 
@@ -62,6 +73,17 @@ export class ProxyServer {
     })
   }
 
+  /** Listens at a socket file, too, for a client that reaches it as `port` of its own loopback. */
+  listenAt(path: string, port: number): Promise<void> {
+    const server = createNetServer((socket) => this.#server.emit('connection', socket))
+    this.#others.push(server)
+    this.#ports.add(port)
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, () => resolve())
+    })
+  }
+
   get url(): string {
     return `http://127.0.0.1:${this.port}`
   }
@@ -73,9 +95,45 @@ export class ProxyServer {
   /** Cuts every connection. */
   close(): Promise<void> {
     return new Promise((resolve) => {
+      for (const server of this.#others) server.close()
       this.#server.close(() => resolve())
       for (const socket of this.#sockets) socket.destroy()
     })
+  }
+
+  /** Serves HTTP on a connection that came through a tunnel to `origin`. */
+  accept(socket: Duplex, origin: string): void {
+    this.#origins.set(socket, origin)
+    this.#server.emit('connection', socket)
+  }
+
+  /**
+   * What a request asks for, as if the client had not used a proxy: a path, for a
+   * request to this server, or a whole URL.
+   */
+  targetOf({ url = '/', socket }: IncomingMessage): string {
+    const origin = this.#origins.get(socket)
+    if (origin !== undefined) return this.#ownPath(new URL(url, origin).href)
+    return this.#ownPath(url)
+  }
+
+  /** Clients that use the proxy for every host reach the base URLs through it, too. */
+  #ownPath(target: string): string {
+    const own = /^http:\/\/(?:127\.0\.0\.1|localhost):(\d+)([^]*)$/i
+    const [, port, path] = own.exec(target) ?? []
+    return this.#ports.has(Number(port)) ? path || '/' : target
+  }
+
+  refuseTunnel(socket: Duplex, what: string): void {
+    this.#handler?.refused(what)
+    refuse(socket, 502, proxyErrors.noTunnel(what))
+  }
+
+  #connect(request: IncomingMessage, socket: Duplex): void {
+    const handler = this.#handler
+    if (handler?.connect === undefined)
+      return this.refuseTunnel(socket, `a tunnel to ${request.url}`)
+    Promise.resolve(handler.connect(request, socket)).catch(() => socket.destroy())
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {

@@ -1,10 +1,9 @@
-import { request as httpRequest } from 'node:http'
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { recordError } from '@retake/tape'
 import type { HeaderPair, RecordedError } from '@retake/tape'
 import { breakOff } from './break-off.js'
 import { clientGone, upstreamFailure } from './exchange-failure.js'
+import type { Showing } from './outbox.js'
 import { answerError } from './proxy-error.js'
 import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
 import { HEADER_BYTES_MAX } from './proxy-server.js'
@@ -16,6 +15,12 @@ interface Forwarded {
   readonly url: URL
   readonly pairs: readonly HeaderPair[]
   readonly body: Buffer
+}
+
+/** Parts of an answer that are shown together. */
+interface Unseen extends Showing {
+  readonly chunks: Buffer[]
+  ending?: () => void
 }
 
 /**
@@ -30,10 +35,8 @@ export class RecordedExchange {
   #done = false
   /** Something of the answer is on its way to the client. */
   #isShown = false
-  /** What the client has not seen yet. */
-  #chunks: Buffer[] = []
-  #ending: (() => void) | undefined
-  #isQueued = false
+  /** The latest that the client has not seen yet. */
+  #unseen: Unseen | undefined
 
   constructor(
     readonly proxy: RecordingProxy,
@@ -45,13 +48,11 @@ export class RecordedExchange {
 
   forward({ method, url, pairs, body }: Forwarded): void {
     if (this.response.destroyed) return this.giveUp('The client closed the connection.')
-    const isTls = url.protocol === 'https:'
     try {
-      this.#upstream = (isTls ? httpsRequest : httpRequest)(url, {
+      this.#upstream = this.proxy.wayOut.request(url, {
         method,
         headers: forwardedHeaders(pairs, url.host, body.length),
         maxHeaderSize: HEADER_BYTES_MAX,
-        agent: this.proxy.agents[isTls ? 'https:' : 'http:'],
       })
     } catch (error) {
       return this.#fail(error)
@@ -97,8 +98,7 @@ export class RecordedExchange {
   #chunk(chunk: Buffer): void {
     if (this.#done) return
     this.proxy.hold({ type: 'deliver', op: this.op, part: 'chunk' }, chunk)
-    this.#chunks.push(chunk)
-    this.#queue()
+    this.#queue().chunks.push(chunk)
   }
 
   #end(answer: IncomingMessage): void {
@@ -121,26 +121,25 @@ export class RecordedExchange {
   }
 
   #endWith(ending: () => void): void {
-    this.#ending = ending
-    this.#queue()
+    this.#queue({ isEnd: true }).ending = ending
   }
 
-  #queue(): void {
-    if (this.#isQueued) return
-    this.#isQueued = true
-    this.proxy.whenWritten(() => this.#show())
+  #queue({ isEnd = false } = {}): Unseen {
+    if (this.#unseen && this.proxy.isShownWith(this.#unseen, isEnd)) return this.#unseen
+    const unseen: Unseen = { of: isEnd ? {} : this, chunks: [], show: () => this.#show(unseen) }
+    this.#unseen = unseen
+    this.proxy.whenWritten(unseen)
+    return unseen
   }
 
   /** Hands on what arrived: each piece in a write of its own, a head alone at once. */
-  #show(): void {
-    this.#isQueued = false
+  #show(unseen: Unseen): void {
+    if (this.#unseen === unseen) this.#unseen = undefined
     if (this.proxy.failure) return this.#notRecorded(this.proxy.failure)
-    const chunks = this.#chunks
-    this.#chunks = []
     let isFlowing = true
-    for (const chunk of chunks) isFlowing = this.response.write(chunk)
-    if (this.#ending) return this.#ending()
-    if (!this.#isShown && chunks.length === 0) this.response.flushHeaders()
+    for (const chunk of unseen.chunks) isFlowing = this.response.write(chunk)
+    if (unseen.ending) return unseen.ending()
+    if (!this.#isShown && unseen.chunks.length === 0) this.response.flushHeaders()
     this.#isShown = true
     if (isFlowing) return
     this.#answer?.pause()

@@ -1,35 +1,46 @@
-import { Agent as HttpAgent } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
+import type { Duplex } from 'node:stream'
 import type { HeaderPair, NewEvent, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import type { RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
+import type { CertificateAuthority } from './certificate-authority.js'
+import type { ClientProcess } from './client-process.js'
 import { CommitQueue } from './commit-queue.js'
 import { hideCredentials } from './hide-credentials.js'
-import { answerError, REFUSED } from './proxy-error.js'
+import { answerError, REFUSED, tunnelNote } from './proxy-error.js'
 import { Outbox } from './outbox.js'
-import { BODY_BYTES_MAX, collectRequest, headerPairs } from './proxy-request.js'
+import type { Showing } from './outbox.js'
+import { BODY_BYTES_MAX, headerPairs, RequestQueue } from './proxy-request.js'
 import type { ProxyServer } from './proxy-server.js'
 import { RecordedExchange } from './recorded-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
 import { proxyErrors } from './proxy-errors.js'
+import { readTunnel, tunnelTarget } from './tunnels.js'
+import type { TunnelTarget } from './tunnels.js'
+import { WayOut } from './way-out.js'
 
 export interface RecordingProxyOptions {
   readonly server: ProxyServer
   readonly writer: TapeWriter
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
+  /**
+   * The one program that is recorded, if it is known: everything it asks of any
+   * host is passed on, and it sees concurrent answers one after the other.
+   */
+  readonly client?: ClientProcess
+  /** Lets the HTTPS of the client be recorded, if the client trusts it. */
+  readonly authority?: CertificateAuthority
+  /** How others are reached; directly unless set. */
+  readonly wayOut?: WayOut
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
   /** Where in its program a request was made, for programs whose requests tell. */
   readonly placesOf?: (headers: readonly HeaderPair[]) => readonly Place[]
 }
-
-/** Idle connections upstream are closed before the other side does, which would look like a failure. */
-const IDLE_MS = 4000
 
 /** So many answers under way are worth gathering. */
 const BUSY_EXCHANGES = 16
@@ -39,27 +50,31 @@ const BUSY_EXCHANGES = 16
  * the request before it leaves, each part of the answer before the client sees it.
  */
 export class RecordingProxy {
-  readonly agents = {
-    'http:': new HttpAgent({ keepAlive: true, timeout: IDLE_MS }),
-    'https:': new HttpsAgent({ keepAlive: true, timeout: IDLE_MS }),
-  } as const
+  readonly wayOut: WayOut
+  readonly #requests: RequestQueue
   readonly #options: RecordingProxyOptions
   readonly #commits: CommitQueue
   readonly #open = new Set<RecordedExchange>()
-  readonly #outbox = new Outbox(
-    () => this.#flush(),
-    () => this.#open.size >= BUSY_EXCHANGES,
-  )
+  readonly #outbox: Outbox
+  readonly #tunnels = new Set<string>()
   #failure: Error | undefined
   #stopped = false
   #exchanges = 0
 
   constructor(options: RecordingProxyOptions) {
     this.#options = options
+    this.wayOut = options.wayOut ?? new WayOut()
+    this.#requests = new RequestQueue(options.client)
+    this.#outbox = new Outbox(
+      () => this.#flush(),
+      () => this.#open.size >= BUSY_EXCHANGES,
+      options.client,
+    )
     this.#commits = new CommitQueue(options.writer.path, () => options.writer.flush())
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what),
+      ...(options.client && { connect: (request, socket) => this.#connect(request, socket) }),
     })
   }
 
@@ -93,8 +108,13 @@ export class RecordingProxy {
   }
 
   /** Calls back when everything held so far is in the file, or could not be: see `failure`. */
-  whenWritten(show: () => void): void {
-    this.#outbox.add(show)
+  whenWritten(showing: Showing): void {
+    this.#outbox.add(showing)
+  }
+
+  /** True if what comes next can be shown together with this. */
+  isShownWith(showing: Showing, isEnd: boolean): boolean {
+    return this.#outbox.isLast(showing, isEnd)
   }
 
   maskedHeaders(pairs: readonly HeaderPair[]): HeaderPair[] {
@@ -105,22 +125,24 @@ export class RecordingProxy {
   async stop(): Promise<void> {
     for (const exchange of this.#open) exchange.giveUp('The recording was stopped.')
     this.#outbox.release()
+    this.#outbox.showAll()
     this.#stopped = true
-    for (const agent of Object.values(this.agents)) agent.destroy()
+    this.wayOut.close()
     await this.#options.server.close()
     this.#commits.close()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { routes, secrets, bodyBytesMax = BODY_BYTES_MAX } = this.#options
-    const { method = 'GET', url: target = '/' } = request
-    const routed = findRoute(routes, target, request.headers.host)
+    const { method = 'GET' } = request
+    const target = this.#options.server.targetOf(request)
+    const routed = findRoute(routes, target, request.headers.host, this.#options.client)
     if (routed === undefined) {
       this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
       return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
     }
-    const collected = await collectRequest(request, bodyBytesMax)
+    const collected = await this.#requests.collect(request, bodyBytesMax)
     if ('problem' in collected) {
       this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
       if (collected.problem === 'too large')
@@ -151,10 +173,50 @@ export class RecordingProxy {
     exchange.forward({ method, url: routed.url, pairs, body: collected.body })
   }
 
+  /** What can be read of a tunnel is recorded as requests; the rest is passed on and named. */
+  async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
+    const { server, authority } = this.#options
+    const target = tunnelTarget(request)
+    const what = `a tunnel to ${request.url}`
+    if (target === undefined) return server.refuseTunnel(socket, what)
+    // Without an authority most tunnels are passed on: a host that cannot be reached is said before.
+    const opened = authority ? undefined : await this.#openTunnel(target)
+    if (opened === undefined && !authority) return server.refuseTunnel(socket, what)
+    const opaque = await readTunnel(server, socket, target, authority)
+    if (opaque === undefined) return void opened?.destroy()
+    const outside = opened ?? (await this.#openTunnel(target))
+    if (outside === undefined) return void socket.destroy()
+    this.#tunnelled(tunnelNote(request.url ?? '', opaque.isTls))
+    for (const [from, to] of [
+      [socket, outside],
+      [outside, socket],
+    ] as const) {
+      from.on('error', () => to.destroy())
+      from.on('close', () => to.destroy())
+      from.pipe(to)
+    }
+  }
+
+  #openTunnel({ host, port }: TunnelTarget): Promise<Duplex | undefined> {
+    return this.wayOut.open(host, port).catch(() => undefined)
+  }
+
+  /** Said once for each host. */
+  #tunnelled(name: string): void {
+    if (this.#tunnels.has(name)) return
+    this.#tunnels.add(name)
+    const text = 'It was passed on without being read.'
+    const consequence = this.#options.authority
+      ? 'not recorded; replay refuses it'
+      : 'not recorded; replay refuses it; record HTTPS with --tls'
+    this.append({ type: 'note', kind: 'boundary', name, text, consequence })
+  }
+
   /** Something came that was not passed on: no exchange, but people should know. */
   #refused(what: string): void {
     const text = this.#options.secrets.text(what)
-    this.append({ type: 'note', kind: 'boundary', name: REFUSED, text })
+    const consequence = 'replay refuses it, too'
+    this.append({ type: 'note', kind: 'boundary', name: REFUSED, text, consequence })
   }
 
   #flush(): void {

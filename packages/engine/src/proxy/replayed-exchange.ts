@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { RecordedError, Tape } from '@retake/tape'
+import type { AnswerOrder } from './answer-order.js'
 import { breakOff } from './break-off.js'
 import { isClientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
@@ -9,26 +10,34 @@ import { proxyErrors } from './proxy-errors.js'
 /** A client that went away then, and stays now, is let go after the recorded time and this. */
 const PATIENCE_MS = 30_000
 
+/** A piece that has not left after this has a client that does not read. */
+const BLOCKED_MS = 50
+
 /**
  * Gives a recorded answer: status, headers, and each recorded piece in a write of
  * its own. It ends as it did: whole, broken off, or open until the client goes.
  */
 export async function replayExchange(
   tape: Tape,
-  { request, parts }: TapedExchange,
+  exchange: TapedExchange,
   response: ServerResponse,
-  { paced }: { readonly paced: boolean },
+  { paced, order }: { readonly paced: boolean; readonly order: AnswerOrder },
 ): Promise<void> {
+  const { request, parts } = exchange
   const started = performance.now()
-  for (const part of parts) {
+  order.begin(exchange)
+  response.on('close', () => order.done(exchange))
+  for (const [index, part] of parts.entries()) {
     if (paced) await pause(part.at - request.at - (performance.now() - started), response)
+    if (part.type === 'deliver' && part.error && isClientGone(part.error)) order.pass(exchange)
+    else await order.turn(exchange, index)
     if (response.destroyed) return
     if (part.type === 'response') {
       response.sendDate = false
       response.writeHead(part.status, part.statusText, part.headers.flat())
       response.flushHeaders()
     } else if (part.type === 'deliver' && part.part === 'chunk') {
-      await write(response, tape.body(part.seq))
+      await write(response, tape.body(part.seq), () => order.pass(exchange))
     } else if (part.type === 'deliver' && part.part === 'end') {
       return void response.end()
     } else if (part.type === 'deliver' && part.error) {
@@ -48,13 +57,16 @@ async function fail(response: ServerResponse, error: RecordedError, ms: number):
 }
 
 /** Resolves when the piece has left, so that the next one is a piece of its own. */
-function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+function write(response: ServerResponse, bytes: Uint8Array, onBlocked: () => void): Promise<void> {
   return new Promise((resolve) => {
-    response.once('close', resolve)
-    response.write(bytes, () => {
-      response.off('close', resolve)
+    const blocked = setTimeout(onBlocked, BLOCKED_MS)
+    const left = (): void => {
+      clearTimeout(blocked)
+      response.off('close', left)
       setImmediate(resolve)
-    })
+    }
+    response.once('close', left)
+    response.write(bytes, left)
   })
 }
 

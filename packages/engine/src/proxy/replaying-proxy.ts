@@ -1,14 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { Tape } from '@retake/tape'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { checkIntact } from '../open-for-replay.js'
 import type { SecretMask } from '../secrets.js'
 import type { Divergence } from '../sessions/divergence.js'
+import { AnswerOrder } from './answer-order.js'
+import type { CertificateAuthority } from './certificate-authority.js'
+import type { ClientProcess } from './client-process.js'
 import { hideCredentials } from './hide-credentials.js'
 import type { Matcher } from './matchers.js'
 import { explainMiss } from './proxy-miss.js'
-import { answerError, REFUSED } from './proxy-error.js'
-import { collectRequest, headerPairs } from './proxy-request.js'
+import { answerError, notedTunnel, REFUSED } from './proxy-error.js'
+import { headerPairs, RequestQueue } from './proxy-request.js'
 import type { ProxyRequest } from './proxy-request.js'
 import type { ProxyServer } from './proxy-server.js'
 import { replayExchange } from './replayed-exchange.js'
@@ -16,6 +20,9 @@ import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
 import { TapedExchanges } from './taped-exchanges.js'
 import { proxyErrors } from './proxy-errors.js'
+import { readTunnel, tunnelTarget } from './tunnels.js'
+
+const HTTPS_PORT = 443
 
 export interface ReplayingProxyOptions {
   readonly server: ProxyServer
@@ -23,6 +30,10 @@ export interface ReplayingProxyOptions {
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
   readonly matchers: readonly Matcher[]
+  /** The one program that is replayed, if it is known: its concurrent requests are answered in the recorded order. */
+  readonly client?: ClientProcess
+  /** Serves the HTTPS of the client, if the client trusts it. */
+  readonly authority?: CertificateAuthority
   /** Keeps the recorded pauses. */
   readonly paced?: boolean
   /** Told about every request: served, or why not. */
@@ -37,21 +48,34 @@ export class ReplayingProxy {
   readonly exchanges: TapedExchanges
   /** Every request that was not on the tape. */
   readonly misses: Divergence[] = []
+  /** Targets that were reached when recording, unrecorded, and refused now. */
+  readonly refusedTunnels = new Set<string>()
+  readonly #tunnels: ReadonlySet<string>
+  readonly #requests: RequestQueue
   readonly #options: ReplayingProxyOptions
   /** What was refused when recording, and not again yet. */
   readonly #refusals: string[]
+  readonly #order: AnswerOrder
   #served = 0
 
   constructor(options: ReplayingProxyOptions) {
     checkIntact(options.tape)
     this.#options = options
+    this.#requests = new RequestQueue(options.client)
     this.exchanges = new TapedExchanges(options.tape, options.matchers)
+    this.#order = new AnswerOrder(this.exchanges.all, options.client)
     this.#refusals = [...options.tape.events()].flatMap((event) =>
       event.type === 'note' && event.name === REFUSED ? [event.text ?? ''] : [],
+    )
+    this.#tunnels = new Set(
+      [...options.tape.events()].flatMap((event) =>
+        event.type === 'note' ? (notedTunnel(event.name) ?? []) : [],
+      ),
     )
     options.server.serve({
       handle: (request, response) => this.#handle(request, response),
       refused: (what) => this.#refused(what, 'Nothing of the kind is on the tape.'),
+      ...(options.client && { connect: (request, socket) => this.#connect(request, socket) }),
     })
   }
 
@@ -61,14 +85,16 @@ export class ReplayingProxy {
   }
 
   async stop(): Promise<void> {
+    this.#order.off()
     await this.#options.server.close()
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { routes, tape, paced = false, onRequest } = this.#options
-    const { method = 'GET', url: target = '/' } = request
-    const routed = findRoute(routes, target, request.headers.host)
-    const collected = await collectRequest(request)
+    const { method = 'GET' } = request
+    const target = this.#options.server.targetOf(request)
+    const routed = findRoute(routes, target, request.headers.host, this.#options.client)
+    const collected = await this.#requests.collect(request)
     if (routed === undefined) {
       this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
       return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
@@ -82,7 +108,18 @@ export class ReplayingProxy {
     if (found === undefined) return this.#refuse(current, response)
     this.#served += 1
     onRequest?.(`${current.method} ${current.url}`, undefined)
-    await replayExchange(tape, found, response, { paced })
+    await replayExchange(tape, found, response, { paced, order: this.#order })
+  }
+
+  async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
+    const { server, authority } = this.#options
+    const what = `a tunnel to ${request.url}`
+    const target = tunnelTarget(request)
+    if (target === undefined || (!authority && target.port === HTTPS_PORT))
+      return server.refuseTunnel(socket, what)
+    if ((await readTunnel(server, socket, target, authority)) === undefined) return
+    this.#refused(what, 'Nothing of the kind is on the tape.')
+    socket.destroy()
   }
 
   /** As it would stand on the tape. */
@@ -101,13 +138,16 @@ export class ReplayingProxy {
   #refuse(current: ProxyRequest, response: ServerResponse): void {
     const { divergence, nearest } = explainMiss(current, this.exchanges.nearest(current))
     this.misses.push(divergence)
+    this.#order.off()
     this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
     const error = proxyErrors.miss(`${current.method} ${current.url}`, divergence.explanation)
     answerError(response, 502, error, { nearest })
   }
 
-  /** Fine when it was refused then, too. */
+  /** Fine when it was refused then, too. What was passed on then without being recorded is reported apart. */
   #refused(what: string, explanation: string): void {
+    const [, tunnel = ''] = /^a tunnel to (.*)$/.exec(what) ?? []
+    if (this.#tunnels.has(tunnel)) return void this.refusedTunnels.add(tunnel)
     const at = this.#refusals.indexOf(this.#options.secrets.text(what))
     if (at >= 0) return void this.#refusals.splice(at, 1)
     const summary = `${what} is not on the tape`

@@ -9,7 +9,6 @@ export interface Route {
 }
 
 export interface Routed {
-  readonly route: Route
   /** The whole address upstream. */
   readonly url: URL
 }
@@ -18,12 +17,14 @@ export interface Routed {
  * Which provider a request is for. In this order: the first part of its path is
  * the name of a route (`/openai/v1/…`), the request names the host of one (an
  * absolute URL or the `Host` header), there is only one route, or its path is
- * known and belongs to one route alone. Undefined when nothing decides.
+ * known and belongs to one route alone. A known client may name any host.
+ * Undefined when nothing decides.
  */
 export function findRoute(
   routes: readonly Route[],
   target: string,
   host: string | undefined,
+  client?: object,
 ): Routed | undefined {
   const absolute = /^https?:\/\/([^/?#]+)([^]*)$/i.exec(target)
   const path = absolute ? absolute[2] || '/' : target
@@ -35,7 +36,7 @@ export function findRoute(
   const wanted = (absolute?.[1] ?? host ?? '').toLowerCase()
   const [route] = only(routes.filter((route) => addressOf(route).host === wanted))
   if (route) return routed(route, path, true)
-  if (absolute) return undefined
+  if (absolute) return client && URL.canParse(target) ? { url: new URL(target) } : undefined
   const [known] =
     routes.length === 1
       ? routes
@@ -47,7 +48,7 @@ export function findRoute(
 function routed(route: Route, path: string, isWhole = false): Routed | undefined {
   const base = isWhole ? addressOf(route).origin : route.upstream
   try {
-    return { route, url: new URL(base + path) }
+    return { url: new URL(base + path) }
   } catch {
     return undefined
   }

@@ -35,8 +35,10 @@ export interface ReadOptions extends BodyDecoders {
 /** Something the program used that is not captured. */
 export interface NotCaptured {
   readonly what: string
-  /** Where in the agent's code, as `file:line:column`; missing when only library code used it. */
+  /** Where in the agent's code, as `file:line:column`; missing when only library code used it, or when a proxy saw it. */
   readonly at?: string
+  /** A proxy saw it from outside of the program. */
+  readonly isOutside?: true
   readonly count: number
   /** What follows for a replay, for example "replay stops there". */
   readonly consequence: string
@@ -131,7 +133,7 @@ export class RunView {
 
   /** Everything that was not captured, each call site once. */
   get notCaptured(): readonly NotCaptured[] {
-    return groupNotes(this.#index.notes)
+    return groupNotes(this.#index.notes, this.#tape.details.proxy !== undefined)
   }
 
   /** Calls of the file system, in order. */
@@ -243,7 +245,7 @@ const mergeByPlace = (recorded: readonly Step[], inferred: readonly Step[]): Ste
     (left, right) => left.seq - right.seq || Number(left.inferred) - Number(right.inferred),
   )
 
-const groupNotes = (notes: readonly NoteEvent[]): NotCaptured[] => {
+const groupNotes = (notes: readonly NoteEvent[], isOutside: boolean): NotCaptured[] => {
   const groups = new Map<string, NotCaptured>()
   for (const { kind, name, site, text, consequence, count = 1 } of notes) {
     if (kind !== 'boundary') continue
@@ -251,6 +253,7 @@ const groupNotes = (notes: readonly NoteEvent[]): NotCaptured[] => {
     groups.set(key, {
       what: name,
       ...(site !== undefined && { at: site }),
+      ...(isOutside && { isOutside }),
       count: (groups.get(key)?.count ?? 0) + count,
       consequence: consequence ?? UNKNOWN_CONSEQUENCE,
       ...(text !== undefined && { why: text }),

@@ -1,0 +1,129 @@
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+/** Kernel interfaces: shared with the sandbox as they are. */
+const KERNEL = ['/proc', '/sys', '/dev']
+
+/** Characters that mean something in the options of an overlay mount. */
+const UNUSABLE = /[,:\\"\n]/
+
+/**
+ * A shell script that makes a new root in which everything looks as outside and
+ * every write goes to memory, then runs `last` in it. To be run with the rights to
+ * mount in a mount namespace of its own.
+ *
+ * Each folder of `/` gets an overlay of its own: in a user namespace the kernel
+ * refuses one over a folder with mounts below it. Such a folder is entered if it
+ * leads to one of `needed`, and read-only otherwise. Prints `open <folder>` to file
+ * descriptor 3 for a folder whose writes cannot be held back.
+ */
+export function mountScript(
+  folder: string,
+  options: {
+    /** Folders that the command certainly writes to: its own, its home, the one for temporary files. */
+    readonly needed: readonly string[]
+    /** The overlay belongs to a user namespace. */
+    readonly isUnprivileged: boolean
+    /** Paths of sockets that the command must not reach. */
+    readonly sockets: readonly string[]
+    readonly last: string
+  },
+): string {
+  const root = `${folder}/root`
+  const mounts = mountPoints()
+  const extra = options.isUnprivileged ? ',userxattr' : ''
+  const lines: string[] = []
+  let count = 0
+
+  const readOnly = (path: string): string =>
+    `{ mount --rbind ${q(path)} ${q(root + path)} && { mount -o remount,bind,ro ${q(root + path)} || echo ${q(`open ${path}`)} >&3; }; }`
+
+  const add = (path: string): void => {
+    const entry = lstatSync(path)
+    if (entry.isSymbolicLink()) lines.push(`ln -s ${q(readlinkSync(path))} ${q(root + path)}`)
+    if (!entry.isDirectory()) return
+    lines.push(`mkdir -p ${q(root + path)}`)
+    if (KERNEL.includes(path)) lines.push(`mount --rbind ${path} ${root}${path}`)
+    else if (!mounts.some((mount) => isBelow(mount, path))) lines.push(overlay(path))
+    else if (options.needed.some((each) => isBelow(each, path)))
+      for (const name of readdirSync(path)) add(`${path}/${name}`)
+    else lines.push(readOnly(path))
+  }
+
+  const overlay = (path: string): string => {
+    if (UNUSABLE.test(path)) return readOnly(path)
+    const [upper, work] = [`${folder}/rw/${count}`, `${folder}/rw/${count}-work`]
+    count += 1
+    const layers = `lowerdir=${path},upperdir=${upper},workdir=${work}${extra}`
+    return `mkdir -p ${upper} ${work}; mount -t overlay overlay -o ${q(layers)} ${q(root + path)} || ${readOnly(path)}`
+  }
+
+  for (const name of readdirSync('/')) add(`/${name}`)
+  if (options.isUnprivileged)
+    for (const path of ownedFolders([...options.needed, '/var/tmp/']))
+      if (!mounts.some((mount) => isBelow(mount, path))) lines.push(overlay(path))
+  return [
+    'set -e',
+    'PATH=$PATH:/usr/sbin:/sbin',
+    `mount -t tmpfs -o mode=755 tmpfs ${q(`${folder}/rw`)}`,
+    `mount -t tmpfs -o mode=755 tmpfs ${q(root)}`,
+    ...lines,
+    `mount -t tmpfs -o mode=1777 tmpfs ${root}/dev/shm`,
+    // A socket works only through the folder it was made in.
+    `mount --bind ${q(`${folder}/share`)} ${q(`${root}${folder}/share`)}`,
+    ...options.sockets.map(
+      (socket) => `mount --bind /dev/null ${q(root + socket)} || echo ${q(`open ${socket}`)} >&3`,
+    ),
+    `mkdir -p ${q(`${root}/.retake-old-root`)}`,
+    `cd ${q(root)}`,
+    'pivot_root . .retake-old-root',
+    'umount -l /.retake-old-root',
+    'rmdir /.retake-old-root',
+    options.last,
+  ].join('\n')
+}
+
+/**
+ * Folders of the user, or open to everybody, below folders of somebody else. A user
+ * namespace cannot copy the latter to the upper layer, so these get overlays of their own.
+ */
+function ownedFolders(needed: readonly string[]): string[] {
+  const uid = process.getuid?.()
+  const found = needed.flatMap((path) => {
+    const parts = path.split('/').filter((part) => part !== '')
+    const folders = parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`)
+    return (
+      folders.slice(1).find((folder) => {
+        const stat = lstatSync(folder, { throwIfNoEntry: false })
+        return stat?.isDirectory() && (stat.uid === uid || (stat.mode & 0o1002) === 0o1002)
+      }) ?? []
+    )
+  })
+  return [...new Set(found)]
+}
+
+/** Quoted for a shell. */
+export const q = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`)
+
+function mountPoints(): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => unescapeOctal(line.split(' ')[4] ?? ''))
+}
+
+const unescapeOctal = (text: string): string =>
+  text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(parseInt(octal, 8)))
+
+/** Files of sockets that somebody listens on: databases, Docker, desktops. A network namespace does not hide them. */
+export function listeningSockets(): string[] {
+  const lines = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1)
+  const paths = lines.flatMap((line) => {
+    const [, , , flags, , , , ...rest] = line.split(/ +/)
+    return flags === '00010000' && rest[0]?.startsWith('/') ? [rest.join(' ')] : []
+  })
+  return [...new Set(paths)].filter((path) =>
+    lstatSync(path, { throwIfNoEntry: false })?.isSocket(),
+  )
+}

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, writeSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import type { SandboxTask } from './run-in-sandbox.js'
+
+/**
+ * First process of a sandbox: leads the proxy's port on the loopback inside to the
+ * socket of the proxy outside, and runs the command. Says on file descriptor 3
+ * when it begins and how it ended.
+ */
+const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as SandboxTask
+const say = (what: object): void => void writeSync(3, `${JSON.stringify(what)}\n`)
+
+// Typed in a terminal, it is for the command; this process goes on until that has ended.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+
+const server = createServer({ allowHalfOpen: true }, (inside) => {
+  const outside = connect({ path: task.socket, allowHalfOpen: true })
+  for (const [from, to] of [
+    [inside, outside],
+    [outside, inside],
+  ] as const) {
+    from.on('error', () => to.destroy())
+    from.on('close', () => to.destroy())
+    from.pipe(to)
+  }
+})
+
+server.listen({ port: task.port, host: '127.0.0.1', backlog: 1024 }, () => {
+  say({ ready: true })
+  const [file = '', ...args] = task.command
+  const child = spawn(file, args, { cwd: task.cwd, env: task.env, stdio: 'inherit' })
+  child.on('error', ({ message }) => {
+    say({ failed: message })
+    process.exit(1)
+  })
+  child.on('exit', (code, signal) => {
+    say({ code, signal })
+    process.exit(code ?? 1)
+  })
+})

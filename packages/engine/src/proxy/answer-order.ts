@@ -1,0 +1,152 @@
+import type { ClientProcess } from './client-process.js'
+import type { TapedExchange } from './taped-exchanges.js'
+
+/** An exchange whose request is in and whose answer is not complete. */
+interface OpenExchange {
+  readonly exchange: TapedExchange
+  /** Position on the tape of the next part of the answer. */
+  next: number
+  /** True if that is the end of the answer: see `Outbox.isLast`. */
+  isEnd: boolean
+  /** Set while that part waits for its turn. */
+  release?: () => void
+}
+
+/** A request is waited for as long as it took in the recording, twice over, and this. */
+const PATIENCE_MS = 1000
+
+/**
+ * Releases the parts of answers in the order of the tape while several exchanges
+ * are open at the same time.
+ *
+ * A part also waits for requests that the tape has before it and that are still
+ * to come: in the recording they were made without knowing it, so waiting cannot
+ * block a program that does the same again. One that does not make such a request
+ * goes on after the time it took then. Exchanges that did not overlap in the
+ * recording never wait for each other.
+ */
+export class AnswerOrder {
+  readonly #client: ClientProcess | undefined
+  /** Requests that did not come yet, in the order of the tape. */
+  readonly #absent: Set<TapedExchange>
+  readonly #open = new Map<TapedExchange, OpenExchange>()
+  #last: TapedExchange | undefined
+  /** Recorded time of the latest event that happened again. */
+  #reachedMs = 0
+  #isSettling = false
+  #isOff = false
+  #stall: NodeJS.Timeout | undefined
+
+  /** Without a known client, requests that are not in are not waited for. */
+  constructor(exchanges: readonly TapedExchange[], client?: ClientProcess) {
+    this.#client = client
+    this.#absent = new Set(client ? exchanges : [])
+  }
+
+  /** The request is in. Its answer takes part until `done`. */
+  begin(exchange: TapedExchange): void {
+    this.#absent.delete(exchange)
+    this.#open.set(exchange, {
+      exchange,
+      next: exchange.parts[0]?.seq ?? Infinity,
+      isEnd: false,
+    })
+    this.#reach(exchange.request.at)
+    this.#advance()
+  }
+
+  /** Resolves when this part of the answer may be sent; at the same time it counts as sent. */
+  turn(exchange: TapedExchange, index: number): Promise<void> {
+    const open = this.#open.get(exchange)
+    const part = exchange.parts[index]
+    if (open === undefined || part === undefined || this.#isOff) return Promise.resolve()
+    open.next = part.seq
+    open.isEnd = part.type === 'deliver' && part.part !== 'chunk'
+    return new Promise((resolve) => {
+      open.release = () => {
+        delete open.release
+        this.#last = exchange
+        open.next = exchange.parts[index + 1]?.seq ?? Infinity
+        this.#reach(part.at)
+        resolve()
+      }
+      this.#advance()
+    })
+  }
+
+  /** The client does not read for now, or has to leave first: nobody waits for this answer meanwhile. */
+  pass(exchange: TapedExchange): void {
+    const open = this.#open.get(exchange)
+    if (open) open.next = Infinity
+    this.#advance()
+  }
+
+  /** The answer is complete, or its client has gone. */
+  done(exchange: TapedExchange): void {
+    const open = this.#open.get(exchange)
+    this.#open.delete(exchange)
+    open?.release?.()
+    this.#advance()
+  }
+
+  /** The program does something else than the tape says: its order means nothing any more. */
+  off(): void {
+    this.#isOff = true
+    clearTimeout(this.#stall)
+    for (const { release } of this.#open.values()) release?.()
+  }
+
+  #reach(atMs: number): void {
+    this.#reachedMs = Math.max(this.#reachedMs, atMs)
+    clearTimeout(this.#stall)
+    this.#stall = undefined
+  }
+
+  #advance(): void {
+    if (this.#isSettling || this.#isOff) return
+    const first = this.#first()
+    if (first?.release === undefined) return
+    const missing = this.#awaited(first)
+    if (missing) this.#stall ??= this.#giveUpLater(missing)
+    else if (this.#client === undefined || (this.#last === first.exchange && !first.isEnd))
+      first.release()
+    else void this.#settleThenAdvance(this.#client, first)
+  }
+
+  /** A request may come meanwhile, so what is first then is decided anew. */
+  async #settleThenAdvance(client: ClientProcess, first: OpenExchange): Promise<void> {
+    this.#isSettling = true
+    await client.settled()
+    this.#isSettling = false
+    if (this.#first() === first && !this.#awaited(first)) first.release?.()
+    this.#advance()
+  }
+
+  /** The open exchange whose next part is the earliest on the tape. */
+  #first(): OpenExchange | undefined {
+    let first: OpenExchange | undefined
+    for (const open of this.#open.values()) if (open.next < (first?.next ?? Infinity)) first = open
+    return first
+  }
+
+  /** A request that was made before this part was sent, while its exchange was open. */
+  #awaited({ exchange, next }: OpenExchange): TapedExchange | undefined {
+    for (const absent of this.#absent) {
+      if (absent.request.seq > next) return undefined
+      if ((absent.parts.at(-1)?.seq ?? Infinity) > exchange.request.seq) return absent
+    }
+    return undefined
+  }
+
+  #giveUpLater(missing: TapedExchange): NodeJS.Timeout {
+    const tookMs = Math.max(0, missing.request.at - this.#reachedMs)
+    return setTimeout(
+      () => {
+        this.#stall = undefined
+        this.#absent.delete(missing)
+        this.#advance()
+      },
+      2 * tookMs + PATIENCE_MS,
+    )
+  }
+}
