@@ -213,6 +213,40 @@ describe.skipIf(missing !== undefined)(`SQLite ${missing ?? ''}`, () => {
     },
   )
 
+  test.each([
+    {
+      ...libraries[0],
+      what: 'attaches a file',
+      body: `await ask()\ndb.exec("attach 'other.db' as other")`,
+    },
+    {
+      ...libraries[1],
+      what: 'writes a file with VACUUM INTO',
+      body: `await ask()\ndb.prepare("vacuum into 'other.db'").run()`,
+    },
+    {
+      ...libraries[0],
+      what: 'is in a transaction',
+      body: `db.exec('begin')\ninsert.run('x')\ninsert.run(await ask())\ndb.exec('commit')`,
+    },
+    {
+      ...libraries[1],
+      what: 'is reading rows',
+      body: `const rows = db.prepare('select 1').iterate()\nrows.next()\nawait ask()\nrows.next()`,
+    },
+  ])('$name: a fork that $what gets an error, and the disk stays as it is', async (scene) => {
+    const program = scene.head + branching(scene.body)
+    const { retake, folder, digest } = await databaseFolder({ 'agent.mjs': program })
+    await retake(['record', 'agent.mjs'])
+    const before = await digest('shop.db')
+    await rm(join(folder, 'other.db'), { force: true })
+    const forked = await retake(['fork', 'last', '--at', '1'])
+    expect(forked.stderr).toContain('The live part of this run cannot go on with the database')
+    expect(forked.code).toBe(1)
+    expect(await digest('shop.db')).toBe(before)
+    expect(existsSync(join(folder, 'other.db'))).toBe(false)
+  })
+
   test.each(libraries)(
     '$name: a resumed run goes on with the database, in the transaction that was open',
     async ({ head }) => {

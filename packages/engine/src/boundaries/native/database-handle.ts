@@ -14,7 +14,7 @@ import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
 import { plain } from '../result-form.js'
 import type { ResultForm } from '../result-form.js'
-import { callsOf, changesDatabase, EXECUTES, isReading } from './sql.js'
+import { callsOf, changesDatabase, EXECUTES, isReading, namesFile } from './sql.js'
 
 /** A native object, by the names of its methods and properties. */
 export type Native = Record<string, unknown>
@@ -223,7 +223,7 @@ export function callNative(object: object, call: HandleCall): unknown {
   const owner = session ?? unrecordedOwner()
   const run = (): unknown => {
     const native = handle.real(owner)
-    const answer = (native[call.method] as Function).apply(native, call.args) as unknown
+    const answer = runNative(native)
     if (call.makes !== undefined) return made(handle, call.makes, answer as Native)
     return answer === native ? undefined : answer
   }
@@ -245,9 +245,14 @@ export function callNative(object: object, call: HandleCall): unknown {
     run,
   )
 
+  function runNative(native: Native): unknown {
+    if (overlayOf(owner) !== undefined && namesFile(textOf(handle, call)))
+      throw errors.databaseNotCarriedOver(connection.file, 'The statement names another file.')
+    return (native[call.method] as Function).apply(native, call.args) as unknown
+  }
+
   function repeat(value: unknown): void {
-    const native = handle.real(owner)
-    const answer = (native[call.method] as Function).apply(native, call.args) as Native
+    const answer = runNative(handle.real(owner)) as Native
     if (isHandle(value)) handleOf(value).native = answer
   }
 }

@@ -5,6 +5,12 @@ const LEAD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)+/
 export const isReading = (sql: string): boolean =>
   /^(?:select|explain|values)\b/i.test(sql.replace(LEAD, ''))
 
+/** True if a statement opens or writes a database file that it names itself. */
+export const namesFile = (sql: string): boolean =>
+  /(?:^|;)\s*(?:attach\b(?!\s+(?:database\s+)?'(?::memory:)?')|vacuum\b[^;]*\binto\b)/i.test(
+    sql.replace(LEAD, ''),
+  )
+
 /** Methods that run a statement to its end. */
 export const EXECUTES: ReadonlySet<string> = new Set([
   'exec',
