@@ -29,7 +29,7 @@ other hosts than providers only with --tls (\`retake docs proxy\`).
 Options, before the file:
   --name <name>          what the run is called in lists (default: the file's)
   --dir <folder>         where the tape goes (default: .retake/runs)
-  --node-arg=<flag>      a flag for Node itself; may be repeated. Modules that it
+  --node-arg=<flag>      a flag for Node itself; may be repeated. Modules it
                          preloads (--import, --require) are part of the run
   --upstream <name=url>  for a command: where a provider really is
   --matcher <name|file>  for a command: what may differ between requests

@@ -32,11 +32,11 @@ Options:
   --inspect[=port]   with --step: hold the program at that line, for Chrome
                      DevTools or VS Code to attach (default port: 9229)
   --observe          do not stop at a difference; report all of them
-  --strict-files     exit with 3 when a file of the project that the run read has
-                     changed since (default: a warning; it is served as recorded)
+  --strict-files     exit with 3 when a project file the run read has changed
+                     since (default: a warning; it is served as recorded)
   --pace             keep the recorded pauses (default: full speed)
-  --node-arg=<flag>  a flag for Node itself; may be repeated. Modules it preloads
-                     are not part of the run: they do what they do
+  --node-arg=<flag>  a flag for Node itself; may be repeated. Modules it
+                     preloads are not part of the run: they really run
   --trust            also start the program of a run from elsewhere
   --dir <folder>     where the tapes are (default: .retake/runs)
   --json             the receipt as JSON on stdout; the agent's output on stderr
