@@ -144,7 +144,7 @@ test('a changed agent fails with the difference, and at the line that asked', as
   }
 })
 
-test('a replay without a key says that any text will do', async () => {
+test('a replay needs no key', async () => {
   const folder = await makeProject(projectFiles)
   const server = await startModel()
   await runVitest(folder, server.env, ['-t', 'matcher'])
@@ -152,8 +152,7 @@ test('a replay without a key says that any text will do', async () => {
     '-t',
     'matcher',
   ])
-  const { failed } = tests[titles[0] ?? ''] as { failed: string }
-  expect(failed).toContain('gets any text in a replay: OPENAI_API_KEY=for-replay')
+  expect(tests[titles[0] ?? '']).toBe('passed')
 })
 
 test('in CI a missing tape fails, and nothing is asked', async () => {

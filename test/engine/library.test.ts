@@ -36,7 +36,7 @@ describe('record and replay', () => {
     const seen = await tell('output')
     expect(seen['run']).toMatchObject({ name: 'story' })
     expect(seen).toMatchObject({ status: 'sealed', scope: 'function', nothing: [true, true] })
-    expect(seen['replayed']).toEqual({ output: seen['output'], divergences: [] })
+    expect(seen['replayed']).toEqual({ output: seen['output'], divergences: [], placeholders: [] })
     const [recorded, replayed] = seen['synchronous'] as number[]
     expect(replayed).toBe(recorded)
   })

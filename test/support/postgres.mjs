@@ -15,6 +15,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,11 +28,16 @@ const run = promisify(execFile)
 const isWindows = process.platform === 'win32'
 const USER = 'retake'
 
-/** Starts a server. Throws, with what it said, where that cannot be done. */
-export async function startPostgres() {
+/**
+ * Starts a server. Throws, with what it said, where that cannot be done.
+ *
+ * @param {{ password?: string }} [options] With a password, everybody has to sign in
+ *   with it (SCRAM), and the server listens on a port of the loopback.
+ */
+export async function startPostgres({ password } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-pg-'))
   try {
-    return await startIn(folder)
+    return await startIn(folder, password)
   } catch (error) {
     rmSync(folder, { recursive: true, force: true })
     throw new Error(`PostgreSQL could not be started on this machine: ${error.message}`, {
@@ -40,7 +46,7 @@ export async function startPostgres() {
   }
 }
 
-async function startIn(folder) {
+async function startIn(folder, password) {
   const native = copyBinaries(folder)
   const owner = process.getuid?.() === 0 ? nobody() : {}
   const data = path.join(folder, 'data')
@@ -51,16 +57,21 @@ async function startIn(folder) {
   chmodSync(folder, 0o755)
   const program = (name) => path.join(native, 'bin', isWindows ? `${name}.exe` : name)
   const options = { cwd: folder, env: { ...process.env, TZ: 'UTC' }, ...owner }
+  const passwordFile = path.join(folder, 'password')
+  if (password !== undefined) writeFileSync(passwordFile, password, { mode: 0o644 })
+  const access =
+    password === undefined ? ['--auth=trust'] : ['--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   await run(
     program('initdb'),
-    ['-D', data, '-U', USER, '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
+    ['-D', data, '-U', USER, ...access, '--no-sync', '-E', 'UTF8', '--locale=C'],
     options,
   )
-  const port = isWindows ? await freePort() : 5432
-  const where = isWindows ? '127.0.0.1' : folder
+  const usesPort = isWindows || password !== undefined
+  const port = usesPort ? await freePort() : 5432
+  const where = usesPort ? '127.0.0.1' : folder
   const settings = [
-    `listen_addresses=${isWindows ? where : ''}`,
-    `unix_socket_directories=${isWindows ? '' : where}`,
+    `listen_addresses=${usesPort ? where : ''}`,
+    `unix_socket_directories=${usesPort ? '' : where}`,
     `port=${port}`,
     'fsync=off',
     'shared_buffers=16MB',
@@ -73,7 +84,13 @@ async function startIn(folder) {
   )
   const kill = () => void server.kill('SIGKILL')
   process.once('exit', kill)
-  const connection = { host: where, port, user: USER, database: 'postgres' }
+  const connection = {
+    host: where,
+    port,
+    user: USER,
+    database: 'postgres',
+    ...(password !== undefined && { password }),
+  }
   const stop = async () => {
     process.off('exit', kill)
     if (server.exitCode === null && server.signalCode === null) {

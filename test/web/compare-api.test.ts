@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { environmentOnTape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { BranchNodeView, Editable, Job, RunComparison, RunHead } from '@retake/web'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -30,7 +31,7 @@ beforeAll(async () => {
   policy =
     recordedSteps.find(({ kind, title }) => kind === 'tool' && title.startsWith('search_policy'))
       ?.label ?? ''
-  const { port } = new URL(tape.details.env?.['MODEL_URL'] ?? '')
+  const { port } = new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '')
   model = await atOldPort(() => startScriptedModel(Number(port)))
 })
 afterAll(async () => {

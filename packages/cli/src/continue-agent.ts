@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { holdsSecret, TASK_VARIABLE, trustedRunsFile } from '@retake/engine'
+import { holdsSecret, TASK_VARIABLE, trustedRunsFile, withSurroundings } from '@retake/engine'
 import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
+import { environmentOnTape, holdsReadsOnly } from '@retake/tape'
 import type { Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { project } from './config/project.js'
@@ -40,8 +41,8 @@ export async function continueAgent(
   plan: ContinuePlan,
   options: ContinueOptions = {},
 ): Promise<Continued> {
-  const { env, ...start } = startOf(tape)
-  const surroundings = liveEnvironment(env ?? {}, options.env ?? {}, plan)
+  const { env: _env, ...start } = startOf(tape)
+  const surroundings = liveEnvironment(tape, options.env ?? {}, plan)
   const target = plan.branch?.path ?? plan.source
   const unmark = markRecording(target)
   const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
@@ -84,7 +85,8 @@ export function checkContinuable(
   plan: ContinuePlan,
   env: Readonly<Record<string, string>> = {},
 ): void {
-  liveEnvironment(startOf(tape).env ?? {}, env, plan)
+  startOf(tape)
+  liveEnvironment(tape, env, plan)
 }
 
 function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code'> {
@@ -110,16 +112,22 @@ function endTape(file: string, signal: NodeJS.Signals): void {
   writer.seal()
 }
 
-/** The recorded environment, with the secrets of this one. */
+/** The recorded environment, with the secrets of this one; what the run did not read is as it is here. */
 function liveEnvironment(
-  recorded: Readonly<Record<string, string>>,
+  tape: Tape,
   changes: Readonly<Record<string, string>>,
   plan: ContinuePlan,
-): Record<string, string> {
-  const env: Record<string, string> = { ...recorded }
+): NodeJS.ProcessEnv {
+  const { env: recorded = {} } = tape.details
+  const env: NodeJS.ProcessEnv = holdsReadsOnly(tape.run)
+    ? withSurroundings(process.env, recorded)
+    : {}
   const missing: string[] = []
-  for (const [name, value] of Object.entries(recorded)) {
-    if (!holdsSecret(name, value) || value === '') continue
+  for (const { name, value, isSecret } of environmentOnTape(tape).values()) {
+    if (value === null) delete env[name]
+    else env[name] = value
+    if (value === null || value === '') continue
+    if (isSecret !== true && !holdsSecret(name, value)) continue
     const own = changes[name] ?? process.env[name]
     if (own !== undefined) env[name] = own
     else if (IS_KEY.test(name)) missing.push(name)

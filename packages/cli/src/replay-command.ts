@@ -1,9 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { movedTape, TASK_VARIABLE } from '@retake/engine'
+import { movedTape, TASK_VARIABLE, withSurroundings } from '@retake/engine'
 import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
-import type { Preload, Tape } from '@retake/tape'
+import { holdsReadsOnly } from '@retake/tape'
+import type { Preload, RunDetails, Tape } from '@retake/tape'
 import { project } from './config/project.js'
 import { preloadFlags } from './agent-process.js'
 import type { AgentProcess } from './agent-process.js'
@@ -60,7 +61,7 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
       ...start,
       retakeFlags,
       ownNodeArgs: options.nodeArgs ?? [],
-      env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
+      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
     },
     report: () => {
       throwFailure(failure)
@@ -74,7 +75,8 @@ export interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
-  readonly env: Readonly<Record<string, string>> | undefined
+  /** What the program is started with. Secrets of this environment are in it: see `ServedEnvironment`. */
+  readonly env: NodeJS.ProcessEnv
   readonly nodeArgs: readonly string[]
   readonly preloads?: readonly Preload[]
 }
@@ -82,7 +84,7 @@ export interface Start {
 /** How the recorded program was started, if it can and may be started so again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
-  const { entry, args = [], cwd, env, execArgv = [], preloads } = details
+  const { entry, args = [], cwd, execArgv = [], preloads } = details
   if (details.proxy !== undefined) throw notANodeRun(tape.run.id, details.command)
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
@@ -90,7 +92,13 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
     throw recordedAgentMissing(entry, cwd)
   requireTrust(tape)
   const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
+  const env = environmentFor(tape, details)
   return { entry, args, cwd, env, nodeArgs, ...(preloads && { preloads }) }
+}
+
+function environmentFor(tape: Tape, { env }: RunDetails): NodeJS.ProcessEnv {
+  if (env === undefined) return process.env
+  return holdsReadsOnly(tape.run) ? withSurroundings(process.env, env) : env
 }
 
 /** Node would refuse to start without the file, and its variables are on the tape. */

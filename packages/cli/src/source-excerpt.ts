@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { SourceLocation } from '@retake/engine/inspect'
+import { maskKeys } from '@retake/tape'
 import { printable } from './printable.js'
 import { cutTo } from './table.js'
 import type { Look } from './terminal.js'
@@ -27,7 +28,7 @@ export const sourceLine = ({ file, line }: SourceLocation): string | undefined =
 
 function readLines(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8').split(/\r?\n/)
+    return maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/)
   } catch {
     return []
   }

@@ -96,6 +96,37 @@ export function calledFrom(module: string, depth: number): boolean {
   return found
 }
 
+/**
+ * True if `callee` was called by the program or one of its packages; false for Node,
+ * Retake and the test runner.
+ */
+export function calledByAgent(callee: Function): boolean {
+  const { prepareStackTrace, stackTraceLimit } = Error
+  Error.stackTraceLimit = CALLER_FRAMES
+  Error.prepareStackTrace = nearestFile
+  const holder: { stack?: string } = {}
+  try {
+    Error.captureStackTrace(holder, callee)
+    const file = holder.stack
+    if (file === undefined) return true
+    return (
+      !file.startsWith('node:') &&
+      !HOMES.some((home) => file.startsWith(home)) &&
+      runner?.test(file) !== true
+    )
+  } finally {
+    Error.prepareStackTrace = prepareStackTrace
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** Built-in functions such as `Object.keys` have frames of their own, without a file. */
+const CALLER_FRAMES = 4
+
+const nearestFile = (_error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined =>
+  frames.map((frame) => frame.getFileName()).find((file) => file !== null && file !== undefined) ??
+  undefined
+
 let runner: RegExp | undefined
 
 /**

@@ -6,6 +6,8 @@ import timers from 'node:timers'
  * uses these, never the globals, so that it can never record itself.
  */
 export const natives = {
+  /** The real environment: reading it is not recorded. */
+  env: process.env,
   Date,
   dateNow: Date.now,
   performanceNow: performance.now.bind(performance),

@@ -143,6 +143,8 @@ export interface ReplayReport {
   /** The tape ended before the program did, because the recording was cut off. */
   readonly cutOff: boolean
   readonly exitCode: number
+  /** Variables the program read and got a placeholder for: the recorded secret is not in this environment. */
+  readonly placeholders?: readonly string[]
   /** How the program itself ended; missing when the replay stopped it. */
   readonly end?: { readonly exitCode: number; readonly error?: RecordedError }
 }

@@ -1,3 +1,5 @@
+import { ENVIRONMENT_READS } from '@retake/tape'
+
 /**
  * Behaviours of this recorder that a replay must repeat, by name. They stand in
  * the run record; a tape without a flag replays the way it was recorded, and so
@@ -12,12 +14,17 @@
  *   Before, it aborted at any moment.
  * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls.
  *   Before, only the bytes of connections that the run opened were recorded.
+ * - `env-reads`: variables that the program reads stand on the tape where it reads them.
+ *   Before, a process run held its whole environment, and a function run none of it.
+ * - `password-messages`: what a client of PostgreSQL answers for its password is not compared.
  */
 export const RECORDER_FLAGS = [
   'child-writes',
   'returned-streams',
   'outside-signals',
   'shared-postgres',
+  ENVIRONMENT_READS,
+  'password-messages',
 ] as const
 
 export const hasFlag = (flags: readonly string[], flag: (typeof RECORDER_FLAGS)[number]): boolean =>

@@ -35,7 +35,13 @@ export async function replay<T>(
   tape: string,
   agent: () => T | Promise<T>,
   options: ReplayFunctionOptions = {},
-): Promise<{ output: T; divergences: readonly Divergence[]; digest: string }> {
+): Promise<{
+  output: T
+  divergences: readonly Divergence[]
+  digest: string
+  /** Variables of which the agent got a placeholder: the recorded secret is not in this environment. */
+  placeholders: readonly string[]
+}> {
   install()
   if (currentSession() !== undefined) throw errors.nestedRun()
   const recorded = outsideRuns(() => openForReplay(tape))
@@ -50,7 +56,8 @@ export async function replay<T>(
   if (root) session.secrets.nameAsRecorded(root)
   try {
     const output = await Promise.race([stopped, runToEnd(session, agent)])
-    return { output, divergences: session.divergences, digest: recorded.digest }
+    const { divergences, placeholders } = session
+    return { output, divergences, digest: recorded.digest, placeholders }
   } finally {
     session.close()
   }

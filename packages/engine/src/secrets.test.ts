@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { maskedEnvironment, placeholderFor, SecretMask } from './secrets.js'
+import { holdsSecret, maskedEnvironment, placeholderFor, SecretMask } from './secrets.js'
 
 const name = 'MODEL_API_KEY'
 const letters = fc.stringMatching(/^[a-zA-Z0-9]{8,40}$/)
@@ -10,6 +10,13 @@ const secrets = fc.oneof(
   letters.map((text) => `postgres://user:${text}@db.example:5432/main`),
   letters.map((text) => `https://hooks.example/services/${text}`),
   letters.map((text) => JSON.stringify({ type: 'account', private_key: `${text}\n` }, null, 2)),
+  letters.map((text) =>
+    [
+      '-----BEGIN PRIVATE',
+      ` KEY-----\n${text}xxxxxxxxxxxxxxxx\n`,
+      '-----END PRIVATE KEY-----',
+    ].join(''),
+  ),
   fc.string({ minLength: 8, unit: 'grapheme' }),
 )
 
@@ -69,4 +76,73 @@ test('what is said again to a new server has the secrets in it that the tape has
   mask.add('SERVICE_TOKEN_OF_ANOTHER', 'another-notasecret-x')
   expect(mask.text('another-notasecret-x')).toBe(mask.text(value))
   expect(mask.reveal(mask.text(value))).toBe(mask.text(value))
+})
+
+const random = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9'
+const privateKey = [
+  '-----BEGIN PRIVATE',
+  ' KEY-----\n',
+  random,
+  '\n-----END PRIVATE',
+  ' KEY-----',
+].join('')
+
+test.each([
+  ['DB_PASS', 'tr0ub4dor'],
+  ['STRIPE_SK', 'whatever-it-is'],
+  ['JWT', 'header.claims.signature'],
+  ['AUTH', 'user:pw1'],
+  ['COMPANY_PIN', '1234'],
+  ['MYSQL_PWD', 'hunter2'],
+  ['SENTRY_DSN', 'https://abc@o1.ingest.example/1'],
+  ['SERVICE_ACCOUNT', privateKey],
+  ['CONFIG', `{"db":"postgres://me:${random}@db.example/x"}`],
+  ['SOMETHING', `sk-${random}`],
+  ['SOMETHING', random],
+  ['SOMETHING', '0123456789abcdef'.repeat(4)],
+])('%s with such a value is a secret', (variable, secret) => {
+  expect(holdsSecret(variable, secret)).toBe(true)
+  expect(maskedEnvironment({ [variable]: secret })[variable]).not.toContain(secret)
+})
+
+test.each([
+  ['PATH', '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin'],
+  ['HOME', '/home/someone'],
+  ['PWD', '/home/someone/A1b2C3d4E5f6G7h8I9j0/project'],
+  ['OLDPWD', '/home/someone'],
+  ['LANG', 'en_US.UTF-8'],
+  ['NODE_ENV', 'production'],
+  ['KEYBOARD', 'german'],
+  ['XKB_KEYMAP', 'us'],
+  ['SSH_AUTH_SOCK', '/tmp/ssh-XXXXabcd1234/agent.1234'],
+  ['XAUTHORITY', '/run/user/1000/.Xauthority'],
+  ['AUTH_MODE', 'oauth'],
+  ['AUTH', 'disabled'],
+  ['MODEL', 'meta-llama/Llama-3.3-70B-Instruct-Turbo'],
+  ['GITHUB_SHA', '0123456789abcdef0123456789abcdef01234567'],
+  ['RUN_UUID', '3f2504e0-4f89-41d3-9a0c-0305e82c3301'],
+  ['HOSTNAME', 'app-7d9f8b6c5d-x2x9z.eu-west-1.compute.internal'],
+  ['TERM', 'xterm-256color'],
+  ['AUTHOR', 'someone'],
+  ['SPINNER', 'dots'],
+  ['BASE_URL', 'http://127.0.0.1:8080/v1'],
+])('%s=%s is not a secret', (variable, harmless) => {
+  expect(holdsSecret(variable, harmless)).toBe(false)
+})
+
+test('a key is masked by its shape wherever it comes from, in text and in bytes', () => {
+  const mask = new SecretMask()
+  const text = `my key is sk-${random}, and ÿ`
+  const bytes = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text)])
+  expect(mask.text(text)).not.toContain(random)
+  const masked = Buffer.from(mask.bytes(bytes))
+  expect(masked.includes(random)).toBe(false)
+  expect(masked.length).toBe(bytes.length)
+  expect(masked.subarray(0, 2)).toEqual(bytes.subarray(0, 2))
+})
+
+test('a secret with a name keeps the placeholder that names it', () => {
+  const mask = new SecretMask()
+  mask.add(name, `sk-${random}`)
+  expect(mask.text(`use sk-${random} now`)).toContain(`sk-retake-hidden-${name}`)
 })

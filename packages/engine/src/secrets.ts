@@ -1,13 +1,16 @@
 import { pathToFileURL } from 'node:url'
+import { hasKeyShape, maskKeys } from '@retake/tape'
 import type { MovedRoot } from './process-task.js'
 
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that
  * names it; a replayed process gets that placeholder as the variable's value,
- * so what it sends still matches what was stored, byte for byte.
+ * so what it sends still matches what was stored, byte for byte. Keys that can be
+ * told by their shape are replaced, too, wherever they come from.
  *
- * Not promised: a secret split over two chunks, encoded (base64, URL-escaped)
- * or shorter than eight characters is not recognised.
+ * Not promised: a secret split over two chunks or encoded (base64, URL-escaped,
+ * compressed) is not recognised. One of fewer than eight characters is hidden as the value of
+ * its variable only: replacing every `1234` would damage what has nothing to do with it.
  */
 export class SecretMask {
   readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
@@ -15,14 +18,24 @@ export class SecretMask {
   add(name: string, value: string): void {
     const placeholder = placeholderFor(name, value)
     if (value.length < SHORTEST_SECRET || value === placeholder) return
-    this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    this.#hide(value, placeholder)
     const { password } = urlOf(value) ?? {}
     if (password) this.add(`${name}_PASSWORD`, decodeURIComponent(password))
   }
 
+  /** Hides a value behind the placeholder that a tape has for it, which may be that of another value. */
+  standFor(value: string, placeholder: string, name: string): void {
+    this.add(name, value)
+    if (this.#secrets.has(value)) this.#hide(value, placeholder)
+  }
+
+  #hide(value: string, placeholder: string): void {
+    this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+  }
+
   /** Like `add`, for one that may be known by another name, or be a placeholder already: then it keeps it. */
   learn(name: string, value: string): void {
-    if (this.text(value) === value && !value.includes('retake-hidden')) this.add(name, value)
+    if (this.#withoutKnown(value) === value && !value.includes(HIDDEN)) this.add(name, value)
   }
 
   /** Secrets that a child process is handed in its environment, `NAME=value` each. */
@@ -38,8 +51,7 @@ export class SecretMask {
   hide(value: string): void {
     if (value.length < SHORTEST_SECRET) return
     const placeholder = 'x'.repeat(value.length)
-    if (value !== placeholder)
-      this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    if (value !== placeholder) this.#hide(value, placeholder)
   }
 
   /** Not a secret, but the same work: a replay in another folder names its paths as the recording did. */
@@ -49,17 +61,20 @@ export class SecretMask {
       [url(current), url(recorded)],
       [current, recorded],
     ] as const
-    for (const [value, placeholder] of pairs)
-      this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    for (const [value, placeholder] of pairs) this.#hide(value, placeholder)
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
     for (const [name, value] of Object.entries(env)) {
-      if (value !== undefined && holdsSecret(name, value)) this.add(name, value)
+      if (value !== undefined && isSecretVariable(name, value)) this.add(name, value)
     }
   }
 
   text(text: string): string {
+    return maskKeys(this.#withoutKnown(text))
+  }
+
+  #withoutKnown(text: string): string {
     let masked = text
     for (const { value, placeholder } of this.#secrets.values()) {
       if (masked.includes(value)) masked = masked.replaceAll(value, placeholder)
@@ -87,12 +102,15 @@ export class SecretMask {
   }
 
   bytes(bytes: Uint8Array): Uint8Array {
-    if (this.#secrets.size === 0 || bytes.length < SHORTEST_SECRET) return bytes
+    if (bytes.length < SHORTEST_SECRET) return bytes
     let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     for (const { needle, placeholder } of this.#secrets.values()) {
       if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
     }
-    return buffer
+    // As latin1 every byte is one character, so that bytes that are not text stay what they are.
+    const text = buffer.toString('latin1')
+    const masked = maskKeys(text)
+    return masked === text ? buffer : Buffer.from(masked, 'latin1')
   }
 }
 
@@ -114,6 +132,8 @@ export function placeholderFor(name: string, value: string): string {
   const url = urlOf(value)
   if (url?.password) return hidePart(value, url.password, hidden) ?? whole
   if (url) return hidePart(value, /:\/\/[^/?#]*[/?#](.*)/s.exec(value)?.[1] ?? '', hidden) ?? whole
+  // A private key keeps its lines.
+  if (value.trimStart().startsWith('-----BEGIN ') && hasKeyShape(value)) return maskKeys(value)
   if (value.startsWith('{')) return hideLeaves(value, hidden) ?? whole
   const prefix = /^[a-z]{2,6}[-_]/i.exec(value)?.[0] ?? ''
   return prefix + fit(hidden, value.slice(prefix.length))
@@ -153,26 +173,89 @@ function hideLeaves(json: string, hidden: string): string | undefined {
 
 const SECRET_NAME =
   /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
+/** Short words that mean a secret only when they stand alone between underscores. */
+const SECRET_WORD =
+  /(?:^|[_-])(?:pass|pwd|pw|jwt|auth|pin|sk|otp|totp|bearer|hmac|salt|creds?|signing)(?:$|[_-])/i
 const NOT_SECRET =
-  /^(npm_|PATH|.*_KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
+  /^(npm_|PATH$|PWD$|OLDPWD$|.*KEYBOARD|.*KEYMAP|TOKENIZERS_|.*_TOKENS?_(LIMIT|MAX)|MAX_TOKENS?)/i
+/** A secret word with one of these after it names a setting: `SSH_AUTH_SOCK`, `AUTH_URL`. */
+const SETTING =
+  /[_-](?:url|uri|host|port|type|mode|method|file|path|dir|sock|socket|name|user|username|ttl|timeout|enabled|disabled|length|size|count|limit|rounds|required|provider|scheme|domain|agent_pid)$/i
 
 /** Whether a variable of this name probably holds a secret. */
 export const looksSecret = (name: string): boolean =>
-  SECRET_NAME.test(name) && !NOT_SECRET.test(name)
+  !NOT_SECRET.test(name) &&
+  (SECRET_NAME.test(name) || (SECRET_WORD.test(name) && !SETTING.test(name)))
 
-/** By its name, or because it is an address with a password, like that of a proxy. */
+/** Values of settings. Replacing these words wherever they appear would damage a tape. */
+const SETTING_VALUE =
+  /^(?:true|false|yes|no|on|off|none|null|undefined|default|auto|always|never|enabled|disabled|required|optional|development|production|staging|localhost|basic|bearer|digest|oauth2?|anonymous)$/i
+
+/**
+ * By the name of its variable, or by the value itself: an address with a password, a known
+ * shape of key, a private key, or a long text that looks random.
+ */
 export const holdsSecret = (name: string, value: string): boolean =>
-  looksSecret(name) || (urlOf(value)?.password ?? '') !== ''
+  (looksSecret(name) && !SETTING_VALUE.test(value)) ||
+  (urlOf(value)?.password ?? '') !== '' ||
+  (!name.startsWith('npm_') && hasKeyShape(value)) ||
+  (!DIGEST_NAME.test(name) && looksRandom(value))
+
+const verdicts = new Map<string, { readonly value: string; readonly isSecret: boolean }>()
+
+/** `holdsSecret` for a variable of this process: every run looks at all of them, and they hardly change. */
+export function isSecretVariable(name: string, value: string): boolean {
+  const known = verdicts.get(name)
+  if (known?.value === value) return known.isSecret
+  const isSecret = holdsSecret(name, value)
+  verdicts.set(name, { value, isSecret })
+  return isSecret
+}
+
+/** Variables that hold a digest, a version or an id, which look random and are not secret. */
+const DIGEST_NAME =
+  /(?:^|_)(?:sha\d*|hash|digest|checksum|commit|revision|rev|ref|version|build|uuid|id)$|^npm_/i
+const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
+
+/**
+ * A single token with 20 characters in a row that mix upper case, lower case and digits, or
+ * with 32 hexadecimal ones. Names of models, hosts and files have shorter parts. Only for
+ * values of variables: bodies are full of ids and digests that look the same.
+ */
+function looksRandom(value: string): boolean {
+  if (value.length < 20 || !/^[\w+/=.~-]+$/.test(value) || UUID.test(value)) return false
+  if (/^(?:[\da-f]{32,}|[\dA-F]{32,})$/.test(value)) return true
+  if (/^(?:\.{0,2}|~)\/(?:[\w.@+~-]{1,32}\/)*[\w.@+~-]{0,32}$/.test(value)) return false
+  const runs = value.match(/[A-Za-z0-9+/]{20,}/g) ?? []
+  return runs.some(
+    (run) =>
+      /[A-Z]/.test(run) && /[a-z]/.test(run) && /\d/.test(run) && bitsPerCharacter(run) >= 3.5,
+  )
+}
+
+/** Shannon entropy. */
+function bitsPerCharacter(text: string): number {
+  const counts = new Map<string, number>()
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values())
+    bits -= (count / text.length) * Math.log2(count / text.length)
+  return bits
+}
 
 /** The environment as it may stand on a tape: secret values replaced by placeholders. */
 export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string> {
   const masked: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
     if (value === undefined || name.startsWith('RETAKE_')) continue
-    masked[name] = holdsSecret(name, value) && value !== '' ? placeholderFor(name, value) : value
+    masked[name] = maskVariable(name, value)
   }
   return masked
 }
+
+/** The value of a variable as it may stand on a tape. */
+export const maskVariable = (name: string, value: string): string =>
+  value !== '' && isSecretVariable(name, value) ? placeholderFor(name, value) : value
 
 /** Variables of a `.env` file whose names look secret. */
 export function secretsOfEnvFile(text: string): { name: string; value: string }[] {

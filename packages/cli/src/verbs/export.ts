@@ -40,7 +40,7 @@ Examples:
       throw wrongUsage('export', 'No format was named.', 'The formats are: --jsonl.')
     }
     const file = new RunStore(text(values, 'dir')).find(name)
-    const patterns = askedPatterns(texts(values, 'redact'))
+    const patterns = askedPatterns(texts(values, 'redact'), openTape(file))
     const redacted = patterns.length > 0 ? redactRun(file, patterns) : undefined
     try {
       const tape = openTape(redacted?.files.at(-1) ?? file)

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
 import { fromHere } from '../from-here.js'
 import { Progress } from '../progress.js'
@@ -53,7 +54,7 @@ Examples:
     try {
       made = reportRun(tape, {
         withSource: !flag(values, 'no-source'),
-        redact: askedPatterns(texts(values, 'redact')),
+        redact: askedPatterns(texts(values, 'redact'), openTape(tape)),
         onStage: (what) => progress.say(what),
       })
       writeReport(file, made.html)

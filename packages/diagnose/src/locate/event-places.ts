@@ -1,3 +1,4 @@
+import { readsOf } from '@retake/tape'
 import type {
   BodyForm,
   CallEvent,
@@ -30,6 +31,16 @@ export const runPlaces = (tape: TapeLike, { seq }: RunEvent): Place[] => {
     ...Object.entries(env).map(([name, value]) => place('environment', name, value)),
   ]
 }
+
+/** Variables that the program read. */
+export const variablePlaces = (tape: TapeLike, seq: number): Place[] =>
+  readsOf(tape, seq).reads.map(({ name, value }) => ({
+    seq,
+    direction: 'in',
+    source: 'environment',
+    name,
+    search: (matcher) => searchText(value ?? '', matcher, ''),
+  }))
 
 /** What the agent handed to a tool, a file, a process. */
 export const callPlace = (tape: TapeLike, call: CallEvent, step: string | undefined): Place => ({

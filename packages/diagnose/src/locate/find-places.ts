@@ -1,3 +1,4 @@
+import { isEnvironmentNote } from '@retake/tape'
 import type {
   CallEvent,
   DeliverEvent,
@@ -8,7 +9,15 @@ import type {
   WriteEvent,
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
-import { callPlace, endPlace, nameOf, resultPlace, runPlaces, searchError } from './event-places.js'
+import {
+  callPlace,
+  endPlace,
+  nameOf,
+  resultPlace,
+  runPlaces,
+  searchError,
+  variablePlaces,
+} from './event-places.js'
 import { searchExchange } from './exchange-places.js'
 import { messagePlaces } from './message-places.js'
 import { PieceGroups } from './piece-groups.js'
@@ -96,6 +105,7 @@ class PlaceFinder {
         })
         break
       case 'note':
+        if (isEnvironmentNote(event)) this.#places.push(...variablePlaces(this.#tape, seq))
         if (event.kind === 'mark') {
           const { name, text = '', site } = event
           this.#places.push({

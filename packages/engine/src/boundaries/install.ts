@@ -3,6 +3,7 @@ import { watchModuleLoads } from '../module-loads.js'
 import { patchAbortSignals } from './abort-signals.js'
 import { patchChildProcess } from './processes/child-process.js'
 import { patchClock } from './clock.js'
+import { patchEnvironment } from './environment.js'
 import { patchDns } from './network/dns.js'
 import { loadFetch, patchFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
@@ -61,6 +62,7 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchClock(),
     patchRandom(),
     patchHostFacts(),
+    patchEnvironment(),
     patchTimers(),
     patchAbortSignals(),
     patchFetch(),

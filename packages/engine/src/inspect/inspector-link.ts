@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
+import { SecretMask } from '../secrets.js'
 import { inspectErrors } from './inspect-errors.js'
 
 type Listener = (params: never) => void
@@ -16,22 +17,27 @@ interface Incoming {
   readonly params?: unknown
 }
 
-/** The controller's end of the pipe: a client of the DevTools protocol, one JSON message a line. */
+/**
+ * The controller's end of the pipe: a client of the DevTools protocol, one JSON message a
+ * line. The program may hold secrets in memory; what it answers is shown and stored, so they are masked here.
+ */
 export class InspectorLink {
   /** Resolves when the process is gone or has closed the pipe. */
   readonly closed: Promise<void>
   readonly #pipe: Duplex
   readonly #waiting = new Map<number, Waiting>()
   readonly #listeners = new Map<string, Listener>()
+  readonly #secrets = new SecretMask()
   #lastId = 0
   #isClosed = false
 
   constructor(pipe: Duplex) {
     this.#pipe = pipe
+    this.#secrets.addEnvironment(process.env)
     // The process may be killed while something is read from it or written to it.
     pipe.on('error', () => {})
     createInterface({ input: pipe, crlfDelay: Infinity })
-      .on('line', (line) => this.#take(JSON.parse(line) as Incoming))
+      .on('line', (line) => this.#take(JSON.parse(this.#secrets.text(line)) as Incoming))
       .on('error', () => {})
     this.closed = new Promise((resolve) => {
       pipe.on('close', () => {

@@ -1,6 +1,7 @@
 import { TapeWriter } from '@retake/tape/node'
 import { isCutShort } from '../answers/is-cut-short.js'
 import { TapeAnswers } from '../answers/tape-answers.js'
+import { environmentFrom } from '../environment.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
 import { contactCounts, forbidContact } from '../outside-contact.js'
@@ -22,7 +23,7 @@ import { writeJson } from './write-json.js'
  */
 export function chaosProcess(task: ChaosTask & { readonly failure?: string }): void {
   const source = openForReplay(task.source)
-  restoreSurroundings(source.details)
+  restoreSurroundings(source)
   forbidContact()
   const start = natives.performanceNow()
   const { id, name, order } = task
@@ -48,7 +49,11 @@ export function chaosProcess(task: ChaosTask & { readonly failure?: string }): v
     session: () => session,
     onStopped: () => stop(),
   })
-  const session: RecordSession = new RecordSession(writer, { answers, flags: source.run.flags })
+  const session: RecordSession = new RecordSession(writer, {
+    answers,
+    flags: source.run.flags,
+    variables: (secrets) => environmentFrom(source, { secrets, isContinued: false }),
+  })
   const report = (exitCode: number): void => {
     const result: ChaosReport = {
       exitCode,

@@ -1,4 +1,4 @@
-import { isDelivery } from '@retake/tape'
+import { isDelivery, isEnvironmentNote } from '@retake/tape'
 import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape'
 import type { MovedRoot } from '../process-task.js'
 
@@ -18,6 +18,7 @@ export function movedTape(tape: Tape, root: MovedRoot): Tape {
   const body = (seq: number): Uint8Array => {
     const recorded = tape.body(seq)
     const answer = tape.event(seq)
+    if (isEnvironmentNote(answer)) return Buffer.from(move(Buffer.from(recorded).toString()))
     return isDelivery(answer) ? moveBody(recorded, answer, root) : recorded
   }
   const moved = new Map<string | symbol, unknown>(Object.entries({ details, event, body }))

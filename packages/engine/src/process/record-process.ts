@@ -7,7 +7,7 @@ import type { CommonTask, RecordTask } from '../process-task.js'
 import { elapsed } from '../record.js'
 import { RECORDER_FLAGS } from '../recorder-flags.js'
 import { adoptProcess } from '../scope.js'
-import { maskedEnvironment } from '../secrets.js'
+import { surroundingsOf } from '../environment.js'
 import { Overlay } from '../overlay/overlay.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { trustRecording } from '../trusted-runs.js'
@@ -37,7 +37,7 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
       execArgv: [...process.execArgv],
       preloads,
       ...(task.code && { code: task.code }),
-      env: maskedEnvironment(process.env),
+      env: surroundingsOf(natives.env),
       stdio: describeTerminal(),
       platform: `${process.platform} ${process.arch}`,
     },

@@ -1,4 +1,6 @@
-import type { RunDetails } from '@retake/tape'
+import { holdsReadsOnly } from '@retake/tape'
+import type { Tape } from '@retake/tape'
+import { withSurroundings } from '../environment.js'
 import { ThreadHolder } from '../inspect/thread-holder.js'
 import { natives } from '../natives.js'
 import { openForReplay } from '../open-for-replay.js'
@@ -18,7 +20,7 @@ export const DIVERGED = 3
 export function replayProcess(task: ReplayTask): void {
   const recorded = openForReplay(task.tape)
   const tape = task.root ? movedTape(recorded, task.root) : recorded
-  restoreSurroundings(tape.details)
+  restoreSurroundings(tape)
   forbidContact()
   const start = natives.performanceNow()
   const holder = task.inspect && new ThreadHolder(task.inspect)
@@ -42,6 +44,7 @@ export function replayProcess(task: ReplayTask): void {
       wallMs: natives.performanceNow() - start,
       cutOff: session.cutOff,
       exitCode,
+      placeholders: session.placeholders,
       ...(end && { end }),
     }
     writeJson(task.report, result)
@@ -67,11 +70,12 @@ export function replayProcess(task: ReplayTask): void {
 }
 
 /** Environment, terminal and zone as they were; secrets stay placeholders. */
-export function restoreSurroundings(details: RunDetails): void {
+export function restoreSurroundings({ details, run }: Tape): void {
   if (details.env) {
-    for (const name of Object.keys(process.env))
-      if (!(name in details.env)) delete process.env[name]
-    Object.assign(process.env, details.env)
+    const { env } = natives
+    const restored = holdsReadsOnly(run) ? withSurroundings(env, details.env) : details.env
+    for (const name of Object.keys(env)) if (!(name in restored)) delete env[name]
+    for (const [name, value] of Object.entries(restored)) if (env[name] !== value) env[name] = value
   }
   if (details.execArgv) process.execArgv.splice(0, process.execArgv.length, ...details.execArgv)
   if (details.stdio) imitateTerminal(details.stdio)

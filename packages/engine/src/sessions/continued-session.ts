@@ -3,6 +3,7 @@ import type { Overlay } from '../overlay/overlay.js'
 import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
+import type { Environment } from '../environment.js'
 import type { SecretMask } from '../secrets.js'
 import type { Divergence } from './divergence.js'
 import { LeftTape } from './divergence-log.js'
@@ -81,6 +82,10 @@ export class ContinuedSession implements Session {
 
   get secrets(): SecretMask {
     return this.#current.secrets
+  }
+
+  get environment(): Environment | undefined {
+    return this.#current.environment
   }
 
   get recording(): Recording | undefined {
@@ -228,6 +233,7 @@ export class ContinuedSession implements Session {
       this.#recorder = recorder
       this.#liveSinceMs = natives.performanceNow()
       this.#player.close()
+      if (this.#player.environment) recorder.environment?.takeOver(this.#player.environment)
       for (const operation of underWay) this.options.carryOver(operation, recorder)
       return recorder
     })

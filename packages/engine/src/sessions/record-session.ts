@@ -8,6 +8,7 @@ import type {
   RecordedError,
   WriteEvent,
 } from '@retake/tape'
+import { ENVIRONMENT_READS, environmentNote } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
@@ -15,6 +16,9 @@ import { placed } from '../places.js'
 import { outsideRuns, sessionClosed, sessionOpened } from '../scope.js'
 import { HIDDEN, isSecretHeader } from '../headers.js'
 import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
+import { RecordedEnvironment } from '../environment.js'
+import type { Environment } from '../environment.js'
+import { natives } from '../natives.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from './answer-source.js'
 import type { AnswerSource } from './answer-source.js'
@@ -51,6 +55,8 @@ export interface RecordSessionOptions {
   readonly answers?: AnswerSource
   /** Flags of the run, when it is not a new one. */
   readonly flags?: readonly string[]
+  /** Where variables come from when it is not this process. */
+  readonly variables?: (secrets: SecretMask) => Environment
   /** Events are written and synced in the background: a crash may lose the last ones. */
   readonly inBackground?: boolean
   /** Takes copies of the databases that the run opens, which stay as they are. */
@@ -73,6 +79,7 @@ export class RecordSession implements Session {
   readonly keepsIn: boolean
   readonly secrets = new SecretMask()
   readonly databases: Overlay | undefined
+  readonly environment: RecordedEnvironment | undefined
   readonly #queue: Completed[] = []
   /** Boundaries that were noted, with how often they were used since. */
   readonly #noted = new Map<
@@ -110,7 +117,10 @@ export class RecordSession implements Session {
     this.databases = options.databases
     this.replaying = this.#answers.isTape === true
     this.keepsIn = this.#answers.keepsIn === true
-    this.secrets.addEnvironment(process.env)
+    this.secrets.addEnvironment(natives.env)
+    this.environment = hasFlag(this.flags, ENVIRONMENT_READS)
+      ? this.#recordedEnvironment(options.variables?.(this.secrets))
+      : undefined
     this.#recording = {
       tape: writer.path,
       mark: (name, text) => this.note({ kind: 'mark', name, text: this.secrets.text(text) }),
@@ -249,6 +259,24 @@ export class RecordSession implements Session {
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
     if (!this.replaying && !this.keepsIn) sessionClosed()
+  }
+
+  /** The note goes to disk with the next event: nothing can depend on it that is not one. */
+  #recordedEnvironment(from: Environment | undefined): RecordedEnvironment {
+    return new RecordedEnvironment({
+      from,
+      secrets: this.secrets,
+      onRead: (reads) => {
+        const body = Buffer.from(JSON.stringify(reads), 'utf8')
+        this.#append(environmentNote, body, undefined, true)
+      },
+      onChanged: (name) =>
+        this.note({
+          kind: 'boundary',
+          name: 'process.env',
+          text: `${name} was changed from outside the run after the run had read it`,
+        }),
+    })
   }
 
   #begin(call: SyncCall | Action): number {

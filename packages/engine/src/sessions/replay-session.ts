@@ -1,11 +1,13 @@
-import { recordError } from '@retake/tape'
-import type { BodyForm, InitiationEvent, OutputEvent, Tape } from '@retake/tape'
+import { holdsReadsOnly, readsOf, recordError } from '@retake/tape'
+import type { BodyForm, EnvironmentRead, InitiationEvent, OutputEvent, Tape } from '@retake/tape'
 import { errors, ReplayDiverged } from '../errors.js'
 import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { outsideRuns, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
+import { environmentFrom } from '../environment.js'
+import type { ServedEnvironment } from '../environment.js'
 import { describe } from './divergence.js'
 import type { Divergence } from './divergence.js'
 import { DivergenceLog } from './divergence-log.js'
@@ -30,6 +32,7 @@ export class ReplaySession implements Session {
   /** What was served and what was done again, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
   readonly secrets = new SecretMask()
+  readonly environment: ServedEnvironment | undefined
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #check: ReplayCheck
@@ -60,7 +63,8 @@ export class ReplaySession implements Session {
       onAdvanced: () => this.#deliveries.schedule(),
       afterInitiation: options.afterInitiation,
     })
-    this.secrets.addEnvironment(process.env)
+    this.secrets.addEnvironment(natives.env)
+    this.environment = holdsReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened()
     this.#deliveries = new ReplayDeliveries(tape, cursor, log, options)
   }
@@ -75,6 +79,11 @@ export class ReplaySession implements Session {
 
   get divergences(): readonly Divergence[] {
     return this.#log.divergences
+  }
+
+  /** Names of the variables of which the program got a placeholder instead of a secret. */
+  get placeholders(): readonly string[] {
+    return this.environment?.placeholders ?? []
   }
 
   /** Number of events consumed so far. */
@@ -176,6 +185,24 @@ export class ReplaySession implements Session {
 
   close(): void {
     if (!this.closed) this.#deliveries.close()
+  }
+
+  /** A variable stands on the tape where it was first read, which is here unless the code has changed. */
+  #servedEnvironment(): ServedEnvironment {
+    const { tape, secrets, options } = this
+    const passed = new Map<string, EnvironmentRead>()
+    this.#cursor.onEnvironment = (seq) => {
+      for (const read of readsOf(tape, seq).reads) passed.set(read.name, read)
+    }
+    return environmentFrom(tape, {
+      secrets,
+      isContinued: options.leave !== undefined,
+      until: options.until,
+      look: (name) => {
+        if (!passed.has(name)) this.#cursor.peek()
+        return passed.get(name)
+      },
+    })
   }
 
   /** In observe mode or after the run: something the tape does not have. Timers and local work just run; what needs the outside fails. */

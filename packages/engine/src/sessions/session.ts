@@ -10,6 +10,7 @@ import type {
 import type { HandshakeMessage } from '../boundaries/processes/repeated-handshake.js'
 import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'
+import type { Environment } from '../environment.js'
 import type { SecretMask } from '../secrets.js'
 import type { Recording } from './recording.js'
 
@@ -150,6 +151,8 @@ export interface Session {
   readonly overlay?: Overlay | undefined
   /** Where the databases go that the run opens; its overlay, or the disk, unless set. */
   readonly databases?: Overlay | undefined
+  /** The variables of the run; undefined where they are those of the process, as with older tapes. */
+  readonly environment?: Environment | undefined
   /** What must not stand on the tape. */
   readonly secrets: SecretMask
   /** The agent wrote to something: a held-back answer may be due now. */

@@ -1,4 +1,4 @@
-import { isDelivery } from '@retake/tape'
+import { isDelivery, isEnvironmentNote } from '@retake/tape'
 import type { Tape, TapeEvent } from '@retake/tape'
 
 /** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
@@ -11,6 +11,8 @@ export class TapeCursor {
   readonly #end: number
 
   readonly #passesOutput: boolean
+  /** Told of each note about variables that it passes over. */
+  onEnvironment: ((seq: number) => void) | undefined
 
   /** `until`: the first event that is no longer served. `passesOutput`: output is passed over, too. */
   constructor(
@@ -31,6 +33,7 @@ export class TapeCursor {
     if (this.#peeked !== undefined) return this.#peeked
     for (; this.#seq < this.#end; this.#seq += 1) {
       const event = this.tape.event(this.#seq)
+      if (isEnvironmentNote(event)) this.onEnvironment?.(event.seq)
       if (event.type === 'note' || (event.type === 'output' && this.#passesOutput)) continue
       if (!isOver(event)) this.#peeked = event
       return this.#peeked

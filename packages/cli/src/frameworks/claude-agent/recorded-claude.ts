@@ -32,7 +32,9 @@ export function recordedClaude<O extends object>(options: O = {} as O): O {
   requireVersion({ package: '@anthropic-ai/claude-agent-sdk', from: '0.3', to: '0' })
   const recording = currentRecording()
   if (recording === undefined) return options
-  const env = (options as { readonly env?: Environment }).env ?? process.env
+  // The program has not read all of it: Retake copies it, as Node would.
+  const env =
+    (options as { readonly env?: Environment }).env ?? outsideRuns(() => ({ ...process.env }))
   const cloud = OTHER_CLOUDS.find((variable) => isOn(env[variable]))
   if (cloud !== undefined) {
     recording.mark(MARK, `its model calls are not recorded: ${cloud} is set`)

@@ -34,6 +34,15 @@ const tapeOf = (cwd: string, startedAt = Date.now() + 60_000): Tape =>
   ({ details: { cwd }, run: { startedAt } }) as Tape
 
 describe('the source around a place', () => {
+  test('is shown without the keys in it', () => {
+    const file = path.join(project, 'src/agent.ts')
+    const secret = 'aB3dE6gH9jK2mN5pQ8sT1vW4'
+    writeFileSync(file, `const client = new Client({ apiKey: 'sk-${secret}' })\n${code}`)
+    const shown = sourceNear(tapeOf(project), `${file}:1:7`)?.lines.join('\n')
+    expect(shown).toContain("apiKey: 'sk-retake-hidden")
+    expect(shown).not.toContain(secret)
+  })
+
   test('is shown with some lines before and after', () => {
     const file = path.join(project, 'src/agent.ts')
     expect(sourceNear(tapeOf(project), `${file}:20:7`)).toEqual({

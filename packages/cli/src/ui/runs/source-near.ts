@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { maskKeys } from '@retake/tape'
 import type { Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
 import { movedHere } from '../../moved-here.js'
@@ -18,7 +19,7 @@ const SOURCE = /\.(?:[cm]?[jt]sx?|py|vue|svelte|astro)$/
  * there is none to show. A tape can come from anywhere and name any file, so only
  * sources inside the project that the run was recorded in are read, links followed:
  * nothing from node_modules, no other kinds of file, and no project that is a whole
- * disk or home.
+ * disk or home. Keys in it are masked.
  */
 export function sourceNear(tape: Tape, site: string): SourceExcerpt | undefined {
   const [, name, line, column] = /^(.+?):(\d{1,9})(?::(\d{1,9}))?$/.exec(site) ?? []
@@ -79,7 +80,7 @@ function realFile(file: string): string | undefined {
 function readLines(file: string): string[] | undefined {
   try {
     const { size } = statSync(file)
-    return size > FILE_MAX_BYTES ? undefined : readFileSync(file, 'utf8').split(/\r?\n/)
+    return size > FILE_MAX_BYTES ? undefined : maskKeys(readFileSync(file, 'utf8')).split(/\r?\n/)
   } catch {
     return undefined
   }

@@ -29,7 +29,10 @@ export function patchLoadEnvFile(): Undo {
       const text = callLive(session, 'readFile', read, [path, 'utf8']) as string
       return { ...parseEnv(text) }
     }) as Record<string, string>
-    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value
+    const target = session.environment
+    for (const [name, value] of Object.entries(variables))
+      if (target === undefined) process.env[name] ??= value
+      else if (target.get(name) === undefined) target.set(name, value)
   }
   const patched = wrapFileFunction(native, inside, { name: 'loadEnvFile', style: 'sync' })
   return replace(process, 'loadEnvFile', patched)

@@ -164,7 +164,9 @@ export class TapeConnection {
         // What comes from outside was read when it arrived.
         if (native === undefined && this.#readHttp(new Uint8Array(body))) this.#answered()
         if (this.#responses.upgraded) this.#upgraded()
-        socket.push(native === undefined ? Buffer.from(body) : (native as Buffer))
+        socket.push(
+          native === undefined ? Buffer.from(this.#requests.served(body)) : (native as Buffer),
+        )
         return
       case 'end':
         socket.push(null)

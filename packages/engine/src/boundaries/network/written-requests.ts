@@ -3,8 +3,10 @@ import type { Http1Request } from '@retake/tape'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
+import { hasFlag } from '../../recorder-flags.js'
 import type { Session } from '../../sessions/session.js'
 import { WrittenBytes } from '../written-bytes.js'
+import { PostgresHandshake } from './postgres-handshake.js'
 import type { Target } from './real-connection.js'
 
 /** Bytes of an unfinished request leave at the latest after this long. */
@@ -29,6 +31,7 @@ export interface WrittenRequestsOptions {
 export class WrittenRequests {
   readonly #scanner = new Http1Scanner('request')
   readonly #opaque: WrittenBytes
+  readonly #signIn: PostgresHandshake | undefined
   #isHttp = true
   #count = 0
   #held: Uint8Array[] = []
@@ -41,6 +44,9 @@ export class WrittenRequests {
     readonly options: WrittenRequestsOptions,
   ) {
     this.#opaque = new WrittenBytes(session)
+    this.#signIn = hasFlag(session.flags ?? [], 'password-messages')
+      ? new PostgresHandshake(() => session.environment?.possiblePasswords() ?? [])
+      : undefined
   }
 
   /** Everything so far was HTTP; after an upgrade, everything before it. */
@@ -86,6 +92,11 @@ export class WrittenRequests {
     if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
   }
 
+  /** A recorded piece of an answer as this client can accept it. */
+  served(bytes: Uint8Array): Uint8Array {
+    return this.#isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
+  }
+
   /** The other end speaks something else from now on. */
   upgrade(): void {
     this.#scanner.upgrade()
@@ -101,7 +112,7 @@ export class WrittenRequests {
   }
 
   #writeOpaque(chunk: Uint8Array): void {
-    this.#opaque.add(chunk)
+    this.#opaque.add(this.#signIn?.written(chunk) ?? chunk)
     this.options.send(chunk)
   }
 

@@ -1,0 +1,103 @@
+import { inspect } from 'node:util'
+import { calledByAgent } from '../call-site.js'
+import type { Environment } from '../environment.js'
+import { natives } from '../natives.js'
+import { currentSession } from '../scope.js'
+import type { Undo } from './patch.js'
+
+const { env } = natives
+
+/**
+ * `process.env`. While no run is active it is the native object; inside one, the session
+ * answers. Node reads it, too, and copies all of it for each child: that does not count.
+ *
+ * Not promised: code that took `process.env` before this patch reads past it.
+ */
+export function patchEnvironment(): Undo {
+  const patched = new Proxy(target(), handler)
+  process.env = patched
+  return () => {
+    // A program may have put an object of its own there.
+    if (process.env === patched) process.env = env
+  }
+}
+
+/** Printing a proxy shows its target, past all traps. */
+function target(): NodeJS.ProcessEnv {
+  return Object.create(Object.getPrototypeOf(env) as object, {
+    [inspect.custom]: { value: printed, configurable: true },
+  }) as NodeJS.ProcessEnv
+}
+
+function printed(): Record<string, string | undefined> {
+  const variables = active()
+  if (variables === undefined) return { ...env }
+  return Object.fromEntries(variables.names().map((name) => [name, variables.get(name)]))
+}
+
+const handler = {
+  get(object, key): unknown {
+    const name = variable(key)
+    if (name === undefined)
+      return Reflect.get(typeof key === 'symbol' ? object : env, key) as unknown
+    const variables = active()
+    return variables === undefined ? env[name] : read(variables, name, handler.get)
+  },
+  has(object, key): boolean {
+    const name = variable(key)
+    if (name === undefined) return Reflect.has(typeof key === 'symbol' ? object : env, key)
+    const variables = active()
+    return variables === undefined ? name in env : read(variables, name, handler.has) !== undefined
+  },
+  getOwnPropertyDescriptor(_object, key): PropertyDescriptor | undefined {
+    if (typeof key === 'symbol') return undefined
+    const variables = active()
+    const value =
+      variables === undefined ? ownOf(key) : read(variables, key, handler.getOwnPropertyDescriptor)
+    return value === undefined
+      ? undefined
+      : { value, writable: true, enumerable: true, configurable: true }
+  },
+  ownKeys(): string[] {
+    const variables = active()
+    if (variables === undefined) return Object.keys(env)
+    return [...(calledByAgent(handler.ownKeys) ? variables.names() : variables.peekNames())]
+  },
+  set(_object, key, value: unknown): boolean {
+    const variables = active()
+    if (variables === undefined || typeof key === 'symbol') return Reflect.set(env, key, value)
+    variables.set(key, `${value as string}`)
+    return true
+  },
+  defineProperty(_object, key, descriptor): boolean {
+    const variables = active()
+    const { value, writable, enumerable, configurable } = descriptor
+    const isPlain = writable === true && enumerable === true && configurable === true
+    // Node says what is wrong with anything else.
+    if (variables === undefined || typeof key === 'symbol' || !isPlain)
+      return Reflect.defineProperty(env, key, descriptor)
+    variables.set(key, `${value as string}`)
+    return true
+  },
+  deleteProperty(_object, key): boolean {
+    const variables = active()
+    if (variables === undefined || typeof key === 'symbol') return Reflect.deleteProperty(env, key)
+    variables.delete(key)
+    return true
+  },
+} satisfies ProxyHandler<NodeJS.ProcessEnv>
+
+const active = (): Environment | undefined => currentSession()?.environment
+
+function read(variables: Environment, name: string, trap: Function): string | undefined {
+  if (!variables.knows(name) && (name.startsWith('RETAKE_') || !calledByAgent(trap)))
+    return variables.peek(name)
+  return variables.get(name)
+}
+
+/** Not what every object has, such as `hasOwnProperty`. */
+const variable = (key: PropertyKey): string | undefined =>
+  typeof key === 'string' && !(key in Object.prototype) ? key : undefined
+
+const ownOf = (name: string): string | undefined =>
+  Object.getOwnPropertyDescriptor(env, name)?.value as string | undefined

@@ -1,0 +1,145 @@
+import { createHash, createHmac, pbkdf2Sync, timingSafeEqual } from 'node:crypto'
+
+const SSL_REQUEST = 80877103
+const GSS_REQUEST = 80877104
+const PROTOCOL_3 = 3
+const PASSWORD = 0x70
+const AUTHENTICATION = 0x52
+const SASL_CONTINUE = 11
+const SASL_FINAL = 12
+const STARTUP_BYTES = 8
+const HEADER_BYTES = 5
+/** A password, a hash or a SASL answer is shorter. */
+const MESSAGE_MAX_BYTES = 64 << 10
+
+/**
+ * Reads how a client of PostgreSQL signs in. What it sends for a password, in clear, hashed
+ * or as a proof of SCRAM, is left out of what is compared: with a placeholder for a password
+ * it must be another one. A server that proves to know the password is then made to
+ * prove that it knows the placeholder, or the client would hang up.
+ *
+ * Not promised: channel binding, and messages of the server that are split over two chunks.
+ */
+export class PostgresHandshake {
+  #state: 'startup' | 'messages' | 'over' = 'startup'
+  /** The beginning of the message that is being read, until its length is known. */
+  #header: number[] = []
+  /** Bytes of the message that are to come. */
+  #left = 0
+  /** What it says about the password. */
+  #payload: Buffer[] = []
+  #clientFirst = ''
+  #clientFinal = ''
+  #serverFirst = ''
+
+  constructor(
+    /** Passwords that the client may have used, asked for when they are needed. */
+    readonly passwords: () => Iterable<string>,
+  ) {}
+
+  /** What the client writes, with as many zeros where it answers for its password. */
+  written(chunk: Uint8Array): Uint8Array {
+    if (this.#state === 'over') return chunk
+    const bytes = Buffer.from(chunk)
+    let at = 0
+    while (at < bytes.length) {
+      if (this.#left === 0) {
+        this.#header.push(bytes[at++] ?? 0)
+        if (!this.#readHeader()) break
+      } else {
+        const piece = bytes.subarray(at, at + this.#left)
+        at += piece.length
+        this.#left -= piece.length
+        if (this.#state === 'messages') {
+          this.#payload.push(Buffer.from(piece))
+          piece.fill(0)
+        }
+      }
+      if (this.#left === 0 && this.#header.length === this.#headerBytes) this.#endMessage()
+    }
+    return bytes
+  }
+
+  get #headerBytes(): number {
+    return this.#state === 'startup' ? STARTUP_BYTES : HEADER_BYTES
+  }
+
+  /** False when this is not, or no longer, a client that signs in. */
+  #readHeader(): boolean {
+    const header = Buffer.from(this.#header)
+    const isComplete = header.length === this.#headerBytes
+    if (this.#state === 'messages') {
+      if (header[0] !== PASSWORD) this.#state = 'over'
+      else if (isComplete) this.#left = header.readUInt32BE(1) - 4
+    } else if (isComplete) {
+      if (!isRequest(header) && header.readUInt16BE(4) !== PROTOCOL_3) this.#state = 'over'
+      else this.#left = header.readUInt32BE(0) - STARTUP_BYTES
+    }
+    if (this.#left < 0 || this.#left > MESSAGE_MAX_BYTES) this.#state = 'over'
+    return this.#state !== 'over'
+  }
+
+  #endMessage(): void {
+    if (this.#state === 'startup') {
+      if (!isRequest(Buffer.from(this.#header))) this.#state = 'messages'
+    } else {
+      const text = Buffer.concat(this.#payload).toString('latin1')
+      const first = /^SCRAM-SHA-256\0[^]{4}[ny],[^,]*,(n=[^]*)$/.exec(text)
+      if (first) this.#clientFirst = first[1] ?? ''
+      else if (text.startsWith('c=')) this.#clientFinal = text
+    }
+    this.#header = []
+    this.#payload = []
+  }
+
+  /** What the server answered when it was recorded, as this client can accept it. */
+  served(chunk: Uint8Array): Uint8Array {
+    if (this.#state !== 'messages' || this.#clientFirst === '') return chunk
+    const bytes = Buffer.from(chunk)
+    for (let at = 0; at + 9 <= bytes.length && bytes[at] === AUTHENTICATION;) {
+      const end = at + 1 + bytes.readUInt32BE(at + 1)
+      const data = bytes.subarray(at + 9, end)
+      const code = bytes.readUInt32BE(at + 5)
+      if (code === SASL_CONTINUE) this.#serverFirst = data.toString('latin1')
+      if (code === SASL_FINAL) {
+        const signature = this.#signature()
+        if (signature !== undefined && data.length === signature.length) data.write(signature)
+      }
+      at = end
+    }
+    return bytes
+  }
+
+  /** The proof of a server that knows the password which the client used; undefined when it is none of them. */
+  #signature(): string | undefined {
+    const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.#serverFirst) ?? []
+    const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.#clientFinal) ?? []
+    const message = `${this.#clientFirst},${this.#serverFirst},${unproved}`
+    const sent = Buffer.from(proof, 'base64')
+    if (salt === '' || sent.length !== 32) return undefined
+    for (const password of this.passwords()) {
+      const salted = pbkdf2Sync(
+        password.normalize('NFKC'),
+        Buffer.from(salt, 'base64'),
+        Number(iterations),
+        32,
+        'sha256',
+      )
+      const clientKey = hmac(salted, 'Client Key')
+      const signature = hmac(createHash('sha256').update(clientKey).digest(), message)
+      const expected = clientKey.map((byte, index) => byte ^ (signature[index] ?? 0))
+      if (timingSafeEqual(expected, sent))
+        return `v=${hmac(hmac(salted, 'Server Key'), message).toString('base64')}`
+    }
+    return undefined
+  }
+}
+
+/** A client asks for encryption before it starts. */
+function isRequest(header: Buffer): boolean {
+  const code = header.readUInt32BE(4)
+  return code === SSL_REQUEST || code === GSS_REQUEST
+}
+
+const hmac = (key: Uint8Array, text: string): Buffer =>
+  createHmac('sha256', key).update(text, 'latin1').digest()

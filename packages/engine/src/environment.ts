@@ -1,0 +1,297 @@
+import { environmentOnTape, namesOnTape } from '@retake/tape'
+import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape'
+import { proofOf } from './machine-key.js'
+import { natives } from './natives.js'
+import { isSecretVariable, maskVariable } from './secrets.js'
+import type { SecretMask } from './secrets.js'
+
+/** Variables as a program sees them. What it sets itself is neither recorded nor served. */
+export interface Environment {
+  get(name: string): string | undefined
+  names(): readonly string[]
+  set(name: string, value: string): void
+  delete(name: string): void
+  /** What it has now, without counting it as read: for Node itself, which copies all to each child. */
+  peek(name: string): string | undefined
+  peekNames(): readonly string[]
+  /** It was read or set before: reading it again is nothing new. */
+  knows(name: string): boolean
+  /** Placeholders that the program may have used as a password; none where it has the real one. */
+  possiblePasswords(): Iterable<string>
+}
+
+/** The environment of this process. */
+const real = {
+  get: (name: string): string | undefined => natives.env[name],
+  names: (): readonly string[] => Object.keys(natives.env),
+  set: (name: string, value: string): void => void (natives.env[name] = value),
+  delete: (name: string): void => void delete natives.env[name],
+}
+
+interface RecordedEnvironmentOptions {
+  readonly secrets: SecretMask
+  /** Puts what was read on the tape. */
+  readonly onRead: (reads: EnvironmentReads) => void
+  /** A variable has another value than the run read before, and the run did not set it. */
+  readonly onChanged: (name: string) => void
+  /** Where variables come from when it is not this process. */
+  readonly from?: Environment | undefined
+}
+
+/** Records each variable when it is first read. */
+export class RecordedEnvironment implements Environment {
+  readonly #values = new Map<string, string | undefined>()
+  /** Values of a served part, which the live part keeps. */
+  readonly #pinned = new Map<string, string | undefined>()
+  readonly #from: Pick<Environment, 'get' | 'names' | 'set' | 'delete'>
+  #isListed = false
+
+  constructor(readonly options: RecordedEnvironmentOptions) {
+    this.#from = options.from ?? real
+  }
+
+  get(name: string): string | undefined {
+    if (this.#pinned.has(name)) return this.#pinned.get(name)
+    const value = this.#from.get(name)
+    if (!this.#values.has(name)) this.#record([[name, value]])
+    else if (this.#values.get(name) !== value) {
+      this.#values.set(name, value)
+      this.options.onChanged(name)
+    }
+    return value
+  }
+
+  names(): readonly string[] {
+    const names = this.#from.names().filter((name) => !isOwn(name))
+    if (!this.#isListed) {
+      this.#isListed = true
+      const unread = names.filter((name) => !this.#values.has(name))
+      this.#record(
+        unread.map((name) => [name, this.#from.get(name)]),
+        names,
+      )
+    }
+    return names
+  }
+
+  set(name: string, value: string): void {
+    if (isSecretVariable(name, value)) this.options.secrets.learn(name, value)
+    this.#pinned.delete(name)
+    this.#from.set(name, value)
+    this.#values.set(name, value)
+  }
+
+  delete(name: string): void {
+    this.#pinned.delete(name)
+    this.#from.delete(name)
+    this.#values.set(name, undefined)
+  }
+
+  peek(name: string): string | undefined {
+    return this.#from.get(name)
+  }
+
+  peekNames(): readonly string[] {
+    return this.#from.names()
+  }
+
+  knows(name: string): boolean {
+    return this.#values.has(name)
+  }
+
+  possiblePasswords(): readonly string[] {
+    return []
+  }
+
+  /** Goes on where a served part of the same run ends. */
+  takeOver(served: ServedEnvironment): void {
+    for (const [name, value] of served.ownValues) {
+      if (value === undefined) this.#from.delete(name)
+      else this.#from.set(name, value)
+      this.#values.set(name, value)
+    }
+    const unrecorded = served.unrecorded.filter((name) => !this.#values.has(name))
+    if (unrecorded.length > 0)
+      this.#record(unrecorded.map((name) => [name, served.given.get(name)]))
+    for (const [name, value] of served.given) {
+      if (served.ownValues.has(name)) continue
+      this.#values.set(name, value)
+      this.#pinned.set(name, value)
+    }
+    if (served.isListed) this.names()
+  }
+
+  #record(
+    values: readonly (readonly [string, string | undefined])[],
+    names?: readonly string[],
+  ): void {
+    for (const [name, value] of values) this.#values.set(name, value)
+    const reads = values.map(([name, value]) => readOf(name, value))
+    this.options.onRead({ reads, ...(names && { names }) })
+  }
+}
+
+function readOf(name: string, value: string | undefined): EnvironmentRead {
+  if (value === undefined) return { name, value: null }
+  if (value === '' || !isSecretVariable(name, value)) return { name, value }
+  const proof = proofOf(name, value, true)
+  return { name, value: maskVariable(name, value), isSecret: true, ...(proof && { proof }) }
+}
+
+interface ServedEnvironmentOptions {
+  readonly secrets: SecretMask
+  /** What the tape has about a variable; undefined when nothing was read. */
+  readonly find: (name: string) => EnvironmentRead | undefined
+  /** The names that are set, in order, once the program lists them. */
+  readonly names: () => readonly string[]
+  /** The part after the tape is live: what the tape does not have comes from this process, and secrets do. */
+  readonly isContinued: boolean
+  /** The environment of this process was prepared for the run: it holds what was recorded, and what was changed. */
+  readonly isPrepared: boolean
+}
+
+/**
+ * Serves what was read when it was recorded; everything else is not set. A secret is a
+ * placeholder, unless this process has the very value that was recorded.
+ */
+export class ServedEnvironment implements Environment {
+  /** Written by the program; undefined when it deleted the variable. */
+  readonly ownValues = new Map<string, string | undefined>()
+  readonly given = new Map<string, string | undefined>()
+  /** Read in the served part although the tape does not have them. */
+  readonly unrecorded: string[] = []
+  /** Secrets of which only the placeholder could be had. */
+  readonly placeholders: string[] = []
+  isListed = false
+
+  constructor(readonly options: ServedEnvironmentOptions) {}
+
+  get(name: string): string | undefined {
+    if (this.ownValues.has(name)) return this.ownValues.get(name)
+    if (this.given.has(name)) return this.given.get(name)
+    const value = this.#serve(name)
+    this.given.set(name, value)
+    return value
+  }
+
+  names(): readonly string[] {
+    this.isListed = true
+    const names = new Set(this.options.names().filter((name) => !isOwn(name)))
+    for (const [name, value] of this.ownValues)
+      if (value === undefined) names.delete(name)
+      else names.add(name)
+    return [...names]
+  }
+
+  set(name: string, value: string): void {
+    if (isSecretVariable(name, value)) this.options.secrets.learn(name, value)
+    this.ownValues.set(name, value)
+    // `Date` follows it.
+    if (name === 'TZ') real.set(name, value)
+  }
+
+  delete(name: string): void {
+    this.ownValues.set(name, undefined)
+    if (name === 'TZ') real.delete(name)
+  }
+
+  peek(name: string): string | undefined {
+    return this.ownValues.has(name) ? this.ownValues.get(name) : real.get(name)
+  }
+
+  peekNames(): readonly string[] {
+    return real.names()
+  }
+
+  knows(name: string): boolean {
+    return this.ownValues.has(name) || this.given.has(name)
+  }
+
+  *possiblePasswords(): Generator<string> {
+    for (const [name, value] of [...this.given, ...this.ownValues]) {
+      if (value === undefined) continue
+      if (!this.placeholders.includes(name) && !value.includes('retake-hidden')) continue
+      yield value
+      const { password } = URL.canParse(value) ? new URL(value) : { password: '' }
+      if (password !== '') yield decodeURIComponent(password)
+    }
+  }
+
+  #serve(name: string): string | undefined {
+    const { isContinued, isPrepared, find } = this.options
+    const read = find(name)
+    if (read === undefined) {
+      if (!isContinued) return undefined
+      this.unrecorded.push(name)
+      return real.get(name)
+    }
+    if (read.isSecret === true && read.value !== null) return this.#secret(read, read.value)
+    return isContinued && isPrepared ? real.get(name) : (read.value ?? undefined)
+  }
+
+  #secret({ name, proof }: EnvironmentRead, placeholder: string): string {
+    const { secrets, isContinued } = this.options
+    const own = real.get(name)
+    const isRecorded =
+      own !== undefined && proof !== undefined && proofOf(name, own, false) === proof
+    if (own !== undefined && (isRecorded || isContinued)) {
+      secrets.standFor(own, placeholder, name)
+      return own
+    }
+    this.placeholders.push(name)
+    return placeholder
+  }
+}
+
+/** What a tape has, read whole when it is first needed; `look` knows a faster way to most of it. */
+export function environmentFrom(
+  tape: Tape,
+  options: Pick<ServedEnvironmentOptions, 'secrets' | 'isContinued'> & {
+    readonly until?: number | undefined
+    readonly look?: (name: string) => EnvironmentRead | undefined
+  },
+): ServedEnvironment {
+  const { secrets, isContinued, until, look } = options
+  let whole: Map<string, EnvironmentRead> | undefined
+  const all = (): Map<string, EnvironmentRead> => (whole ??= environmentOnTape(tape, until))
+  const isPrepared = tape.run.scope === 'process'
+  const set = (): string[] =>
+    [...all().values()].flatMap(({ name, value }) => (value === null ? [] : [name]))
+  return new ServedEnvironment({
+    secrets,
+    find: (name) => look?.(name) ?? all().get(name),
+    names: () => (isContinued && isPrepared ? real.names() : (namesOnTape(tape, until) ?? set())),
+    isContinued,
+    isPrepared,
+  })
+}
+
+/** Retake's own variables are not the program's. */
+const isOwn = (name: string): boolean => name.startsWith('RETAKE_')
+
+/**
+ * Variables that Node and libraries look at before any code of the program runs, or that
+ * Node reads by itself. They are put back when a process run is replayed; all others are
+ * on the tape only where the program read them.
+ */
+const SURROUNDINGS =
+  /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_\w+|FORCE_COLOR|NO_COLOR|CLICOLOR\w*|COLORTERM|TERM|COLUMNS|LINES|CI|TMUX|UV_THREADPOOL_SIZE|SSL_CERT_(?:FILE|DIR)|OPENSSL_CONF|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/
+
+/** The part of an environment that goes into the run record, secrets masked. */
+export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(env))
+    if (value !== undefined && SURROUNDINGS.test(name)) kept[name] = maskVariable(name, value)
+  return kept
+}
+
+/** An environment with those of a run record in place of its own. */
+export function withSurroundings(
+  env: NodeJS.ProcessEnv,
+  recorded: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const others = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !SURROUNDINGS.test(entry[0]),
+  )
+  return { ...Object.fromEntries(others), ...recorded }
+}

@@ -1,0 +1,57 @@
+import { createHmac } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { natives } from './natives.js'
+import { outsideRuns } from './scope.js'
+import { stateFolder } from './state-folder.js'
+
+const KEY_BYTES = 32
+/** By folder: a test may name another one. */
+const keys = new Map<string, Buffer | undefined>()
+
+/**
+ * Proves later, on this machine only, that a variable has the value it has now. The proof
+ * can stand on a tape: without the key, which never leaves the user's state folder, it
+ * gives nobody a way to try values. Undefined where there is no key, as in a read-only home.
+ */
+export function proofOf(name: string, value: string, mayCreate: boolean): string | undefined {
+  const key = machineKey(mayCreate)
+  return key && createHmac('sha256', key).update(`${name}\0${value}`).digest('base64url')
+}
+
+function machineKey(mayCreate: boolean): Buffer | undefined {
+  const folder = outsideRuns(() => stateFolder(natives.env))
+  const known = keys.get(folder)
+  if (known !== undefined || (keys.has(folder) && !mayCreate)) return known
+  const file = path.join(folder, 'machine-key')
+  const key = outsideRuns(() => readKey(file) ?? (mayCreate ? createKey(file) : undefined))
+  keys.set(folder, key)
+  return key
+}
+
+function readKey(file: string): Buffer | undefined {
+  try {
+    const key = readFileSync(file)
+    return key.length === KEY_BYTES ? key : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Linked into place whole, so that of two processes that create one both use the same. */
+function createKey(file: string): Buffer | undefined {
+  const temporary = `${file}.${natives.randomBytes(6).toString('hex')}`
+  try {
+    mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(temporary, natives.randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' })
+    linkSync(temporary, file)
+  } catch {
+    // Somebody else was faster, or nothing can be written here: a recording goes on without proofs.
+  }
+  try {
+    rmSync(temporary, { force: true })
+  } catch {
+    // There is no such folder.
+  }
+  return readKey(file)
+}

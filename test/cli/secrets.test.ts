@@ -1,0 +1,215 @@
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { openTape } from '../../packages/tape/src/node/index.js'
+import { folderWith, tapesOf } from './workspace.js'
+
+/** Made up at run time, so that no scanner finds a key in this file. */
+const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
+
+/** Answers every request with what it was sent. */
+async function startEcho(): Promise<{ url: string; close: () => void }> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => response.end(Buffer.concat(chunks)))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = (): void => {
+    server.close()
+    server.closeAllConnections()
+  }
+  onTestFinished(close)
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
+}
+
+/** Everything that can be read from a tape: records, bodies put together, details. */
+function everythingOn(file: string): string {
+  const tape = openTape(file)
+  const parts = [JSON.stringify(tape.details)]
+  for (const event of tape.events())
+    parts.push(JSON.stringify(event), Buffer.from(tape.body(event.seq)).toString('latin1'))
+  return parts.join('\n')
+}
+
+test('a key in the code is masked in prompts, answers, files, output, source lines and exports', async () => {
+  const echo = await startEcho()
+  const key = `sk-${letters}`
+  const workspace = await folderWith({
+    'package.json': '{}',
+    'notes.txt': `the old key was ghp_${letters}\n`,
+    'agent.mjs': `
+import { readFileSync, writeFileSync } from 'node:fs'
+const key = '${key}'
+const response = await fetch(process.argv[2], { method: 'POST', body: JSON.stringify({ prompt: 'use ' + key }) })
+console.log(await response.text(), readFileSync('notes.txt', 'utf8'))
+writeFileSync('out.txt', key)
+if (key.length !== ${key.length}) throw new Error(key)
+`,
+  })
+  const { retake, folder } = workspace
+  const recorded = await retake(['record', 'agent.mjs', echo.url])
+  expect(recorded.code, recorded.stderr).toBe(0)
+  expect(recorded.stdout).toContain(key)
+  expect(await readFile(join(folder, 'out.txt'), 'utf8')).toBe(key)
+  const [tape = ''] = await tapesOf(workspace)
+  expect(everythingOn(tape)).not.toContain(letters)
+
+  echo.close()
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code, replayed.stderr).toBe(0)
+
+  const report = await retake(['report', 'last', '-o', 'report.html'])
+  expect(report.code, report.stderr).toBe(0)
+  expect(await readFile(join(folder, 'report.html'), 'latin1')).not.toContain(letters)
+  for (const args of [
+    ['show', 'last'],
+    ['show', 'last', '--json'],
+    ['export', 'last', '--jsonl'],
+    ['replay', 'last', '--step', '1'],
+    ['eval', 'last', '--at', 'agent.mjs:5', 'key'],
+  ]) {
+    const shown = await retake(args)
+    expect(shown.stdout, args.join(' ')).not.toContain(letters)
+  }
+})
+
+const shuffled = (by: number): string => letters.slice(by) + letters.slice(0, by)
+
+/** Secrets of which some are only known by their names, others only by their values. */
+const planted: Readonly<Record<string, string>> = {
+  OPENAI_API_KEY: `sk-${letters}`,
+  DB_PASS: 'tr0ub4dor&3',
+  STRIPE_SK: `planted-${shuffled(5)}`,
+  JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJwbGFudGVkIn0.${shuffled(7)}`,
+  AUTH: 'planted:authentication',
+  COMPANY_PIN: '7351',
+  DATABASE_URL: 'postgres://app:planted-password@db.example/main',
+  SIGNING: ['-----BEGIN PRIVATE', ` KEY-----\n${shuffled(11)}\n`, '-----END PRIVATE KEY-----'].join(
+    '',
+  ),
+  SERVICE: shuffled(17).slice(0, 36),
+  GITHUB: `ghp_${shuffled(23).slice(0, 36)}`,
+}
+
+test('variables that the program did not read are not on the tape', async () => {
+  const workspace = await folderWith({
+    'agent.mjs': `
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+console.log(execFileSync('node', ['-p', '1 + 1']).toString().trim())
+await once(spawn('node', ['-e', '']), 'close')
+console.log(process.env.PLAIN, process.env.NOT_SET, 'FLAG' in process.env)
+`,
+  })
+  const { retake } = workspace
+  const env = { ...planted, PLAIN: 'plain-value', FLAG: '1', UNREAD: 'unread-value' }
+  const recorded = await retake(['record', 'agent.mjs'], { env })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const [tape = ''] = await tapesOf(workspace)
+  const text = everythingOn(tape)
+  expect(text).toContain('plain-value')
+  expect(text).not.toContain('unread-value')
+  for (const name of Object.keys(planted)) expect(text).not.toContain(name)
+  const replayed = await retake(['replay', 'last'], { env: { FLAG: '' } })
+  expect(replayed.stdout).toBe(recorded.stdout)
+  expect(replayed.code, replayed.stderr).toBe(0)
+})
+
+test('no secret can be read on the tape of a program that lists its whole environment', async () => {
+  const echo = await startEcho()
+  const workspace = await folderWith({
+    'agent.mjs': `
+const names = ${JSON.stringify(Object.keys(planted))}
+const response = await fetch(process.argv[2], { method: 'POST', body: JSON.stringify({ ...process.env }) })
+console.log((await response.text()).length, Object.keys(process.env).filter((name) => names.includes(name)))
+console.log(names.map((name) => process.env[name].length))
+`,
+  })
+  const { retake } = workspace
+  const recorded = await retake(['record', 'agent.mjs', echo.url], { env: planted })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const [tape = ''] = await tapesOf(workspace)
+  const text = everythingOn(tape)
+  for (const [name, value] of Object.entries(planted)) {
+    // One so short is hidden as the value of its variable only.
+    if (value.length < 8) expect(text).not.toContain(`"value":"${value}"`)
+    else expect(text, name).not.toContain(value)
+  }
+  expect(text).not.toContain('planted-password')
+  echo.close()
+  // A short one was sent in clear, so it must be there; the others need not be.
+  for (const env of [planted, { COMPANY_PIN: planted['COMPANY_PIN'] ?? '' }]) {
+    const replayed = await retake(['replay', 'last'], { env })
+    expect(replayed.code, replayed.stderr).toBe(0)
+    expect(replayed.stdout).toBe(recorded.stdout)
+  }
+})
+
+test('what a program does to its environment, it finds again on replay', async () => {
+  const { retake } = await folderWith({
+    'agent.mjs': `
+import { inspect } from 'node:util'
+const { env } = process
+env.WRITTEN = \`\${env.PLAIN}!\`
+delete env.FLAG
+Object.assign(env, { NUMBER: 5 })
+Object.defineProperty(env, 'DEFINED', { value: 'd', writable: true, enumerable: true, configurable: true })
+console.log(env.WRITTEN, env.FLAG, env.NUMBER, env.DEFINED, env.hasOwnProperty('FLAG'), String(env))
+console.log('WRITTEN' in env, inspect(env).includes('WRITTEN'), JSON.stringify(env).includes('PLAIN'))
+const listed = []
+for (const name in env) listed.push(name)
+console.log(listed.length === Object.keys(env).length, listed.includes('FLAG'), Object.entries(env).length)
+env.TZ = 'Asia/Tokyo'
+console.log(new Date(0).getHours(), process.env.TZ)
+`,
+  })
+  const recorded = await retake(['record', 'agent.mjs'], { env: { PLAIN: 'p', FLAG: '1' } })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  expect(recorded.stdout).toContain('p! undefined 5 d false')
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code, replayed.stderr).toBe(0)
+  expect(replayed.stdout).toBe(recorded.stdout)
+})
+
+const signer = `
+import { createHmac } from 'node:crypto'
+const sign = (text) => createHmac('sha256', process.env.HOOK_SECRET).update(text).digest('hex')
+for (const text of ['one', 'two']) {
+  const response = await fetch(process.argv[2], { method: 'POST', body: text, headers: { 'x-signature': sign(text) } })
+  console.log(await response.text())
+}
+`
+
+test('a header signed with a secret of the environment replays where the secret is, and is named where it is not', async () => {
+  const echo = await startEcho()
+  const workspace = await folderWith({ 'agent.mjs': signer })
+  const { retake } = workspace
+  const env = { HOOK_SECRET: `hook-${letters}` }
+  const recorded = await retake(['record', 'agent.mjs', echo.url], { env })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const [tape = ''] = await tapesOf(workspace)
+  expect(everythingOn(tape)).not.toContain(letters)
+  echo.close()
+  const replayed = await retake(['replay', 'last', '--json'], { env })
+  expect(replayed.code, replayed.stderr).toBe(0)
+  for (const other of [{}, { HOOK_SECRET: `hook-other-${letters}` }]) {
+    const elsewhere = await retake(['replay', 'last', '--json'], { env: other })
+    expect(elsewhere.code).toBe(3)
+    expect(elsewhere.stdout).toContain('header x-signature')
+    expect(elsewhere.stdout).toContain('"placeholders"')
+    expect(elsewhere.stdout).toContain('"HOOK_SECRET"')
+  }
+})
+
+test('a home that cannot be written to does not break a recording', async () => {
+  const workspace = await folderWith({ 'agent.mjs': 'console.log(process.env.SOME_TOKEN.length)' })
+  const env = { SOME_TOKEN: letters, XDG_STATE_HOME: '/dev/null/nowhere' }
+  const recorded = await workspace.retake(['record', 'agent.mjs'], { env })
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const replayed = await workspace.retake(['replay', 'last', '--trust'], { env })
+  expect(replayed.code, replayed.stderr).toBe(0)
+})
