@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startPostgres } from '../support/postgres.mjs'
-import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { agentPath, makeWorkspace, type Finished, type Workspace } from '../support/run-retake.mjs'
 import { tapesOf } from './workspace.js'
 
 const password = `pw-${randomBytes(12).toString('hex')}`
 const ways: Record<string, Record<string, string>> = {}
-const recorded: Record<string, { workspace: Workspace; stdout: string }> = {}
+const recorded: Record<string, Finished & { workspace: Workspace }> = {}
 
 /** Every way is recorded while the server runs; it has stopped before anything is replayed. */
 beforeAll(async () => {
@@ -28,9 +28,7 @@ beforeAll(async () => {
       const workspace = await makeWorkspace()
       const { retake } = workspace
       const run = await retake(['record', agentPath('postgres-password.mjs')], { env })
-      expect(run.code, run.stderr).toBe(0)
-      expect(run.stdout).toMatch(/^42 /)
-      recorded[way] = { workspace, stdout: run.stdout }
+      recorded[way] = { ...run, workspace }
     }
   } finally {
     await server.stop()
@@ -44,7 +42,11 @@ afterAll(async () => {
 test.each(['DATABASE_URL', 'PGPASSWORD'])(
   'a database with a password from %s replays with the password and without it',
   async (way) => {
-    const { workspace, stdout } = recorded[way] ?? expect.fail('was not recorded')
+    const run = recorded[way]
+    if (run === undefined) throw new Error(`${way} was not recorded`)
+    const { workspace, stdout, stderr } = run
+    expect(run.code, stderr).toBe(0)
+    expect(stdout).toMatch(/^42 /)
     const [tape = ''] = await tapesOf(workspace)
     expect(await readFile(tape, 'latin1')).not.toContain(password)
     for (const env of [ways[way] ?? {}, {}]) {

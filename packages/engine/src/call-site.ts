@@ -101,7 +101,8 @@ export function calledFrom(module: string, depth: number): boolean {
  * Retake and the test runner.
  */
 export function calledByAgent(callee: Function): boolean {
-  const { prepareStackTrace, stackTraceLimit } = Error
+  const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
+  const limit = Error.stackTraceLimit
   Error.stackTraceLimit = CALLER_FRAMES
   Error.prepareStackTrace = nearestFile
   const holder: { stack?: string } = {}
@@ -115,8 +116,8 @@ export function calledByAgent(callee: Function): boolean {
       runner?.test(file) !== true
     )
   } finally {
-    Error.prepareStackTrace = prepareStackTrace
-    Error.stackTraceLimit = stackTraceLimit
+    Reflect.set(Error, 'prepareStackTrace', prepare)
+    Error.stackTraceLimit = limit
   }
 }
 

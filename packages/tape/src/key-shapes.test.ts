@@ -28,7 +28,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['GitHub', `ghp_${letters(36)}`],
   ['GitHub fine-grained', `github_pat_${letters(22)}_${letters(40)}`],
   ['GitLab', `glpat-${letters(20)}`],
-  ['Slack', `xoxb-${'12345678901'}-${letters(24)}`],
+  ['Slack', ['xoxb', '12345678901', letters(24)].join('-')],
   ['AWS', `AKIA${upper(16)}`],
   ['Google', `AIza${letters(35)}`],
   ['Google access token', `ya29.${letters(60)}`],
@@ -99,7 +99,7 @@ test('the fast search finds what one expression for all shapes finds', () => {
       const masked = maskKeys(text)
       for (const { 0: found, index } of text.matchAll(keyShapes()))
         expect(masked.slice(index, index + found.length)).not.toBe(found)
-      if (!hasKeyShape(text)) expect(masked).toBe(text)
+      expect(masked !== text && !hasKeyShape(text)).toBe(false)
     }),
   )
 })

@@ -66,7 +66,7 @@ const handler = {
   set(_object, key, value: unknown): boolean {
     const variables = active()
     if (variables === undefined || typeof key === 'symbol') return Reflect.set(env, key, value)
-    variables.set(key, `${value as string}`)
+    variables.set(key, asText(value))
     return true
   },
   defineProperty(_object, key, descriptor): boolean {
@@ -76,7 +76,7 @@ const handler = {
     // Node says what is wrong with anything else.
     if (variables === undefined || typeof key === 'symbol' || !isPlain)
       return Reflect.defineProperty(env, key, descriptor)
-    variables.set(key, `${value as string}`)
+    variables.set(key, asText(value))
     return true
   },
   deleteProperty(_object, key): boolean {
@@ -93,6 +93,12 @@ function read(variables: Environment, name: string, trap: Function): string | un
   if (!variables.knows(name) && (name.startsWith('RETAKE_') || !calledByAgent(trap)))
     return variables.peek(name)
   return variables.get(name)
+}
+
+/** As Node does. */
+function asText(value: unknown): string {
+  if (typeof value === 'symbol') throw new TypeError('Cannot convert a Symbol value to a string')
+  return String(value)
 }
 
 /** Not what every object has, such as `hasOwnProperty`. */
