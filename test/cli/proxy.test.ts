@@ -160,7 +160,11 @@ describe.skipIf(!hasPython)('a Python program', () => {
     expect((await workspace.retake(['export', 'last', '--jsonl'])).code).toBe(0)
     expect((await workspace.retake(['diff', 'last', 'last'])).code).toBe(0)
     expect((await workspace.retake(['locate', 'last', 'déjà vu'])).stdout).toContain('déjà vu')
-    expect((await workspace.retake(['rerun', 'last'])).stderr).toContain('NOT_A_NODE_RUN')
+    const commandLine = await workspace.retake(['locate', 'last', 'agent.py'])
+    expect(commandLine.stdout).toContain('the command line')
+    const refused = await workspace.retake(['rerun', 'last'])
+    expect(refused.stderr).toContain('NOT_A_NODE_RUN')
+    expect(refused.stderr).toContain('replay, show, diff, locate and verify work')
   })
 
   test('that asks something else now is found out, with what differs', async () => {

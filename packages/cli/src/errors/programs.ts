@@ -106,10 +106,10 @@ export const notANodeRun = (id: string, command: readonly string[] | undefined):
     `Run ${id} was recorded through the proxy.`,
     command === undefined
       ? 'Its tape holds exchanges of clients that Retake did not start.'
-      : `Its program, ${command.join(' ')}, was not recorded from within.`,
+      : `Only the HTTP calls of ${command.join(' ')} were recorded.`,
     command === undefined
       ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
-      : `\`retake replay ${id}\` runs the command again; \`retake show ${id}\` shows its steps.`,
+      : `replay, show, diff, locate and verify work, for example \`retake replay ${id}\`.`,
   )
 
 export const decoratorsNotCompiled = (file: string, version: string | undefined): RetakeError =>

@@ -27,7 +27,12 @@ export const runPlaces = (tape: TapeLike, { seq }: RunEvent): Place[] => {
     search: (matcher) => searchJson(value, matcher),
   })
   return [
-    place('arguments', 'the command line', { args: rest.args, entry: rest.entry, cwd: rest.cwd }),
+    place('arguments', 'the command line', {
+      args: rest.args,
+      command: rest.command,
+      entry: rest.entry,
+      cwd: rest.cwd,
+    }),
     ...Object.entries(env).map(([name, value]) => place('environment', name, value)),
   ]
 }
