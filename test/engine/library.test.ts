@@ -36,7 +36,12 @@ describe('record and replay', () => {
     const seen = await tell('output')
     expect(seen['run']).toMatchObject({ name: 'story' })
     expect(seen).toMatchObject({ status: 'sealed', scope: 'function', nothing: [true, true] })
-    expect(seen['replayed']).toEqual({ output: seen['output'], divergences: [], placeholders: [] })
+    expect(seen['replayed']).toEqual({
+      output: seen['output'],
+      divergences: [],
+      digest: expect.any(String) as string,
+      placeholders: [],
+    })
     const [recorded, replayed] = seen['synchronous'] as number[]
     expect(replayed).toBe(recorded)
   })
