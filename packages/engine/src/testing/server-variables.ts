@@ -22,8 +22,8 @@ const KEYS = [
  * the provider's own path, with keys that open nothing.
  */
 export function serverVariables(url: string): Record<string, string> {
-  const given = KNOWN_PROVIDERS.flatMap(({ base = EVERYWHERE, whenSet = [] }) =>
-    whenSet.map((variable) => [variable, base] as const),
+  const given = KNOWN_PROVIDERS.flatMap(({ base = EVERYWHERE, variables, whenSet = [] }) =>
+    [...variables, ...whenSet].map((variable) => [variable, base] as const),
   )
   const keys = Object.fromEntries(KEYS.map((name) => [name, madeUp(name)]))
   const { variables } = redirectVariables({ ...keys, ...Object.fromEntries(given) })
