@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { readFileSync, statSync } from 'node:fs'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { newRunId } from '@retake/engine'
-import type { RunDetails } from '@retake/tape'
-import { TapeWriter } from '@retake/tape/node'
+import { isEnvironmentNote, readsOf } from '@retake/tape'
+import type { EnvironmentRead, NewEvent, RunDetails } from '@retake/tape'
+import { openTape, TapeWriter } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verbs } from '../../packages/cli/src/verbs/index.js'
 import { feed } from '../support/feed.mjs'
@@ -125,7 +126,7 @@ describe('no command starts what a tape from elsewhere names', () => {
       ...node,
       env: { ...node.env, NODE_OPTIONS: `--import=${data}` },
     })
-    const command = [process.execPath, '-e', beacon.code]
+    const command = [process.execPath, '-e', `console.log('the command ran'); ${beacon.code}`]
     runs['command'] = plantTape(store, { command, cwd: folder, env: node.env, proxy })
     runs['matcher'] = plantTape(store, {
       cwd: folder,
@@ -169,10 +170,12 @@ describe('no command starts what a tape from elsewhere names', () => {
 
   test('--trust starts it, and is not remembered', async () => {
     for (const kind of ['execArgv', 'NODE_OPTIONS', 'command']) {
-      await workspace.retake(['verify', runs[kind] ?? '', '--trust'])
-      expect(beacon.take(), kind).toBe(1)
-      const again = await workspace.retake(['verify', runs[kind] ?? ''])
-      expect(again.code).toBe(2)
+      const { stdout } = await workspace.retake(['replay', runs[kind] ?? '', '--trust'])
+      // A command has no way out of its sandbox; what it writes is shown.
+      const calls = beacon.take()
+      expect(calls === 1 || stdout.includes('the command ran'), kind).toBe(true)
+      const again = await workspace.retake(['replay', runs[kind] ?? ''])
+      expect(again).toMatchObject({ code: 2, stdout: '' })
       expect(beacon.take(), kind).toBe(0)
     }
   })
@@ -212,6 +215,67 @@ describe('no command starts what a tape from elsewhere names', () => {
     const file = join(workspace.folder, 'state/retake/trusted-runs')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readFileSync(file, 'utf8')).toMatch(/^[0-9a-f]{64}\n$/)
+  })
+})
+
+/** A copy of a run with one more variable among those its program read, which trust does not cover. */
+function addRead(file: string, copy: string, read: EnvironmentRead, isCut: boolean): void {
+  const tape = openTape(file)
+  const writer = TapeWriter.create(copy, { ...tape.run }, tape.details)
+  for (const found of tape.events(1)) {
+    const { seq, at: _at, ...event } = found
+    if (event.type === 'seal' || (event.type === 'call' && isCut)) break
+    const { reads, names = [] } = readsOf(tape, seq)
+    const edited = { reads: [...reads, read], names: [...names, read.name] }
+    const body = isEnvironmentNote(found) ? Buffer.from(JSON.stringify(edited)) : tape.body(seq)
+    writer.append(event as NewEvent, body)
+  }
+  if (isCut) writer.close()
+  else writer.seal()
+}
+
+describe('a variable that loads code, added to those a trusted run read, is not used', () => {
+  const agent = `import { spawnSync } from 'node:child_process'
+Date.now()
+const env = { ...process.env }
+spawnSync(process.execPath, ['-e', ''], { env })
+process.exitCode = 1
+`
+  let workspace: Workspace
+  let beacon: Awaited<ReturnType<typeof startBeacon>>
+  let recorded = ''
+
+  beforeAll(async () => {
+    beacon = await startBeacon()
+    workspace = await makeWorkspace()
+    await writeFile(join(workspace.folder, 'agent.mjs'), agent)
+    await workspace.retake(['record', 'agent.mjs'])
+    ;[recorded = ''] = await tapesOf(workspace)
+  })
+  afterAll(async () => {
+    beacon.stop()
+    await workspace.remove()
+  })
+
+  test.each([
+    { verb: 'replay', args: [] },
+    { verb: 'fork', args: ['--at', 'e1', '--set', 'value=2'] },
+    { verb: 'rerun', args: [], code: agent.replace("['-e', '']", "['-e', ';']") },
+    { verb: 'resume', args: [], isCut: true },
+    { verb: 'blame', args: ['--oracle', 'exit:0', '--yes', '--max-forks', '4'] },
+  ])('by $verb', async ({ verb, args, code = agent, isCut = false }) => {
+    const { folder, retake } = workspace
+    await writeFile(join(folder, 'agent.mjs'), code)
+    const value = `--import=data:text/javascript,${encodeURIComponent(beacon.code)}`
+    const read = { name: 'NODE_OPTIONS', value }
+    for (const each of [read, { ...read, isSecret: true as const }]) {
+      await mkdir(join(folder, verb, String(each === read)), { recursive: true })
+      const copy = join(folder, verb, String(each === read), basename(recorded))
+      addRead(recorded, copy, each, isCut)
+      const { stderr } = await retake([verb, copy, ...args])
+      expect(stderr).not.toMatch(/ code [A-Z]/)
+      expect(beacon.take()).toBe(0)
+    }
   })
 })
 
@@ -258,7 +322,6 @@ describe('a run that was recorded here', () => {
     const { retake, folder } = workspace
     await retake(['record', 'agent.mjs'])
     const [tape = ''] = await tapesOf(workspace)
-    const { openTape } = await import('@retake/tape/node')
     const { details } = openTape(tape)
     const run = plantTape(join(folder, '.retake/runs'), { ...details, entry: 'other.mjs' })
     expect((await retake(['replay', run])).stderr).toContain('node other.mjs')

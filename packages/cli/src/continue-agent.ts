@@ -2,7 +2,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { holdsSecret, TASK_VARIABLE, trustedRunsFile, withSurroundings } from '@retake/engine'
+import {
+  holdsSecret,
+  isSurrounding,
+  TASK_VARIABLE,
+  trustedRunsFile,
+  withSurroundings,
+} from '@retake/engine'
 import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
 import { environmentOnTape, holdsReadsOnly } from '@retake/tape'
 import type { Tape } from '@retake/tape'
@@ -123,7 +129,8 @@ function liveEnvironment(
     ? withSurroundings(process.env, recorded)
     : {}
   const missing: string[] = []
-  for (const { name, value, isSecret } of environmentOnTape(tape).values()) {
+  for (const { name, value: read, isSecret } of environmentOnTape(tape).values()) {
+    const value = isSurrounding(name) ? (recorded[name] ?? null) : read
     if (value === null) delete env[name]
     else env[name] = value
     if (value === null || value === '') continue

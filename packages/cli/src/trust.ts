@@ -1,4 +1,4 @@
-import { isTrustedRun, trustRun, trustedRunsFile } from '@retake/engine'
+import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { askOnTerminal } from './ask-on-terminal.js'
 import { runNotTrusted, trustNotSaved } from './errors/trust.js'
@@ -68,9 +68,9 @@ export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
 /** What starting a recorded program would run, as one line that a terminal only shows; empty when the tape names nothing to run. */
 export function startLine({ details }: Tape): string {
   const { command, entry, args = [], execArgv = [], env = {}, cwd, proxy } = details
-  const variables = RUNS_CODE.filter((name) => (env[name] ?? '') !== '').map(
-    (name) => `${name}=${quoted(env[name] ?? '')}`,
-  )
+  const variables = Object.entries(env)
+    .filter(([name, value]) => value !== '' && loadsCode(name))
+    .map(([name, value]) => `${name}=${quoted(value)}`)
   const program = command ?? (entry === undefined ? [] : ['node', ...execArgv, entry, ...args])
   const matchers = (proxy?.matchers ?? []).filter((name) => /[./\\]/.test(name))
   if (program.length === 0 && matchers.length === 0) return ''
@@ -81,21 +81,6 @@ export function startLine({ details }: Tape): string {
     ...(cwd === undefined ? [] : [`(in ${quoted(cwd)})`]),
   ].join(' ')
 }
-
-/** Variables that make a program load code. */
-const RUNS_CODE = [
-  'NODE_OPTIONS',
-  'NODE_PATH',
-  'LD_PRELOAD',
-  'LD_LIBRARY_PATH',
-  'DYLD_INSERT_LIBRARIES',
-  'BASH_ENV',
-  'PYTHONSTARTUP',
-  'PYTHONPATH',
-  'RUBYOPT',
-  'PERL5OPT',
-  'JAVA_TOOL_OPTIONS',
-]
 
 function quoted(text: string): string {
   const shown = printableLine(text)

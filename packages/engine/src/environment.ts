@@ -219,6 +219,8 @@ export class ServedEnvironment implements Environment {
 
   #serve(name: string): string | undefined {
     const { isContinued, isPrepared, find } = this.options
+    // The live part hands it to the processes it starts.
+    if (isContinued && loadsCode(name)) return real.get(name)
     const read = find(name)
     if (read === undefined) {
       if (!isContinued) return undefined
@@ -277,11 +279,23 @@ const isOwn = (name: string): boolean => name.startsWith('RETAKE_')
 const SURROUNDINGS =
   /^(?:TZ|LANG|LANGUAGE|LC_\w+|NODE_\w+|FORCE_COLOR|NO_COLOR|CLICOLOR\w*|COLORTERM|TERM|COLUMNS|LINES|CI|TMUX|UV_THREADPOOL_SIZE|SSL_CERT_(?:FILE|DIR)|OPENSSL_CONF|(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/
 
+/**
+ * Variables that make a program load code. They come from the run record, which trust in a
+ * run covers, or from this machine; never from what the tape says the program read.
+ */
+const LOADS_CODE =
+  /^(?:NODE_OPTIONS|NODE_PATH|NODE_REPL_EXTERNAL_MODULE|LD_\w+|DYLD_\w+|OPENSSL_(?:CONF|ENGINES|MODULES)|BASH_ENV|ENV|PYTHON(?:STARTUP|PATH|HOME)|RUBY(?:OPT|LIB)|PERL5(?:OPT|LIB|DB)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GIT_(?:SSH|SSH_COMMAND|EXEC_PATH|EXTERNAL_DIFF|CONFIG_\w+))$/i
+
+export const loadsCode = (name: string): boolean => LOADS_CODE.test(name)
+
+/** Variables of the run record: never taken from what the program read. */
+export const isSurrounding = (name: string): boolean => SURROUNDINGS.test(name) || loadsCode(name)
+
 /** The part of an environment that goes into the run record, secrets masked. */
 export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   const kept: Record<string, string> = {}
   for (const [name, value] of Object.entries(env))
-    if (value !== undefined && SURROUNDINGS.test(name)) kept[name] = maskVariable(name, value)
+    if (value !== undefined && isSurrounding(name)) kept[name] = maskVariable(name, value)
   return kept
 }
 
@@ -291,7 +305,7 @@ export function withSurroundings(
   recorded: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const others = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !SURROUNDINGS.test(entry[0]),
+    (entry): entry is [string, string] => entry[1] !== undefined && !isSurrounding(entry[0]),
   )
   return { ...Object.fromEntries(others), ...recorded }
 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { holdsSecret, planKept } from '@retake/engine'
+import { holdsSecret, isSurrounding, planKept } from '@retake/engine'
 import { environmentOnTape } from '@retake/tape'
 import type { Step, Tape } from '@retake/tape'
 import { project } from '../config/project.js'
@@ -68,9 +68,10 @@ export async function readSearch(
 /** Where nobody is asked, what stands on the tape in place of secrets that are not here will do. */
 function placeholders(tape: Tape): Record<string, string> {
   const found: Record<string, string> = {}
-  for (const { name, value, isSecret } of environmentOnTape(tape).values())
-    if (value !== null && (isSecret === true || holdsSecret(name, value)) && !(name in process.env))
-      found[name] = value
+  for (const { name, value, isSecret } of environmentOnTape(tape).values()) {
+    if (value === null || name in process.env || isSurrounding(name)) continue
+    if (isSecret === true || holdsSecret(name, value)) found[name] = value
+  }
   return found
 }
 
