@@ -106,7 +106,9 @@ async function startIn(folder, password) {
     await stop()
     throw error
   }
-  const url = `postgres://${USER}@/postgres?host=${encodeURIComponent(where)}&port=${port}`
+  const url = usesPort
+    ? `postgres://${USER}:${password ?? ''}@${where}:${port}/postgres`
+    : `postgres://${USER}@/postgres?host=${encodeURIComponent(where)}&port=${port}`
   return { connection, url, connect: () => connectTo(connection), stop }
 }
 

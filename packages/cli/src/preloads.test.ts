@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { takeFromNodeOptions, takePreloads } from './preloads.js'
+import { ownPreloadLines, takeFromNodeOptions, takePreloads } from './preloads.js'
 
 test('preloaded modules are taken out of the flags, in every form', () => {
   const flags = ['--no-warnings', '--import=./a.mjs', '-r', './b.cjs', '--require', 'dotenv/config']
@@ -33,4 +33,11 @@ test('NODE_OPTIONS is split as Node does', () => {
     preloads: [{ how: 'import', name: './my setup.mjs' }],
   })
   expect(takeFromNodeOptions('--title="x y"').text).toBe('--title="x y"')
+})
+
+test('a module that NODE_OPTIONS loads into the command itself is named, a loader is not', () => {
+  expect(ownPreloadLines('--import=./setup.mjs --no-warnings')).toEqual([
+    expect.stringContaining('./setup.mjs into this command, outside of the run'),
+  ])
+  expect(ownPreloadLines('--import=tsx')).toEqual([])
 })

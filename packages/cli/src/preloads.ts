@@ -59,3 +59,16 @@ function splitOptions(text: string): string[] {
 
 const quoted = (flag: string): string =>
   /[\s"\\]/.test(flag) ? `"${flag.replaceAll(/["\\]/g, String.raw`\$&`)}"` : flag
+
+/**
+ * Node loads the modules of `NODE_OPTIONS` into the `retake` command too, before any of its
+ * code runs, so their effects there cannot be held back. This line says so.
+ */
+export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): string[] {
+  const names = takeFromNodeOptions(options).preloads.map(({ name }) => name)
+  return names.length === 0
+    ? []
+    : [
+        `NODE_OPTIONS also loaded ${names.join(', ')} into this command, outside of the run. Unset it: the run loads what it was recorded with.`,
+      ]
+}

@@ -16,6 +16,7 @@ import {
 } from '@retake/engine/proxy'
 import type { Route } from '@retake/engine/proxy'
 import { openOwnTape } from '@retake/tape/node'
+import type { TapeWriter } from '@retake/tape/node'
 import type { AgentEnd } from './agent-process.js'
 import {
   COMMAND_DEFAULTS,
@@ -28,6 +29,7 @@ import type { Recording } from './record-agent.js'
 import { markRecording } from './recording-mark.js'
 import type { RunStore } from './run-store.js'
 import { trustInThisProcess } from './trust.js'
+import { writtenFiles } from './written-files.js'
 
 export interface CommandRecordingOptions {
   readonly store: RunStore
@@ -100,6 +102,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
       ...trusted?.variables,
       ...proxyVariables(variables, server.url),
     }
+    const startedMs = Date.now()
     const end = await run(command, cwd, env, proxy, (pid) =>
       client.started(pid, server.port),
     ).catch(async (error: unknown) => {
@@ -110,6 +113,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     })
     await proxy.stop()
     if (proxy.failure !== undefined) throw proxy.failure
+    noteWrittenFiles(writer, cwd, startedMs)
     writer.append({
       type: 'end',
       ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
@@ -142,6 +146,18 @@ function run(
       process[stream].write(bytes)
     },
   })
+}
+
+/** A replay starts with today's files, so those that the command wrote are not as it found them. */
+function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): void {
+  for (const file of writtenFiles(cwd, startedMs))
+    writer.append({
+      type: 'note',
+      kind: 'boundary',
+      name: `file ${file}`,
+      text: 'the command wrote it, and its files are not recorded; restore it before a replay if the command reads it',
+      consequence: 'replay starts with it as this run left it',
+    })
 }
 
 /** What is piped in belongs to the run: a replay hands the command the same. */

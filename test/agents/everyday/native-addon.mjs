@@ -1,5 +1,5 @@
-import { parseSync } from 'oxc-parser'
+import { parseAst } from 'rolldown/parseAst'
 import { ask } from './model.mjs'
 
-const { program } = parseSync('tool.js', await ask('write some code'))
-console.log(program.type)
+const { body } = parseAst(`export const answer = ${JSON.stringify(await ask('write some code'))}`)
+console.log(body[0].type)

@@ -2,6 +2,7 @@ import { openTape } from '@retake/tape/node'
 import { changedFileLines, changedFiles } from '../changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
+import { ownPreloadLines } from '../preloads.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayCommandRun } from '../replay-command-run.js'
 import { replayReceipt } from '../replay-receipt.js'
@@ -90,7 +91,11 @@ Examples:
       }
       console.log(JSON.stringify(receipt, undefined, 2))
     } else {
-      const lines = [...replayReceipt(tape, replayed, look), ...changedFileLines(changed)]
+      const lines = [
+        ...replayReceipt(tape, replayed, look),
+        ...changedFileLines(changed),
+        ...ownPreloadLines(),
+      ]
       process.stderr.write(`${lines.join('\n')}\n`)
     }
     if (!identical || (changed.length > 0 && flag(values, 'strict-files'))) return FOUND
