@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { natives } from './natives.js'
 
 /** This package, as stacks name it: by URL, or by path when source maps are on. */
 const HOME = new URL('..', import.meta.url)
@@ -24,6 +25,27 @@ export function callSite(): string | undefined {
   const isPlain = isNodesOwn && Error.prepareStackTrace === nativePrepare
   if (!isPlain || process.sourceMapsEnabled) return printedSite()
   return nearestSite(NEAR_FRAMES) ?? nearestSite(ALL_FRAMES)
+}
+
+/**
+ * Finds the call site of an operation a little later, through the promise that `resolve`
+ * belongs to. An async function that returns a promise without `await` is linked to it in a
+ * later microtask; until then its callers are missing from the stack. The agent cannot see
+ * this: nothing of its own is awaited or reordered.
+ */
+export function findSiteLater(
+  resolve: (value: never) => void,
+  found: (site: string) => void,
+): void {
+  const look = (): Promise<never> => {
+    const site = callSite()
+    if (site !== undefined) found(site)
+    return new Promise(() => {})
+  }
+  // V8 continues the stack of a reaction with whatever awaits the promise that it settles.
+  const lookFromReaction = (): void => void Promise.resolve().then(look).then(resolve)
+  // A tick that a microtask queues runs after all microtasks; one that a tick queues may not.
+  natives.queueMicrotask(() => natives.nextTick(lookFromReaction))
 }
 
 /** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */

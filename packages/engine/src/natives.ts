@@ -23,6 +23,7 @@ export const natives = {
   setImmediate: timers.setImmediate,
   clearImmediate: timers.clearImmediate,
   queueMicrotask: globalThis.queueMicrotask,
+  nextTick: process.nextTick.bind(process),
   FinalizationRegistry: globalThis.FinalizationRegistry,
   stdoutWrite: (bytes: Uint8Array): void => void stdWrite.stdout(bytes),
   stderrWrite: (bytes: Uint8Array): void => void stdWrite.stderr(bytes),

@@ -4,6 +4,7 @@ import { EventScript } from '../../test-support/event-script.js'
 import { recordError } from '../recorded-error.js'
 import { toWire } from '../to-wire.js'
 import { readRun } from './read-run.js'
+import { SITE_NOTE } from './run-index.js'
 
 const CHAT = 'http://127.0.0.1:4010/v1/chat/completions'
 const MESSAGES = 'http://127.0.0.1:4010/v1/messages'
@@ -700,4 +701,17 @@ describe('sub-agents', () => {
       ['done', 0],
     ])
   })
+})
+
+test('a call site that was found after a request belongs to that request alone', () => {
+  const tape = new EventScript()
+  const first = tape.request(CHAT, chat(user))
+  const second = tape.request(CHAT, chat(user))
+  const note = { type: 'note', kind: 'kept', name: SITE_NOTE } as const
+  tape.add({ ...note, site: '/agent.mjs:7:3', text: String(second) })
+  tape.add({ ...note, site: '/agent.mjs:9:3', text: 'no number' })
+  tape.answer(first, [completion(says('Yes.'))])
+  tape.answer(second, [completion(says('No.'))])
+  const run = readRun(tape.end())
+  expect(run.steps.map(({ site }) => site)).toEqual([undefined, '/agent.mjs:7:3'])
 })

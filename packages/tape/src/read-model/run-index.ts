@@ -19,6 +19,12 @@ import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-message.js'
 import type { TapeLike } from './tape-like.js'
 
+/**
+ * Name of a note with the call site of an earlier request, whose number is the text. It is
+ * written where the stack did not reach the agent's own code when the request was made.
+ */
+export const SITE_NOTE = 'site'
+
 /** Where an event stands: its number and its time. */
 export interface EventMark {
   readonly seq: number
@@ -28,7 +34,7 @@ export interface EventMark {
 /** An operation that people count as a step, with all that was delivered for it. */
 export interface StepOp {
   /** A socket stands here only when it could not connect. */
-  readonly event: RequestEvent | CallEvent | SocketEvent
+  event: RequestEvent | CallEvent | SocketEvent
   response?: ResponseEvent
   result?: ResultEvent
   /** Of a guarded tool: what was decided before it started. */
@@ -117,6 +123,7 @@ class RunIndexBuilder implements RunIndex {
           this.steps.push(event)
           this.trace.push({ type: 'start', op: event.seq, role: 'instant' })
         }
+        if (event.kind === 'kept' && event.name === SITE_NOTE) this.#addSite(event)
         break
       case 'output':
         this.outputs.push(event)
@@ -176,6 +183,12 @@ class RunIndexBuilder implements RunIndex {
     this.steps.push(op)
     this.#ops.set(event.seq, op)
     return op
+  }
+
+  #addSite({ site, text }: NoteEvent): void {
+    const op = this.#ops.get(Number(text))
+    if (op?.event.type !== 'request' || site === undefined) return
+    op.event = { ...op.event, site: op.event.site ?? site }
   }
 
   #deliver(event: DeliveryEvent): void {

@@ -1,4 +1,5 @@
-import { callSite } from '../../call-site.js'
+import { SITE_NOTE } from '@retake/tape'
+import { callSite, findSiteLater } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
@@ -52,7 +53,7 @@ function exchange(
     headers.set('content-type', body.contentType)
   return new Promise((resolve, reject) => {
     const answer = new FetchAnswer(request, resolve, reject)
-    answer.operation = session.perform({
+    const operation = session.perform({
       event: {
         type: 'request',
         seam: 'fetch',
@@ -69,6 +70,11 @@ function exchange(
       },
       deliver: (delivery) => answer.deliver(delivery),
     })
+    answer.operation = operation
+    if (site === undefined)
+      findSiteLater(resolve, (found) =>
+        session.note({ kind: 'kept', name: SITE_NOTE, site: found, text: String(operation.id) }),
+      )
   })
 }
 
