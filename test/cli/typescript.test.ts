@@ -1,4 +1,4 @@
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -130,5 +130,59 @@ export class Tool { @field kind: string = 'tool'; name = 'hammer' }`,
     const replayed = await retake(['replay', 'last'])
     expect(replayed.stdout).toBe(recorded.stdout)
     expect(replayed.stderr).toMatch(/^identical/)
+  },
+)
+
+test.each(['module', 'commonjs'])(
+  'in a package of type %s tsx compiles the agent outside the run, with a cold and a warm cache',
+  { timeout: 300_000 },
+  async (type) => {
+    const { folder, retake } = await project({
+      'package.json': JSON.stringify({ type }),
+      'main.ts': `import { word } from './lib/word.js'
+function logged<T extends (...args: never[]) => unknown>(call: T, { name }: ClassMethodDecoratorContext): T {
+  return function (this: unknown, ...args: never[]) {
+    console.log('call', String(name), Math.random())
+    return call.apply(this, args)
+  } as T
+}
+class Agent {
+  @logged async ask(question: string): Promise<string> { return question + Date.now() }
+}
+void new Agent().ask(word).then(async (answer) => {
+  const { late } = await import('./lib/late.js')
+  console.log(answer, late)
+})`,
+      'lib/word.ts': `enum Word { Hello = 'hello' }\nexport const word: string = Word.Hello`,
+      'lib/late.ts': `export const late: number = Math.random()`,
+    })
+    const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
+    await symlink(modules, join(folder, 'node_modules'))
+    const cache = join(folder, 'tmp')
+    const env = { TMPDIR: cache, TEMP: cache, TMP: cache }
+    const empty = async (): Promise<void> => {
+      await rm(cache, { recursive: true, force: true })
+      await mkdir(cache)
+    }
+    await empty()
+    const recorded = await retake(['record', '--strict', '--node-arg=--import=tsx', 'main.ts'], {
+      env,
+    })
+    expect(recorded.stdout, recorded.stderr).toMatch(/^call ask 0\.\d+\nhello\d+ 0\.\d+\n$/)
+    expect(recorded.code, recorded.stderr).toBe(0)
+    for (const isCold of [false, false, true]) {
+      if (isCold) await empty()
+      const replayed = await retake(['replay', 'last'], { env })
+      expect(replayed.stdout, replayed.stderr).toBe(recorded.stdout)
+      expect(replayed.code, replayed.stderr).toBe(0)
+    }
+    const again = await retake(['record', '--strict', 'main.ts'], {
+      env: { ...env, NODE_OPTIONS: '--import=tsx' },
+    })
+    expect(again.code, again.stderr).toBe(0)
+    expect(await retake(['replay', 'last'], { env })).toMatchObject({
+      stdout: again.stdout,
+      code: 0,
+    })
   },
 )

@@ -7,7 +7,7 @@ import { isatty } from 'node:tty'
 import { PRELOADS_VARIABLE } from '@retake/engine'
 import type { HeldPreloads, ProcessTask } from '@retake/engine'
 import type { Preload } from '@retake/tape'
-import { takeFromNodeOptions, takePreloads } from './preloads.js'
+import { hasTypeScriptLoader, takeFromNodeOptions, takePreloads } from './preloads.js'
 import { agentNotStarted } from './errors/programs.js'
 
 export interface AgentProcess {
@@ -53,17 +53,27 @@ const GRACE_MS = 250
 /** How long it may take to clean up when it is stopped. */
 const STOP_MS = 2000
 
-/** Flags that bring Retake, and TypeScript if the agent is written in it, into a process. */
-export function preloadFlags(entry: string): string[] {
+/**
+ * Flags that bring Retake into a process, and its TypeScript loader if the agent is written in
+ * TypeScript and the user names no loader of their own.
+ */
+export function preloadFlags({
+  entry,
+  nodeArgs,
+  env,
+}: Pick<AgentProcess, 'entry' | 'nodeArgs' | 'env'>): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
   const own = (file: string): string => new URL(`./typescript/${file}.js`, import.meta.url).href
-  const modules = /\.[cm]?ts$/.test(entry)
-    ? [
-        own('typescript-loader'),
-        engine,
-        ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
-      ]
-    : [engine]
+  const isTypeScript = /\.[cm]?ts$/.test(entry)
+  const modules = hasTypeScriptLoader(nodeArgs, env)
+    ? [own('user-loader'), engine]
+    : isTypeScript
+      ? [
+          own('typescript-loader'),
+          engine,
+          ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
+        ]
+      : [engine]
   return modules.map((url) => `--import=${url}`)
 }
 

@@ -53,7 +53,7 @@ export async function continueAgent(
   const unmark = markRecording(target)
   const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
   try {
-    const retakeFlags = preloadFlags(start.entry)
+    const retakeFlags = preloadFlags({ ...start, env: surroundings })
     const report = path.join(temporary, 'report.json')
     const failure = path.join(temporary, 'failure.json')
     const task: ProcessTask = {

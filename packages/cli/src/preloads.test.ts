@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest'
-import { ownPreloadLines, takeFromNodeOptions, takePreloads } from './preloads.js'
+import {
+  hasTypeScriptLoader,
+  ownPreloadLines,
+  takeFromNodeOptions,
+  takePreloads,
+} from './preloads.js'
 
 test('preloaded modules are taken out of the flags, in every form', () => {
   const flags = ['--no-warnings', '--import=./a.mjs', '-r', './b.cjs', '--require', 'dotenv/config']
@@ -41,3 +46,18 @@ test('a module that NODE_OPTIONS loads into the command itself is named, a loade
   ])
   expect(ownPreloadLines('--import=tsx')).toEqual([])
 })
+
+test.each([
+  [['--import=tsx'], '', true],
+  [['--import', 'tsx/esm'], '', true],
+  [['--loader=ts-node/esm'], '', true],
+  [[], '--no-warnings --require "@swc-node/register"', true],
+  [['--import=source-map-support/register'], '', false],
+  [['--import=./tsx-setup.mjs'], '--title=tsx', false],
+  [['--title', 'tsx'], '', false],
+])(
+  'a TypeScript loader of the user is found in %j and NODE_OPTIONS=%j: %s',
+  (flags, text, found) => {
+    expect(hasTypeScriptLoader(flags, { NODE_OPTIONS: text })).toBe(found)
+  },
+)

@@ -4,8 +4,16 @@ import type { Preload } from '@retake/tape'
  * Modules that only change how others are loaded. They stay with Node: inside the run,
  * their compiler processes and caches would be part of the recording.
  */
-const LOADER =
-  /(?:^|[\\/]node_modules[\\/])(?:tsx|ts-node|tsimp|jiti|sucrase|amaro|esbuild-register|ts-blank-space|tsconfig-paths|source-map-support|@swc-node[\\/]register|@babel[\\/]register|@oxc-node[\\/]core|@esbuild-kit[\\/][\w-]+)(?:[\\/]|$)/
+const LOADER = packageNamed(
+  String.raw`tsx|ts-node|tsimp|jiti|sucrase|amaro|esbuild-register|ts-blank-space|@swc-node[\\/]register|@babel[\\/]register|@oxc-node[\\/]core|@esbuild-kit[\\/][\w-]+`,
+)
+/** Loaders that leave TypeScript alone. */
+const HELPER = packageNamed('tsconfig-paths|source-map-support')
+
+/** Matches the name of a module that belongs to one of these packages. */
+function packageNamed(names: string): RegExp {
+  return new RegExp(String.raw`(?:^|[\\/]node_modules[\\/])(?:${names})(?:[\\/]|$)`)
+}
 
 const FLAGS: Readonly<Record<string, Preload['how']>> = {
   '--import': 'import',
@@ -29,14 +37,28 @@ export function takePreloads(flags: readonly string[]): {
     if (how === undefined || name === undefined) rest.push(flag)
     else {
       if (!isJoined) index++
-      if (LOADER.test(name)) rest.push(...(isJoined ? [flag] : [flag, name]))
+      if (LOADER.test(name) || HELPER.test(name)) rest.push(...(isJoined ? [flag] : [flag, name]))
       else preloads.push({ how, name })
     }
   }
   return { flags: rest, preloads }
 }
 
-/** The same for the text of `NODE_OPTIONS`. */
+/** True if the user preloads a TypeScript loader of their own, which then compiles the agent. */
+export function hasTypeScriptLoader(
+  nodeArgs: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  const flags = [...splitOptions(env['NODE_OPTIONS'] ?? ''), ...nodeArgs]
+  return flags.some((flag, index) => {
+    const [, name = flag, value = flags[index + 1] ?? ''] = /^(--[^=]+)=(.*)$/s.exec(flag) ?? []
+    return LOADER_FLAGS.has(name) && LOADER.test(value)
+  })
+}
+
+const LOADER_FLAGS = new Set([...Object.keys(FLAGS), '--loader', '--experimental-loader'])
+
+/** `takePreloads` for the text of `NODE_OPTIONS`. */
 export function takeFromNodeOptions(text: string): {
   readonly text: string
   readonly preloads: Preload[]

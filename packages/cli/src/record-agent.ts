@@ -54,7 +54,9 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
   const unmark = markRecording(tape)
   const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
   try {
-    const retakeFlags = preloadFlags(entry)
+    const env = { ...process.env, ...options.env }
+    const nodeArgs = options.nodeArgs ?? []
+    const retakeFlags = preloadFlags({ entry, nodeArgs, env })
     const failure = path.join(temporary, 'failure.json')
     const sites = options.withSites ? path.join(temporary, 'sites.json') : undefined
     const task: ProcessTask = {
@@ -73,8 +75,6 @@ export async function recordAgent(options: RecordingOptions): Promise<Recording>
       flagCount: retakeFlags.length,
       pureAddons: project().pureAddons,
     }
-    const env = { ...process.env, ...options.env }
-    const nodeArgs = options.nodeArgs ?? []
     const end = await runAgent({
       retakeFlags,
       nodeArgs,

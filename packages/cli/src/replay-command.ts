@@ -14,6 +14,7 @@ import {
   recordedAgentMissing,
   recordedFolderMissing,
 } from './errors/programs.js'
+import { hasTypeScriptLoader } from './preloads.js'
 import { throwFailure } from './record-agent.js'
 import { requireTrust } from './trust.js'
 
@@ -37,13 +38,15 @@ export interface ReplayCommand {
 
 export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
   const { env, ...start } = startOf(tape, options.root)
-  const { entry } = start
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
   const failure = path.join(temporary, 'failure.json')
   const isInspected = options.inspectFd !== undefined
-  const retakeFlags = [...permissionFlags(temporary, isInspected), ...preloadFlags(entry)]
+  const retakeFlags = [
+    ...permissionFlags(temporary, { ...start, env: env ?? {} }, isInspected),
+    ...preloadFlags({ ...start, env: env ?? {} }),
+  ]
   const task: ProcessTask = {
     mode: 'replay',
     tape: path.resolve(tape.path),
@@ -111,9 +114,14 @@ function isMissingEnvFile(flag: string, cwd: string): boolean {
  * A second guard below the engine, where Node has one: the replayed process may
  * read and compute, but write only its report, start nothing, and on newer
  * Nodes reach no network. Nodes that cannot allow the inspector under this guard
- * are looked into without it: the engine's own guard stays.
+ * are looked into without it: the engine's own guard stays. A TypeScript loader of the
+ * user's own may start its compiler.
  */
-export function permissionFlags(writable: string, isInspected: boolean): string[] {
+export function permissionFlags(
+  writable: string,
+  { nodeArgs, env }: Pick<AgentProcess, 'nodeArgs' | 'env'>,
+  isInspected = false,
+): string[] {
   const known = process.allowedNodeEnvironmentFlags
   if (!known.has('--permission')) return []
   if (isInspected && !known.has('--allow-inspector')) return []
@@ -124,6 +132,7 @@ export function permissionFlags(writable: string, isInspected: boolean): string[
     '--allow-worker',
     '--allow-addons',
     '--allow-wasi',
+    ...(hasTypeScriptLoader(nodeArgs, env) ? ['--allow-child-process'] : []),
     ...(isInspected ? ['--allow-inspector'] : []),
     // Otherwise Node warns about the flags above on the agent's stderr.
     '--disable-warning=SecurityWarning',

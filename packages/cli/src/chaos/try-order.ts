@@ -45,7 +45,10 @@ export async function tryOrder(
   try {
     const inside = (name: string): string => path.join(temporary, name)
     const id = newRunId()
-    const retakeFlags = [...permissionFlags(temporary, false), ...preloadFlags(start.entry)]
+    const retakeFlags = [
+      ...permissionFlags(temporary, { ...start, env: env ?? {} }),
+      ...preloadFlags({ ...start, env: env ?? {} }),
+    ]
     const task: ProcessTask = {
       mode: 'chaos',
       source: path.resolve(tape.path),

@@ -1,0 +1,48 @@
+/**
+ * Loaded by `node --import` after a TypeScript loader of the user's own, as tsx, and before the
+ * engine. Such a loader compiles in the agent's thread, with processes, threads and a cache:
+ * none of that is part of the run.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import module from 'node:module'
+
+type Next = (value: string, context?: unknown) => unknown
+type Hook = (value: string, context: unknown, next: Next) => unknown
+interface CommonJsModule {
+  _compile?: (this: CommonJsModule, ...args: unknown[]) => unknown
+}
+type Compile = (module: CommonJsModule, file: string) => void
+interface ModuleInternals {
+  readonly _extensions: Record<string, Compile>
+  /** Missing in Node 20. */
+  readonly registerHooks?: (hooks: { resolve: Hook; load: Hook }) => unknown
+}
+const { _extensions: extensions, registerHooks } = module as unknown as ModuleInternals
+
+let outside = <T>(work: () => T): T => work()
+// The engine is loaded next, and before any code of the agent.
+void import('@retake/engine').then(({ outsideRuns }) => (outside = outsideRuns))
+
+// Hooks that are registered last are called first: `next` is the user's.
+const hook: Hook = (value, context, next) => outside(() => next(value, context))
+registerHooks?.({ resolve: hook, load: hook })
+
+for (const [extension, compile] of Object.entries(extensions))
+  if (/^\.[cm]?[jt]sx?$/.test(extension)) extensions[extension] = compileOutside(compile)
+
+/** Compiles outside the run. The compiled module is part of it, and runs inside. */
+function compileOutside(compile: Compile): Compile {
+  return (module, file) => {
+    const inside = AsyncLocalStorage.snapshot()
+    const evaluate = module._compile
+    module._compile = (...args) => {
+      delete module._compile
+      return inside(() => evaluate?.apply(module, args))
+    }
+    try {
+      outside(() => compile(module, file))
+    } finally {
+      delete module._compile
+    }
+  }
+}
