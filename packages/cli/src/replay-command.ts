@@ -44,8 +44,8 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
   const failure = path.join(temporary, 'failure.json')
   const isInspected = options.inspectFd !== undefined
   const retakeFlags = [
-    ...permissionFlags(temporary, { ...start, env: env ?? {} }, isInspected),
-    ...preloadFlags({ ...start, env: env ?? {} }),
+    ...permissionFlags(temporary, { ...start, env }, isInspected),
+    ...preloadFlags({ ...start, env }),
   ]
   const task: ProcessTask = {
     mode: 'replay',
@@ -64,7 +64,11 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
       ...start,
       retakeFlags,
       ownNodeArgs: options.nodeArgs ?? [],
-      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
+      env: {
+        ...env,
+        ...loaderEnvironment(temporary, { ...start, env }),
+        [TASK_VARIABLE]: JSON.stringify(task),
+      },
     },
     report: () => {
       throwFailure(failure)
@@ -137,6 +141,18 @@ export function permissionFlags(
     // Otherwise Node warns about the flags above on the agent's stderr.
     '--disable-warning=SecurityWarning',
   ]
+}
+
+/**
+ * A TypeScript loader of the user's own caches what it compiles where temporary files go. The
+ * engine sets these variables back to the recorded ones before the agent starts.
+ */
+export function loaderEnvironment(
+  writable: string,
+  { nodeArgs, env }: Pick<AgentProcess, 'nodeArgs' | 'env'>,
+): NodeJS.ProcessEnv {
+  if (!hasTypeScriptLoader(nodeArgs, env)) return {}
+  return { TMPDIR: writable, TEMP: writable, TMP: writable }
 }
 
 function readReport(file: string, root?: MovedRoot): ReplayReport | undefined {

@@ -8,7 +8,7 @@ import { openTape } from '@retake/tape/node'
 import { project } from '../config/project.js'
 import { Interrupted, preloadFlags, runAgent } from '../agent-process.js'
 import { throwFailure } from '../record-agent.js'
-import { permissionFlags, startOf } from '../replay-command.js'
+import { loaderEnvironment, permissionFlags, startOf } from '../replay-command.js'
 import { outcomeOf } from './outcome.js'
 import type { Outcome } from './outcome.js'
 
@@ -46,8 +46,8 @@ export async function tryOrder(
     const inside = (name: string): string => path.join(temporary, name)
     const id = newRunId()
     const retakeFlags = [
-      ...permissionFlags(temporary, { ...start, env: env ?? {} }),
-      ...preloadFlags({ ...start, env: env ?? {} }),
+      ...permissionFlags(temporary, { ...start, env }),
+      ...preloadFlags({ ...start, env }),
     ]
     const task: ProcessTask = {
       mode: 'chaos',
@@ -64,7 +64,11 @@ export async function tryOrder(
     const end = await runAgent({
       ...start,
       retakeFlags,
-      env: { ...env, [TASK_VARIABLE]: JSON.stringify(task) },
+      env: {
+        ...env,
+        ...loaderEnvironment(temporary, { ...start, env }),
+        [TASK_VARIABLE]: JSON.stringify(task),
+      },
       stdio: 'ignore',
       timeoutMs: TIMEOUT_MS,
     })
