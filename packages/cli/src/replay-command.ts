@@ -37,16 +37,13 @@ export interface ReplayCommand {
 }
 
 export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): ReplayCommand {
-  const { env, ...start } = startOf(tape, options.root)
+  const start = startOf(tape, options.root)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   const report = path.join(temporary, 'report.json')
   const failure = path.join(temporary, 'failure.json')
   const isInspected = options.inspectFd !== undefined
-  const retakeFlags = [
-    ...permissionFlags(temporary, { ...start, env }, isInspected),
-    ...preloadFlags({ ...start, env }),
-  ]
+  const retakeFlags = [...permissionFlags(temporary, start, isInspected), ...preloadFlags(start)]
   const task: ProcessTask = {
     mode: 'replay',
     tape: path.resolve(tape.path),
@@ -65,8 +62,8 @@ export function replayCommand(tape: Tape, options: ReplayCommandOptions = {}): R
       retakeFlags,
       ownNodeArgs: options.nodeArgs ?? [],
       env: {
-        ...env,
-        ...loaderEnvironment(temporary, { ...start, env }),
+        ...start.env,
+        ...loaderEnvironment(temporary, start),
         [TASK_VARIABLE]: JSON.stringify(task),
       },
     },

@@ -39,16 +39,13 @@ export async function tryOrder(
   order: Order,
   { onTape }: TryOptions = {},
 ): Promise<TriedOrder> {
-  const { env, ...start } = startOf(tape)
+  const start = startOf(tape)
   // Resolved, because the permission to write is given for the real path.
   const temporary = mkdtempSync(path.join(realpathSync(tmpdir()), 'retake-'))
   try {
     const inside = (name: string): string => path.join(temporary, name)
     const id = newRunId()
-    const retakeFlags = [
-      ...permissionFlags(temporary, { ...start, env }),
-      ...preloadFlags({ ...start, env }),
-    ]
+    const retakeFlags = [...permissionFlags(temporary, start), ...preloadFlags(start)]
     const task: ProcessTask = {
       mode: 'chaos',
       source: path.resolve(tape.path),
@@ -65,8 +62,8 @@ export async function tryOrder(
       ...start,
       retakeFlags,
       env: {
-        ...env,
-        ...loaderEnvironment(temporary, { ...start, env }),
+        ...start.env,
+        ...loaderEnvironment(temporary, start),
         [TASK_VARIABLE]: JSON.stringify(task),
       },
       stdio: 'ignore',
