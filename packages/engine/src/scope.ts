@@ -44,14 +44,15 @@ const hasLetGo = (session: Session): boolean =>
   session.closed && !session.replaying && session.keepsIn !== true
 
 /**
- * True if something that Node works on was started by the code of a run. For Node 20, where
- * the store of an `AsyncLocalStorage` is a property of each resource; true where it is not.
+ * True if something that Node works on was started by the code of a run, or by Retake for it.
+ * For Node 20, where the store of an `AsyncLocalStorage` is a property of each resource; true
+ * where it is not.
  */
 export function isOfARun(resource: object): boolean {
   const { kResourceStore: key } = storage as unknown as { readonly kResourceStore?: symbol }
   if (key === undefined) return true
   const store = (resource as Record<symbol, Session | ToolWork | null | undefined>)[key]
-  return (store === undefined ? processSession : runOf(store)) !== undefined
+  return store === null || (store === undefined ? processSession : runOf(store)) !== undefined
 }
 
 /** The run that a call belongs to although it is not recorded: it is made by a tool, or the run has ended. */
