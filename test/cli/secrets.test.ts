@@ -1,6 +1,7 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -210,4 +211,111 @@ test('a home that cannot be written to does not break a recording', async () => 
   expect(recorded.code, recorded.stderr).toBe(0)
   const replayed = await workspace.retake(['replay', 'last', '--trust'], { env })
   expect(replayed.code, replayed.stderr).toBe(0)
+})
+
+/** Reads a key from a file in every way that the first argument names, and sends a token signed with it. */
+const tokenSigner = `
+import { createPrivateKey, sign } from 'node:crypto'
+import { createReadStream, openSync, readFileSync, readSync, closeSync } from 'node:fs'
+import { open, readFile } from 'node:fs/promises'
+const ways = {
+  sync: () => readFileSync('signing.pem', 'utf8'),
+  later: () => readFile('signing.pem'),
+  handle: async () => { const file = await open('signing.pem'); const key = await file.readFile('utf8'); await file.close(); return key },
+  stream: async () => { let key = ''; for await (const chunk of createReadStream('signing.pem')) key += chunk; return key },
+  number: () => { const fd = openSync('signing.pem'); const bytes = Buffer.alloc(8192); const count = readSync(fd, bytes); closeSync(fd); return bytes.toString('utf8', 0, count) },
+}
+const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
+for (const [way, read] of Object.entries(ways)) {
+  const key = createPrivateKey(await read())
+  const unsigned = part({ alg: 'EdDSA' }) + '.' + part({ sub: way })
+  const signature = sign(undefined, Buffer.from(unsigned), key).toString('base64url')
+  const headers = { authorization: 'Bearer ' + unsigned + '.' + signature, 'x-check': signature.slice(0, 12) }
+  const response = await fetch(process.argv[2], { method: 'POST', body: way, headers })
+  console.log(await response.text(), signature.length)
+}
+`
+
+const newKey = (): string =>
+  String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+
+test('a token signed with a key from a file replays where the file is, and the file is named where it is not', async () => {
+  const echo = await startEcho()
+  const key = newKey()
+  const workspace = await folderWith({ 'agent.mjs': tokenSigner, 'signing.pem': key })
+  const { retake, folder } = workspace
+  const recorded = await retake(['record', 'agent.mjs', echo.url])
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const [tape = ''] = await tapesOf(workspace)
+  expect(everythingOn(tape)).not.toContain(key.split('\n')[1])
+  echo.close()
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code, replayed.stderr).toBe(0)
+  expect(replayed.stdout).toBe(recorded.stdout)
+
+  for (const other of [newKey(), undefined]) {
+    if (other === undefined) await rm(join(folder, 'signing.pem'))
+    else await writeFile(join(folder, 'signing.pem'), other)
+    const elsewhere = await retake(['replay', 'last', '--json'])
+    expect(elsewhere.code).toBe(3)
+    expect(JSON.parse(elsewhere.stdout)).toMatchObject({ placeholders: ['signing.pem'] })
+    expect((await retake(['replay', 'last'])).stderr).toContain('signing.pem: a placeholder')
+  }
+})
+
+const envReader = `
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+const [, secret] = /HOOK_SECRET=(.*)/.exec(readFileSync('.env', 'utf8'))
+const signature = createHmac('sha256', secret).update('text').digest('hex')
+const response = await fetch(process.argv[2], { method: 'POST', body: 'text ' + secret, headers: { 'x-signature': signature } })
+console.log(await response.text())
+`
+
+test('a header signed with a secret of a .env file replays where the file is, and the file is named where it is not', async () => {
+  const echo = await startEcho()
+  const secret = `hook-${letters}`
+  const file = `PORT=1\nHOOK_SECRET=${secret}\n`
+  const workspace = await folderWith({ 'agent.mjs': envReader, '.env': file })
+  const { retake, folder } = workspace
+  const recorded = await retake(['record', 'agent.mjs', echo.url])
+  expect(recorded.code, recorded.stderr).toBe(0)
+  const [tape = ''] = await tapesOf(workspace)
+  expect(everythingOn(tape)).not.toContain(letters)
+  echo.close()
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code, replayed.stderr).toBe(0)
+  for (const verb of [
+    ['replay', 'last', '--step', '1'],
+    ['eval', 'last', '--at', 'agent.mjs:5', 'secret'],
+  ])
+    expect((await retake(verb)).stdout).not.toContain(letters)
+
+  for (const other of [file.replace('hook', 'hoot'), undefined]) {
+    if (other === undefined) await rm(join(folder, '.env'))
+    else await writeFile(join(folder, '.env'), other)
+    const elsewhere = await retake(['replay', 'last', '--json'])
+    expect(elsewhere.code).toBe(3)
+    expect(JSON.parse(elsewhere.stdout)).toMatchObject({ placeholders: ['.env'] })
+    expect((await retake(['replay', 'last'])).stderr).toContain('.env: a placeholder')
+  }
+})
+
+test('a run that goes live has the secrets that the file holds today', async () => {
+  const echo = await startEcho()
+  const workspace = await folderWith({
+    'agent.mjs': envReader,
+    '.env': `HOOK_SECRET=hook-${letters}\n`,
+  })
+  const { retake, folder } = workspace
+  expect((await retake(['record', 'agent.mjs', echo.url])).code).toBe(0)
+  await writeFile(join(folder, '.env'), `HOOK_SECRET=hook-${shuffled(3)}\n`)
+  await writeFile(join(folder, 'agent.mjs'), envReader.replace("'text '", "'other '"))
+  const rerun = await retake(['rerun', 'last'])
+  expect(rerun.code, rerun.stderr).toBe(0)
+  expect(rerun.stdout).toBe(`other hook-${shuffled(3)}\n`)
+  for (const tape of await tapesOf(workspace)) {
+    expect(everythingOn(tape)).not.toContain(letters)
+    expect(everythingOn(tape)).not.toContain(shuffled(3))
+  }
 })

@@ -8,7 +8,7 @@ import { viewRun } from './view-run.js'
 export interface AdviceOptions {
   /** Command that records the run again. */
   readonly again: string
-  /** Variables for which the replayed program got placeholders, where that is known. */
+  /** Variables and files for which the replayed program got placeholders, where that is known. */
   readonly placeholders?: readonly string[]
   /** The program is replayed in a copy of its folder. */
   readonly root?: MovedRoot
@@ -55,11 +55,14 @@ function suspectsOf(
   { seq, mismatches, summary }: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
   placeholders: readonly string[],
 ): string[] {
-  const isSent = mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
+  // Without a mismatch the program did something else entirely: a key may have been refused.
+  const isUsed =
+    mismatches.length === 0 ||
+    mismatches.some(({ field }) => /header|body|bytes|url|query/i.test(field))
   return [
-    ...(isSent && placeholders.length > 0
+    ...(isUsed && placeholders.length > 0
       ? [
-          `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it differs.`,
+          `${placeholders.slice(0, 3).join(', ')}: a placeholder in this replay, so a signature or password made from it fails or differs.`,
         ]
       : []),
     ...usedBefore(tape, seq).map((each) => `Not captured before that: ${notCapturedFact(each)}.`),

@@ -10,13 +10,18 @@ const KEY_BYTES = 32
 const keys = new Map<string, Buffer | undefined>()
 
 /**
- * Proves later, on this machine only, that a variable has the value it has now. The proof
+ * Proves later, on this machine only, that a variable has the value it has now, or without
+ * a name that a file has the content it has now. The proof
  * can stand on a tape: without the key, which never leaves the user's state folder, it
  * gives nobody a way to try values. Undefined where there is no key, as in a read-only home.
  */
-export function proofOf(name: string, value: string, mayCreate: boolean): string | undefined {
+export function proofOf(
+  name: string,
+  value: string | Uint8Array,
+  mayCreate: boolean,
+): string | undefined {
   const key = machineKey(mayCreate)
-  return key && createHmac('sha256', key).update(`${name}\0${value}`).digest('base64url')
+  return key && createHmac('sha256', key).update(`${name}\0`).update(value).digest('base64url')
 }
 
 function machineKey(mayCreate: boolean): Buffer | undefined {

@@ -143,7 +143,7 @@ export interface ReplayReport {
   /** The tape ended before the program did, because the recording was cut off. */
   readonly cutOff: boolean
   readonly exitCode: number
-  /** Variables the program read and got a placeholder for: the recorded secret is not in this environment. */
+  /** Variables and files the program read and got a placeholder for: the recorded secret is not there. */
   readonly placeholders?: readonly string[]
   /** How the program itself ended; missing when the replay stopped it. */
   readonly end?: { readonly exitCode: number; readonly error?: RecordedError }

@@ -39,7 +39,7 @@ export async function replay<T>(
   output: T
   divergences: readonly Divergence[]
   digest: string
-  /** Variables of which the agent got a placeholder: the recorded secret is not in this environment. */
+  /** Variables and files of which the agent got a placeholder: the recorded secret is not there. */
   placeholders: readonly string[]
 }> {
   install()

@@ -14,11 +14,13 @@ import type { MovedRoot } from './process-task.js'
  */
 export class SecretMask {
   readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
+  /** Told of each value that is hidden from now on. */
+  onHidden: ((value: string, placeholder: string) => void) | undefined
 
   add(name: string, value: string): void {
     const placeholder = placeholderFor(name, value)
     if (value.length < SHORTEST_SECRET || value === placeholder) return
-    this.#hide(value, placeholder)
+    this.hideAs(value, placeholder)
     const { password } = urlOf(value) ?? {}
     if (password) this.add(`${name}_PASSWORD`, decodeURIComponent(password))
   }
@@ -26,11 +28,18 @@ export class SecretMask {
   /** Hides a value behind the placeholder that a tape has for it, which may be that of another value. */
   standFor(value: string, placeholder: string, name: string): void {
     this.add(name, value)
-    if (this.#secrets.has(value)) this.#hide(value, placeholder)
+    if (this.#secrets.has(value)) this.hideAs(value, placeholder)
   }
 
-  #hide(value: string, placeholder: string): void {
+  /** Hides a value behind this placeholder, whatever its length. */
+  hideAs(value: string, placeholder: string): void {
     this.#secrets.set(value, { needle: Buffer.from(value), value, placeholder })
+    this.onHidden?.(value, placeholder)
+  }
+
+  /** Hides what a served part of the same run got to know, as it does. */
+  takeOver(served: SecretMask): void {
+    for (const { value, placeholder } of served.#secrets.values()) this.hideAs(value, placeholder)
   }
 
   /** Like `add`, for one that may be known by another name, or be a placeholder already: then it keeps it. */
@@ -51,7 +60,7 @@ export class SecretMask {
   hide(value: string): void {
     if (value.length < SHORTEST_SECRET) return
     const placeholder = 'x'.repeat(value.length)
-    if (value !== placeholder) this.#hide(value, placeholder)
+    if (value !== placeholder) this.hideAs(value, placeholder)
   }
 
   /** Not a secret, but the same work: a replay in another folder names its paths as the recording did. */
@@ -61,7 +70,7 @@ export class SecretMask {
       [url(current), url(recorded)],
       [current, recorded],
     ] as const
-    for (const [value, placeholder] of pairs) this.#hide(value, placeholder)
+    for (const [value, placeholder] of pairs) this.hideAs(value, placeholder)
   }
 
   addEnvironment(env: NodeJS.ProcessEnv): void {
@@ -101,16 +110,19 @@ export class SecretMask {
     return revealed
   }
 
+  /** The same object when there is no secret in it. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (bytes.length < SHORTEST_SECRET) return bytes
-    let buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    let buffer = given
     for (const { needle, placeholder } of this.#secrets.values()) {
       if (buffer.indexOf(needle) >= 0) buffer = replaceAll(buffer, needle, Buffer.from(placeholder))
     }
     // As latin1 every byte is one character, so that bytes that are not text stay what they are.
     const text = buffer.toString('latin1')
     const masked = maskKeys(text)
-    return masked === text ? buffer : Buffer.from(masked, 'latin1')
+    if (masked !== text) return Buffer.from(masked, 'latin1')
+    return buffer === given ? bytes : buffer
   }
 }
 

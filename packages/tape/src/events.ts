@@ -267,6 +267,11 @@ export interface ResultEvent extends DeliveryBase {
   readonly error?: RecordedError
   /** Of a guarded tool: what the guard did with the call. */
   readonly guard?: GuardFacts
+  /**
+   * Of a file that has placeholders in place of secrets: proves, on the machine that recorded,
+   * that a content is the recorded one. Empty where no proof could be made.
+   */
+  readonly proof?: string
 }
 
 /** Any smaller delivery. Body: raw bytes for `chunk`. */

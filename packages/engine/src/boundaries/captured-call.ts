@@ -1,6 +1,7 @@
 import { rebuildError, recordError } from '@retake/tape'
 import type { CallEvent, CallKind, ErrorClasses, NewEvent } from '@retake/tape'
 import { callSite } from '../call-site.js'
+import { proofIn } from '../served-files.js'
 import type { NewDelivery, Session } from '../sessions/session.js'
 import { OWN_FRAMES, repeatable, withoutOwnFrames, withSite } from './repeatable-error.js'
 import type { Encoded, ResultForm } from './result-form.js'
@@ -19,6 +20,8 @@ export interface CapturedCall {
   readonly durable?: boolean
   /** Classes of errors it throws, by name: a replayed error is an instance of the real class. */
   readonly errorClasses?: ErrorClasses
+  /** Makes the answer again from what is on disk now, changing nothing; undefined when that is not possible. */
+  again?(): unknown
   /** Told when the answer was not made in this process just now but comes from a tape. */
   served?(outcome: Outcome): void
 }
@@ -41,7 +44,7 @@ export function performCall(session: Session, call: CapturedCall, run: () => unk
       return { ...answerEvent(call, outcome), native: outcome }
     },
   })
-  const outcome = outcomeOf(call, delivery)
+  const outcome = outcomeOf(session, call, delivery)
   if ('error' in outcome) throw outcome.error
   return outcome.value
 }
@@ -73,7 +76,7 @@ export function startCall(
     },
     deliver: (delivery) => {
       operation.close()
-      const outcome = outcomeOf(call, delivery)
+      const outcome = outcomeOf(session, call, delivery)
       if ('error' in outcome) answer(outcome.error)
       else answer(null, outcome.value)
     },
@@ -133,13 +136,28 @@ function answerEvent(
 }
 
 function outcomeOf(
+  session: Session,
   call: CapturedCall,
   delivery: { event: NewDelivery; body: Uint8Array; native?: unknown },
 ): Outcome {
   if (delivery.native !== undefined) return delivery.native as Outcome
-  const outcome = decodeOutcome(call, delivery)
+  const outcome = decodeOutcome(call, { ...delivery, body: revealed(session, call, delivery) })
   call.served?.(outcome)
   return outcome
+}
+
+function revealed(
+  { files }: Session,
+  { title, form, again }: CapturedCall,
+  { event, body }: { event: NewDelivery; body: Uint8Array },
+): Uint8Array {
+  const proof = proofIn(event)
+  if (proof === undefined || files === undefined) return body
+  const content = (): Uint8Array | undefined => {
+    const value = again?.()
+    return value === undefined ? undefined : form.encode(value).body
+  }
+  return files.reveal({ title, content }, proof, body)
 }
 
 function decodeOutcome(

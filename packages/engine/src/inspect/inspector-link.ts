@@ -34,6 +34,9 @@ export class InspectorLink {
   constructor(pipe: Duplex) {
     this.#pipe = pipe
     this.#secrets.addEnvironment(process.env)
+    this.on('Retake.secret', ({ value, placeholder }: { value: string; placeholder: string }) =>
+      this.#secrets.hideAs(value, placeholder),
+    )
     // The process may be killed while something is read from it or written to it.
     pipe.on('error', () => {})
     createInterface({ input: pipe, crlfDelay: Infinity })

@@ -9,7 +9,7 @@ import { Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 import { parentPort, workerData } from 'node:worker_threads'
 import { SLOT, STATE } from './shared-slots.js'
-import type { HeldAt, InspectorThreadData } from './shared-slots.js'
+import type { InspectorThreadData } from './shared-slots.js'
 
 interface Message {
   readonly id: number
@@ -30,7 +30,7 @@ session.on('inspectorNotification', (message) => {
   const { scriptId, url, sourceMapURL } = params
   send({ method, params: { scriptId, url, sourceMapURL } })
 })
-parentPort?.on('message', (held: HeldAt) => send({ method: 'Retake.held', params: held }))
+parentPort?.on('message', send)
 
 const enter = (state: number): void => {
   Atomics.store(slots, SLOT.state, state)

@@ -44,9 +44,19 @@ export class ThreadHolder {
       this.#hold({ seq, at: 'delivery' }, session)
   }
 
+  /** The program holds a secret from here on, which the controller must not show. */
+  hide(value: string, placeholder: string): void {
+    this.#tell('Retake.secret', { value, placeholder })
+  }
+
   /** The agent has ended. */
   atEnd(): void {
     outsideRuns(closeInspector)
+  }
+
+  #tell(method: string, params: object): void {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    outsideRuns(() => this.#inspector.postMessage({ method, params }))
   }
 
   #slot(slot: number): number {
@@ -55,8 +65,7 @@ export class ThreadHolder {
 
   #hold(at: HeldAt, session: HeldSession): void {
     Atomics.store(this.#slots, SLOT.state, STATE.held)
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    outsideRuns(() => this.#inspector.postMessage(at))
+    this.#tell('Retake.held', at)
     for (;;) {
       const state = this.#slot(SLOT.state)
       if (state === STATE.running) return

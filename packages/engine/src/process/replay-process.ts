@@ -34,6 +34,7 @@ export function replayProcess(task: ReplayTask): void {
     }),
   })
   if (task.root) session.secrets.nameAsRecorded(task.root)
+  if (holder) session.secrets.onHidden = (value, placeholder) => holder.hide(value, placeholder)
   const report = (exitCode: number): void => {
     const result: ReplayReport = {
       events: tape.count,

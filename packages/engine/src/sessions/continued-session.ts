@@ -5,6 +5,7 @@ import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { Environment } from '../environment.js'
 import type { SecretMask } from '../secrets.js'
+import type { ServedFiles } from '../served-files.js'
 import type { Divergence } from './divergence.js'
 import { LeftTape } from './divergence-log.js'
 import type { Leave } from './divergence-log.js'
@@ -82,6 +83,10 @@ export class ContinuedSession implements Session {
 
   get secrets(): SecretMask {
     return this.#current.secrets
+  }
+
+  get files(): ServedFiles {
+    return this.#player.files
   }
 
   get environment(): Environment | undefined {
@@ -233,6 +238,7 @@ export class ContinuedSession implements Session {
       this.#recorder = recorder
       this.#liveSinceMs = natives.performanceNow()
       this.#player.close()
+      recorder.secrets.takeOver(this.#player.secrets)
       if (this.#player.environment) recorder.environment?.takeOver(this.#player.environment)
       for (const operation of underWay) this.options.carryOver(operation, recorder)
       return recorder

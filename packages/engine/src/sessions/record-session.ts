@@ -18,6 +18,7 @@ import { HIDDEN, isSecretHeader } from '../headers.js'
 import { hasFlag, RECORDER_FLAGS } from '../recorder-flags.js'
 import { RecordedEnvironment } from '../environment.js'
 import type { Environment } from '../environment.js'
+import { proofOf } from '../machine-key.js'
 import { natives } from '../natives.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from './answer-source.js'
@@ -161,7 +162,7 @@ export class RecordSession implements Session {
   /** The answer to a call that is on the tape already, made now. */
   answerSync(op: number, call: SyncCall): Delivery {
     const { event, body = EMPTY, native } = outsideRuns(() => this.#answers.run(call, op))
-    this.#appendAnswer(event, op, body)
+    this.#appendAnswer(call, event, op, body)
     return { event, body, native }
   }
 
@@ -286,16 +287,28 @@ export class RecordSession implements Session {
   }
 
   /** `Object.assign`, because a spread makes a hidden class for each answer that says how long it took. */
-  #appendAnswer(event: NewDelivery, op: number, body: Uint8Array): void {
+  #appendAnswer(
+    { event: { type, kind } }: { event: { type: string; kind?: string } },
+    event: NewDelivery,
+    op: number,
+    body: Uint8Array,
+  ): void {
+    const masked = this.secrets.bytes(body)
     const answer = Object.assign({}, this.#masked(event), { op })
-    this.#append(answer, body)
+    if (masked !== body && type === 'call' && kind === 'file')
+      Object.assign(answer, { proof: proofOf('', body, true) ?? '' })
+    this.#appendMasked(answer, masked)
   }
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
   #append(event: NewEvent, body?: Uint8Array, json?: string, isWithNext = false): number {
     if (this.closed) return -1
+    return this.#appendMasked(event, body && this.secrets.bytes(body), json, isWithNext)
+  }
+
+  #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string, isWithNext = false): number {
+    if (this.closed) return -1
     this.#isUnsynced = true
-    const masked = body && this.secrets.bytes(body)
     if (isWithNext && this.#background === undefined)
       return this.writer.hold(event, masked, json) + this.#shift
     return (this.#background ?? this.writer).append(event, masked, json) + this.#shift
@@ -329,7 +342,7 @@ export class RecordSession implements Session {
     while (next?.operation.closed === true) next = this.#queue.shift()
     if (next === undefined) return undefined
     const { operation, event, body, native } = next
-    this.#appendAnswer(event, operation.id, body)
+    this.#appendAnswer(operation.action, event, operation.id, body)
     if (event.type === 'result' && operation.action.durable === true) this.#barrier()
     this.#answers.delivering?.(operation, event)
     return { operation, delivery: { event, body, native } }

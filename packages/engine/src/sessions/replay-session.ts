@@ -8,6 +8,7 @@ import { outsideRuns, sessionOpened } from '../scope.js'
 import { SecretMask } from '../secrets.js'
 import { environmentFrom } from '../environment.js'
 import type { ServedEnvironment } from '../environment.js'
+import { ServedFiles } from '../served-files.js'
 import { describe } from './divergence.js'
 import type { Divergence } from './divergence.js'
 import { DivergenceLog } from './divergence-log.js'
@@ -33,6 +34,7 @@ export class ReplaySession implements Session {
   readonly counts = { served: 0, reexecuted: 0 }
   readonly secrets = new SecretMask()
   readonly environment: ServedEnvironment | undefined
+  readonly files: ServedFiles
   readonly #cursor: TapeCursor
   readonly #log: DivergenceLog
   readonly #check: ReplayCheck
@@ -64,6 +66,10 @@ export class ReplaySession implements Session {
       afterInitiation: options.afterInitiation,
     })
     this.secrets.addEnvironment(natives.env)
+    this.files = new ServedFiles({
+      secrets: this.secrets,
+      isContinued: options.leave !== undefined,
+    })
     this.environment = holdsReadsOnly(tape.run) ? this.#servedEnvironment() : undefined
     sessionOpened()
     this.#deliveries = new ReplayDeliveries(tape, cursor, log, options)
@@ -81,9 +87,9 @@ export class ReplaySession implements Session {
     return this.#log.divergences
   }
 
-  /** Names of the variables of which the program got a placeholder instead of a secret. */
+  /** The variables and files of which the program got a placeholder instead of a secret. */
   get placeholders(): readonly string[] {
-    return this.environment?.placeholders ?? []
+    return [...(this.environment?.placeholders ?? []), ...this.files.placeholders]
   }
 
   /** Number of events consumed so far. */

@@ -11,6 +11,7 @@ import type { HandshakeMessage } from '../boundaries/processes/repeated-handshak
 import type { RetakeError } from '../errors.js'
 import type { Overlay } from '../overlay/overlay.js'
 import type { Environment } from '../environment.js'
+import type { ServedFiles } from '../served-files.js'
 import type { SecretMask } from '../secrets.js'
 import type { Recording } from './recording.js'
 
@@ -153,6 +154,8 @@ export interface Session {
   readonly databases?: Overlay | undefined
   /** The variables of the run; undefined where they are those of the process, as with older tapes. */
   readonly environment?: Environment | undefined
+  /** The real content of files with secrets; only while answers come from a tape. */
+  readonly files?: ServedFiles | undefined
   /** What must not stand on the tape. */
   readonly secrets: SecretMask
   /** The agent wrote to something: a held-back answer may be due now. */

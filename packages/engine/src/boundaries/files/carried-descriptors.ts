@@ -74,6 +74,12 @@ export class CarriedDescriptors {
     if (!written && real !== undefined) skip(real, count)
   }
 
+  /** What the tape has opened under this number, and where in it the next read begins. */
+  placeOf(fd: number): { readonly path: string; readonly position: number } | undefined {
+    const carried = this.#held.get(fd)
+    return carried?.isVirtual === false && !carried.isClosed ? carried : undefined
+  }
+
   /** The system's number for a live call. What cannot be used gets one that no file has. */
   real(fd: number): number {
     const carried = this.#held.get(fd)

@@ -7,7 +7,7 @@ import { nameDescriptor } from './file-descriptors.js'
 import { isPlace, shapeOf } from './file-functions.js'
 import type { FileShape } from './file-functions.js'
 import { encodeData, encodingOf } from './file-data.js'
-import { learnSecrets } from './file-secrets.js'
+import { contentOf, learnSecrets } from './file-secrets.js'
 import { tookFromTape } from './served-call.js'
 import type { Encoded } from '../result-form.js'
 
@@ -32,12 +32,25 @@ export function fileCall(
   const title = names.join(' → ')
   if (inputs[1] !== 'data') {
     learnSecrets(session, names)
-    return { kind: 'file', name: label, title, input: encodeOptions(rest), form, served }
+    const again = (): unknown => readAgain(session, name, args)
+    return { kind: 'file', name: label, title, input: encodeOptions(rest), form, served, again }
   }
   const [data, ...options] = rest
   const input = encodeData(data, encodingOf(options[0]))
   learnSecrets(session, names, input.body)
   return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
+}
+
+/** What a call that reads a whole file gives now. */
+function readAgain(session: Session, name: string, [place, options]: readonly unknown[]): unknown {
+  if (name !== 'readFile' && name !== 'openAsBlob') return undefined
+  const opened = typeof place === 'number' ? carriedBy(session).placeOf(place) : undefined
+  const { path, position } = opened ?? { path: pathText(place), position: 0 }
+  const bytes = contentOf(session, path)?.subarray(position)
+  const { encoding } = (typeof options === 'object' ? (options ?? {}) : { encoding: options }) as {
+    encoding?: BufferEncoding | null
+  }
+  return name === 'readFile' && encoding ? bytes?.toString(encoding) : bytes
 }
 
 /** The filter of `cp`, the exclusion of `glob`. */

@@ -5,7 +5,7 @@ import { pathText } from './file-arguments.js'
 import { nativeFunction } from './file-natives.js'
 import type { FileFunction } from './file-natives.js'
 import { callLive } from './live-call.js'
-import { learnSecrets } from './file-secrets.js'
+import { contentOf, learnSecrets } from './file-secrets.js'
 import { plain } from '../result-form.js'
 import { wrapFileFunction } from './file-wrapper.js'
 import { replace } from '../patch.js'
@@ -23,6 +23,10 @@ export function patchLoadEnvFile(): Undo {
       title,
       input: {},
       form: plain,
+      again: () => {
+        const content = contentOf(session, title)
+        return content && { ...parseEnv(content.toString()) }
+      },
     }
     const variables = performCall(session, call, () => {
       const read = nativeFunction('readFileSync')

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { disk } from '../../overlay/disk.js'
 import { absolute } from '../../overlay/overlay-call.js'
 import { outsideRuns } from '../../scope.js'
 import { secretsOfEnvFile, secretsOfJsonFile } from '../../secrets.js'
@@ -12,7 +13,7 @@ const MCP_FILE = /^(?:.*\.)?mcp(?:[-_.].*)?\.json$|^claude_desktop_config\.json$
 /**
  * Learns the secrets of a `.env` file, or one that lists MCP servers, among `paths`,
  * whichever way it is about to be read or written, so that its content can be masked on the tape. The agent
- * still gets the real content while recording, and the masked one on replay.
+ * still gets the real content while recording; on replay see `ServedFiles`.
  */
 export function learnSecrets(session: Session, paths: readonly string[], data?: Uint8Array): void {
   for (const path of paths) {
@@ -21,7 +22,7 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
     if (!isEnv && !MCP_FILE.test(name)) continue
     const texts = [
       data && Buffer.from(data).toString(),
-      session.replaying ? '' : contentOf(session, path),
+      session.replaying ? undefined : read(session, path)?.toString(),
     ]
     for (const text of texts) {
       if (isEnv)
@@ -35,14 +36,22 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
 
 const readFileSync = nativeFunction('readFileSync')
 
-function contentOf({ overlay }: Session, path: string): string {
+/** What a file holds now, for a run that is served; its secrets are learned. */
+export function contentOf(session: Session, path: string): Buffer | undefined {
+  const content = read(session, path)
+  if (content !== undefined) learnSecrets(session, [path], content)
+  return content
+}
+
+/** Undefined where there is no such file, or something that only a reader empties, like a pipe. */
+function read({ overlay }: Session, path: string): Buffer | undefined {
   try {
     const place = absolute(path.startsWith('file:') ? new URL(path) : path)
     return outsideRuns(() => {
       const at = overlay?.locate(overlay.resolve(place)).at ?? place
-      return String(readFileSync(at, 'utf8'))
+      return disk.statSync(at).isFile() ? (readFileSync(at) as Buffer) : undefined
     })
   } catch {
-    return ''
+    return undefined
   }
 }

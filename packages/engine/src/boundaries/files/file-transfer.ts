@@ -6,7 +6,8 @@ import { nameDescriptor, outputDescriptor } from './file-descriptors.js'
 import { nativeFunction } from './file-natives.js'
 import type { OutputWrite } from './file-output.js'
 import { plain } from '../result-form.js'
-import { readFromTape, wroteFromTape } from './served-call.js'
+import { contentOf } from './file-secrets.js'
+import { isOwnPlace, readFromTape, wroteFromTape } from './served-call.js'
 
 /** A read or write on a descriptor, ready to be performed; the forms of its arguments are sorted out. */
 export interface Transfer {
@@ -47,6 +48,12 @@ export function reading(session: Session, fd: number, { views, position, passed 
       input: encodeOptions([length, position ?? undefined]),
       form: plain,
       served: (outcome) => readFromTape(session, fd, position, outcome),
+      again: () => {
+        const opened = carriedBy(session).placeOf(fd)
+        if (opened === undefined) return undefined
+        const from = isOwnPlace(position) ? Number(position) : opened.position
+        return contentOf(session, opened.path)?.subarray(from, from + length)
+      },
     },
     runSync: () => {
       const buffer = Buffer.allocUnsafeSlow(length)

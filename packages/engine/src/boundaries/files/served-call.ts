@@ -67,7 +67,7 @@ export function wroteFromTape(
   if (!isOwnPlace(write.position)) carried.moved(fd, outcome.value as number, true)
 }
 
-const isOwnPlace = (position: unknown): boolean =>
+export const isOwnPlace = (position: unknown): boolean =>
   typeof position === 'bigint' ? position >= 0n : typeof position === 'number' && position >= 0
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'

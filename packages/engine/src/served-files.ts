@@ -1,0 +1,45 @@
+import type { ResultEvent } from '@retake/tape'
+import { proofOf } from './machine-key.js'
+import type { SecretMask } from './secrets.js'
+
+interface ServedFilesOptions {
+  readonly secrets: SecretMask
+  /** The part after the tape is live, and works with the secrets that the files hold today. */
+  readonly isContinued: boolean
+}
+
+/** A file that was read: how it is called, and its content as it is on disk now. */
+export interface ReadAgain {
+  readonly title: string
+  /** Changes nothing, and makes the secrets in the content known. Undefined when it cannot be read. */
+  readonly content: () => Uint8Array | undefined
+}
+
+/**
+ * Gives a served run the secrets that its files hold. The tape has placeholders in place of
+ * them, which nothing can be signed with. The real content stays in memory: it is masked
+ * like the recorded one wherever it is compared or shown.
+ */
+export class ServedFiles {
+  /** Files of which the program got placeholders. */
+  readonly placeholders = new Set<string>()
+
+  constructor(readonly options: ServedFilesOptions) {}
+
+  /** The content of the disk in place of the recorded one, if it is that one without placeholders. */
+  reveal({ title, content }: ReadAgain, proof: string, recorded: Uint8Array): Uint8Array {
+    const { secrets, isContinued } = this.options
+    const own = content()
+    const isProven = own !== undefined && proof !== '' && proofOf('', own, false) === proof
+    if (own !== undefined && (isProven || isContinued) && isSame(secrets.bytes(own), recorded))
+      return own
+    this.placeholders.add(secrets.text(title))
+    return recorded
+  }
+}
+
+const isSame = (one: Uint8Array, other: Uint8Array): boolean => Buffer.compare(one, other) === 0
+
+/** The proof of an answer that has placeholders; undefined for any other. */
+export const proofIn = (event: { readonly type: string }): string | undefined =>
+  event.type === 'result' ? (event as ResultEvent).proof : undefined
