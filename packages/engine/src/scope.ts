@@ -69,6 +69,9 @@ export function currentProcessRun(): Session | undefined {
   return session === processSession ? session : undefined
 }
 
+/** True in Retake's own work. */
+export const isOwnWork = (): boolean => storage.getStore() === null
+
 /** Runs Retake's own work: nothing it touches is recorded. */
 export function outsideRuns<T>(work: () => T): T {
   return storage.run(null, work)

@@ -1,7 +1,7 @@
 import { rebuildError, recordError } from '@retake/tape'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
-import { currentSession, outsideRuns } from '../scope.js'
+import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../scope.js'
 import type { Delivery, Operation, Session } from '../sessions/session.js'
 import { replace, replaceClass, replaceGetter, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
@@ -25,6 +25,7 @@ export function patchAbortSignals(): Undo {
   const { throwIfAborted } = prototype
   return undoAll([
     patchController(),
+    patchRequest(),
     getter('aborted'),
     getter('reason'),
     replace(prototype, 'throwIfAborted', function (this: AbortSignal) {
@@ -37,10 +38,13 @@ export function patchAbortSignals(): Undo {
   ])
 }
 
-/** The run that made a signal. */
-const makers = new WeakMap<AbortSignal, Session>()
-const mine = <S extends AbortSignal>(signal: S, session: Session | undefined): S => {
-  if (session !== undefined) makers.set(signal, session)
+/**
+ * The run that made a signal; null if the program made it outside of all runs. Signals that
+ * Node or Retake make for themselves are not in here: they belong to whatever uses them.
+ */
+const makers = new WeakMap<AbortSignal, Session | null>()
+const made = <S extends AbortSignal>(signal: S): S => {
+  if (!isOwnWork()) makers.set(signal, currentSession() ?? null)
   return signal
 }
 
@@ -53,7 +57,10 @@ const forgotten = new natives.FinalizationRegistry<() => void>((stop) => stop())
 /** The signal whose state the caller may see. */
 function insideSignal(signal: AbortSignal): AbortSignal {
   const session = currentSession()
-  if (session === undefined || makers.get(signal) === session) return signal
+  const maker = makers.get(signal)
+  if (session === undefined || maker === undefined || maker === session) return signal
+  // Nothing is outside of a run that is the whole process.
+  if (session === currentProcessRun()) return signal
   if (!hasFlag(session.flags ?? [], 'outside-signals')) return signal
   let bySession = twins.get(signal)
   if (bySession === undefined) twins.set(signal, (bySession = new WeakMap()))
@@ -68,7 +75,7 @@ class Twin {
   readonly #operation: Operation | undefined
 
   constructor(session: Session, outside: AbortSignal) {
-    mine(this.signal, session)
+    makers.set(this.signal, session)
     const aborted = session.draw('AbortSignal.aborted', () =>
       outsideRuns(() => (outside.aborted ? recordError(outside.reason) : null)),
     )
@@ -140,11 +147,23 @@ function patchController(): Undo {
   const Patched = new Proxy(Native, {
     construct(native, args, newTarget) {
       const controller = Reflect.construct(native, args, newTarget) as AbortController
-      mine(controller.signal, currentSession())
+      made(controller.signal)
       return controller
     },
   })
   return replaceClass([globalThis], 'AbortController', Patched)
+}
+
+/** A request has a signal of its own, which Node makes without the global class. */
+function patchRequest(): Undo {
+  const Patched = new Proxy(globalThis.Request, {
+    construct(native, args, newTarget) {
+      const request = Reflect.construct(native, args, newTarget) as Request
+      made(request.signal)
+      return request
+    },
+  })
+  return replaceClass([globalThis], 'Request', Patched)
 }
 
 /** `AbortSignal.abort` and `AbortSignal.any`. `AbortSignal.timeout` is a timer. */
@@ -152,10 +171,10 @@ function patchMakers(): Undo {
   const abort = AbortSignal.abort.bind(AbortSignal)
   const any = AbortSignal.any.bind(AbortSignal)
   return undoAll([
-    replace(AbortSignal, 'abort', (reason?: unknown) => mine(abort(reason), currentSession())),
+    replace(AbortSignal, 'abort', (reason?: unknown) => made(abort(reason))),
     replace(AbortSignal, 'any', (signals: Iterable<AbortSignal>) => {
       const sources = [...signals]
-      return mine(any(sources.map(insideSignal)), currentSession())
+      return made(any(sources.map(insideSignal)))
     }),
   ])
 }
