@@ -112,6 +112,24 @@ test('a run that is still being recorded is neither cut off nor intact', async (
   expect((await workspace.retake(['verify', 'live.tape', '--integrity-only'])).code).toBe(3)
 })
 
+test.runIf(process.platform === 'linux')(
+  'files beside a tape that is cut off do not make it one that is being recorded',
+  async () => {
+    const { workspace, tape } = await recorded()
+    const { run, details } = openTape(tape)
+    const cut = join(workspace.folder, 'cut.tape')
+    const writer = TapeWriter.create(cut, run, details)
+    const lock = await readFile(`${cut}.lock`)
+    writer.close()
+    // This process is alive, but has no such file open.
+    await writeFile(`${cut}.lock`, lock)
+    await writeFile(`${cut}.pid`, String(process.pid))
+    const { code, stderr } = await workspace.retake(['verify', 'cut.tape', '--integrity-only'])
+    expect(code).toBe(3)
+    expect(stderr).toContain('1 cut off')
+  },
+)
+
 test('a replay that was not tried is counted apart, with the reason', async () => {
   const workspace = await folderWith({
     'agent.mjs': smallAgent,

@@ -1,5 +1,5 @@
 import type { SignatureState, Tape } from '@retake/tape'
-import { hasWriter } from './recording-mark.js'
+import { isBeingWritten } from '@retake/tape/node'
 
 /** `cut off`: all that is there is right, but the end is missing. `recording`: it is being written now. */
 export type Integrity = 'intact' | 'cut off' | 'recording' | 'damaged'
@@ -21,7 +21,7 @@ export function checkTape(tape: Tape): CheckedTape {
   if (problem !== undefined)
     return { ...common, integrity: 'damaged', detail: `event ${problem.seq}: ${problem.message}` }
   if (tape.isComplete) return { ...common, integrity: 'intact', detail: `${events} events` }
-  if (hasWriter(tape.path))
+  if (isBeingWritten(tape.path))
     return { ...common, integrity: 'recording', detail: `${events} events so far` }
   const missing =
     tape.status === 'sealed' ? 'the index after its seal is incomplete' : 'it has no seal'

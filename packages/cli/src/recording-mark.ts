@@ -32,9 +32,6 @@ export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
   return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
 }
 
-/** True if a process on this machine is writing the tape now. */
-export const hasWriter = (tape: string): boolean => markedAlive(tape) === true || isLocked(tape)
-
 /** Undefined without a mark. */
 function markedAlive(tape: string): boolean | undefined {
   try {

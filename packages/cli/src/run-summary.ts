@@ -1,8 +1,8 @@
-import { openTape } from '@retake/tape/node'
+import { isBeingWritten, openTape } from '@retake/tape/node'
 import type { BranchDetails, RunView, Tape } from '@retake/tape'
 import { explain } from './print-error.js'
 import type { Explained } from './print-error.js'
-import { hasWriter, isRecording } from './recording-mark.js'
+import { isRecording } from './recording-mark.js'
 import { viewRun } from './view-run.js'
 
 /** How a run stands: `killed` by a signal, also when nothing could be written about it. */
@@ -61,7 +61,7 @@ const unreadable = (path: string, error: unknown): Explained => ({
   fix: 'Restore the file from a copy, or delete it.',
 })
 
-const isCutOff = (tape: Tape): boolean => !tape.isComplete && !hasWriter(tape.path)
+const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
 
 export function statusOf(view: RunView, tape: Tape): RunStatus {
   const { exit } = view

@@ -1,5 +1,14 @@
 import { tapeInUse, tapeWriteFailed } from '../errors.js'
-import { closeSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from './native.js'
+import {
+  closeSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from './native.js'
 
 /**
  * Keeps a second writer away from a tape: a file beside it that names the
@@ -34,6 +43,29 @@ export class TapeLock {
 export function isLocked(tape: string): boolean {
   const owner = readOwner(`${tape}.lock`)
   return owner !== undefined && isAlive(owner)
+}
+
+/**
+ * True while the process that holds the lock of a tape has the tape open. A lock file alone
+ * proves nothing: it can be copied or made up. Only Linux shows what a process has open;
+ * elsewhere the lock must do.
+ */
+export function isBeingWritten(tape: string): boolean {
+  const owner = readOwner(`${tape}.lock`)
+  if (owner === undefined || !isAlive(owner)) return false
+  return process.platform !== 'linux' || hasOpen(owner.pid, tape)
+}
+
+function hasOpen(pid: number, file: string): boolean {
+  try {
+    const { dev, ino } = statSync(file)
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      const found = statSync(`/proc/${pid}/fd/${fd}`, { throwIfNoEntry: false })
+      return found?.ino === ino && found.dev === dev
+    })
+  } catch {
+    return false
+  }
 }
 
 interface Owner {
