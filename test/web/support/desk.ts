@@ -20,6 +20,7 @@ const look = tool('look', ({ order }) => ({
   order, days: 60, waitMs: 0, stubborn: false,
 }))
 const base = process.env.AGENT_BASE_URL
+const key = process.env.SHOP_API_KEY
 
 async function handle(order) {
   const found = await look({ order })
@@ -29,7 +30,7 @@ async function handle(order) {
   await sleep(found.waitMs)
   const response = await fetch(base + '/v1/chat/completions', {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
     body: JSON.stringify({
       model: 'gpt-4o-mini', temperature: 0, messages: [{ role: 'user', content: prompt }],
     }),

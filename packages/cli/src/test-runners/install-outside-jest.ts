@@ -5,4 +5,4 @@
 import { ignoreRunner, install } from '@retake/engine'
 
 install({ ownRealm: false })
-ignoreRunner(/[\\/]node_modules[\\/](?:@jest|jest-[\w-]+|write-file-atomic)[\\/]/)
+ignoreRunner(/[\\/]node_modules[\\/](?:@jest|jest-[\w-]+|write-file-atomic|signal-exit)[\\/]/)
