@@ -67,6 +67,15 @@ test('a secret is real where it is the recorded one, and a placeholder elsewhere
   expect(other.placeholders).toEqual(['SERVICE_KEY'])
 })
 
+test('the variables can be cloned', async () => {
+  vi.stubEnv('REGION', 'recorded')
+  const agent = () => structuredClone(process.env)['REGION']
+  const { run, output } = await record(options, agent)
+  vi.unstubAllEnvs()
+  expect([output, (await replay(run.path, agent)).output]).toEqual(['recorded', 'recorded'])
+  expect(structuredClone(process.env)).toEqual({ ...process.env })
+})
+
 test('a fork reads what its parent read, then what is there today', async () => {
   vi.stubEnv('REGION', 'recorded')
   vi.stubEnv('LATER', 'recorded')

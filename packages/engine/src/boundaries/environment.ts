@@ -3,6 +3,7 @@ import { calledByAgent } from '../call-site.js'
 import type { Environment } from '../environment.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
+import { lookFirst } from './patch.js'
 import type { Undo } from './patch.js'
 
 const { env } = natives
@@ -11,12 +12,18 @@ const { env } = natives
  * `process.env`. While no run is active it is the native object; inside one, the session
  * answers. Node reads it, too, and copies all of it for each child: that does not count.
  *
- * Not promised: code that took `process.env` before this patch reads past it.
+ * Not promised: code that took `process.env` before this patch reads past it; an object that
+ * has `process.env` inside cannot be cloned or posted.
  */
 export function patchEnvironment(): Undo {
   const patched = new Proxy(target(), handler)
   process.env = patched
+  // A proxy cannot be cloned; the native object can.
+  const undoClone = lookFirst(globalThis, 'structuredClone', (args) => {
+    if (args[0] === patched) args[0] = copied()
+  })
   return () => {
+    undoClone()
     // A program may have put an object of its own there.
     if (process.env === patched) process.env = env
   }
@@ -25,11 +32,11 @@ export function patchEnvironment(): Undo {
 /** Printing a proxy shows its target, past all traps. */
 function target(): NodeJS.ProcessEnv {
   return Object.create(Object.getPrototypeOf(env) as object, {
-    [inspect.custom]: { value: printed, configurable: true },
+    [inspect.custom]: { value: copied, configurable: true },
   }) as NodeJS.ProcessEnv
 }
 
-function printed(): Record<string, string | undefined> {
+function copied(): Record<string, string | undefined> {
   const variables = active()
   if (variables === undefined) return { ...env }
   return Object.fromEntries(variables.names().map((name) => [name, variables.get(name)]))
