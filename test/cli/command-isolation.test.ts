@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server } from 'node:http'
@@ -131,6 +132,34 @@ describe.skipIf(!hasPython)('a replayed command', () => {
     expect(verified).toMatchObject({ code: 0 })
     expect(verified.stdout).toMatch(/same output .*were not held back/)
   })
+
+  test.skipIf(!sandboxes.bubblewrap && !sandboxes.unshare)(
+    'is identical while other programs open and close socket files',
+    async () => {
+      const workspace = await folderWith({
+        'sockets.mjs': `
+import { createServer } from 'node:net'
+for (let round = 0; ; round++) {
+  const servers = Array.from({ length: 20 }, () => createServer())
+  const opened = servers.map((server, n) =>
+    new Promise((resolve) => server.listen(process.argv[2] + '/' + round + '-' + n, resolve)))
+  await Promise.all(opened)
+  if (round === 0) console.log('open')
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+}`,
+      })
+      await workspace.retake(['record', '--', 'python3', '-c', 'print(1)'])
+      const program = join(workspace.folder, 'sockets.mjs')
+      const busy = spawn(process.execPath, [program, workspace.folder])
+      onTestFinished(() => void busy.kill('SIGKILL'))
+      await once(busy.stdout, 'data')
+      for (let time = 0; time < 3; time++) {
+        const replayed = await workspace.retake(['replay', 'last'])
+        expect(replayed.stderr).toContain('identical · 0 requests served')
+      }
+      expect(busy.exitCode).toBe(null)
+    },
+  )
 
   test.skipIf(!sandboxes.bubblewrap && !sandboxes.unshare)(
     'cannot open a connection past the proxy',

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -42,6 +42,25 @@ await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } 
   expect(advice[0]).toBe('The code is as recorded, so something is not captured.')
   expect(advice[1]).toMatch(/^SHOP_SECRET\b.*: a placeholder in this replay/)
   expect(stderr).not.toContain('Undo the change')
+})
+
+test('the advice for a command names what is not recorded, and no change', async () => {
+  const { retake, folder } = await folderWith({
+    'agent.mjs': 'console.log(Math.random(), process.argv[2])',
+  })
+  await retake(['record', '--', process.execPath, 'agent.mjs', 'two words'])
+  const advice = [
+    'The command did something else than when it was recorded.',
+    'Not recorded for a command: clock, random values, files, connections outside the proxy.',
+    'If it is meant to differ, record again:',
+    `retake record -- ${process.execPath} agent.mjs 'two words'`,
+  ]
+  const replayed = await retake(['replay', 'last'])
+  expect(replayed.code).toBe(3)
+  expect(adviceIn(replayed.stderr)).toEqual(advice)
+  expect(await retake(['verify', 'last', '--junit', 'report.xml'])).toMatchObject({ code: 3 })
+  const report = await readFile(join(folder, 'report.xml'), 'utf8')
+  for (const line of advice.slice(0, 3)) expect(report).toContain(line)
 })
 
 test('with changed code, the advice names the changed files and packages', async () => {

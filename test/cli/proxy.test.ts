@@ -162,9 +162,25 @@ describe.skipIf(!hasPython)('a Python program', () => {
     expect((await workspace.retake(['locate', 'last', 'déjà vu'])).stdout).toContain('déjà vu')
     const commandLine = await workspace.retake(['locate', 'last', 'agent.py'])
     expect(commandLine.stdout).toContain('the command line')
-    const refused = await workspace.retake(['rerun', 'last'])
-    expect(refused.stderr).toContain('NOT_A_NODE_RUN')
-    expect(refused.stderr).toContain('replay, show, diff, locate and verify work')
+  })
+
+  test('gets no advice that cannot work for a command', async () => {
+    const { workspace } = await recordIt({ 'agent.py': 'print(1)' })
+    for (const args of [
+      ['resume', 'last'],
+      ['fork', 'last', '--at', '1'],
+      ['rerun', 'last'],
+    ]) {
+      const refused = await workspace.retake(args)
+      expect(refused.stderr).toContain('NOT_A_NODE_RUN')
+      expect(refused.stderr).toContain('replay, show, diff, locate and verify work')
+    }
+    const examined = await workspace.retake(['doctor', '--', 'python3', 'agent.py'])
+    expect(examined).toMatchObject({ code: 2 })
+    expect(examined.stderr).toContain('Only JavaScript and TypeScript programs can be examined.')
+    expect(examined.stderr).toContain('`retake record --strict -- …` names what was not captured')
+    const named = await workspace.retake(['doctor', 'agent.py'])
+    expect(named.stderr).toContain('Record it as a command: retake record -- python agent.py')
   })
 
   test('that asks something else now is found out, with what differs', async () => {
@@ -184,6 +200,23 @@ describe.skipIf(!hasPython)('a Python program', () => {
     const verify = await workspace.retake(['verify', 'last'])
     expect(verify).toMatchObject({ code: 3 })
     expect(verify.stdout).toContain('diverged')
+  })
+
+  test('is replayed with the recorded variables, except those of the session', async () => {
+    const program = `
+import os
+print(os.environ['SHOP'], os.environ['XDG_CONFIG_HOME'], 'SSH_AUTH_SOCK' in os.environ)
+`
+    const workspace = await folderWith({ 'agent.py': program })
+    const session = { SSH_AUTH_SOCK: '/run/my-agent', TERM_PROGRAM: 'my-terminal' }
+    const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py'], {
+      env: { SHOP: 'corner', XDG_CONFIG_HOME: '/settings', ...session },
+    })
+    expect(recorded.stdout).toBe('corner /settings True\n')
+    const [tape = ''] = await tapesOf(workspace)
+    expect(await readFile(tape, 'latin1')).not.toMatch(/my-agent|my-terminal/)
+    const replayed = await workspace.retake(['replay', 'last'], { env: { SSH_AUTH_SOCK: '/else' } })
+    expect(replayed, replayed.stderr).toMatchObject({ code: 0, stdout: recorded.stdout })
   })
 
   test('is told to be quiet on replay, where nobody can be reported to', async () => {

@@ -3,6 +3,7 @@ import type { NotCaptured, Tape } from '@retake/tape'
 import { changedPackages, changedSources } from './changed-sources.js'
 import { fromHere } from './from-here.js'
 import { notCapturedFact } from './not-captured.js'
+import { q } from './sandbox/mount-script.js'
 import { viewRun } from './view-run.js'
 
 export interface AdviceOptions {
@@ -14,9 +15,20 @@ export interface AdviceOptions {
   readonly root?: MovedRoot
 }
 
-/** The command that records a run of a program again. */
-export const recordCommand = ({ details: { entry = '', args = [] } }: Tape): string =>
-  ['retake record', entry, ...args].join(' ')
+/** The command line that records a run again. */
+export function recordCommand({ details }: Tape): string {
+  const { entry = '', args = [], command, proxy } = details
+  if (command === undefined) return ['retake record', entry, ...args].join(' ')
+  const matchers = (proxy?.matchers ?? []).flatMap((matcher) => ['--matcher', matcher])
+  return [
+    'retake record',
+    ...(proxy?.tls ? ['--tls'] : []),
+    ...[...matchers, '--', ...command].map((word) => (PLAIN_WORD.test(word) ? word : q(word))),
+  ].join(' ')
+}
+
+/** Needs no quotes in a shell. */
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
 /** Named at most; `retake show` lists everything that was not captured. */
 const SUSPECTS_MAX = 5
@@ -27,9 +39,10 @@ const SUSPECTS_MAX = 5
  */
 export function divergenceAdvice(
   tape: Tape,
-  divergence: Pick<Divergence, 'seq' | 'mismatches' | 'summary'>,
+  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
   { again, placeholders, root }: AdviceOptions,
 ): string[] {
+  if (tape.details.command !== undefined) return commandAdvice(tape, divergence, again)
   const files = changedSources(tape, root).map(fromHere)
   const changes = [...files, ...changedPackages(tape, root)]
   const suspects = suspectsOf(tape, divergence, placeholders ?? maskedVariables(tape))
@@ -42,6 +55,24 @@ export function divergenceAdvice(
   return [
     'The code is as recorded, so something is not captured.',
     ...(suspects.length === 0 ? [lookFor(tape)] : suspects.slice(0, SUSPECTS_MAX)),
+  ]
+}
+
+/** The sources of a command are not known, so neither is whether they have changed. */
+function commandAdvice(
+  tape: Tape,
+  divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
+  again: string,
+): string[] {
+  return [
+    'The command did something else than when it was recorded.',
+    ...suspectsOf(tape, divergence, maskedVariables(tape)).slice(0, SUSPECTS_MAX),
+    'Not recorded for a command: clock, random values, files, connections outside the proxy.',
+    ...(divergence.kind === 'different'
+      ? ['--matcher names what may differ in a request: see `retake docs proxy`.']
+      : []),
+    'If it is meant to differ, record again:',
+    again,
   ]
 }
 
@@ -69,7 +100,7 @@ function suspectsOf(
     ...(tape.run.scope === 'function' && summary.includes('waits')
       ? ['An AbortSignal or timer from outside the run may have ended the wait.']
       : []),
-    ...(tape.run.node === process.version
+    ...(tape.run.node === process.version || tape.details.command !== undefined
       ? []
       : [`Recorded with Node ${tape.run.node}, replayed with ${process.version}.`]),
   ]

@@ -1,4 +1,5 @@
 import type { Tape } from '@retake/tape'
+import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { FOUND } from './exit-codes.js'
@@ -41,10 +42,10 @@ function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
   const { divergences } = replayed
   const view = viewRun(tape)
   if (divergences.length === 0) return sameLines(tape, replayed, look)
-  const { command = [] } = tape.details
-  const fix = ['Undo the change, or record again:', ['retake record --', ...command].join(' ')]
+  const again = recordCommand(tape)
   return divergences.flatMap((divergence, index) => {
     const step = stepAt(view, divergence.seq)
+    const fix = divergenceAdvice(tape, divergence, { again })
     const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
     return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
   })

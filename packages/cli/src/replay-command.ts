@@ -85,11 +85,16 @@ export interface Start {
   readonly preloads?: readonly Preload[]
 }
 
+/** Advice about steps and branches does not apply to a run that was recorded through the proxy. */
+export function refuseProxyRun({ run, details }: Tape): void {
+  if (details.proxy !== undefined) throw notANodeRun(run.id, details.command)
+}
+
 /** How the recorded program was started, if it can and may be started so again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { entry, args = [], cwd, execArgv = [], preloads } = details
-  if (details.proxy !== undefined) throw notANodeRun(tape.run.id, details.command)
+  refuseProxyRun(tape)
   if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
   if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())

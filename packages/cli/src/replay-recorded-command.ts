@@ -8,6 +8,7 @@ import {
   ProxyServer,
   ReplayingProxy,
   SecretMask,
+  sessionVariables,
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
 import { Interrupted } from './agent-process.js'
@@ -73,6 +74,7 @@ export async function replayRecordedCommand(
       cwd,
       env: {
         ...COMMAND_DEFAULTS,
+        ...sessionVariables(globalThis.process.env),
         ...env,
         ...REPLAY_QUIET,
         ...trusted?.variables,

@@ -14,7 +14,7 @@ export const agentNotJavaScript = (file: string, command: string): RetakeError =
     'AGENT_NOT_JAVASCRIPT',
     `${file} is neither JavaScript nor TypeScript.`,
     'Programs of other languages are recorded from outside, as commands.',
-    `Put the command after \`--\`: retake record -- ${command} ${file}`,
+    `Record it as a command: retake record -- ${command} ${file}`,
   )
 
 export const agentNotAFile = (file: string): RetakeError =>
@@ -109,7 +109,7 @@ export const notANodeRun = (id: string, command: readonly string[] | undefined):
       : `Only the HTTP calls of ${command.join(' ')} were recorded.`,
     command === undefined
       ? `Answer those clients from the tape with \`retake proxy replay ${id}\`.`
-      : `replay, show, diff, locate and verify work, for example \`retake replay ${id}\`.`,
+      : `replay, show, diff, locate and verify work, for example \`retake replay ${id}\`. To run it for real, record it again.`,
   )
 
 export const decoratorsNotCompiled = (file: string, version: string | undefined): RetakeError =>

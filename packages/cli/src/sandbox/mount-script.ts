@@ -38,9 +38,9 @@ export function mountScript(
     `{ mount --rbind ${q(path)} ${q(root + path)} && { mount -o remount,bind,ro ${q(root + path)} || echo ${q(`open ${path}`)} >&3; }; }`
 
   const add = (path: string): void => {
-    const entry = lstatSync(path)
-    if (entry.isSymbolicLink()) lines.push(`ln -s ${q(readlinkSync(path))} ${q(root + path)}`)
-    if (!entry.isDirectory()) return
+    const entry = lstatSync(path, { throwIfNoEntry: false })
+    if (entry?.isSymbolicLink()) lines.push(`ln -s ${q(readlinkSync(path))} ${q(root + path)}`)
+    if (!entry?.isDirectory()) return
     lines.push(`mkdir -p ${q(root + path)}`)
     if (KERNEL.includes(path)) lines.push(`mount --rbind ${path} ${root}${path}`)
     else if (!mounts.some((mount) => isBelow(mount, path))) lines.push(overlay(path))
@@ -71,7 +71,9 @@ export function mountScript(
     // A socket works only through the folder it was made in.
     `mount --bind ${q(`${folder}/share`)} ${q(`${root}${folder}/share`)}`,
     ...options.sockets.map(
-      (socket) => `mount --bind /dev/null ${q(root + socket)} || echo ${q(`open ${socket}`)} >&3`,
+      (socket) =>
+        // One that is gone by now needs no cover.
+        `mount --bind /dev/null ${q(root + socket)} || [ ! -e ${q(root + socket)} ] || echo ${q(`open ${socket}`)} >&3`,
     ),
     `mkdir -p ${q(`${root}/.retake-old-root`)}`,
     `cd ${q(root)}`,

@@ -25,6 +25,9 @@ the first to prove that nothing was missed. SQLite databases that it opens are
 copied first, and it works on the copies. Exit code 3 when something is not
 captured, or when the replay differs. The recordings are thrown away.
 
+For JavaScript and TypeScript. To check a command, record it with
+\`retake record --strict -- python agent.py\`, then replay it.
+
 Options, before the file:
   --node-arg=<flag>  a flag for Node itself; may be repeated
   --json             everything as JSON
@@ -37,6 +40,12 @@ Examples:
   async run(values, [entry, ...args]) {
     if (entry === undefined)
       throw wrongUsage('doctor', 'No file was named.', 'Retake needs the file to run.')
+    if (entry === '--')
+      throw wrongUsage(
+        'doctor',
+        'Only JavaScript and TypeScript programs can be examined.',
+        'A command is seen from outside: `retake record --strict -- …` names what was not captured, and `retake replay last` what differs.',
+      )
     const folder = mkdtempSync(path.join(tmpdir(), 'retake-doctor-'))
     const progress = new Progress('')
     const said = path.join(folder, 'stderr.txt')

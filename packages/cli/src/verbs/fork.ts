@@ -7,6 +7,7 @@ import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.
 import { editPayload } from '../edit-payload.js'
 import { responseUnreadable } from '../errors/branches.js'
 import { wrongUsage } from '../errors/command-line.js'
+import { refuseProxyRun } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { requireTrust } from '../trust.js'
 import { flag, text, texts } from '../verb.js'
@@ -61,6 +62,7 @@ Examples:
       throw wrongUsage('fork', '--edit and --response exclude each other.', BOTH_WHOLE)
     const options = readOptions(values, at)
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    refuseProxyRun(tape)
     requireTrust(tape)
     const edited = flag(values, 'edit') ? await editPayload(tape, options) : {}
     return continueVerb(tape, planFork(tape, { ...options, ...edited }), 'forked', values)

@@ -5,6 +5,7 @@ import { openTape } from '@retake/tape/node'
 import { askInDoubt } from '../ask-in-doubt.js'
 import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
 import { wrongUsage } from '../errors/command-line.js'
+import { refuseProxyRun } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { requireTrust } from '../trust.js'
 import { text } from '../verb.js'
@@ -36,6 +37,7 @@ Examples:
       throw wrongUsage('resume', 'Name one run to resume.', 'For example: retake resume last.')
     const policy = readPolicy(text(values, 'in-doubt'))
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    refuseProxyRun(tape)
     requireTrust(tape)
     const decisions = policy === 'ask' ? await ask(tape) : undefined
     const plan = planResume(tape, {

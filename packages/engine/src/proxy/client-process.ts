@@ -1,13 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** On a busy machine a command may take this long to get to its answers. */
-const PATIENCE_MS = 500
+/**
+ * A command that computed this long is not waited for until it was seen waiting.
+ * Its own time counts: on a busy machine it may get none for a second or more.
+ */
+const COMPUTE_MS = 1000
 
-/** One that was busy all that time computes, and is waited for no longer than this until it was seen waiting. */
+/** From then on it is given this long. */
 const BUSY_MS = 10
 
+/** Bound for a command that hangs in the kernel. */
+const WALL_MS = 30_000
+
+/** After so many looks in a row there is a pause between them, which leaves the processor to the command. */
+const EAGER_LOOKS = 20
+const PAUSE_MS = 1
+
 /** Elsewhere than on Linux nothing tells when a process waits: a pause has to do. */
-const PAUSE_MS = 5
+const BLIND_PAUSE_MS = 5
+
+/** Processes report the time they computed in hundredths of a second. */
+const TICK_MS = 10
 
 /**
  * The process whose requests come through the proxy. It tells when the command
@@ -18,7 +31,10 @@ const PAUSE_MS = 5
 export class ClientProcess {
   #pid: number | undefined
   #port = 0
-  #patienceMs = PATIENCE_MS
+  #computeMs = COMPUTE_MS
+  /** How often in a row it was seen waiting; undefined while nobody wants to know. */
+  #seen: number | undefined
+  #settling: Promise<void> = Promise.resolve()
 
   /** `port` is the proxy's, as the process sees it. */
   started(pid: number | undefined, port: number): void {
@@ -26,50 +42,79 @@ export class ClientProcess {
     this.#port = port
   }
 
-  /** True if the process waits and nothing is on its way, as far as the platform tells. */
-  isWaiting(): boolean {
-    if (this.#pid === undefined || process.platform !== 'linux') return true
-    const family: number[] = []
-    // A sandbox has a network of its own, which the processes inside see.
-    return (
-      allWait(this.#pid, family) &&
-      isDrained(this.#pid, this.#port) &&
-      isDrained(family.at(-1) ?? this.#pid, this.#port)
-    )
+  /**
+   * Resolves when the process and its descendants wait for something, and everything
+   * they have sent until now has been read here.
+   */
+  settled(): Promise<void> {
+    if (this.#pid === undefined) return Promise.resolve()
+    if (process.platform !== 'linux') return turn().then(() => pause(BLIND_PAUSE_MS))
+    // Whoever joins has just sent something: what was seen before means nothing any more.
+    if (this.#seen === undefined) this.#settling = this.#settle(this.#pid)
+    this.#seen = 0
+    return this.#settling
   }
 
-  /** Resolves when the process and its descendants wait for something. */
-  async settled(): Promise<void> {
-    if (this.#pid === undefined) return
-    // What was written in this turn has left after it.
-    await turn()
-    if (process.platform !== 'linux') return pause(PAUSE_MS)
+  async #settle(pid: number): Promise<void> {
     const started = performance.now()
-    // Seen twice: bytes are in no queue while they pass from one to the next.
-    for (let seen = 0; seen < 2; await turn()) {
-      seen = this.isWaiting() ? seen + 1 : 0
-      this.#patienceMs = seen > 0 ? PATIENCE_MS : this.#patienceMs
-      if (performance.now() - started > this.#patienceMs) {
-        this.#patienceMs = BUSY_MS
-        return
+    let computedBefore: number | undefined
+    for (let looks = 0; ; looks++) {
+      // Bytes written in this turn leave after it, and bytes that have arrived are read.
+      await turn()
+      const { isWaiting, computedMs } = lookAt(pid, this.#port)
+      computedBefore ??= computedMs
+      this.#seen = isWaiting ? (this.#seen ?? 0) + 1 : 0
+      if (isWaiting) this.#computeMs = COMPUTE_MS
+      // Seen twice: bytes are in no queue while they pass from one to the next.
+      if (this.#seen >= 2) break
+      if (computedMs - computedBefore > this.#computeMs || performance.now() - started > WALL_MS) {
+        this.#computeMs = BUSY_MS
+        break
       }
+      if (looks >= EAGER_LOOKS) await pause(PAUSE_MS)
     }
+    this.#seen = undefined
   }
 }
 
-/** True if every thread of the process and its descendants sleeps; `family` gets their ids. */
-function allWait(pid: number, family: number[]): boolean {
+interface Look {
+  /** Every thread sleeps and nothing is on its way, as far as the platform tells. */
+  readonly isWaiting: boolean
+  /** By all of them together, in their lives. */
+  readonly computedMs: number
+}
+
+function lookAt(pid: number, port: number): Look {
+  const family: number[] = []
+  const { isWaiting, computedMs } = lookAtThreads(pid, family)
+  // A sandbox has a network of its own, which the processes inside see.
+  const networks = new Set([pid, family.at(-1) ?? pid])
+  return {
+    isWaiting: isWaiting && [...networks].every((each) => isDrained(each, port)),
+    computedMs,
+  }
+}
+
+/** The threads of the process and its descendants; `family` gets their ids. */
+function lookAtThreads(pid: number, family: number[]): Look {
   const folder = `/proc/${pid}/task`
   family.push(pid)
+  let isWaiting = true
+  let computedMs = 0
   for (const thread of attempt(() => readdirSync(folder), [])) {
-    // The name in parentheses may hold anything, so the state comes after the last one.
+    // The name in parentheses may hold anything, so the fields begin after the last one.
     const stat = read(`${folder}/${thread}/stat`)
-    const state = stat.charAt(stat.lastIndexOf(')') + 2)
-    if (state === 'R' || state === 'D') return false
-    for (const child of read(`${folder}/${thread}/children`).split(' '))
-      if (child !== '' && !allWait(Number(child), family)) return false
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    if (fields[0] === 'R' || fields[0] === 'D') isWaiting = false
+    computedMs += (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * TICK_MS
+    for (const child of read(`${folder}/${thread}/children`).split(' ')) {
+      if (child === '') continue
+      const look = lookAtThreads(Number(child), family)
+      isWaiting &&= look.isWaiting
+      computedMs += look.computedMs
+    }
   }
-  return true
+  return { isWaiting, computedMs }
 }
 
 /** True if no connection to this port, as the process sees it, has bytes that were not read yet. */

@@ -3,6 +3,7 @@ import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'
 import type { Route } from './routes.js'
+import { withoutSession } from './session-variables.js'
 
 export interface ProxyTapeOptions {
   /** Path of the new tape. */
@@ -28,7 +29,10 @@ export function openProxyTape({ tape, id, name, proxy, command }: ProxyTapeOptio
       flags: [],
     },
     {
-      ...(command !== undefined && { command, env: maskedEnvironment(process.env) }),
+      ...(command !== undefined && {
+        command,
+        env: maskedEnvironment(withoutSession(process.env)),
+      }),
       cwd: process.cwd(),
       platform: `${process.platform} ${process.arch}`,
       proxy: { ...proxy, routes: proxy.routes.map(withoutPassword) },

@@ -36,7 +36,7 @@ export const proxyErrors = {
       'PROXY_MISS',
       `The tape has no answer to ${request}.`,
       why,
-      'Undo the change, name what may differ with --matcher, or record again.',
+      'Name what may differ from run to run with --matcher, or record again.',
     ),
   answerCutOff: (request: string) =>
     new RetakeError(

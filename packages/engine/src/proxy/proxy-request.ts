@@ -41,10 +41,8 @@ function collectRequest(
   })
 }
 
-/** So often it is looked whether a client that has sent a head is still busy with its body. */
-const LOOK_MS = 20
-/** Longer than this no body holds up requests that came later. */
-const BODY_MS_MAX = 1000
+/** Bodies usually follow their heads sooner than this; only then it is looked whether the client is busy with one. */
+const BODY_MS = 20
 
 /**
  * Collects requests. Those of a known client are handed on in the order in which
@@ -76,13 +74,8 @@ export class RequestQueue {
 }
 
 function whenWaiting(client: ClientProcess, pass: () => void): () => void {
-  const started = performance.now()
-  const timer = setInterval(() => {
-    if (!client.isWaiting() && performance.now() - started < BODY_MS_MAX) return
-    clearInterval(timer)
-    pass()
-  }, LOOK_MS)
-  return () => clearInterval(timer)
+  const timer = setTimeout(() => void client.settled().then(pass), BODY_MS)
+  return () => clearTimeout(timer)
 }
 
 /** Raw headers in pairs. */
