@@ -11,7 +11,7 @@ import { ClientProcess } from './client-process.js'
 import { RequestQueue } from './proxy-request.js'
 
 test.skipIf(process.platform !== 'linux')(
-  'requests are handed on in the order of their heads, also when this process was held up before it read the bodies',
+  'requests that come together are handed on in the order of their connections, however their heads and bodies arrive',
   async () => {
     // A client that waits all the time: it has sent everything.
     const child = spawn('sleep', ['600'])
@@ -52,6 +52,11 @@ test.skipIf(process.platform !== 'linux')(
     while (performance.now() < heldUpUntil);
     await Promise.all([first, second].map((socket) => socket && once(socket, 'data')))
     expect(order).toEqual(['/first', '/second'])
+    // A client that closes an expired connection first sends the head of its first request late.
+    second?.write(`${head('/fourth')}body`)
+    first?.write(`${head('/third')}body`)
+    await Promise.all([first, second].map((socket) => socket && once(socket, 'data')))
+    expect(order.slice(2)).toEqual(['/third', '/fourth'])
   },
 )
 

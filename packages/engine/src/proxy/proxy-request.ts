@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 import type { HeaderPair } from '@retake/tape'
 import type { ClientProcess } from './client-process.js'
 
@@ -41,19 +42,28 @@ function collectRequest(
   })
 }
 
-/** Bodies usually follow their heads sooner than this; only then it is looked whether the client is busy with one. */
-const BODY_MS = 20
+/** A request that is being collected, or waits for its turn. */
+interface Arriving {
+  /** Number of its connection, in the order in which connections were first used. */
+  readonly connection: number
+  /** Set once the request is complete: hands it on. */
+  handOn?: () => void
+}
 
 /**
- * Collects requests. Those of a known client are handed on in the order in which
- * they began to arrive: HTTP clients send head and body apart, so the bodies of
- * concurrent requests complete in an order that depends on the machine, and
- * identical requests would swap their answers. A client that waits without having
- * sent a body, because it has none yet, does not hold up its other requests.
+ * Collects requests. Those of a known client that come together are handed on in
+ * the order of their connections, so that identical ones get the same answers again.
+ * Neither heads nor bodies would do: clients send them apart, and one that has to
+ * close an expired connection first sends its head after requests that it made later.
+ * Requests come together if the client does not wait in between. One that waits
+ * without having sent a body, because it has none yet, does not hold up the others.
  */
 export class RequestQueue {
   readonly #client: ClientProcess | undefined
-  #last: Promise<void> = Promise.resolve()
+  /** Open connections with their numbers. */
+  readonly #connections = new Map<Duplex, number>()
+  #used = 0
+  readonly #arriving = new Set<Arriving>()
 
   constructor(client: ClientProcess | undefined) {
     this.#client = client
@@ -61,21 +71,44 @@ export class RequestQueue {
 
   async collect(request: IncomingMessage, bytesMax?: number): Promise<CollectedBody> {
     if (this.#client === undefined) return collectRequest(request, bytesMax)
-    const earlier = this.#last
-    let pass = (): void => {}
-    this.#last = new Promise((resolve) => (pass = resolve))
-    const stop = whenWaiting(this.#client, pass)
+    const arriving: Arriving = { connection: this.#numberOf(request.socket) }
+    this.#arriving.add(arriving)
     const collected = await collectRequest(request, bytesMax)
-    await earlier
-    stop()
-    pass()
+    await new Promise<void>((resolve) => {
+      arriving.handOn = resolve
+      if (this.#isFirst(arriving)) this.#handOn(arriving)
+      else void this.#handOnSettled(this.#client)
+    })
     return collected
   }
-}
 
-function whenWaiting(client: ClientProcess, pass: () => void): () => void {
-  const timer = setTimeout(() => void client.settled().then(pass), BODY_MS)
-  return () => clearTimeout(timer)
+  #numberOf(connection: Duplex): number {
+    const known = this.#connections.get(connection)
+    if (known !== undefined) return known
+    this.#used += 1
+    this.#connections.set(connection, this.#used)
+    connection.once('close', () => this.#connections.delete(connection))
+    return this.#used
+  }
+
+  /** True if no request can come that has to be handed on before this one. */
+  #isFirst({ connection }: Arriving): boolean {
+    for (const number of this.#connections.values()) if (number < connection) return false
+    for (const other of this.#arriving) if (other.connection < connection) return false
+    return true
+  }
+
+  /** Everything that the client has sent by then is here. */
+  async #handOnSettled(client: ClientProcess | undefined): Promise<void> {
+    await client?.settled()
+    for (const each of [...this.#arriving].toSorted((a, b) => a.connection - b.connection))
+      if (each.handOn) this.#handOn(each)
+  }
+
+  #handOn(arriving: Arriving): void {
+    this.#arriving.delete(arriving)
+    arriving.handOn?.()
+  }
 }
 
 /** Raw headers in pairs. */
