@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { RequestListener } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ test.skipIf(process.platform !== 'linux')(
     const queue = new RequestQueue(client)
     const order: string[] = []
     const folder = mkdtempSync(join(tmpdir(), 'retake-test-'))
-    const answer: RequestListener = async (request, response) => {
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       await queue.collect(request)
       order.push(request.url ?? '')
       response.end()
