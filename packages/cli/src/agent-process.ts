@@ -15,7 +15,7 @@ export interface AgentProcess {
   readonly retakeFlags: readonly string[]
   /** Flags of the run. */
   readonly nodeArgs: readonly string[]
-  /** Flags for this process alone, which are no part of the run. */
+  /** Flags for this process only; not part of the run. */
   readonly ownNodeArgs?: readonly string[]
   /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
   readonly preloads?: readonly Preload[]

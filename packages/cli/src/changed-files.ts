@@ -8,7 +8,7 @@ import { projectRoot } from './project-root.js'
 import { printableLine } from './printable.js'
 import { viewRun } from './view-run.js'
 
-/** A file that a run read and that is no longer as the tape serves it. */
+/** A file that a run read and that now differs from what the tape serves. */
 export interface ChangedFile {
   /** From the project's root. */
   readonly path: string
@@ -41,7 +41,7 @@ export function changedFiles(tape: Tape, moved?: MovedRoot): ChangedFile[] {
   return found
 }
 
-/** One line for each such file, for stderr. */
+/** One line per changed file, for stderr. */
 export const changedFileLines = (files: readonly ChangedFile[]): string[] =>
   files.map(
     ({ path: file, change }) =>
@@ -83,7 +83,7 @@ function readsOf(tape: Tape, cwd: string) {
     if (CHANGES.test(name)) for (const each of [first, ...others]) written.add(each)
     if (name === 'open') {
       if (opensForWriting(inputOf(tape, call))) written.add(first)
-      // Two readers of one file at a time have two positions; only the tape's program knows which is which.
+      // Concurrent readers of a file each have a position; only the program knows which is which.
       offsets.set(first, offsets.has(first) ? Number.NaN : 0)
     }
     if (name === 'close') offsets.delete(first)
@@ -105,7 +105,7 @@ function readsOf(tape: Tape, cwd: string) {
   }
   return {
     reads,
-    /** Also true when a folder above it was removed or replaced. */
+    /** Also true if a parent folder was removed or replaced. */
     isWritten: (file: string): boolean => {
       for (let each = file; ; each = path.dirname(each)) {
         if (written.has(each)) return true

@@ -36,7 +36,7 @@ export function changedSources(tape: Tape, root?: MovedRoot): string[] {
   })
 }
 
-/** Packages the code imports whose version is another one now, as `openai 6.0.0 → 7.1.0`. */
+/** Imported packages whose version has changed, as `openai 6.0.0 → 7.1.0`. */
 export function changedPackages(
   { details: { code, cwd = '.', entry } }: Tape,
   root?: MovedRoot,

@@ -1,7 +1,7 @@
 import type { SignatureState, Tape } from '@retake/tape'
 import { isBeingWritten } from '@retake/tape/node'
 
-/** `cut off`: all that is there is right, but the end is missing. `recording`: it is being written now. */
+/** `cut off`: all records are valid, but the end is missing. `recording`: it is being written now. */
 export type Integrity = 'intact' | 'cut off' | 'recording' | 'damaged'
 
 export interface CheckedTape {
@@ -14,7 +14,7 @@ export interface CheckedTape {
   readonly signature: SignatureState
 }
 
-/** Checks every byte and every link of a tape, and that its end is there. */
+/** Checks every byte and every link of a tape, and that its end is present. */
 export function checkTape(tape: Tape): CheckedTape {
   const { count: events, digest, problem, signature } = tape.verify()
   const common = { events, digest, signature }

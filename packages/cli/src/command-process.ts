@@ -18,7 +18,7 @@ export interface CommandProcess {
   readonly stdin: 'inherit' | Readable
   readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
   readonly onStart?: (pid: number | undefined) => void
-  /** What it writes to file descriptor 3, which it only has with this. */
+  /** Receives what it writes to file descriptor 3, which is open only if this is set. */
   readonly onSaid?: (bytes: Buffer) => void
 }
 
@@ -73,8 +73,8 @@ export const proxyVariables = (
   Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path]))
 
 /**
- * Variables that lead every other HTTP request of a command to the proxy, too.
- * An empty `NO_PROXY` keeps clients from going to the loopback by themselves.
+ * Variables that also route every other HTTP request of a command to the proxy.
+ * An empty `NO_PROXY` stops clients from bypassing the proxy for the loopback.
  */
 export function waysOut(url: string): Record<string, string> {
   const upper = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '' }
@@ -96,7 +96,7 @@ const TRUST = [
   'PIP_CERT',
 ]
 
-/** Certificates for a command whose HTTPS is read: a file in a folder of its own. */
+/** Certificates for a command whose HTTPS is read: a file in a separate folder. */
 export interface TrustedCertificates {
   readonly folder: string
   readonly variables: Readonly<Record<string, string>>

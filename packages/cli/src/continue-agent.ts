@@ -118,7 +118,7 @@ function endTape(file: string, signal: NodeJS.Signals): void {
   writer.seal()
 }
 
-/** The recorded environment, with the secrets of this one; what the run did not read is as it is here. */
+/** The recorded environment with the current secrets; variables the run did not read are current. */
 function liveEnvironment(
   tape: Tape,
   changes: Readonly<Record<string, string>>,

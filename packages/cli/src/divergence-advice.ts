@@ -27,15 +27,15 @@ export function recordCommand({ details }: Tape): string {
   ].join(' ')
 }
 
-/** Needs no quotes in a shell. */
+/** Matches text that needs no quotes in a shell. */
 const PLAIN_WORD = /^[\w@%+=:,./-]+$/
 
-/** Named at most; `retake show` lists everything that was not captured. */
+/** Maximum number of named suspects; `retake show` lists everything that was not captured. */
 const SUSPECTS_MAX = 5
 
 /**
- * What to do about a divergence, a line each. Where code has changed, that is the reason;
- * where it has not, something is not captured, and this names what it may be.
+ * Advice about a divergence, one line each. If code has changed, that is the reason;
+ * if not, something is not captured, and the advice names what it may be.
  */
 export function divergenceAdvice(
   tape: Tape,
@@ -58,7 +58,7 @@ export function divergenceAdvice(
   ]
 }
 
-/** The sources of a command are not known, so neither is whether they have changed. */
+/** The sources of a command are unknown, so a change to them cannot be detected. */
 function commandAdvice(
   tape: Tape,
   divergence: Pick<Divergence, 'seq' | 'kind' | 'mismatches' | 'summary'>,
@@ -106,7 +106,7 @@ function suspectsOf(
   ]
 }
 
-/** What the run used up to this event that is not captured. */
+/** Uncaptured things that the run used up to this event. */
 function usedBefore(tape: Tape, seq: number): NotCaptured[] {
   const names = new Set<string>()
   for (const event of tape.events()) {

@@ -45,7 +45,7 @@ export function codeOf(entry: string, cwd = process.cwd()): RecordedCode {
   return { files, packages: Object.fromEntries(installed) }
 }
 
-/** sha256 of a file; undefined where there is none. */
+/** sha256 of a file; undefined if the file does not exist. */
 export function shaOfFile(file: string): string | undefined {
   const bytes = contentOf(file)
   return bytes && shaOf(bytes)

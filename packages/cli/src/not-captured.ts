@@ -3,10 +3,10 @@ import { fromHere } from './from-here.js'
 import { printable, printableLine } from './printable.js'
 import { wrap } from './wrap.js'
 
-/** More than this is counted; `retake show` lists all of them. */
+/** Items beyond this limit are only counted; `retake show` lists all of them. */
 const SHOWN_MAX = 5
 
-/** One thing that was not captured: what, where, how often, and what follows for a replay. */
+/** One thing that was not captured: name, location, count, and the consequence for a replay. */
 export function notCapturedFact({ what, at, isOutside, count, consequence }: NotCaptured): string {
   const unknown = isOutside ? '' : ' in a library'
   const where = at === undefined ? unknown : ` at ${lineOf(at)}`

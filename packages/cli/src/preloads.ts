@@ -21,7 +21,7 @@ const FLAGS: Readonly<Record<string, Preload['how']>> = {
   '-r': 'require',
 }
 
-/** Flags of Node without those that preload modules of the user's, and these modules in order. */
+/** Node flags without those that preload the user's modules, plus these modules in order. */
 export function takePreloads(flags: readonly string[]): {
   readonly flags: string[]
   readonly preloads: Preload[]
@@ -84,7 +84,7 @@ const quoted = (flag: string): string =>
 
 /**
  * Node loads the modules of `NODE_OPTIONS` into the `retake` command too, before any of its
- * code runs, so their effects there cannot be held back. This line says so.
+ * code runs, so their effects there cannot be prevented. This line says so.
  */
 export function ownPreloadLines(options = process.env['NODE_OPTIONS'] ?? ''): string[] {
   const names = takeFromNodeOptions(options).preloads.map(({ name }) => name)

@@ -38,7 +38,7 @@ export interface RecordingOptions {
   readonly env?: NodeJS.ProcessEnv
   /** Stops a program that starts to listen: its run could not be replayed. */
   readonly strict?: boolean
-  /** Folder for copies of the databases that the agent opens: it works on those. */
+  /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
   /** Wants the call sites of values and timers, too. */
   readonly withSites?: boolean

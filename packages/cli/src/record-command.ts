@@ -45,7 +45,7 @@ export interface CommandRecordingOptions {
 export interface CommandRecording extends Recording {
   /** Requests that came through the proxy. */
   readonly exchanges: number
-  /** Sentences about how the command reached the outside, if there is something to know. */
+  /** Remarks about how the command reached the network, if any. */
   readonly remarks: readonly string[]
 }
 
@@ -97,7 +97,7 @@ export async function recordCommand(options: CommandRecordingOptions): Promise<C
     })
     const env = {
       ...process.env,
-      // A SOCKS proxy stays the way out of the command: going around it may be what it is there to prevent.
+      // The command keeps its SOCKS proxy: bypassing it may be what the proxy is there to prevent.
       ...(wayOut.unusable.length === 0 && waysOut(server.url)),
       ...trusted?.variables,
       ...proxyVariables(variables, server.url),
@@ -148,7 +148,7 @@ function run(
   })
 }
 
-/** A replay starts with today's files, so those that the command wrote are not as it found them. */
+/** A replay starts with today's files, which include what the command wrote while recorded. */
 function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): void {
   for (const file of writtenFiles(cwd, startedMs))
     writer.append({

@@ -51,7 +51,7 @@ export interface RecordingFacts {
   readonly steps: number
   readonly ms: number
   readonly cutOff: boolean
-  /** It is remembered that this machine recorded it, so it may be started again. */
+  /** The run is remembered as recorded on this machine, so it may be started again. */
   readonly trusted: boolean
   readonly notCaptured: readonly NotCaptured[]
 }

@@ -24,9 +24,9 @@ export interface Replayed extends Omit<ReplayReport, 'divergences'> {
   readonly signal?: NodeJS.Signals
   /** Variables the program read and got a placeholder for. */
   readonly placeholders?: readonly string[]
-  /** Of a command: what it was kept from. */
+  /** For commands only: how the replay was isolated. */
   readonly isolation?: Isolation
-  /** Of a command: hosts that it reached unrecorded when it was recorded, and that were refused now. */
+  /** For commands only: hosts reached while recording but not recorded, and refused now. */
   readonly notRecorded?: readonly string[]
 }
 

@@ -51,7 +51,7 @@ function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
   })
 }
 
-/** Nothing differs. It is called identical only if the command was kept from everything that was not compared. */
+/** Nothing differs. Called identical only if the sandbox blocked everything that was not compared. */
 function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   const { served, wallMs, cutOff } = replayed
   const facts = [
@@ -70,7 +70,7 @@ function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
   ]
 }
 
-/** What a replayed command was kept from, and what it was not, in words. */
+/** Describes what was blocked for a replayed command and what was not. */
 export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
   /** Nothing could happen besides what was compared. */
   readonly isSame: boolean

@@ -79,7 +79,7 @@ export interface Start {
   readonly entry: string
   readonly args: readonly string[]
   readonly cwd: string
-  /** What the program is started with. Secrets of this environment are in it: see `ServedEnvironment`. */
+  /** The environment of the program. It holds current secrets: see `ServedEnvironment`. */
   readonly env: NodeJS.ProcessEnv
   readonly nodeArgs: readonly string[]
   readonly preloads?: readonly Preload[]
@@ -90,7 +90,7 @@ export function refuseProxyRun({ run, details }: Tape): void {
   if (details.proxy !== undefined) throw notANodeRun(run.id, details.command)
 }
 
-/** How the recorded program was started, if it can and may be started so again. */
+/** How the recorded program was started, if it can and may be started that way again. */
 export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { entry, args = [], cwd, execArgv = [], preloads } = details
@@ -147,7 +147,7 @@ export function permissionFlags(
 
 /**
  * A TypeScript loader of the user's own caches what it compiles where temporary files go. The
- * engine sets these variables back to the recorded ones before the agent starts.
+ * engine restores the recorded values of these variables before the agent starts.
  */
 export function loaderEnvironment(
   writable: string,

@@ -13,7 +13,7 @@ const SHOWN_MAX = 20
 
 /**
  * What a replay came to, for a person: each divergence in full, or one line that
- * nothing differs. `fix` says what to do, where the caller knows that better.
+ * nothing differs. `fix` replaces the advice if the caller knows better what to do.
  */
 export function replayReceipt(
   tape: Tape,

@@ -34,9 +34,9 @@ export interface CommandReplayOptions {
 }
 
 /**
- * Runs a recorded command again, everybody it asks played by the tape, and compares
- * requests, stdout and exit. In a sandbox where the platform has one: `isolation`
- * says what the command was kept from.
+ * Runs a recorded command again, with every answer served from the tape, and compares
+ * requests, stdout and exit. Uses a sandbox if the platform has one: `isolation`
+ * says what was blocked.
  */
 export async function replayRecordedCommand(
   tape: Tape,
@@ -68,7 +68,7 @@ export async function replayRecordedCommand(
   })
   const stdout: Buffer[] = []
   try {
-    // Inside of a sandbox the recorded port is always free.
+    // Inside a sandbox the recorded port is always free.
     const process = (port: number) => ({
       command,
       cwd,

@@ -21,7 +21,7 @@ interface ReadableRun {
   readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
   readonly startedAt: number
   readonly status: RunStatus
-  /** The end of the tape is missing, and nobody is writing it. */
+  /** The end of the tape is missing, and no process is writing it. */
   readonly cutOff?: true
   readonly steps: number
   readonly durationMs: number

@@ -35,7 +35,7 @@ export async function runVerb(name: string, args: readonly string[]): Promise<nu
   }
 }
 
-/** Begins again when the user has allowed a run that was refused. Verbs check trust before they do anything else. */
+/** Retries when the user allows a refused run. Verbs check trust before they do anything else. */
 async function runTrusted(run: () => Promise<number>): Promise<number> {
   for (;;) {
     try {

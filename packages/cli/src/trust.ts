@@ -19,14 +19,14 @@ export function trustEverything(): void {
   isEverythingGranted = true
 }
 
-/** For a run that this process has recorded, or whose program its caller names in code. */
+/** For a run that this process recorded, or whose program the caller names in code. */
 export function trustInThisProcess(tape: Tape): void {
   granted.add(tape.startDigest)
 }
 
 /**
- * A tape names a program to start. Whoever can hand somebody a tape must not be able
- * to run code on their machine, so every start of a recorded program passes here.
+ * A tape names a program to start. Handing somebody a tape must not be a way
+ * to run code on their machine, so every start of a recorded program is checked here.
  * Throws `RUN_NOT_TRUSTED`.
  */
 export function requireTrust(tape: Tape): void {
@@ -45,7 +45,7 @@ export function rememberTrust(tape: Tape): void {
 }
 
 /**
- * Shows whoever sits at the terminal what would be started, asks, and remembers a yes.
+ * Shows the user at the terminal what would be started, prompts, and remembers a yes.
  * Without a terminal the answer is no.
  */
 export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
@@ -65,7 +65,7 @@ export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
   return true
 }
 
-/** What starting a recorded program would run, as one line that a terminal only shows; empty when the tape names nothing to run. */
+/** The command line of a recorded program, safe to print in a terminal; empty if the tape names no program. */
 export function startLine({ details }: Tape): string {
   const { command, entry, args = [], execArgv = [], env = {}, cwd, proxy } = details
   const variables = Object.entries(env)

@@ -24,7 +24,7 @@ export interface Verified {
   readonly notReplayed?: string
   /** One line: what was found, or how much was checked. */
   readonly detail: string
-  /** Nothing was found that is wrong. Says nothing about what was not tried. */
+  /** No problem was found. Says nothing about what was not tried. */
   readonly ok: boolean
   readonly events?: number
   /** Names the run, for comparing. */
@@ -75,7 +75,7 @@ export async function verifyTape(file: string, options: VerifyOptions): Promise<
     : { ...replayed, ...surroundings(file, replayed, options) }
 }
 
-/** What a replay does not show: files it served as recorded, and boundaries it could not serve. */
+/** Things a replay does not show: files served as recorded, and boundaries it could not serve. */
 function surroundings(
   file: string,
   { ok }: Verified,

@@ -1,10 +1,10 @@
 import { readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-/** Folders of tools, which hold nothing that a program keeps its data in. */
+/** Folders of tools, where programs do not store their data. */
 const SKIPPED = new Set(['node_modules', '__pycache__', 'venv', 'target', 'dist', 'build'])
 
-/** Looking must not take long, however large the project is. */
+/** Limits the search, so that it is fast in a project of any size. */
 const ENTRIES_MAX = 20_000
 
 /**

@@ -5,18 +5,18 @@ import { natives } from './natives.js'
 import { isSecretVariable, maskVariable } from './secrets.js'
 import type { SecretMask } from './secrets.js'
 
-/** Variables as a program sees them. What it sets itself is neither recorded nor served. */
+/** Variables as a program sees them. Values it sets itself are neither recorded nor served. */
 export interface Environment {
   get(name: string): string | undefined
   names(): readonly string[]
   set(name: string, value: string): void
   delete(name: string): void
-  /** What it has now, without counting it as read: for Node itself, which copies all to each child. */
+  /** Current values, not counted as reads: for Node itself, which copies all to each child. */
   peek(name: string): string | undefined
   peekNames(): readonly string[]
-  /** It was read or set before: reading it again is nothing new. */
+  /** True if it was read or set before, so that another read is not recorded. */
   knows(name: string): boolean
-  /** Placeholders that the program may have used as a password; none where it has the real one. */
+  /** Placeholders that the program may have used as a password; none if it has the real one. */
   possiblePasswords(): Iterable<string>
 }
 
@@ -30,11 +30,11 @@ const real = {
 
 interface RecordedEnvironmentOptions {
   readonly secrets: SecretMask
-  /** Puts what was read on the tape. */
+  /** Writes the variables that were read to the tape. */
   readonly onRead: (reads: EnvironmentReads) => void
-  /** A variable has another value than the run read before, and the run did not set it. */
+  /** Called if a variable that the run read before has changed, and the run did not set it. */
   readonly onChanged: (name: string) => void
-  /** Where variables come from when it is not this process. */
+  /** Source of the variables, if it is not this process. */
   readonly from?: Environment | undefined
 }
 
@@ -103,7 +103,7 @@ export class RecordedEnvironment implements Environment {
     return []
   }
 
-  /** Goes on where a served part of the same run ends. */
+  /** Continues where a served part of the same run ends. */
   takeOver(served: ServedEnvironment): void {
     for (const [name, value] of served.ownValues) {
       if (value === undefined) this.#from.delete(name)
@@ -140,7 +140,7 @@ function readOf(name: string, value: string | undefined): EnvironmentRead {
 
 interface ServedEnvironmentOptions {
   readonly secrets: SecretMask
-  /** What the tape has about a variable; undefined when nothing was read. */
+  /** The recorded read of a variable; undefined if it was not read. */
   readonly find: (name: string) => EnvironmentRead | undefined
   /** The names that are set, in order, once the program lists them. */
   readonly names: () => readonly string[]
@@ -151,7 +151,7 @@ interface ServedEnvironmentOptions {
 }
 
 /**
- * Serves what was read when it was recorded; everything else is not set. A secret is a
+ * Serves the recorded reads; every other variable is unset. A secret is a
  * placeholder, unless this process has the very value that was recorded.
  */
 export class ServedEnvironment implements Environment {
@@ -160,7 +160,7 @@ export class ServedEnvironment implements Environment {
   readonly given = new Map<string, string | undefined>()
   /** Read in the served part although the tape does not have them. */
   readonly unrecorded: string[] = []
-  /** Secrets of which only the placeholder could be had. */
+  /** Secrets for which only the placeholder was available. */
   readonly placeholders: string[] = []
   isListed = false
 
@@ -219,7 +219,7 @@ export class ServedEnvironment implements Environment {
 
   #serve(name: string): string | undefined {
     const { isContinued, isPrepared, find } = this.options
-    // The live part hands it to the processes it starts.
+    // The live part passes it to the processes it starts.
     if (isContinued && loadsCode(name)) return real.get(name)
     const read = find(name)
     if (read === undefined) {
@@ -245,7 +245,7 @@ export class ServedEnvironment implements Environment {
   }
 }
 
-/** What a tape has, read whole when it is first needed; `look` knows a faster way to most of it. */
+/** All reads on a tape, collected when first needed; `look` finds most of them faster. */
 export function environmentFrom(
   tape: Tape,
   options: Pick<ServedEnvironmentOptions, 'secrets' | 'isContinued'> & {
@@ -299,7 +299,7 @@ export function surroundingsOf(env: NodeJS.ProcessEnv): Record<string, string> {
   return kept
 }
 
-/** An environment with those of a run record in place of its own. */
+/** An environment with the variables of a run record instead of its own. */
 export function withSurroundings(
   env: NodeJS.ProcessEnv,
   recorded: Readonly<Record<string, string>>,

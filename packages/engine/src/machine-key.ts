@@ -6,14 +6,14 @@ import { outsideRuns } from './scope.js'
 import { stateFolder } from './state-folder.js'
 
 const KEY_BYTES = 32
-/** By folder: a test may name another one. */
+/** Keyed by folder, because a test may use another one. */
 const keys = new Map<string, Buffer | undefined>()
 
 /**
  * Proves later, on this machine only, that a variable has the value it has now, or without
  * a name that a file has the content it has now. The proof
- * can stand on a tape: without the key, which never leaves the user's state folder, it
- * gives nobody a way to try values. Undefined where there is no key, as in a read-only home.
+ * is safe on a tape: without the key, which never leaves the user's state folder, it
+ * cannot be used to try values. Undefined if there is no key, as in a read-only home directory.
  */
 export function proofOf(
   name: string,
@@ -43,7 +43,7 @@ function readKey(file: string): Buffer | undefined {
   }
 }
 
-/** Linked into place whole, so that of two processes that create one both use the same. */
+/** Linked atomically, so that two processes that each create a key end up with the same one. */
 function createKey(file: string): Buffer | undefined {
   const temporary = `${file}.${natives.randomBytes(6).toString('hex')}`
   try {
@@ -51,12 +51,12 @@ function createKey(file: string): Buffer | undefined {
     writeFileSync(temporary, natives.randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' })
     linkSync(temporary, file)
   } catch {
-    // Somebody else was faster, or nothing can be written here: a recording goes on without proofs.
+    // Another process was faster, or the folder is read-only: recording continues without proofs.
   }
   try {
     rmSync(temporary, { force: true })
   } catch {
-    // There is no such folder.
+    // The folder does not exist.
   }
   return readKey(file)
 }

@@ -15,11 +15,11 @@ import { isOfARun, outsideRuns } from './scope.js'
  */
 const NEEDED = Number(process.versions.node.split('.')[0]) < 22
 
-/** File requests with promises, and the closing of their handles, by what Node calls each of them. */
+/** Node's resource names of promise-based file requests and of closing their handles. */
 const REQUESTS = new Set(['FSReqPromise', 'CloseReq'])
 const REQUEST_CLASSES = new Set(['FSReqPromise', 'FileHandleCloseReq'])
 
-/** Node holds on to it while the hooks thread loads a module, and only then. */
+/** Node keeps it active only while the hooks thread loads a module. */
 let hooksPort: object | undefined
 
 export function moduleLoadInFlight(): boolean {
@@ -59,7 +59,7 @@ const activePorts = (): Set<object> =>
 /** How often a module is loaded to find the port, where other ports could be the one. */
 const ATTEMPTS = 10
 
-/** The port that becomes active when a module is loaded. None does where there is no hooks thread. */
+/** The port that becomes active when a module is loaded. None does without a hooks thread. */
 async function findHooksPort(): Promise<void> {
   for (let attempt = 0; attempt < ATTEMPTS && hooksPort === undefined; attempt += 1) {
     const before = activePorts()

@@ -52,7 +52,7 @@ function takeTask(): ProcessTask {
   }
 }
 
-/** Puts back what Node was started without, so that agents and their children see what the user asked for. */
+/** Restores the flags that Node was started without, so that agents and their children see them. */
 function takePreloads(): readonly Preload[] {
   const text = process.env[PRELOADS_VARIABLE]
   if (text === undefined) return []

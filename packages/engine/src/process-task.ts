@@ -31,7 +31,7 @@ export interface RecordTask {
   readonly args: readonly string[]
   /** File for the `CallSites`, when they are wanted. */
   readonly sites?: string
-  /** Folder for copies of the databases that the agent opens: it works on those. */
+  /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
   readonly databases?: string
   readonly code?: RecordedCode
   /** Exit when the program starts to listen, because such a run cannot be replayed. */
@@ -151,7 +151,7 @@ export interface ReplayReport {
 
 export const TASK_VARIABLE = 'RETAKE_SESSION'
 
-/** What Node was started without because it must happen inside the run, handed over in `RETAKE_PRELOADS`. */
+/** Preloads that Node was started without, to be loaded inside the run; passed in `RETAKE_PRELOADS`. */
 export interface HeldPreloads {
   readonly modules: readonly Preload[]
   /** Flags as the user gave them. */

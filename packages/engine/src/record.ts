@@ -22,7 +22,7 @@ export interface RecordOptions {
   readonly root?: string
 }
 
-/** A recording: its tape is there from the start of the run. */
+/** A recording. Its tape exists from the start of the run. */
 export interface RecordedRun {
   readonly id: string
   readonly name: string
@@ -75,7 +75,7 @@ export const runOfError = (error: unknown): RecordedRun | undefined =>
 
 const OPTIONS: readonly string[] = ['name', 'dir', 'root'] satisfies (keyof RecordOptions)[]
 
-/** Says what is wrong before anything is written: callers in JavaScript have no compiler that would. */
+/** Validates before anything is written, because JavaScript callers have no type checker. */
 function checkRecordOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
     throw errors.recordOptionsInvalid(`The options are ${describeValue(options)}, not an object.`)

@@ -14,9 +14,9 @@ import { ENVIRONMENT_READS } from '@retake/tape'
  *   Before, it aborted at any moment.
  * - `shared-postgres`: queries of a `pg` pool or client from outside the run are calls.
  *   Before, only the bytes of connections that the run opened were recorded.
- * - `env-reads`: variables that the program reads stand on the tape where it reads them.
+ * - `env-reads`: variables that the program reads are on the tape where it reads them.
  *   Before, a process run held its whole environment, and a function run none of it.
- * - `password-messages`: what a client of PostgreSQL answers for its password is not compared.
+ * - `password-messages`: the password data that a client of PostgreSQL sends is not compared.
  */
 export const RECORDER_FLAGS = [
   'child-writes',

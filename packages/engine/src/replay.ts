@@ -39,7 +39,7 @@ export async function replay<T>(
   output: T
   divergences: readonly Divergence[]
   digest: string
-  /** Variables and files of which the agent got a placeholder: the recorded secret is not there. */
+  /** Variables and files for which the agent got a placeholder: the recorded secret is missing. */
   placeholders: readonly string[]
 }> {
   install()

@@ -18,7 +18,7 @@ export class ReturnedStreams {
   readonly #session: Session
   readonly #streams: ReturnedStream[] = []
   readonly #show: () => unknown
-  /** The output as it goes on the tape. */
+  /** The output as it is written to the tape. */
   readonly recorded: unknown
 
   /** Call this inside the run. */
@@ -73,7 +73,7 @@ export class ReturnedStreams {
     }
   }
 
-  /** Not a stream, but perhaps something that makes streams later: that is not captured, and said. */
+  /** An object that may make streams later is reported, because these are not captured. */
   #passOn(value: object): Held {
     const text = readLater(value)
     if (text !== undefined)
@@ -125,7 +125,7 @@ export class ReturnedStreams {
         }
       }
       const cancel = (reason: unknown): Promise<void> => stream.cancel(reason)
-      // Without a queue of its own, the source is read exactly when the reader asks.
+      // Without a queue of its own, the source is read exactly when the reader requests a chunk.
       const shown = isBytes
         ? new ReadableStream({ type: 'bytes', pull: pull as never, cancel })
         : new ReadableStream({ pull, cancel }, { highWaterMark: 0 })
@@ -181,7 +181,7 @@ export class ReturnedStreams {
   }
 }
 
-/** A value of the output: what the tape gets of it, and what the caller gets. */
+/** A value of the output, as stored on the tape and as returned to the caller. */
 interface Held {
   readonly isStream: boolean
   readonly recorded: unknown
@@ -221,7 +221,7 @@ class ReturnedStream {
   #reading = 0
   #isCancelled = false
   readonly #readers: Reader[] = []
-  /** What was read before anyone asked for it. */
+  /** Chunks that were read before a reader requested them. */
   readonly #results: ReadOutcome[] = []
   #isOver = false
 
@@ -400,7 +400,7 @@ const streamHeld = (name: string, show: () => unknown): Held => ({
   show,
 })
 
-/** By tag: frameworks put subclasses and look-alikes in place of the global class. */
+/** Compares tags, because frameworks replace the global class by subclasses and look-alikes. */
 const isResponse = (value: object): value is Response =>
   tagOf(value) === '[object Response]' && 'body' in value && 'status' in value
 

@@ -16,11 +16,11 @@ export interface EndingSession extends Session {
 /** An agent that has returned. The run is over when the streams it returned are. */
 export interface ReturnedRun<T> {
   readonly output: T
-  /** Resolves when the run is over: at once, unless the output holds streams. */
+  /** Resolves when the run is over: immediately, unless the output holds streams. */
   readonly done: Promise<void>
 }
 
-/** Calls the agent; its output may hold streams that somebody else reads. Throws what the agent throws. */
+/** Calls the agent; its output may hold streams that the caller reads. Throws what the agent throws. */
 export async function runUntilReturn<T>(
   session: EndingSession,
   agent: () => T | Promise<T>,
@@ -28,7 +28,7 @@ export async function runUntilReturn<T>(
   const { output, streams } = await callAgent(session, agent)
   if (streams === undefined) return { output, done: Promise.resolve() }
   const done = finishQuietly(session, streams)
-  // Nobody has to wait for it.
+  // No caller has to wait for it.
   done.catch(() => {})
   return { output: streams.shown() as T, done }
 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 const DEFAULT_FOLDER = path.join('.retake', 'runs')
 
 /**
- * Makes the folder for tapes and gives its absolute path. The default one is kept out of
+ * Creates the folder for tapes and returns its absolute path. The default one is ignored by
  * version control, because tapes hold whole conversations.
  */
 export function prepareRunsFolder(given: string | undefined): string {
@@ -17,7 +17,7 @@ export function prepareRunsFolder(given: string | undefined): string {
   return folder
 }
 
-/** Not `recursive`: where a folder cannot be made, in /proc for example, Node would try for ever. */
+/** Not `recursive`: if a folder cannot be created, as in /proc, Node would retry forever. */
 function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const parent = path.dirname(folder)
@@ -25,7 +25,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !statSync(folder).isDirectory())
       throw error
   }

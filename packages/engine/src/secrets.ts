@@ -5,16 +5,16 @@ import type { MovedRoot } from './process-task.js'
 /**
  * Keeps secret values off the tape. A secret is replaced by a placeholder that
  * names it; a replayed process gets that placeholder as the variable's value,
- * so what it sends still matches what was stored, byte for byte. Keys that can be
- * told by their shape are replaced, too, wherever they come from.
+ * so what it sends still matches what was stored, byte for byte. Keys that are
+ * recognisable by their shape are also replaced, wherever they come from.
  *
  * Not promised: a secret split over two chunks or encoded (base64, URL-escaped,
  * compressed) is not recognised. One of fewer than eight characters is hidden as the value of
- * its variable only: replacing every `1234` would damage what has nothing to do with it.
+ * its variable only: replacing every `1234` would damage unrelated text.
  */
 export class SecretMask {
   readonly #secrets = new Map<string, { needle: Buffer; value: string; placeholder: string }>()
-  /** Told of each value that is hidden from now on. */
+  /** Called for each value that is hidden from now on. */
   onHidden: ((value: string, placeholder: string) => void) | undefined
 
   add(name: string, value: string): void {
@@ -37,7 +37,7 @@ export class SecretMask {
     this.onHidden?.(value, placeholder)
   }
 
-  /** Hides what a served part of the same run got to know, as it does. */
+  /** Hides the values that a served part of the same run hides, behind the same placeholders. */
   takeOver(served: SecretMask): void {
     for (const { value, placeholder } of served.#secrets.values()) this.hideAs(value, placeholder)
   }
@@ -185,7 +185,7 @@ function hideLeaves(json: string, hidden: string): string | undefined {
 
 const SECRET_NAME =
   /key|token|secret|passw|passphrase|credential|private|cookie|_pat$|^pat$|dsn$|database_url|connection_?string|webhook/i
-/** Short words that mean a secret only when they stand alone between underscores. */
+/** Short words that mean a secret only as a whole word between underscores. */
 const SECRET_WORD =
   /(?:^|[_-])(?:pass|pwd|pw|jwt|auth|pin|sk|otp|totp|bearer|hmac|salt|creds?|signing)(?:$|[_-])/i
 const NOT_SECRET =
@@ -265,7 +265,7 @@ export function maskedEnvironment(env: NodeJS.ProcessEnv): Record<string, string
   return masked
 }
 
-/** The value of a variable as it may stand on a tape. */
+/** The value of a variable in the form that is safe on a tape. */
 export const maskVariable = (name: string, value: string): string =>
   value !== '' && isSecretVariable(name, value) ? placeholderFor(name, value) : value
 

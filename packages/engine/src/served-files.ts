@@ -8,7 +8,7 @@ interface ServedFilesOptions {
   readonly isContinued: boolean
 }
 
-/** A file that was read: how it is called, and its content as it is on disk now. */
+/** A file that was read: its name, and its current content on disk. */
 export interface ReadAgain {
   readonly title: string
   /** Changes nothing, and makes the secrets in the content known. Undefined when it cannot be read. */
@@ -17,16 +17,16 @@ export interface ReadAgain {
 
 /**
  * Gives a served run the secrets that its files hold. The tape has placeholders in place of
- * them, which nothing can be signed with. The real content stays in memory: it is masked
+ * them, which cannot sign anything. The real content stays in memory: it is masked
  * like the recorded one wherever it is compared or shown.
  */
 export class ServedFiles {
-  /** Files of which the program got placeholders. */
+  /** Files for which the program got placeholders. */
   readonly placeholders = new Set<string>()
 
   constructor(readonly options: ServedFilesOptions) {}
 
-  /** The content of the disk in place of the recorded one, if it is that one without placeholders. */
+  /** The content on disk instead of the recorded one, if they differ only by placeholders. */
   reveal({ title, content }: ReadAgain, proof: string, recorded: Uint8Array): Uint8Array {
     const { secrets, isContinued } = this.options
     const own = content()

@@ -2,12 +2,12 @@ import os from 'node:os'
 import path from 'node:path'
 
 /**
- * The folder for what Retake remembers about this machine and user, outside of
+ * The folder for Retake's state about this machine and user, outside of
  * every project: nothing that arrives with a repository or a tape can be in it.
  */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   const named = env['XDG_STATE_HOME'] ?? ''
-  // The XDG specification tells programs to ignore relative paths.
+  // The XDG specification requires programs to ignore relative paths.
   const base = path.isAbsolute(named) ? named : path.join(os.homedir(), '.local', 'state')
   return path.join(base, 'retake')
 }

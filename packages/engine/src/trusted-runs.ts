@@ -11,26 +11,26 @@ const { appendFileSync, mkdirSync, readFileSync } = fs
 export const trustedRunsFile = (): string => path.join(stateFolder(), 'trusted-runs')
 
 /**
- * True if this user recorded the run on this machine, or said that it may be started.
+ * True if this user recorded the run on this machine, or trusted it explicitly.
  * The mark covers what would be started: program, arguments, folder, flags and environment.
  * Not promised: the rest of the tape may have been changed by somebody who got a copy.
  */
 export const isTrustedRun = (tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): boolean =>
   marksIn(file).has(tape.startDigest)
 
-/** Remembers a run as trusted. Throws what the system says when that is not possible. */
+/** Remembers a run as trusted. Throws the system's error if that is not possible. */
 export function trustRun(tape: Pick<Tape, 'startDigest'>, file = trustedRunsFile()): void {
   if (marksIn(file).has(tape.startDigest)) return
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
   appendFileSync(file, `${tape.startDigest}\n`, { mode: 0o600 })
 }
 
-/** The same for a run that is being recorded, which goes on also where nothing can be remembered. */
+/** The same for a run that is being recorded, which continues even if the file cannot be written. */
 export function trustRecording(tape: string, file: string): void {
   try {
     trustRun(openOwnTape(tape), file)
   } catch {
-    // The command line looks for the mark when the run has ended, and says that there is none.
+    // The command line looks for the mark when the run has ended, and reports that it is missing.
   }
 }
 

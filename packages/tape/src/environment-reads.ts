@@ -29,7 +29,7 @@ export const isEnvironmentNote = (event: TapeEvent): boolean =>
 
 export const holdsReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
 
-/** What a note says; nothing when it was not written by Retake, as a tape may come from anywhere. */
+/** Decodes a note; empty if it was not written by Retake, because a tape may come from anywhere. */
 export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
   try {
     const found = JSON.parse(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads
@@ -44,7 +44,7 @@ export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
 }
 
 /**
- * What is known of the environment a run had: all of it in older tapes, in newer ones what
+ * The known part of a run's environment: all of it in older tapes, in newer ones what
  * its program read before the event `until`, and the few variables that Node itself needs.
  */
 export function environmentOnTape(

@@ -75,7 +75,7 @@ export interface Preload {
   readonly name: string
 }
 
-/** What code a run was recorded with. Not known: files named at run time, packages of packages. */
+/** Code that a run was recorded with. Not known: files named at run time, packages of packages. */
 export interface RecordedCode {
   readonly files: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
@@ -97,7 +97,7 @@ export interface RunDetails {
    * Missing on tapes of recorders that left them to Node, before the run.
    */
   readonly preloads?: readonly Preload[]
-  /** Variables that Node needs; the others are where the program read them. In older tapes, all. */
+  /** Variables that Node needs; the others are noted where they were read. In older tapes, all. */
   readonly env?: Readonly<Record<string, string>>
   /** What `process.stdout` and `stderr` looked like: TTY or not, size, colours. */
   readonly stdio?: Readonly<Record<string, unknown>>
@@ -133,7 +133,7 @@ export interface NoteEvent extends EventBase {
   /** Where in the agent's code, as `file:line:column`. */
   readonly site?: string
   readonly text?: string
-  /** A boundary: what follows for a replay, in words. */
+  /** For a boundary: the consequence for a replay, as text. */
   readonly consequence?: string
   /** How many uses this note counts, when there was more than one. */
   readonly count?: number
@@ -268,8 +268,8 @@ export interface ResultEvent extends DeliveryBase {
   /** Of a guarded tool: what the guard did with the call. */
   readonly guard?: GuardFacts
   /**
-   * Of a file that has placeholders in place of secrets: proves, on the machine that recorded,
-   * that a content is the recorded one. Empty where no proof could be made.
+   * For a file with placeholders instead of secrets: proves, on the machine that recorded,
+   * that some content is the recorded one. Empty if no proof could be made.
    */
   readonly proof?: string
 }

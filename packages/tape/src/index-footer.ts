@@ -35,7 +35,7 @@ export function encodeIndex(door: TapeDoor, seed: number, index: TapeIndex): Uin
 
 export interface FoundIndex {
   readonly index: TapeIndex
-  /** Where its line starts. */
+  /** Offset at which its line starts. */
   readonly offset: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Shapes of credentials that can be told from their text alone. The first group of each
- * stays, the second is hidden; a prefix that is only looked at stays, too.
+ * Shapes of credentials that are recognisable by their text alone. The first group of each
+ * stays, the second is hidden; a prefix that is only matched by a lookbehind also stays.
  *
  * Digests, UUIDs, message ids, git hashes and base64 data match none of them.
  */
@@ -50,7 +50,7 @@ const SHORTEST_KEY = 10
 const PASSWORDS = new RegExp(URL_PASSWORD, 'g')
 const PRIVATE_KEYS = new RegExp(PRIVATE_KEY, 'g')
 const TOKEN_HERE = new RegExp(Object.values(TOKENS).join('|'), 'y')
-/** Every token has so many letters, digits, dashes and underscores in a row, which hardly any word has. */
+/** Every token has this many letters, digits, dashes and underscores in a row; words rarely do. */
 const RUN = 16
 
 function maskTokens(text: string): string {
@@ -75,7 +75,7 @@ function maskTokens(text: string): string {
 interface Run {
   readonly start: number
   readonly end: number
-  /** There is no dash or underscore in it. */
+  /** True if the run has no dash or underscore. */
   readonly isOneWord: boolean
 }
 
@@ -120,7 +120,7 @@ const PREFIX_ENDS = new Set(
   'sk ve st hp ho hs hu hr at xa xb xe xo xp xr xs pp ec PX pi v1 hf pm r8'.split(' '),
 )
 
-/** False where no token can begin, which one to three characters are enough to see. */
+/** False where no token can begin; one to three characters are enough to decide. */
 function mayBegin(text: string, at: number): boolean {
   switch (text.charCodeAt(at)) {
     case DASH:
@@ -135,7 +135,7 @@ function mayBegin(text: string, at: number): boolean {
   }
 }
 
-/** What stands in place of a match, whose groups come in pairs: what to keep and what to hide. */
+/** Replacement for a match, whose groups come in pairs: the text to leave and the text to hide. */
 function hidden(found: string, ...groups: readonly unknown[]): string {
   for (const [index, kept] of groups.entries()) {
     const secret = groups[index + 1]

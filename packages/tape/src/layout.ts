@@ -20,7 +20,7 @@ export interface Layout {
   readonly end: number
   /** Bytes behind them that belong to nothing. */
   readonly tornBytes: number
-  /** The seal is there, and the whole index after it. */
+  /** The seal is present, and the whole index after it. */
   readonly isComplete: boolean
 }
 
@@ -50,7 +50,7 @@ export function openLayout(door: TapeDoor, source: ByteSource, path: string): La
   }
 }
 
-/** An index is believed only if it leads to a seal with the right number, and follows it directly. */
+/** An index is accepted only if it points to a seal with the right number and directly follows it. */
 function sealIsThere(
   door: TapeDoor,
   source: ByteSource,

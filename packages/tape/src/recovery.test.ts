@@ -227,7 +227,7 @@ describe('damage in the middle', () => {
 })
 
 describe('never fine is', () => {
-  /** Every hash is right, and the run is there to its end. */
+  /** Every hash is right, and the run is complete. */
   function isFine(bytes: Uint8Array): boolean {
     try {
       const tape = open(bytes)

@@ -195,7 +195,7 @@ function findForeignRecord(
     const start = offset - window.start
     const end = newline - window.start
     if (looksLikeRecord(window.bytes, start, end)) {
-      // A stale copy of an earlier record of this run is not from elsewhere.
+      // A stale copy of an earlier record of this run is not foreign.
       if (readLine(door, seed, window.bytes, start, end) === undefined) return offset
     }
     offset = newline + 1

@@ -216,7 +216,7 @@ const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
       typeof Buffer === 'function' && Buffer.isBuffer(value)
         ? 'Buffer'
         : Object.prototype.toString.call(value).slice(8, -1)
-    // Asking an empty view for its buffer makes one: SQLite then takes it for null.
+    // Reading the buffer of an empty view creates one: SQLite then treats it as null.
     const isEmpty = value.byteLength === 0
     const v = isEmpty
       ? ''

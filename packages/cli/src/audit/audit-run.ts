@@ -40,11 +40,11 @@ export interface AuditedCall {
   readonly tool: string
   readonly args: unknown
   readonly state: GuardedCallOnTape['state']
-  /** `deny` also where the rules let it through and a scope did not. */
+  /** Also `deny` if the rules allowed the call but a scope denied it. */
   readonly verdict: GuardedCallOnTape['intent']['verdict']
   /** The rule or scope that decided; `default` when no rule matched. */
   readonly rule: string
-  /** The scope that denied it, and what it was kept from touching. */
+  /** The scope that denied it, and the target it blocked. */
   readonly scope?: { readonly name: string; readonly touched: string }
   readonly policy: string
   readonly fingerprint: string

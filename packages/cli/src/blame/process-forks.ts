@@ -48,7 +48,7 @@ export class ProcessForks implements ForkSource {
   readonly concurrency: number
   /** Forks that were run and not found among the stored ones. */
   newForks = 0
-  /** Forks that were found among the stored ones. */
+  /** Forks that were already stored. */
   storedForks = 0
   /** Why forks came to no verdict, with how often; stored ones count as well. */
   readonly undefinedBy: Record<string, number> = {}
@@ -116,7 +116,7 @@ export class ProcessForks implements ForkSource {
     }
   }
 
-  /** A fork that was asked for before costs nothing the second time. */
+  /** Repeating a fork that ran before costs nothing. */
   async #once(key: string, run: () => Promise<StoredFork>): Promise<Fork> {
     const known = this.#underWay.get(key)
     if (known !== undefined) return { ...(await known), isServed: true }

@@ -35,7 +35,7 @@ export interface RetakeConfig {
   /**
    * Packages with a native add-on that only computes: the same arguments give the same result,
    * and nothing outside is read or changed. A replay runs them for real; `@acme/codec-*` means
-   * all whose names begin so.
+   * every name with that prefix.
    */
   readonly pureAddons?: readonly string[]
   /**

@@ -3,13 +3,13 @@ import type { Tape } from '@retake/tape'
 import { fromHere } from '../from-here.js'
 import { reason } from './reason.js'
 
-/** A tape names a program that nobody here has agreed to start: exit code 2. */
+/** A tape names a program that nobody on this machine has agreed to start: exit code 2. */
 export class RunNotTrusted extends RetakeError {
   override readonly name = 'RunNotTrusted'
 
   constructor(
     readonly tape: Tape,
-    /** What would be started. */
+    /** The command line that would be started. */
     readonly startLine: string,
     ...parts: ConstructorParameters<typeof RetakeError>
   ) {

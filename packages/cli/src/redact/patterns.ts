@@ -38,7 +38,7 @@ export const BUILT_IN: Readonly<Record<string, Pattern>> = {
     expression:
       /(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.])/g,
   },
-  /** What follows the prefix of a key. */
+  /** The part of a key after its prefix. */
   key: { name: 'key', expression: keyShapes() },
 }
 

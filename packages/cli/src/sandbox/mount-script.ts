@@ -7,19 +7,19 @@ const KERNEL = ['/proc', '/sys', '/dev']
 const UNUSABLE = /[,:\\"\n]/
 
 /**
- * A shell script that makes a new root in which everything looks as outside and
- * every write goes to memory, then runs `last` in it. To be run with the rights to
+ * A shell script that makes a new root in which everything looks as it does outside and
+ * every write goes to memory, then runs `last` in it. Needs the rights to
  * mount in a mount namespace of its own.
  *
  * Each folder of `/` gets an overlay of its own: in a user namespace the kernel
  * refuses one over a folder with mounts below it. Such a folder is entered if it
  * leads to one of `needed`, and read-only otherwise. Prints `open <folder>` to file
- * descriptor 3 for a folder whose writes cannot be held back.
+ * descriptor 3 for a folder whose writes cannot be redirected.
  */
 export function mountScript(
   folder: string,
   options: {
-    /** Folders that the command certainly writes to: its own, its home, the one for temporary files. */
+    /** Folders the command is sure to write to: working, home and temporary folder. */
     readonly needed: readonly string[]
     /** The overlay belongs to a user namespace. */
     readonly isUnprivileged: boolean
@@ -72,7 +72,7 @@ export function mountScript(
     `mount --bind ${q(`${folder}/share`)} ${q(`${root}${folder}/share`)}`,
     ...options.sockets.map(
       (socket) =>
-        // One that is gone by now needs no cover.
+        // A socket that no longer exists needs no cover.
         `mount --bind /dev/null ${q(root + socket)} || [ ! -e ${q(root + socket)} ] || echo ${q(`open ${socket}`)} >&3`,
     ),
     `mkdir -p ${q(`${root}/.retake-old-root`)}`,
@@ -85,7 +85,7 @@ export function mountScript(
 }
 
 /**
- * Folders of the user, or open to everybody, below folders of somebody else. A user
+ * Folders that the user owns or anyone can write, below folders of another user. A user
  * namespace cannot copy the latter to the upper layer, so these get overlays of their own.
  */
 function ownedFolders(needed: readonly string[]): string[] {
@@ -118,7 +118,7 @@ function mountPoints(): string[] {
 const unescapeOctal = (text: string): string =>
   text.replaceAll(/\\(\d{3})/g, (_, octal: string) => String.fromCodePoint(parseInt(octal, 8)))
 
-/** Files of sockets that somebody listens on: databases, Docker, desktops. A network namespace does not hide them. */
+/** Socket files with a listener: databases, Docker, desktops. A network namespace does not hide them. */
 export function listeningSockets(): string[] {
   const lines = readFileSync('/proc/net/unix', 'utf8').trim().split('\n').slice(1)
   const paths = lines.flatMap((line) => {

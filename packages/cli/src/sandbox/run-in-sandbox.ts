@@ -18,20 +18,20 @@ import type { CommandProcess } from '../command-process.js'
 import { commandNotStarted } from '../errors/programs.js'
 import { listeningSockets, mountScript, q } from './mount-script.js'
 
-/** What a replayed command was kept from. */
+/** How far a replayed command was isolated. */
 export interface Isolation {
   /** `blocked`: it could reach nothing but the replay proxy. */
   readonly network: 'blocked' | 'open'
   /** `discarded`: it saw its own writes, and no file was changed. */
   readonly files: 'discarded' | 'kept'
   readonly by?: 'bubblewrap' | 'unshare'
-  /** Folders and sockets that could not be held back all the same. */
+  /** Folders and sockets that could not be isolated despite the sandbox. */
   readonly except?: readonly string[]
   /** Why there is no sandbox. */
   readonly why?: string
 }
 
-/** What the first process of a sandbox is to do. */
+/** Task of the first process of a sandbox. */
 export interface SandboxTask {
   readonly port: number
   /** Path of the proxy's socket. */
@@ -45,7 +45,7 @@ export interface SandboxedCommand extends Omit<CommandProcess, 'stdin'> {
   readonly server: ProxyServer
   /** Port of the proxy inside; nothing else listens there. */
   readonly port: number
-  /** Made anew for each attempt. */
+  /** Created for each attempt. */
   readonly stdin: () => Extract<CommandProcess['stdin'], object>
 }
 
@@ -62,9 +62,9 @@ interface Launcher {
 type Attempt = (AgentEnd & { readonly except: readonly string[] }) | { readonly why: string }
 
 /**
- * Runs a command that reaches nothing but the proxy and whose writes are gone when
- * it ends, with bubblewrap or unshare, whichever works. Where neither does, the
- * command is not started and the answer says why.
+ * Runs a command that reaches nothing but the proxy and whose writes are discarded when
+ * it ends, with bubblewrap or unshare, whichever works. If neither does, the
+ * command is not started and the result says why.
  */
 export async function runInSandbox(
   command: SandboxedCommand,
@@ -131,7 +131,7 @@ async function attemptWith(launcher: Launcher, command: SandboxedCommand): Promi
   }
 }
 
-/** Writes what the sandbox needs to a folder; gives the path of the script. */
+/** Writes what the sandbox needs to a folder; returns the path of the script. */
 function prepare(folder: string, launcher: Launcher, command: SandboxedCommand): string {
   // Root inside a user namespace is not the owner outside, but may enter.
   chmodSync(folder, 0o755)
@@ -155,14 +155,14 @@ function prepare(folder: string, launcher: Launcher, command: SandboxedCommand):
     sockets: listeningSockets(),
     last: `exec ${launcher.asUser} ${run}`,
   })
-  // The shell says what fails; only that of the last line is the command's.
+  // The shell reports what fails; only a failure of the last line belongs to the command.
   const said = q(path.join(share, 'said'))
   writeFileSync(path.join(share, 'said'), '')
   writeFileSync(script, `exec 4>&2 2>${said}\n${launcher.prepare}\n${mounts} 2>&4 4>&-\n`)
   return script
 }
 
-/** Runs it to its end, or until it says that it cannot. Nothing is shown before the command begins. */
+/** Runs it until it ends or reports failure. Shows no output before the command begins. */
 async function start(argv: readonly string[], command: SandboxedCommand): Promise<Attempt> {
   const said: string[] = []
   let isReady = false
@@ -171,7 +171,7 @@ async function start(argv: readonly string[], command: SandboxedCommand): Promis
   const ending = runCommand({
     command: argv,
     cwd: '/',
-    // The user's own, not the one on the tape.
+    // The user's own value, not the recorded one.
     env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin:/usr/bin:/bin` },
     stdin: command.stdin(),
     ...(command.onStart && { onStart: command.onStart }),

@@ -4,14 +4,14 @@ import { connect, createServer } from 'node:net'
 import type { SandboxTask } from './run-in-sandbox.js'
 
 /**
- * First process of a sandbox: leads the proxy's port on the loopback inside to the
- * socket of the proxy outside, and runs the command. Says on file descriptor 3
- * when it begins and how it ended.
+ * First process of a sandbox: forwards the proxy's port on the loopback inside to the
+ * socket of the proxy outside, and runs the command. Reports on file descriptor 3
+ * when the command begins and how it ended.
  */
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as SandboxTask
 const say = (what: object): void => void writeSync(3, `${JSON.stringify(what)}\n`)
 
-// Typed in a terminal, it is for the command; this process goes on until that has ended.
+// Signals from a terminal are for the command; this process runs until the command has ended.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 
 const server = createServer({ allowHalfOpen: true }, (inside) => {

@@ -38,7 +38,7 @@ function keyAdvice({ kind, summary }: Divergence): string[] | undefined {
   return [`An SDK that insists on a key gets any text in a replay${example}`]
 }
 
-/** Which test uses the tape, as far as the runner says. */
+/** The test that uses the tape, as far as the runner reports it. */
 export interface RunningTest {
   readonly testPath?: string
   /** With the names of the groups it is in. */

@@ -101,7 +101,7 @@ async function outcomeOf<T>(run: () => Promise<{ readonly output: T }>): Promise
   }
 }
 
-/** Says which files were served as recorded although they have changed; throws if that was asked for. */
+/** Reports changed files that were served as recorded; throws if `strictFiles` is set. */
 export function checkFiles(
   tape: Tape,
   moved: MovedRoot | undefined,

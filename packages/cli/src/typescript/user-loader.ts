@@ -1,7 +1,7 @@
 /**
  * Loaded by `node --import` after a TypeScript loader of the user's own, as tsx, and before the
  * engine. Such a loader compiles in the agent's thread, with processes, threads and a cache:
- * none of that is part of the run.
+ * these are not part of the run.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import module from 'node:module'
@@ -30,7 +30,7 @@ registerHooks?.({ resolve: hook, load: hook })
 for (const [extension, compile] of Object.entries(extensions))
   if (/^\.[cm]?[jt]sx?$/.test(extension)) extensions[extension] = compileOutside(compile)
 
-/** Compiles outside the run. The compiled module is part of it, and runs inside. */
+/** Compiles outside the run. The compiled module runs inside it. */
 function compileOutside(compile: Compile): Compile {
   return (module, file) => {
     const inside = AsyncLocalStorage.snapshot()

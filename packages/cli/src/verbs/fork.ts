@@ -92,7 +92,7 @@ function readOptions(values: OptionValues, at: string): ForkOptions {
   }
 }
 
-/** Two values for one path contradict each other; which one was meant is not known. */
+/** Two values for one path contradict each other, and neither can be preferred. */
 function readSets(option: string, given: readonly string[]): Record<string, unknown> {
   const sets: Record<string, unknown> = {}
   for (const { path, value } of given.map(parseSet)) {

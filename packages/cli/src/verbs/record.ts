@@ -114,7 +114,7 @@ function commandOptions(
 const isOfCommand = (recording: Recording): recording is CommandRecording =>
   'exchanges' in recording
 
-/** What is worth knowing about the recording of a command, besides what was not captured. */
+/** Remarks about the recording of a command, besides what was not captured. */
 function commandLines(
   { exchanges, remarks }: CommandRecording,
   command: readonly string[],

@@ -159,7 +159,7 @@ function print(results: readonly Verified[]): void {
   process.stderr.write(`${summaryOf(results)}\n`)
 }
 
-/** Files that were served as recorded; where a replay differs, also what it could not be served. */
+/** Changed files that were served as recorded; if a replay differs, also uncaptured boundaries. */
 function warningsOf({
   run = '',
   tape,
@@ -176,7 +176,7 @@ function warningsOf({
   return lines.map((line) => `${run}: ${line}`)
 }
 
-/** Digits of a digest that tell runs apart at a glance. */
+/** Digits of a digest that are enough to distinguish runs at a glance. */
 const SHORT_DIGEST = 12
 
 const GOOD = new Set(['intact', 'identical'])

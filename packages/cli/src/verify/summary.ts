@@ -1,6 +1,6 @@
 import type { Verified } from '../verify-tape.js'
 
-/** What came of a set of tapes, in one line: intact or not, replayed or not, and why not. */
+/** Result of a set of tapes in one line: intact or not, replayed or not, and why not. */
 export function summaryOf(results: readonly Verified[]): string {
   const count = (fits: (result: Verified) => boolean): number => results.filter(fits).length
   const some = (number: number, words: string): string[] =>

@@ -18,7 +18,7 @@ export interface BlameOptions {
   readonly errorRate?: number
   /** At most this many forks. */
   readonly maxForks?: number
-  /** Forks that were run before the search and count against `maxForks`; none unless set. */
+  /** Forks that ran before the search and count against `maxForks`; defaults to none. */
   readonly forksBefore?: number
   /** At most this much money, as far as forks report it. */
   readonly maxUsd?: number

@@ -76,7 +76,7 @@ export class AskedAnswers implements AnswerSource {
     if (operation.isTaped || event.from !== undefined) this.#tape.delivering(operation, event)
   }
 
-  /** A run that came to its end holds an answer for everything that could be in doubt. */
+  /** A completed run has an answer for everything that could be in doubt. */
   #stopInDoubt(seq: number): RetakeError | undefined {
     if (this.tape.status !== 'truncated') return undefined
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))

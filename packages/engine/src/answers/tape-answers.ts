@@ -42,7 +42,7 @@ export interface TapeAnswersOptions {
    * and clocks in its requests.
    */
   readonly answersAgain?: boolean
-  /** The run is stopped if the operation that this event started is in doubt; says with which error. */
+  /** Returns the error that stops the run if the operation started by this event is in doubt. */
   readonly stopInDoubt?: (seq: number) => RetakeError | undefined
 }
 

@@ -10,7 +10,7 @@ import type { Undo } from './patch.js'
  * Abort signals that come from outside a run, like the one of an HTTP request whose
  * client may disconnect. Inside the run such a signal is represented by a signal of the
  * run's own: it aborts in a recorded turn, and on replay when the tape says so, whatever
- * the outside signal does. Signals that the run makes itself need none of this.
+ * the outside signal does. Signals that the run creates itself do not need this.
  */
 export function patchAbortSignals(): Undo {
   const { prototype } = AbortSignal
@@ -48,10 +48,10 @@ const made = <S extends AbortSignal>(signal: S): S => {
   return signal
 }
 
-/** What represents a signal from outside, by the run that looks at it. */
+/** Representatives of a signal from outside, keyed by the run that uses it. */
 const twins = new WeakMap<AbortSignal, WeakMap<Session, Twin>>()
 
-/** Stops listening to an outside signal for a run that nobody refers to any more. */
+/** Stops listening to an outside signal when its run is garbage-collected. */
 const forgotten = new natives.FinalizationRegistry<() => void>((stop) => stop())
 
 /** The signal whose state the caller may see. */
@@ -59,7 +59,7 @@ function insideSignal(signal: AbortSignal): AbortSignal {
   const session = currentSession()
   const maker = makers.get(signal)
   if (session === undefined || maker === undefined || maker === session) return signal
-  // Nothing is outside of a run that is the whole process.
+  // A run that is the whole process has no outside signals.
   if (session === currentProcessRun()) return signal
   if (!hasFlag(session.flags ?? [], 'outside-signals')) return signal
   let bySession = twins.get(signal)
@@ -69,7 +69,7 @@ function insideSignal(signal: AbortSignal): AbortSignal {
   return twin.signal
 }
 
-/** What stands for one outside signal in one run. */
+/** Represents one outside signal in one run. */
 class Twin {
   readonly #controller = new AbortController()
   readonly #operation: Operation | undefined
@@ -93,7 +93,7 @@ class Twin {
     return this.#controller.signal
   }
 
-  /** Nothing that a signal of a whole server holds keeps a run in memory. */
+  /** A long-lived signal, such as that of a whole server, must not keep a run in memory. */
   #listen(outside: AbortSignal, operation: Operation): void {
     const run = new WeakRef(operation)
     const onAbort = (): void => {

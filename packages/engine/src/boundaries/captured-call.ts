@@ -20,7 +20,7 @@ export interface CapturedCall {
   readonly durable?: boolean
   /** Classes of errors it throws, by name: a replayed error is an instance of the real class. */
   readonly errorClasses?: ErrorClasses
-  /** Makes the answer again from what is on disk now, changing nothing; undefined when that is not possible. */
+  /** Recomputes the answer from the disk without changing anything; undefined if that is not possible. */
   again?(): unknown
   /** Told when the answer was not made in this process just now but comes from a tape. */
   served?(outcome: Outcome): void

@@ -10,7 +10,7 @@ const { env } = natives
 
 /**
  * `process.env`. While no run is active it is the native object; inside one, the session
- * answers. Node reads it, too, and copies all of it for each child: that does not count.
+ * answers. Node's own reads, and its copies for each child, do not count.
  *
  * Not promised: code that took `process.env` before this patch reads past it; an object that
  * has `process.env` inside cannot be cloned or posted.
@@ -80,7 +80,7 @@ const handler = {
     const variables = active()
     const { value, writable, enumerable, configurable } = descriptor
     const isPlain = writable === true && enumerable === true && configurable === true
-    // Node says what is wrong with anything else.
+    // Node itself reports what is wrong with any other value.
     if (variables === undefined || typeof key === 'symbol' || !isPlain)
       return Reflect.defineProperty(env, key, descriptor)
     variables.set(key, asText(value))
@@ -108,7 +108,7 @@ function asText(value: unknown): string {
   return String(value)
 }
 
-/** Not what every object has, such as `hasOwnProperty`. */
+/** Excludes what every object has, such as `hasOwnProperty`. */
 const variable = (key: PropertyKey): string | undefined =>
   typeof key === 'string' && !(key in Object.prototype) ? key : undefined
 

@@ -32,7 +32,7 @@ export function describeInput(): InputFacts {
   }
 }
 
-/** True if somebody could type or send something: stdin is open, and not a device like /dev/null. */
+/** True if input can arrive: stdin is open, and not a device like /dev/null. */
 export function hasInput(): boolean {
   if (isatty(0)) return true
   try {
@@ -98,7 +98,7 @@ export class TapeInput extends Readable {
     const site = callSite()
     this.#operation = this.#session.perform({
       event: { type: 'call', kind: 'input', name: 'stdin', ...(site !== undefined && { site }) },
-      // What a person typed answers the prompts of then: a run that goes live asks anew.
+      // Recorded input answered the recorded prompts; a run that goes live prompts again.
       lasting: this.isTTY === true && hasInput(),
       start: (operation) => this.#listen(operation),
       deliver: (delivery) => this.#receive(delivery),
@@ -139,7 +139,7 @@ export class TapeInput extends Readable {
     return this
   }
 
-  /** `reading`: somebody waits for more than there is. */
+  /** `reading`: a reader waits for more input than is available. */
   get #state(): { reading: boolean } {
     return (this as unknown as { _readableState: { reading: boolean } })._readableState
   }

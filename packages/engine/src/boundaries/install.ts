@@ -37,7 +37,7 @@ import { patchZlibStreams } from './zlib-streams.js'
 
 let undo: Undo | undefined
 
-// Databases are mostly opened before the first run, so these are there from the start and stay.
+// Databases are mostly opened before the first run, so these patches are permanent.
 patchAddons()
 patchNodeSqlite()
 

@@ -10,7 +10,7 @@ import { currentSession } from '../scope.js'
 import { lookFirst, replaceClass, undoAll } from './patch.js'
 import type { Undo } from './patch.js'
 
-/** What follows for a replay, in words. */
+/** Consequence for a replay, as text. */
 const VALUE_DIFFERS = 'its value differs on replay'
 const TIMING_DIFFERS = 'its timing may differ on replay'
 export const REPLAY_STOPS = 'replay stops there'

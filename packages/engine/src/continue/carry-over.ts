@@ -65,7 +65,7 @@ export class CarryOver {
     action.carryOver?.(operation)
   }
 
-  /** With an offline tail nobody is asked: what was typed comes from the tape. */
+  /** With an offline tail there are no prompts: input comes from the tape. */
   #isStartedAnew({ event, lasting }: Action): boolean {
     return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
   }
@@ -222,7 +222,7 @@ export class CarryOver {
     if (end !== undefined) return hand(end)
     const doubt = this.#doubts.get(operation.id) ?? doubtAbout(step)
     if (doubt === undefined) {
-      // An empty stdin would end before the recorded lines have come.
+      // An empty stdin would end before the recorded lines have arrived.
       if (isInput(event) && !hasInput())
         hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
       else if (mayBeRepeated(operation)) operation.action.start(operation)

@@ -203,7 +203,7 @@ export class GuardRun {
   }
 }
 
-/** Without an output the tape holds none, and a replay compares none. */
+/** Without an output, the tape stores none and a replay compares none. */
 function outcomeOf(output: unknown, error: unknown): RunEnd {
   if (error !== undefined) return { error: recordError(error) }
   return output === undefined ? {} : encodeBody(output)

@@ -47,7 +47,7 @@ class TokenReader {
     return this.before
   }
 
-  /** Takes a bracket with all that is inside it, or one token. */
+  /** Consumes a bracket with its content, or one token. */
   takeGroup(): void {
     let depth = 0
     do {
@@ -62,7 +62,7 @@ class TokenReader {
   }
 }
 
-/** Goes on to the brace of a function's body; false when it has none. */
+/** Advances to the brace of a function's body; false if there is none. */
 function enterBody(tokens: TokenReader): boolean {
   for (;;) {
     const { next, before } = tokens

@@ -17,7 +17,7 @@ const REGEXP = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y
 const SIGN =
   /=>|\?\.(?!\d)|\.\.\.|\+\+|--|(?:\*\*|&&|\|\||\?\?|<<|>>>?|[=!]==?|[-+*/%&|^<>])=?|[^]/y
 
-/** Words after which a slash begins a regular expression, and an expression goes on. */
+/** Words after which a slash begins a regular expression, and an expression continues. */
 const OPERATOR_WORDS = new Set(
   'await case delete do else extends in instanceof new of return throw typeof void yield'.split(
     ' ',
@@ -38,8 +38,8 @@ export const continuesOperand = ({ text }: Token): boolean =>
 
 /**
  * Splits JavaScript into tokens from an offset on. A template is one token with all that
- * is inside it. Not a parser: whether a slash after `)` or `}` divides is a guess, and it
- * guesses that it does.
+ * is inside it. Not a parser: a slash after `)` or `}` is ambiguous and is
+ * always taken as a division.
  */
 export function* tokensOf(source: string, from = 0): Generator<Token, undefined> {
   let at = from

@@ -47,7 +47,7 @@ export class Scripts {
   }
 
   /**
-   * Where a location of a script is in `file`, which may be one of its sources or the
+   * Maps a location of a script to `file`, which may be one of its sources or the
    * script as it runs; undefined when it is in another file.
    */
   lineIn(file: string, location: ScriptLocation): { line: number; column: number } | undefined {
@@ -77,7 +77,7 @@ export class Scripts {
     return []
   }
 
-  /** In a bundle, only the source map tells the user's code from that of packages. */
+  /** In a bundle, only the source map separates the user's code from that of packages. */
   isUsers(location: ScriptLocation): boolean {
     const script = this.#byId.get(location.scriptId)
     if (script === undefined || !this.isUsersUrl(script.url)) return false

@@ -15,7 +15,7 @@ export async function possiblePlaces(
       'Debugger.getPossibleBreakpoints',
       { start },
     )
-    // Asked for what comes after the end of the script, V8 names the end once more.
+    // For a position after the end of the script, V8 returns the end again.
     const later = locations.filter((location) => isBefore(start, location))
     const last = later.at(-1)
     if (last === undefined) return found

@@ -55,10 +55,10 @@ export function recordProcess(task: RecordTask & CommonTask, preloads: readonly 
   adoptProcess(session)
 }
 
-/** Exit code of a strict recording that was stopped, as for everything Retake finds. */
+/** Exit code of a strict recording that was stopped; the code for all findings. */
 const FOUND = 3
 
-/** Says once, when the program starts to listen, that this run cannot be replayed; a strict recording ends there. */
+/** Warns once, when the program starts to listen, that this run cannot be replayed; ends a strict recording. */
 function watchForServer(writer: TapeWriter, isStrict: boolean): void {
   const append = writer.append.bind(writer)
   let isKnown = false

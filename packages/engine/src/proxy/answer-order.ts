@@ -12,7 +12,7 @@ interface OpenExchange {
   release?: () => void
 }
 
-/** A request is waited for as long as it took in the recording, twice over, and this. */
+/** Waiting for a request is limited to twice its recorded time plus this. */
 const PATIENCE_MS = 1000
 
 /**
@@ -21,29 +21,29 @@ const PATIENCE_MS = 1000
  *
  * A part also waits for requests that the tape has before it and that are still
  * to come: in the recording they were made without knowing it, so waiting cannot
- * block a program that does the same again. One that does not make such a request
- * goes on after the time it took then. Exchanges that did not overlap in the
+ * block a program that does the same again. If the program does not make the request,
+ * the wait ends after a limit based on the recorded time. Exchanges that did not overlap in the
  * recording never wait for each other.
  */
 export class AnswerOrder {
   readonly #client: ClientProcess | undefined
-  /** Requests that did not come yet, in the order of the tape. */
+  /** Requests that have not arrived yet, in the order of the tape. */
   readonly #absent: Set<TapedExchange>
   readonly #open = new Map<TapedExchange, OpenExchange>()
   #last: TapedExchange | undefined
-  /** Recorded time of the latest event that happened again. */
+  /** Recorded time of the latest event that was repeated. */
   #reachedMs = 0
   #isSettling = false
   #isOff = false
   #stall: NodeJS.Timeout | undefined
 
-  /** Without a known client, requests that are not in are not waited for. */
+  /** Without a known client, there is no wait for requests that have not arrived. */
   constructor(exchanges: readonly TapedExchange[], client?: ClientProcess) {
     this.#client = client
     this.#absent = new Set(client ? exchanges : [])
   }
 
-  /** The request is in. Its answer takes part until `done`. */
+  /** The request has arrived. Its answer takes part in the ordering until `done`. */
   begin(exchange: TapedExchange): void {
     this.#absent.delete(exchange)
     this.#open.set(exchange, {
@@ -74,7 +74,7 @@ export class AnswerOrder {
     })
   }
 
-  /** The client does not read for now, or has to leave first: nobody waits for this answer meanwhile. */
+  /** The client is not reading, or must close first: other answers do not wait for this one. */
   pass(exchange: TapedExchange): void {
     const open = this.#open.get(exchange)
     if (open) open.next = Infinity
@@ -89,7 +89,7 @@ export class AnswerOrder {
     this.#advance()
   }
 
-  /** The program does something else than the tape says: its order means nothing any more. */
+  /** The program diverged from the tape, so the recorded order no longer applies. */
   off(): void {
     this.#isOff = true
     clearTimeout(this.#stall)
@@ -113,7 +113,7 @@ export class AnswerOrder {
     else void this.#settleThenAdvance(this.#client, first)
   }
 
-  /** A request may come meanwhile, so what is first then is decided anew. */
+  /** A request may arrive in the meantime, so the first part is determined again afterwards. */
   async #settleThenAdvance(client: ClientProcess, first: OpenExchange): Promise<void> {
     this.#isSettling = true
     await client.settled()

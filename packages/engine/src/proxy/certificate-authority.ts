@@ -14,7 +14,7 @@ const NAME = 'Retake (this recording only)'
 
 /**
  * Issues certificates for the hosts that a recorded command talks to, so that the
- * proxy can read its HTTPS. Made anew for each run; its private key exists only in
+ * proxy can read its HTTPS. Created for each run; its private key exists only in
  * memory. Only a command that is pointed at `certificate` trusts it.
  */
 export class CertificateAuthority {
@@ -34,7 +34,7 @@ export class CertificateAuthority {
     this.certificate = this.#issue(NAME, this.#keys, usage)
   }
 
-  /** What a TLS server for this host needs. */
+  /** Options for a TLS server for this host. */
   contextFor(host: string): SecureContext {
     const known = this.#contexts.get(host)
     if (known) return known

@@ -1,38 +1,38 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * A command that computed this long is not waited for until it was seen waiting.
- * Its own time counts: on a busy machine it may get none for a second or more.
+ * Once a command has computed this long, nothing waits for it until it is idle again.
+ * CPU time counts: on a busy machine the command may get none for a second or more.
  */
 const COMPUTE_MS = 1000
 
-/** From then on it is given this long. */
+/** Limit of CPU time from then on. */
 const BUSY_MS = 10
 
 /** Bound for a command that hangs in the kernel. */
 const WALL_MS = 30_000
 
-/** After so many looks in a row there is a pause between them, which leaves the processor to the command. */
+/** After this many looks in a row, a pause between them leaves the processor to the command. */
 const EAGER_LOOKS = 20
 const PAUSE_MS = 1
 
-/** Elsewhere than on Linux nothing tells when a process waits: a pause has to do. */
+/** Only Linux shows when a process is waiting; elsewhere a fixed pause must do. */
 const BLIND_PAUSE_MS = 5
 
-/** Processes report the time they computed in hundredths of a second. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICK_MS = 10
 
 /**
- * The process whose requests come through the proxy. It tells when the command
- * has dealt with everything it was sent and waits again, so that answers to
+ * The process whose requests come through the proxy. Detects when the command
+ * has processed everything it was sent and waits again, so that answers to
  * concurrent requests reach it one after the other. Not promised for a command
- * that computes all the time in another thread.
+ * that computes continuously in another thread.
  */
 export class ClientProcess {
   #pid: number | undefined
   #port = 0
   #computeMs = COMPUTE_MS
-  /** How often in a row it was seen waiting; undefined while nobody wants to know. */
+  /** How often in a row it was seen waiting; undefined while no caller waits for it to settle. */
   #seen: number | undefined
   #settling: Promise<void> = Promise.resolve()
 
@@ -49,7 +49,7 @@ export class ClientProcess {
   settled(): Promise<void> {
     if (this.#pid === undefined) return Promise.resolve()
     if (process.platform !== 'linux') return turn().then(() => pause(BLIND_PAUSE_MS))
-    // Whoever joins has just sent something: what was seen before means nothing any more.
+    // A new caller has just sent something, so earlier observations no longer count.
     if (this.#seen === undefined) this.#settling = this.#settle(this.#pid)
     this.#seen = 0
     return this.#settling
@@ -78,9 +78,9 @@ export class ClientProcess {
 }
 
 interface Look {
-  /** Every thread sleeps and nothing is on its way, as far as the platform tells. */
+  /** Every thread sleeps and no bytes are in transit, as far as the platform shows. */
   readonly isWaiting: boolean
-  /** By all of them together, in their lives. */
+  /** CPU time of all threads together since they started. */
   readonly computedMs: number
 }
 
@@ -126,7 +126,7 @@ function isDrained(pid: number, port: number): boolean {
 
 const read = (file: string): string => attempt(() => readFileSync(file, 'latin1'), '')
 
-/** Processes and threads end while they are looked at. */
+/** Tolerates processes and threads that end while they are inspected. */
 function attempt<T>(read: () => T, otherwise: T): T {
   try {
     return read()

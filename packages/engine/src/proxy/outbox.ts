@@ -5,7 +5,7 @@ const GATHER_MS = 2
 
 /** Something a client is about to see. */
 export interface Showing {
-  /** A known client settles between two that differ in this. */
+  /** Group it belongs to. A known client settles between two groups. */
   readonly of: object
   readonly show: () => void
 }
@@ -13,9 +13,9 @@ export interface Showing {
 /**
  * What clients are about to see, kept back until it is on the tape. Everything
  * that arrives in one turn of the event loop, from all providers together, costs
- * one write to the tape; then it goes out, in the order it came. A known client
+ * one write to the tape; then it goes out, in order of arrival. A known client
  * sees the parts of one answer, then settles, before it sees the next: otherwise
- * the order in which it takes notice of them could not be repeated.
+ * the order in which it notices them could not be repeated.
  */
 export class Outbox {
   readonly #flush: () => void
@@ -51,16 +51,16 @@ export class Outbox {
   }
 
   /**
-   * True if whatever is added to this one now keeps its position in the order. A
-   * known client sees the end of an answer by itself: a client that had enough
-   * before it came closes the connection, and uses it again otherwise.
+   * True if content added to this one now keeps its position in the order. A
+   * known client sees the end of an answer separately: a client that stops reading
+   * before the end closes the connection, and reuses it otherwise.
    */
   isLast(showing: Showing, isEnd: boolean): boolean {
     if (this.#client === undefined) return true
     return !isEnd && (this.#waiting.at(-1) ?? this.#written.at(-1)) === showing
   }
 
-  /** Writes now, and shows what no client has to settle for. */
+  /** Writes now, and shows everything for which no client has to settle first. */
   release(): void {
     this.#isScheduled = false
     this.#releasedAt = performance.now()
@@ -71,7 +71,7 @@ export class Outbox {
     else void this.#showInOrder(this.#client)
   }
 
-  /** Shows everything that is written, without waiting for anybody. */
+  /** Shows everything that is written, without waiting for a client to settle. */
   showAll(): void {
     for (let next = this.#written.shift(); next; next = this.#written.shift()) next.show()
   }

@@ -13,7 +13,7 @@ import { RequestQueue } from './proxy-request.js'
 test.skipIf(process.platform !== 'linux')(
   'requests that come together are handed on in the order of their connections, however their heads and bodies arrive',
   async () => {
-    // A client that waits all the time: it has sent everything.
+    // A client that always waits: it has sent everything.
     const child = spawn('sleep', ['600'])
     onTestFinished(() => void child.kill())
     const client = new ClientProcess()

@@ -46,17 +46,17 @@ function collectRequest(
 interface Arriving {
   /** Number of its connection, in the order in which connections were first used. */
   readonly connection: number
-  /** Set once the request is complete: hands it on. */
+  /** Passes the request on; set once it is complete. */
   handOn?: () => void
 }
 
 /**
- * Collects requests. Those of a known client that come together are handed on in
+ * Collects requests. Those of a known client that arrive together are passed on in
  * the order of their connections, so that identical ones get the same answers again.
- * Neither heads nor bodies would do: clients send them apart, and one that has to
+ * The order of heads or bodies is not enough: clients send them apart, and one that has to
  * close an expired connection first sends its head after requests that it made later.
  * Requests come together if the client does not wait in between. One that waits
- * without having sent a body, because it has none yet, does not hold up the others.
+ * without having sent a body, because it has none yet, does not delay the others.
  */
 export class RequestQueue {
   readonly #client: ClientProcess | undefined
@@ -91,7 +91,7 @@ export class RequestQueue {
     return this.#used
   }
 
-  /** True if no request can come that has to be handed on before this one. */
+  /** True if no request can arrive that has to be passed on before this one. */
   #isFirst({ connection }: Arriving): boolean {
     for (const number of this.#connections.values()) if (number < connection) return false
     for (const other of this.#arriving) if (other.connection < connection) return false

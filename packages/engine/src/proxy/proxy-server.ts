@@ -11,7 +11,7 @@ export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
   /** Something arrived that is no request to a provider: it was refused. */
   refused(what: string): void
-  /** A client asks for a tunnel. Unless there is a handler for it, it is refused. */
+  /** Called when a client requests a tunnel. Without a handler, tunnels are refused. */
   connect?(request: IncomingMessage, socket: Duplex): void | Promise<void>
 }
 
@@ -29,7 +29,7 @@ export class ProxyServer {
   readonly port: number
   readonly #server: Server
   readonly #sockets = new Set<Duplex>()
-  /** Of connections that came through a tunnel: where they lead. */
+  /** Targets of connections that came through a tunnel. */
   readonly #origins = new WeakMap<Duplex, string>()
   readonly #others: NetServer[] = []
   /** Ports of the loopback that lead here. */
@@ -73,7 +73,7 @@ export class ProxyServer {
     })
   }
 
-  /** Listens at a socket file, too, for a client that reaches it as `port` of its own loopback. */
+  /** Also listens on a socket file, for a client that reaches it as `port` of its own loopback. */
   listenAt(path: string, port: number): Promise<void> {
     const server = createNetServer((socket) => this.#server.emit('connection', socket))
     this.#others.push(server)
@@ -108,7 +108,7 @@ export class ProxyServer {
   }
 
   /**
-   * What a request asks for, as if the client had not used a proxy: a path, for a
+   * Target of a request, as if the client had not used a proxy: a path, for a
    * request to this server, or a whole URL.
    */
   targetOf({ url = '/', socket }: IncomingMessage): string {
@@ -117,7 +117,7 @@ export class ProxyServer {
     return this.#ownPath(url)
   }
 
-  /** Clients that use the proxy for every host reach the base URLs through it, too. */
+  /** Clients that use the proxy for every host also reach the base URLs through it. */
   #ownPath(target: string): string {
     const own = /^http:\/\/(?:127\.0\.0\.1|localhost):(\d+)([^]*)$/i
     const [, port, path] = own.exec(target) ?? []

@@ -35,7 +35,7 @@ export class RecordedExchange {
   #done = false
   /** Something of the answer is on its way to the client. */
   #isShown = false
-  /** The latest that the client has not seen yet. */
+  /** The latest part that the client has not seen yet. */
   #unseen: Unseen | undefined
 
   constructor(

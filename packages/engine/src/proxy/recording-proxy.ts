@@ -28,13 +28,13 @@ export interface RecordingProxyOptions {
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
   /**
-   * The one program that is recorded, if it is known: everything it asks of any
-   * host is passed on, and it sees concurrent answers one after the other.
+   * The recorded program, if there is exactly one: every request to any
+   * host is forwarded, and it sees concurrent answers one after the other.
    */
   readonly client?: ClientProcess
   /** Lets the HTTPS of the client be recorded, if the client trusts it. */
   readonly authority?: CertificateAuthority
-  /** How others are reached; directly unless set. */
+  /** How other hosts are reached; directly unless set. */
   readonly wayOut?: WayOut
   /** Larger request bodies are refused with status 413. */
   readonly bodyBytesMax?: number
@@ -173,13 +173,13 @@ export class RecordingProxy {
     exchange.forward({ method, url: routed.url, pairs, body: collected.body })
   }
 
-  /** What can be read of a tunnel is recorded as requests; the rest is passed on and named. */
+  /** Records readable tunnels as requests; the rest is forwarded and named. */
   async #connect(request: IncomingMessage, socket: Duplex): Promise<void> {
     const { server, authority } = this.#options
     const target = tunnelTarget(request)
     const what = `a tunnel to ${request.url}`
     if (target === undefined) return server.refuseTunnel(socket, what)
-    // Without an authority most tunnels are passed on: a host that cannot be reached is said before.
+    // Without an authority most tunnels are forwarded, so an unreachable host is reported first.
     const opened = authority ? undefined : await this.#openTunnel(target)
     if (opened === undefined && !authority) return server.refuseTunnel(socket, what)
     const opaque = await readTunnel(server, socket, target, authority)
@@ -201,7 +201,7 @@ export class RecordingProxy {
     return this.wayOut.open(host, port).catch(() => undefined)
   }
 
-  /** Said once for each host. */
+  /** Reported once per host. */
   #tunnelled(name: string): void {
     if (this.#tunnels.has(name)) return
     this.#tunnels.add(name)

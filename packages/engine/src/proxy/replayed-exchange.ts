@@ -10,7 +10,7 @@ import { proxyErrors } from './proxy-errors.js'
 /** A client that went away then, and stays now, is let go after the recorded time and this. */
 const PATIENCE_MS = 30_000
 
-/** A piece that has not left after this has a client that does not read. */
+/** If a piece has not been sent after this time, the client is not reading. */
 const BLOCKED_MS = 50
 
 /**

@@ -30,7 +30,7 @@ export interface ReplayingProxyOptions {
   readonly routes: readonly Route[]
   readonly secrets: SecretMask
   readonly matchers: readonly Matcher[]
-  /** The one program that is replayed, if it is known: its concurrent requests are answered in the recorded order. */
+  /** The replayed program, if there is exactly one: concurrent requests are answered in the recorded order. */
   readonly client?: ClientProcess
   /** Serves the HTTPS of the client, if the client trusts it. */
   readonly authority?: CertificateAuthority
@@ -48,7 +48,7 @@ export class ReplayingProxy {
   readonly exchanges: TapedExchanges
   /** Every request that was not on the tape. */
   readonly misses: Divergence[] = []
-  /** Targets that were reached when recording, unrecorded, and refused now. */
+  /** Targets that were reached but not recorded while recording, and are refused now. */
   readonly refusedTunnels = new Set<string>()
   readonly #tunnels: ReadonlySet<string>
   readonly #requests: RequestQueue
@@ -144,7 +144,7 @@ export class ReplayingProxy {
     answerError(response, 502, error, { nearest })
   }
 
-  /** Fine when it was refused then, too. What was passed on then without being recorded is reported apart. */
+  /** Expected if it was also refused then. Tunnels that were forwarded unrecorded are reported separately. */
   #refused(what: string, explanation: string): void {
     const [, tunnel = ''] = /^a tunnel to (.*)$/.exec(what) ?? []
     if (this.#tunnels.has(tunnel)) return void this.refusedTunnels.add(tunnel)

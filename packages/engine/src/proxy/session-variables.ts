@@ -1,6 +1,6 @@
 /**
- * Variables that describe where a person sits: agents for keys, desktop, terminal,
- * editor. They are no part of a run. The XDG folders stay, because programs find
+ * Variables that describe the user's login session: key agents, desktop, terminal,
+ * editor. They are not part of a run. The XDG folders stay, because programs find
  * their settings there.
  */
 const OF_SESSION = [

@@ -4,10 +4,10 @@ import { TLSSocket } from 'node:tls'
 import type { CertificateAuthority } from './certificate-authority.js'
 import type { ProxyServer } from './proxy-server.js'
 
-/** What comes through a tunnel: HTTP, HTTP inside TLS, or bytes that the proxy does not understand. */
+/** Content of a tunnel: HTTP, HTTP inside TLS, or bytes that the proxy does not understand. */
 type Content = 'http' | 'tls' | 'opaque'
 
-/** A client that says nothing first, because its server does, is passed on after this. */
+/** A client that waits for its server to send first is forwarded after this time. */
 const SILENT_MS = 500
 
 export interface TunnelTarget {
@@ -22,7 +22,7 @@ export function tunnelTarget({ url = '' }: IncomingMessage): TunnelTarget | unde
 }
 
 /**
- * Accepts a tunnel and hands over what it can: plain HTTP, and HTTPS with an
+ * Accepts a tunnel and decodes what it can: plain HTTP, and HTTPS with an
  * authority, become requests at the server as if the client had connected to the
  * target itself. Resolves with the rest: bytes that it cannot read.
  */
@@ -75,7 +75,7 @@ function contentOf(socket: Duplex): Promise<Content> {
 function kindOf(bytes: Buffer): Content {
   if (bytes[0] === 0x16) return 'tls'
   const head = bytes.toString('latin1')
-  // A WebSocket stays a tunnel: it is no exchange of request and answer.
+  // A WebSocket stays a tunnel, because it is not an exchange of request and answer.
   return /^[A-Z]+ \S+ HTTP\/1\.[01]\r\n/.test(head) && !/\r\nupgrade:/i.test(head)
     ? 'http'
     : 'opaque'

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as tlsConnect } from 'node:tls'
 
-/** Idle connections upstream are closed before the other side does, which would look like a failure. */
+/** Idle upstream connections are closed before the server closes them, which looks like a failure. */
 const IDLE_MS = 4000
 
 /**
@@ -29,7 +29,7 @@ export class WayOut {
     this.unusable = [...new Set(set.filter((text) => usable(text) === undefined))]
   }
 
-  /** What a person should know about it; nothing when everybody is reached directly. */
+  /** Remarks for the user; empty if every host is reached directly. */
   get remarks(): readonly string[] {
     const used = [this.#read('http_proxy'), this.#read('https_proxy'), this.#read('all_proxy')]
     const hosts = new Set(used.flatMap((text) => usable(text ?? '')?.host ?? []))

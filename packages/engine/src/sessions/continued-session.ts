@@ -154,7 +154,7 @@ export class ContinuedSession implements Session {
     this.#either((session) => session.write(operation, bytes, as))
   }
 
-  /** Live, nothing is refused. */
+  /** Nothing is refused in the live part. */
   refuse(error: RetakeError): void {
     this.#either((session) => {
       if (session === this.#player) this.#player.refuse(error)

@@ -10,7 +10,7 @@ export interface Divergence {
   readonly summary: string
   /** One or two sentences: what the tape says and what the program did. */
   readonly explanation: string
-  /** What to do about it, where that is not to undo a change. */
+  /** The fix, if it is something other than undoing a change. */
   readonly fix?: string
   /** What the tape holds there, if anything. */
   readonly recorded?: TapeEvent
@@ -70,7 +70,7 @@ export function describe(event: NewEvent): string {
   }
 }
 
-/** Ports that databases listen on unless somebody changes them. */
+/** Default ports of databases. */
 const PROTOCOLS: Readonly<Record<number, string>> = {
   3306: 'mysql',
   5432: 'postgres',
@@ -78,7 +78,7 @@ const PROTOCOLS: Readonly<Record<number, string>> = {
   27017: 'mongodb',
 }
 
-/** Where bytes go, the way a person would say it: `127.0.0.1:5432 (postgres)`, a command. */
+/** Readable target of bytes: `127.0.0.1:5432 (postgres)`, or a command. */
 export function nameReceiver(event: NewEvent, firstAnswer: Uint8Array | undefined): string {
   if (event.type !== 'socket')
     return event.type === 'call' ? (event.title ?? event.name) : describe(event)
@@ -87,7 +87,7 @@ export function nameReceiver(event: NewEvent, firstAnswer: Uint8Array | undefine
   return protocol === undefined ? place : `${place} (${protocol})`
 }
 
-/** By what the other side says first: how PostgreSQL asks for authentication, and how MySQL greets. */
+/** Detects the database by its first bytes: PostgreSQL's authentication request, MySQL's greeting. */
 function protocolOf(bytes: Uint8Array | undefined): string | undefined {
   if (bytes === undefined || bytes.length < 9) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

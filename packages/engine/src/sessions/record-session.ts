@@ -56,11 +56,11 @@ export interface RecordSessionOptions {
   readonly answers?: AnswerSource
   /** Flags of the run, when it is not a new one. */
   readonly flags?: readonly string[]
-  /** Where variables come from when it is not this process. */
+  /** Source of the variables, if it is not this process. */
   readonly variables?: (secrets: SecretMask) => Environment
   /** Events are written and synced in the background: a crash may lose the last ones. */
   readonly inBackground?: boolean
-  /** Takes copies of the databases that the run opens, which stay as they are. */
+  /** Receives copies of the databases that the run opens; the originals stay unchanged. */
   readonly databases?: Overlay | undefined
   /** Private ed25519 key that signs the seal. */
   readonly signingKey?: KeyObject | undefined
@@ -262,7 +262,7 @@ export class RecordSession implements Session {
     if (!this.replaying && !this.keepsIn) sessionClosed()
   }
 
-  /** The note goes to disk with the next event: nothing can depend on it that is not one. */
+  /** The note goes to disk with the next event: only a later event can depend on it. */
   #recordedEnvironment(from: Environment | undefined): RecordedEnvironment {
     return new RecordedEnvironment({
       from,

@@ -87,7 +87,7 @@ export class ReplaySession implements Session {
     return this.#log.divergences
   }
 
-  /** The variables and files of which the program got a placeholder instead of a secret. */
+  /** The variables and files for which the program got a placeholder instead of a secret. */
   get placeholders(): readonly string[] {
     return [...(this.environment?.placeholders ?? []), ...this.files.placeholders]
   }
@@ -193,7 +193,7 @@ export class ReplaySession implements Session {
     if (!this.closed) this.#deliveries.close()
   }
 
-  /** A variable stands on the tape where it was first read, which is here unless the code has changed. */
+  /** A variable is on the tape where it was first read, which is here unless the code has changed. */
   #servedEnvironment(): ServedEnvironment {
     const { tape, secrets, options } = this
     const passed = new Map<string, EnvironmentRead>()

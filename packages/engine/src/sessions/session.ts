@@ -133,7 +133,7 @@ export interface Session {
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void
   /**
    * Refuses something that the tape cannot answer. Throws, and ends a replay there: an agent
-   * that catches the error would go on with something else than was recorded. Missing where
+   * that catches the error would then do something other than was recorded. Missing if
    * nothing is served.
    */
   refuse?(error: RetakeError): void
@@ -150,9 +150,9 @@ export interface Session {
   readonly owner?: Session
   /** Where the files go that a branch writes; without it they are those of the disk. */
   readonly overlay?: Overlay | undefined
-  /** Where the databases go that the run opens; its overlay, or the disk, unless set. */
+  /** Destination of databases that the run opens; defaults to its overlay, or the disk. */
   readonly databases?: Overlay | undefined
-  /** The variables of the run; undefined where they are those of the process, as with older tapes. */
+  /** The variables of the run; undefined if they are those of the process, as with older tapes. */
   readonly environment?: Environment | undefined
   /** The real content of files with secrets; only while answers come from a tape. */
   readonly files?: ServedFiles | undefined

@@ -11,7 +11,7 @@ export class TapeCursor {
   readonly #end: number
 
   readonly #passesOutput: boolean
-  /** Told of each note about variables that it passes over. */
+  /** Called for each note about variables that it skips. */
   onEnvironment: ((seq: number) => void) | undefined
 
   /** `until`: the first event that is no longer served. `passesOutput`: output is passed over, too. */

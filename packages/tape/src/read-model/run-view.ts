@@ -35,12 +35,12 @@ export interface ReadOptions extends BodyDecoders {
 /** Something the program used that is not captured. */
 export interface NotCaptured {
   readonly what: string
-  /** Where in the agent's code, as `file:line:column`; missing when only library code used it, or when a proxy saw it. */
+  /** Call site in the agent's code, as `file:line:column`; missing if only library code used it, or a proxy saw it. */
   readonly at?: string
   /** A proxy saw it from outside of the program. */
   readonly isOutside?: true
   readonly count: number
-  /** What follows for a replay, for example "replay stops there". */
+  /** Consequence for a replay, for example "replay stops there". */
   readonly consequence: string
   readonly why?: string
 }

@@ -74,7 +74,7 @@ export class CarriedDescriptors {
     if (!written && real !== undefined) skip(real, count)
   }
 
-  /** What the tape has opened under this number, and where in it the next read begins. */
+  /** The file that the tape opened under this number, and the position of its next read. */
   placeOf(fd: number): { readonly path: string; readonly position: number } | undefined {
     const carried = this.#held.get(fd)
     return carried?.isVirtual === false && !carried.isClosed ? carried : undefined

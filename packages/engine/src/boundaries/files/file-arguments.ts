@@ -41,7 +41,7 @@ export function fileCall(
   return { kind: 'file', name: label, title: title + describeOptions(options), input, form, served }
 }
 
-/** What a call that reads a whole file gives now. */
+/** Result that a call that reads a whole file would return now. */
 function readAgain(session: Session, name: string, [place, options]: readonly unknown[]): unknown {
   if (name !== 'readFile' && name !== 'openAsBlob') return undefined
   const opened = typeof place === 'number' ? carriedBy(session).placeOf(place) : undefined

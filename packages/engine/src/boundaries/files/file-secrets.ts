@@ -36,14 +36,14 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
 
 const readFileSync = nativeFunction('readFileSync')
 
-/** What a file holds now, for a run that is served; its secrets are learned. */
+/** Current content of a file, for a served run; its secrets are registered. */
 export function contentOf(session: Session, path: string): Buffer | undefined {
   const content = read(session, path)
   if (content !== undefined) learnSecrets(session, [path], content)
   return content
 }
 
-/** Undefined where there is no such file, or something that only a reader empties, like a pipe. */
+/** Undefined if the file does not exist, or if reading would consume it, as with a pipe. */
 function read({ overlay }: Session, path: string): Buffer | undefined {
   try {
     const place = absolute(path.startsWith('file:') ? new URL(path) : path)

@@ -43,7 +43,7 @@ export function declarePureAddons(packages: readonly string[]): void {
   declaredPure = packages
 }
 
-/** Stands where Node opens native code. */
+/** Patches `process.dlopen`, which opens native code. */
 export function patchAddons(): Undo {
   const native = process.dlopen.bind(process) as Open
   const open: Open = (module, file, ...flags) => {
@@ -125,7 +125,7 @@ const isPure = (file: string): boolean => {
 
 /**
  * The exports of an add-on, whose functions and classes refuse to be used while a tape answers.
- * What is only looked at (constants, names, `typeof`) is as it is.
+ * Constants, names and `typeof` are unchanged.
  */
 function refusing(exports: unknown, addon: string): unknown {
   const copies = new Map<unknown, unknown>()
@@ -167,7 +167,7 @@ function refuse(
   if (session.replaying) throw error
 }
 
-/** Parts of Node, by their inner names, that lead around every boundary. */
+/** Internal names of the parts of Node that bypass every boundary. */
 const BINDINGS = ['binding', '_linkedBinding'] as const
 const LEADS_OUT = /_wrap$|^fs$|^spawn_sync$/
 

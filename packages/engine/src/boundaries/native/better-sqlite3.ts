@@ -14,7 +14,7 @@ type Class = new (...args: unknown[]) => Native
 type ErrorClass = new (...args: never[]) => Error
 
 /**
- * The native part of better-sqlite3. Its JavaScript runs as it is, in record and in replay:
+ * The native part of better-sqlite3. Its JavaScript runs unchanged, in record and in replay:
  * transactions, pragmas and backups are made of the calls below.
  */
 interface Addon {
@@ -38,8 +38,8 @@ const DATABASE_FACTS = ['memory', 'readonly', 'name'] as const
 const STATEMENT_FACTS = ['reader', 'readonly'] as const
 
 /**
- * Stands in for the add-on: the same classes, whose calls go through the run. `load` gives
- * the real one. It is called when something is first done natively, so never on replay.
+ * Replaces the add-on: the same classes, whose calls go through the run. `load` returns
+ * the real one. It is called at the first native operation, so never on replay.
  */
 export function betterSqlite3(load: () => object): object {
   return capturing(load).addon

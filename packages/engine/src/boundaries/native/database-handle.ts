@@ -41,7 +41,7 @@ export interface HandleCall {
   readonly makes?: Maker
 }
 
-/** Makes the agent's object for a native one, and says on the tape what the agent can see of it. */
+/** Wraps a native object for the agent, and describes its visible state on the tape. */
 export interface Maker {
   readonly sql?: string
   make(handle: NativeHandle, facts: Readonly<Record<string, unknown>>): object
@@ -56,7 +56,7 @@ export interface Maker {
  */
 export class Connection {
   readonly root: NativeHandle
-  /** What better-sqlite3 has told the agent's `verbose` function in the call under way. */
+  /** Statements passed to the agent's `verbose` function during the current call. */
   #said: unknown[][] | undefined
   /** Calls that only the tape has answered, in their order. */
   readonly #served: (() => void)[] = []
@@ -90,7 +90,7 @@ export class Connection {
     return given as ((...words: unknown[]) => void) | undefined
   }
 
-  /** Runs native code and hands back what it says, for the agent to hear in record and replay alike. */
+  /** Runs native code and returns its `verbose` output, for the agent in record and replay alike. */
   listen<T>(run: () => T): { readonly said: readonly unknown[][]; readonly result: () => T } {
     const said: unknown[][] = []
     this.#said = said
@@ -119,7 +119,7 @@ export class Connection {
     return this.root.native?.[this.library.transactionFact] === true
   }
 
-  /** Remembers a call that the tape has answered, where a live connection would have to repeat it. */
+  /** Remembers a call that the tape answered if a live connection would have to repeat it. */
   remember(sql: string, isExecuted: boolean, repeat: () => void): void {
     const { begins, ends, isOfConnection } = callsOf(isExecuted ? sql : '')
     if (!isExecuted || isOfConnection) this.#served.push(repeat)
@@ -130,7 +130,7 @@ export class Connection {
     else this.#transaction?.push(repeat)
   }
 
-  /** Opens the connection that only the tape has had until now. */
+  /** Opens the connection that existed only on the tape until now. */
   revive(session: Session | undefined): void {
     if (session?.replaying === true) throw errors.notReplayable(this.library.name)
     const transaction = this.#transaction ?? []
@@ -165,7 +165,7 @@ export class NativeHandle {
     return handle
   }
 
-  /** The native object, for work of `session`; opened first when only the tape has had it. */
+  /** The native object, for use by `session`; opened first if it existed only on the tape. */
   real(session: Session | undefined): Native {
     if (this.native === undefined) {
       if (this.connection.root.native === undefined) this.connection.revive(session)
@@ -298,7 +298,7 @@ const TITLE_MAX = 200
 const textOf = ({ sql, connection }: NativeHandle, { method, args }: HandleCall): string =>
   sql ?? (EXECUTES.has(method) || method === 'prepare' ? String(args[0]) : connection.file)
 
-/** Calls after which other connections may see something else: in a transaction, only its end. */
+/** Calls whose changes other connections may see: in a transaction, only its end. */
 const changesDisk = (connection: Connection, method: string, sql: string): boolean =>
   changesDatabase(method, sql) &&
   !connection.isInMemory &&
@@ -345,7 +345,7 @@ const numbers = new WeakMap<
   { count: number; readonly of: WeakMap<NativeHandle, number> }
 >()
 
-/** Tells the handles of a run apart, by the order in which it first uses them. */
+/** Numbers the handles of a run in the order of their first use. */
 function numberOf(session: Session, handle: NativeHandle): number {
   let known = numbers.get(session)
   if (known === undefined) numbers.set(session, (known = { count: 0, of: new WeakMap() }))
@@ -373,7 +373,7 @@ function noteFunctions(session: Session, { library }: Connection, method: string
   })
 }
 
-/** Methods that only hand their arguments on; those of a chain answer with the object itself. */
+/** Methods that only pass their arguments on; chainable ones return the object itself. */
 export function passOn(owner: Function, methods: readonly string[], isChained = false): void {
   const prototype = owner.prototype as object
   for (const method of methods) {
@@ -394,7 +394,7 @@ export const methodsOf = ({ prototype }: { readonly prototype: object }): string
 
 /**
  * Captures what runs do with objects of the library's own class, which a program may have
- * made before Retake was there. How they were opened is not known.
+ * made before Retake was loaded. How they were opened is unknown.
  */
 export function adoptInstances(Native: Class, Own: Class, library: DatabaseLibrary): Undo[] {
   return methodsOf(Native).flatMap((method) => {
@@ -435,14 +435,14 @@ export function showChanging<T extends object>(object: T, names: readonly string
 const isInMemory = (file: string): boolean =>
   file === '' || file === ':memory:' || /^file:(?::memory:|.*[?&]mode=memory)/.test(file)
 
-/** Where the databases of a run go, if not to the disk. */
+/** Destination of a run's databases, if not the disk. */
 export const overlayOf = (session: Session | undefined): Overlay | undefined =>
   session?.databases ?? session?.overlay
 
 /** Files that SQLite keeps beside a database, which belong to its content. */
 const BESIDE = ['-wal', '-journal']
 
-/** The file as a branch sees it: a copy of its own, which takes what the branch writes. */
+/** The file as a branch sees it: a private copy, which receives the branch's writes. */
 export function fileFor(overlay: Overlay, file: string): string {
   const isUrl = file.startsWith('file:')
   const [name = '', query] = isUrl ? file.slice('file:'.length).split('?') : [file]

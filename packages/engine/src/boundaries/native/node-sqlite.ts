@@ -24,7 +24,7 @@ import type { DatabaseLibrary, Maker, Native } from './database-handle.js'
 
 type Class = (new (...args: unknown[]) => Native) & { readonly prototype: object }
 
-/** The module as Node has it. Which methods its classes have depends on the version. */
+/** Node's own module. The methods of its classes depend on the version. */
 interface Sqlite {
   readonly DatabaseSync: Class
   readonly StatementSync: Class
@@ -49,7 +49,7 @@ export function patchNodeSqlite(): Undo {
   ])
 }
 
-/** Some versions warn that the module is experimental: not before the agent uses it. */
+/** Loads the module; delays the experimental warning of some versions until the agent uses it. */
 function loadSqlite(): { sqlite: Sqlite | undefined; warning: unknown[] | undefined } {
   const { emitWarning } = process
   let warning: unknown[] | undefined

@@ -1,7 +1,7 @@
 /** Comments and space before the first word. */
 const LEAD = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|;)+/
 
-/** True for statements that surely change nothing. */
+/** True for statements that certainly change nothing. */
 export const isReading = (sql: string): boolean =>
   /^(?:select|explain|values)\b/i.test(sql.replace(LEAD, ''))
 
@@ -27,11 +27,11 @@ export function changesDatabase(name: string, title: string): boolean {
   return EXECUTES.has(method) ? !isReading(title) : method === 'transfer' || method === 'backup'
 }
 
-/** How one or several statements bear on their connection. Savepoints outside of a transaction are not followed. */
+/** Effect of one or more statements on their connection. Savepoints outside a transaction are not tracked. */
 export function callsOf(sql: string): {
   readonly begins: boolean
   readonly ends: boolean
-  /** Sets up the connection, not the database: it must be repeated where the connection is opened anew. */
+  /** Sets up the connection, not the database: it must be repeated when the connection is reopened. */
   readonly isOfConnection: boolean
 } {
   const text = sql.replace(LEAD, '')

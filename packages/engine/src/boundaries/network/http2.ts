@@ -186,7 +186,7 @@ export class Http2TapeSession extends EventEmitter {
   }
 
   /**
-   * The real session ends by itself once its streams are through. It must not wait for
+   * The real session ends by itself once its streams have ended. It must not wait for
    * the agent: one that leaves a stream unread never closes it, and the open
    * connection would keep the process alive.
    */

@@ -9,13 +9,13 @@ const SASL_CONTINUE = 11
 const SASL_FINAL = 12
 const STARTUP_BYTES = 8
 const HEADER_BYTES = 5
-/** A password, a hash or a SASL answer is shorter. */
+/** Passwords, hashes and SASL answers are shorter than this. */
 const MESSAGE_MAX_BYTES = 64 << 10
 
 /**
- * Reads how a client of PostgreSQL signs in. What it sends for a password, in clear, hashed
- * or as a proof of SCRAM, is left out of what is compared: with a placeholder for a password
- * it must be another one. A server that proves to know the password is then made to
+ * Reads how a client of PostgreSQL signs in. The password it sends, in clear text, hashed
+ * or as a SCRAM proof, is not compared: with a placeholder for the password
+ * it always differs. A server that proves that it knows the password is then made to
  * prove that it knows the placeholder, or the client would hang up.
  *
  * Not promised: channel binding, and messages of the server that are split over two chunks.
@@ -24,20 +24,20 @@ export class PostgresHandshake {
   #state: 'startup' | 'messages' | 'over' = 'startup'
   /** The beginning of the message that is being read, until its length is known. */
   #header: number[] = []
-  /** Bytes of the message that are to come. */
+  /** Remaining bytes of the message. */
   #left = 0
-  /** What it says about the password. */
+  /** Content of the message, if it is about the password. */
   #payload: Buffer[] = []
   #clientFirst = ''
   #clientFinal = ''
   #serverFirst = ''
 
   constructor(
-    /** Passwords that the client may have used, asked for when they are needed. */
+    /** Passwords that the client may have used; called only when they are needed. */
     readonly passwords: () => Iterable<string>,
   ) {}
 
-  /** What the client writes, with as many zeros where it answers for its password. */
+  /** The client's bytes, with password data replaced by the same number of zeros. */
   written(chunk: Uint8Array): Uint8Array {
     if (this.#state === 'over') return chunk
     const bytes = Buffer.from(chunk)
@@ -64,7 +64,7 @@ export class PostgresHandshake {
     return this.#state === 'startup' ? STARTUP_BYTES : HEADER_BYTES
   }
 
-  /** False when this is not, or no longer, a client that signs in. */
+  /** False if this client is not, or no longer, signing in. */
   #readHeader(): boolean {
     const header = Buffer.from(this.#header)
     const isComplete = header.length === this.#headerBytes
@@ -92,7 +92,7 @@ export class PostgresHandshake {
     this.#payload = []
   }
 
-  /** What the server answered when it was recorded, as this client can accept it. */
+  /** The recorded answer of the server, adapted so that this client accepts it. */
   served(chunk: Uint8Array): Uint8Array {
     if (this.#state !== 'messages' || this.#clientFirst === '') return chunk
     const bytes = Buffer.from(chunk)
@@ -110,7 +110,7 @@ export class PostgresHandshake {
     return bytes
   }
 
-  /** The proof of a server that knows the password which the client used; undefined when it is none of them. */
+  /** Proof of a server that knows the client's password; undefined if no known password matches. */
   #signature(): string | undefined {
     const [, salt = '', iterations = ''] = /,s=([^,]+),i=(\d+)/.exec(this.#serverFirst) ?? []
     const [, unproved = '', proof = ''] = /^(.*),p=([^,]+)$/.exec(this.#clientFinal) ?? []
@@ -135,7 +135,7 @@ export class PostgresHandshake {
   }
 }
 
-/** A client asks for encryption before it starts. */
+/** A client requests encryption before it sends its startup message. */
 function isRequest(header: Buffer): boolean {
   const code = header.readUInt32BE(4)
   return code === SSL_REQUEST || code === GSS_REQUEST

@@ -95,7 +95,7 @@ function libraryOf(exports: unknown): PostgresLibrary | undefined {
   return isKnown ? library : undefined
 }
 
-/** Pools and clients are event emitters: that is where one can be seen being made. */
+/** Pools and clients are event emitters, so their creation is detected there. */
 function noteMakers(): Undo {
   const emitters = EventEmitter as unknown as { init: (this: object, options: unknown) => void }
   const native = emitters.init
@@ -111,7 +111,7 @@ function noteMakers(): Undo {
 
 // ── its calls ───────────────────────────────────────────────────────────────
 
-/** The run that uses something that it did not make. */
+/** The current run, if it did not make the object it uses. */
 function sharedIn(object: object): Session | undefined {
   const session = currentSession()
   if (session === undefined || makers.get(object) === session) return undefined
@@ -224,7 +224,7 @@ interface SharedCall {
   readonly name: string
   readonly title?: string
   readonly input?: unknown
-  /** Does it for real, outside the run. `edited` replaces `input` where a fork changes the request. */
+  /** Makes the real call, outside the run. `edited` replaces `input` if a fork changes the request. */
   readonly run: (edited?: unknown) => Promise<unknown>
 }
 
@@ -292,7 +292,7 @@ function answer(
   return undefined
 }
 
-/** A client that a pool lends to a run. The real one is there while recording only. */
+/** A client that a pool lends to a run. It has a real client only while recording. */
 class LentClient {
   readonly #lend: () => Promise<PooledClient>
   #real: PooledClient | undefined
@@ -329,7 +329,7 @@ class LentClient {
     const real = this.#real
     if (real === undefined) return
     real.off('error', ignore)
-    // The pool goes on to serve others, with timers of its own.
+    // The pool continues to serve others, with its own timers.
     outsideRuns(() => real.release(error))
   }
 }

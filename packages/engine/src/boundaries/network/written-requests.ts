@@ -92,7 +92,7 @@ export class WrittenRequests {
     if (messages.length > 0 || !this.#scanner.idle) this.#releaseSoon(this.#scanner.idle)
   }
 
-  /** A recorded piece of an answer as this client can accept it. */
+  /** A recorded piece of an answer, adapted so that this client accepts it. */
   served(bytes: Uint8Array): Uint8Array {
     return this.#isHttp ? bytes : (this.#signIn?.served(bytes) ?? bytes)
   }

@@ -42,7 +42,7 @@ export class CallBounds {
     this.#refuse((scopes) => scopes.files?.check(access, path))
   }
 
-  /** An entry goes away, or gets another name, with everything below it. */
+  /** An entry is removed or renamed, with everything below it. */
   removal(path: string): void {
     this.#refuseOwn(ownRemovalDenial(path))
   }

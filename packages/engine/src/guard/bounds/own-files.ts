@@ -9,13 +9,13 @@ import { guardErrors } from '../guard-errors.js'
 import { fold, foldsCase, isBelow } from './file-roots.js'
 import { lookAt, resolvePlace } from './resolve-place.js'
 
-/** Something of the guard's own that no guarded tool may touch, whatever its scope allows. */
+/** A file or folder of the guard that no guarded tool may touch, whatever its scope allows. */
 interface OwnPlace {
   /** As it was named, made absolute, and without links: where it is when a guard begins to use it. */
   readonly paths: readonly string[]
-  /** The file system takes `A` and `a` for the same name here. */
+  /** The file system treats `A` and `a` as the same name. */
   readonly folds: boolean
-  /** Other files may be in the folder, too: only what a guard writes there is closed. */
+  /** The folder may hold other files: only those that a guard writes are closed. */
   readonly isShared: boolean
   /** Completes "It belongs to …". */
   readonly of: string
@@ -23,7 +23,7 @@ interface OwnPlace {
 
 const places = new Map<string, OwnPlace>()
 
-/** Entries that a guard writes into a folder which is not its alone. */
+/** Entries that a guard writes into a folder it shares with others. */
 const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
 
 /** How many entries are compared with a file that has several names. */
@@ -103,7 +103,7 @@ function ownerOf(absolute: string): OwnPlace | undefined {
 const isOwnIn = (root: string, place: string): boolean =>
   OWN_ENTRY.test(path.relative(root, place).split(path.sep, 1)[0] ?? '')
 
-/** The own place that an entry is on the way to. */
+/** The protected path at or below an entry. */
 const holderOf = (entry: string): OwnPlace | undefined =>
   [...places.values()].find(({ paths, folds }) =>
     paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
@@ -138,7 +138,7 @@ function listOf(folder: string): Dirent[] {
   }
 }
 
-/** Options carry values, and a shell takes words apart in more ways than these. */
+/** Options have values, and a shell splits words in more ways than these. */
 function wordsIn(text: string): Set<string> {
   const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
   const values = [text, ...parts.slice(0, ENTRIES)].flatMap((part) => [

@@ -17,7 +17,7 @@ export interface NamedPlace {
  * judged when it is made.
  */
 export function placesInText(given: string): readonly NamedPlace[] {
-  // Most texts are words and name no place.
+  // Most texts are plain words and name no endpoint.
   if (WORD.test(given) && !LOCAL.test(given)) return NONE
   return linesOf(given).flatMap((line) => {
     const place = placeInUrl(line) ?? (line.length > HOST_LENGTH ? undefined : placeInHost(line))
@@ -40,7 +40,7 @@ const HOST_LENGTH = 2048
 /** The text as a URL parser reads it, or its lines where each is a URL. Empty for prose. */
 function linesOf(given: string): readonly string[] {
   const shown = trimmed(given)
-  // Prose has spaces. What is left of it here is decided by its first letter.
+  // Prose has spaces, or begins with a character that no URL begins with.
   if (shown.includes(' ') || !MAY_BEGIN.test(shown)) return []
   const lines = shown.split(/[\n\r]/).filter((line) => line !== '')
   if (lines.length > 1 && lines.every((line) => SCHEME.test(line))) return lines.flatMap(linesOf)

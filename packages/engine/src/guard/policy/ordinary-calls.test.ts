@@ -84,7 +84,7 @@ const CALLS: readonly Call[] = [
   ['run_query', { regex: '^https?://', flags: 'i' }],
   ['set_headers', { 'content-type': 'text/html', host: 'api.example.com' }],
   ['set_headers', { origin: 'https://other.test', referer: 'https://other.test/x' }],
-  // Keys are data, too.
+  // Keys are also data.
   ['count', { 'https://other.test/': 3, localhost: 1, '10.0.0.1': 7 }],
   ['count', { url: 1, host: 2, ip: 3, address: 4, zip: 5, skip: 6, server: 7, endpoint: 8 }],
   // Files.

@@ -48,7 +48,7 @@ export const presets = {
   /**
    * Nothing is changed: no file is written, no program started, no request made but with a safe
    * HTTP method to a public address. Only tools that declare their effects run, and none that
-   * declares to write, start programs or spend; each is held to what it declares.
+   * declares to write, start programs or spend; each is limited to what it declares.
    *
    *     const run = guard({ name: 'research', policy: presets.readOnly() })
    *     run.tool('search', search, { effects: ['read', 'network'] })
@@ -91,7 +91,7 @@ export const presets = {
    *
    *     guard({ name: 'coder', policy: presets.sandbox({ root: './work', programs: [['date', '+%F']] }) })
    *
-   * Not promised: what a program that was allowed to start does. Do not list git, npm, make, node or
+   * Not checked: what an allowed program does once started. Do not list git, npm, make, node or
    * anything else that runs code named in files below `root`: a tool that writes files there decides
    * what such a program runs.
    */

@@ -12,7 +12,7 @@ export class AskedBounds {
     readonly session?: Session,
   ) {}
 
-  /** Whether a scope of any of them is about files. Without one, only the guard's own files are closed. */
+  /** True if any of them has a file scope. Without one, only the guard's own files are closed. */
   get haveScopes(): boolean {
     return this.bounds.some(({ scopes }) => scopes.some(({ files }) => files !== undefined))
   }

@@ -89,7 +89,7 @@ function asking(name: string, native: Native, ask: Ask): Native {
   const look = (bounds: ReturnType<typeof currentBounds>, args: unknown[]): void => {
     const asked = new AskedBounds(bounds)
     if (!isPath(args[0]) || args[0] === NOWHERE) return
-    // A library of the program may go on in the context of a call that is over: without scopes it may.
+    // A library may keep working in the context of a finished call; without scopes that is allowed.
     if (!asked.haveScopes && bounds.every(({ isOver }) => isOver)) return
     const isReading = name === 'readFileUtf8' || !opensForWriting(flagBits(args[1]))
     if (ask === opens && isReading && isCode('readFile', args[0]) && isNodesOwn(locked, BELOW))

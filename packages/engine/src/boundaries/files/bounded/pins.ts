@@ -41,7 +41,7 @@ export class Pins {
 
   constructor(readonly asked: AskedBounds) {}
 
-  /** A run wants the path for its tape; a tool without a file scope has no boundary to slip across. */
+  /** A run needs the path for its tape; a tool without a file scope has no boundary to escape. */
   get #passesOn(): boolean {
     return this.asked.session !== undefined || !this.asked.haveScopes
   }
