@@ -65,7 +65,7 @@ for (const number of [1, 2, 3, 4]) {
 const projectFiles = {
   // As where Retake is installed: what is in node_modules is not Vite's to transform.
   'vitest.config.mjs':
-    'export default { test: { server: { deps: { external: [/\\/packages\\//] } } } }',
+    'export default { test: { testTimeout: 60_000, server: { deps: { external: [/\\/packages\\//] } } } }',
   'package.json': '{ "type": "module", "private": true }',
   'policy.txt': 'Refunds within 30 days. ',
   'agent.mjs': agent,
