@@ -38,7 +38,9 @@ test('there is none outside of runs and in a replay, and marks are not missed th
     return ask('x')
   }
   const { run } = await record({ name: 'replayed', dir }, agent)
-  expect(await replay(run.path, agent)).toEqual({ output: 1, divergences: [] })
+  expect(await replay(run.path, agent)).toEqual(
+    expect.objectContaining({ output: 1, divergences: [] }),
+  )
   await agent()
   expect(seen).toEqual([true, false, false])
 })

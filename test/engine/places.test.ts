@@ -77,5 +77,7 @@ test('a framework that keeps its own context is asked, outside the run', async (
   undoBroken()
   expect(places(run.path)).toEqual({ something: 'agent a > node at number' })
   // Neither the clock it read nor the places are missed on replay.
-  expect(await replay(run.path, () => ask('something'))).toEqual({ output: 9, divergences: [] })
+  expect(await replay(run.path, () => ask('something'))).toEqual(
+    expect.objectContaining({ output: 9, divergences: [] }),
+  )
 })

@@ -70,7 +70,9 @@ describe.each([
   test('is no identical replay', async () => {
     const { run, output } = await record({ name: 'told', dir: folder }, () => ask('him'))
     expect(output).toBe('TELL HIM')
-    expect(await replay(run.path, () => ask('him'))).toEqual({ output, divergences: [] })
+    expect(await replay(run.path, () => ask('him'))).toEqual(
+      expect.objectContaining({ output, divergences: [] }),
+    )
     await expect(replay(run.path, () => ask('them all'))).rejects.toMatchObject({
       code: 'REPLAY_DIVERGED',
     })

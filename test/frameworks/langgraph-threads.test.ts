@@ -34,7 +34,7 @@ test('a thread that goes on in a second run replays where nobody knows of the fi
   const { run, output } = await record({ name: 'second', dir }, () => talk(graph, 'bye'))
   expect(output).toEqual(['hello', 'that makes 1', 'bye', 'that makes 3'])
   const replayed = await replay(run.path, () => talk(chat(new TapeSaver()), 'bye'))
-  expect(replayed).toEqual({ output, divergences: [] })
+  expect(replayed).toEqual(expect.objectContaining({ output, divergences: [] }))
 })
 
 test('a thread goes on from the tape of an earlier run', async () => {

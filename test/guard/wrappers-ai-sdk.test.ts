@@ -196,6 +196,6 @@ test('a guarded tool is one step of a recording, and does not run when that is r
   expect(started).toHaveLength(1)
   await server.stop()
   const again = await replay(recorded.run.path, agent)
-  expect(again).toEqual({ output: recorded.output, divergences: [] })
+  expect(again).toEqual(expect.objectContaining({ output: recorded.output, divergences: [] }))
   expect(started).toHaveLength(1)
 })

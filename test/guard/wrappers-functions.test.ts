@@ -73,6 +73,8 @@ test('a guarded function is one step of a recording, and does not run when that 
   const { output, run } = await record({ name: 'agent', dir }, agent)
   expect(output).toEqual(['a 1', 'a 2'])
   expect(stepsOf(run.path)).toHaveLength(2)
-  expect(await replay(run.path, agent)).toEqual({ output, divergences: [] })
+  expect(await replay(run.path, agent)).toEqual(
+    expect.objectContaining({ output, divergences: [] }),
+  )
   expect(started).toBe(2)
 })

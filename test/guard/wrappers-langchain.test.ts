@@ -196,7 +196,9 @@ test('what a tool tells the graph to do is done, with its messages, also when it
   expect(await agent()).toEqual(expected)
   const recorded = await record({ name: 'graph', dir }, agent)
   expect(recorded.output).toEqual(expected)
-  expect(await replay(recorded.run.path, agent)).toEqual({ output: expected, divergences: [] })
+  expect(await replay(recorded.run.path, agent)).toEqual(
+    expect.objectContaining({ output: expected, divergences: [] }),
+  )
   expect(started).toBe(2)
 })
 
@@ -222,7 +224,9 @@ test('a tool can hold the graph and is asked again when it goes on', async () =>
   expect(await agent()).toEqual(expected)
   const recorded = await record({ name: 'graph', dir }, agent)
   expect(recorded.output).toEqual(expected)
-  expect(await replay(recorded.run.path, agent)).toEqual({ output: expected, divergences: [] })
+  expect(await replay(recorded.run.path, agent)).toEqual(
+    expect.objectContaining({ output: expected, divergences: [] }),
+  )
 })
 
 test('schemas are known to the guard, for calls that come from elsewhere', async () => {
@@ -270,6 +274,6 @@ test('a guarded tool is one step of a recording, and does not run when that is r
   expect(stepsOf(recorded.run.path).filter((step) => step.startsWith('tool'))).toHaveLength(2)
   await server.stop()
   const again = await replay(recorded.run.path, agent)
-  expect(again).toEqual({ output: recorded.output, divergences: [] })
+  expect(again).toEqual(expect.objectContaining({ output: recorded.output, divergences: [] }))
   expect(started).toHaveLength(1)
 })

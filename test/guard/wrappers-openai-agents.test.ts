@@ -156,6 +156,6 @@ test('a guarded tool is one step of a recording, and does not run when that is r
   expect(stepsOf(recorded.run.path).filter((step) => step.startsWith('tool'))).toHaveLength(2)
   await server.stop()
   const again = await replay(recorded.run.path, agent)
-  expect(again).toEqual({ output: 'Done.', divergences: [] })
+  expect(again).toEqual(expect.objectContaining({ output: 'Done.', divergences: [] }))
   expect(started).toHaveLength(1)
 })
