@@ -148,7 +148,7 @@ test('list, verify, export and replay take a branch like any run', async () => {
 
   for (const made of [first, second, third]) {
     const verified = await retake('verify', id(made))
-    expect(verified).toContain(`${id(made)}  whole  identical`)
+    expect(verified).toContain(`${id(made)}  intact  identical`)
     const replayed = await scene.workspace.replay({ run: id(made) })
     expect(replayed).toMatchObject({ stdout: made.stdout, code: 0, waysOut: {} })
     const events = (await retake('export', id(made), '--jsonl')).trim().split('\n')

@@ -86,7 +86,7 @@ test('the program really stands at a step, moves both ways, and shows what chang
   if (second.kind !== 'stop') return
   expect(second.state.changes).toContainEqual({
     path: 'handle.prompt',
-    before: { $type: 'undefined' },
+    before: { $type: 'unavailable' },
     after: 'Order 1182 within 60 days',
   })
 
