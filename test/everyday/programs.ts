@@ -81,7 +81,11 @@ export const programs: readonly Program[] = [
           'mkdir -p monorepo/node_modules/@acme && ln -s ../../packages/prompts monorepo/node_modules/@acme/prompts',
       },
     ],
-    ['tsx', 'decorators.ts', { command: ['--node-arg=--import=tsx', 'decorators.ts'] }],
+    [
+      'tsx',
+      '',
+      { command: ['--node-arg=--import=tsx', 'tsx.mts'], prepare: 'cp decorators.ts tsx.mts' },
+    ],
     [
       'preloaded module',
       'preloaded.mjs',
