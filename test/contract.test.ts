@@ -61,7 +61,7 @@ test('every test named in docs/contract.md exists', () => {
   ).toEqual([])
 })
 
-/** Whether a file holds a test with this title, written as in its source. */
+/** True if a file contains a test with this title, as written in its source. */
 function exists(reference: string): boolean {
   const [, file = '', title = ''] = /^(\S+): (.+)$/.exec(reference) ?? []
   const path = `${root}${file}`

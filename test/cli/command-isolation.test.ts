@@ -187,7 +187,7 @@ except OSError as error:
 })
 
 describe.skipIf(!hasPython)('HTTPS of a command', () => {
-  /** A shop whose certificate only those trust who are told to. */
+  /** A shop with a certificate that clients trust only if configured to. */
   const secureShop = async () => {
     const authority = new CertificateAuthority()
     const { certificate, key } = authority.issue('127.0.0.1')

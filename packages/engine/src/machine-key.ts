@@ -13,7 +13,7 @@ const keys = new Map<string, Buffer | undefined>()
  * Proves later, on this machine only, that a variable has the value it has now, or without
  * a name that a file has the content it has now. The proof
  * is safe on a tape: without the key, which never leaves the user's state folder, it
- * cannot be used to try values. Undefined if there is no key, as in a read-only home directory.
+ * cannot be used to try values. Undefined without a key, as in a read-only home directory.
  */
 export function proofOf(
   name: string,

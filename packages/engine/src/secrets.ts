@@ -110,7 +110,7 @@ export class SecretMask {
     return revealed
   }
 
-  /** The same object when there is no secret in it. */
+  /** Returns the same object if it contains no secret. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (bytes.length < SHORTEST_SECRET) return bytes
     const given = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,4 +1,4 @@
-// Leaves a stream early, then goes on.
+// Leaves a stream early and continues with another request.
 import OpenAI from 'openai'
 import { ask } from './model.mjs'
 

@@ -27,7 +27,7 @@ export interface Isolation {
   readonly by?: 'bubblewrap' | 'unshare'
   /** Folders and sockets that could not be isolated despite the sandbox. */
   readonly except?: readonly string[]
-  /** Why there is no sandbox. */
+  /** Reason that the sandbox could not be set up. */
   readonly why?: string
 }
 

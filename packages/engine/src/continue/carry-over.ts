@@ -65,7 +65,7 @@ export class CarryOver {
     action.carryOver?.(operation)
   }
 
-  /** With an offline tail there are no prompts: input comes from the tape. */
+  /** An offline tail never prompts: input comes from the tape. */
   #isStartedAnew({ event, lasting }: Action): boolean {
     return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
   }

@@ -37,7 +37,7 @@ export class AnswerOrder {
   #isOff = false
   #stall: NodeJS.Timeout | undefined
 
-  /** Without a known client, there is no wait for requests that have not arrived. */
+  /** Does not wait for requests that have not arrived if the client is unknown. */
   constructor(exchanges: readonly TapedExchange[], client?: ClientProcess) {
     this.#client = client
     this.#absent = new Set(client ? exchanges : [])

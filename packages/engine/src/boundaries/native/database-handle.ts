@@ -270,7 +270,7 @@ export function readFact(object: object, name: string): unknown {
 
 const FLEETING = new Set(['iterate', 'next', 'return', 'transfer', 'columns', 'serialize'])
 
-/** A call as it goes on the tape. */
+/** A database call in the form recorded on the tape. */
 export function capturedCall(
   session: Session,
   handle: NativeHandle,
