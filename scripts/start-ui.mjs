@@ -5,18 +5,18 @@ import { createInterface } from 'node:readline'
 import { root } from './run-command.mjs'
 
 /**
- * Starts the real `retake ui` in a folder, on a free port.
+ * Starts the real `retake ui` in a folder, on any free port unless one is given.
  *
  * @param {string} folder
- * @param {{ args?: readonly string[], env?: Readonly<Record<string, string>> }} [options]
+ * @param {{ port?: number, args?: readonly string[], env?: Readonly<Record<string, string>> }} [options]
  * @returns {Promise<{ url: string, stop: () => Promise<void>, process: import('node:child_process').ChildProcess }>}
  *   `url` has the token in it.
  */
-export async function startUi(folder, { args = [], env = {} } = {}) {
+export async function startUi(folder, { port = 0, args = [], env = {} } = {}) {
   const cli = join(root, 'packages/cli/bin/retake.mjs')
   const child = spawn(
     process.execPath,
-    [cli, 'ui', '--port', '0', '--no-open', '--json', ...args],
+    [cli, 'ui', '--port', String(port), '--no-open', '--json', ...args],
     {
       cwd: folder,
       env: { ...process.env, ...env },
@@ -31,8 +31,13 @@ export async function startUi(folder, { args = [], env = {} } = {}) {
     once(createInterface({ input: child.stdout }), 'line'),
     failed,
   ])
+  const { url, error } = JSON.parse(line)
+  if (url === undefined) {
+    child.kill()
+    throw new Error(`retake ui did not start: ${JSON.stringify(error)}`)
+  }
   return {
-    url: JSON.parse(line).url,
+    url,
     process: child,
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
@@ -15,7 +17,7 @@ async function openGrowing(expected?: RegExp) {
   const agent = await recordSlowly(folder)
   await agent.asked(1)
   const [run = ''] = runsOf(workspace)
-  const ui = await startUi(folder)
+  const ui = await startUi(folder, { port: await freePort() })
   const page = await openPage({}, { ...(expected && { expected }) })
   await page.goto(ui.at(`/runs/${run}`))
   const step = (number: number) => page.getByText(`/page/${number}`, { exact: false }).first()
@@ -24,6 +26,25 @@ async function openGrowing(expected?: RegExp) {
   // Parts of the page that come after the run itself.
   await page.getByText('Branches').first().waitFor()
   return { folder, agent, ui, page, step, status }
+}
+
+/**
+ * A port that a server can be restarted on. Ephemeral ports (32768 and up on Linux) may be
+ * taken by another process in between.
+ */
+async function freePort(): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const probe = createServer().listen(port, '127.0.0.1')
+    try {
+      await once(probe, 'listening')
+      return port
+    } catch (error) {
+      if (attempt === 20) throw error
+    } finally {
+      probe.close()
+    }
+  }
 }
 
 describe('a run that is being recorded', () => {
@@ -103,7 +124,7 @@ describe('a connection', () => {
     const { folder, agent, page, step, ui } = await openGrowing(failedRequests)
     await ui.stop()
     await page.getByText('Connection lost').waitFor()
-    const again = await startUi(folder, { args: ['--port', new URL(ui.url).port] })
+    const again = await startUi(folder, { port: Number(new URL(ui.url).port) })
     await page.getByText('Open the address that').first().waitFor()
     await agent.answer('one')
     await agent.asked(2)

@@ -65,9 +65,10 @@ test('what is hostile in a run is shown as text and never runs', async () => {
   expect(steps).toBeGreaterThan(3)
   for (let step = 1; step <= steps; step++) {
     await page.goto(reportUrl(file, 'hostile', `?step=${step}`))
-    const tabs = page.getByRole('tab')
-    await tabs.first().waitFor()
-    for (const tab of await tabs.all()) {
+    // The previous step stays on screen until this one has loaded.
+    const tabs = page.getByRole('tablist', { name: `Views of step ${step}`, exact: true })
+    await tabs.waitFor()
+    for (const tab of await tabs.getByRole('tab').all()) {
       await tab.click()
       await page.getByRole('tabpanel').first().waitFor()
     }

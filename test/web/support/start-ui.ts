@@ -14,6 +14,8 @@ export interface Ui {
 }
 
 interface UiOptions {
+  /** Any free one when not given. */
+  port?: number
   args?: readonly string[]
   env?: Record<string, string>
 }
@@ -26,11 +28,8 @@ export async function startUi(folder: string, options?: UiOptions): Promise<Ui> 
 }
 
 /** The same for several tests; whoever starts it stops it. */
-export async function launchUi(
-  folder: string,
-  { args = [], env = {} }: UiOptions = {},
-): Promise<Ui> {
-  const ui = await start(folder, { args, env })
+export async function launchUi(folder: string, options: UiOptions = {}): Promise<Ui> {
+  const ui = await start(folder, options)
   const { url } = ui
   const token = new URL(url).searchParams.get('token') ?? ''
   const at = (page: string): string => {
