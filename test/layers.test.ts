@@ -20,8 +20,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   server: ['tape', 'engine', 'diagnose', 'web'],
 }
 
-/** Folders of `tape` that are its doors to a platform; only these may know one. */
-const tapeDoors = ['node', 'browser']
+/** Folders of `tape` that adapt it to a platform; only these may import one. */
+const tapePlatforms = ['node', 'browser']
 
 /** Packages that sit in a production process: no third-party code. */
 const withoutDependencies = ['tape', 'engine']
@@ -107,16 +107,16 @@ function importsOf(name: string): Import[] {
     })
 }
 
-/** Which package of ours a specifier means, and which of its doors. */
-function ownTarget({ file, specifier }: Import): { folder: string; door: string } | undefined {
+/** Which package of ours a specifier means, and which of its entry points. */
+function ownTarget({ file, specifier }: Import): { folder: string; entry: string } | undefined {
   if (specifier.startsWith('.')) {
     const [folder = ''] = relative(packagesFolder, resolve(dirname(file), specifier)).split(sep)
-    return manifests.has(folder) ? { folder, door: '(by path)' } : undefined
+    return manifests.has(folder) ? { folder, entry: '(by path)' } : undefined
   }
   for (const [published, folder] of folderOfPublished) {
-    if (specifier === published) return { folder, door: '.' }
+    if (specifier === published) return { folder, entry: '.' }
     if (specifier.startsWith(`${published}/`)) {
-      return { folder, door: `.${specifier.slice(published.length)}` }
+      return { folder, entry: `.${specifier.slice(published.length)}` }
     }
   }
   return undefined
@@ -130,14 +130,14 @@ function complaintsAbout(name: string, found: Import): string[] {
   const complaints: string[] = []
   const target = ownTarget(found)
   if (target !== undefined && target.folder !== name) {
-    if (target.door === '(by path)') {
+    if (target.entry === '(by path)') {
       complaints.push(
         say(
           found,
           `it leaves the package. Import '${manifests.get(target.folder)?.name}' instead.`,
         ),
       )
-    } else if (!(target.door in (manifests.get(target.folder)?.exports ?? {}))) {
+    } else if (!(target.entry in (manifests.get(target.folder)?.exports ?? {}))) {
       complaints.push(
         say(
           found,
@@ -157,7 +157,7 @@ function complaintsAbout(name: string, found: Import): string[] {
   }
   if (name === 'tape' && found.specifier.startsWith('node:') && !found.file.endsWith('.test.ts')) {
     const [top = ''] = relative(join(packagesFolder, 'tape', 'src'), found.file).split(sep)
-    if (!tapeDoors.includes(top)) {
+    if (!tapePlatforms.includes(top)) {
       complaints.push(
         say(
           found,
@@ -170,11 +170,11 @@ function complaintsAbout(name: string, found: Import): string[] {
 }
 
 describe.each(packageNames)('package %s', (name) => {
-  test('has a place in the layers', () => {
+  test('is part of the layers', () => {
     expect(mayImport, `add '${name}' to the layers in ${import.meta.filename}`).toHaveProperty(name)
   })
 
-  test('imports only what lies below it, through its front doors', () => {
+  test('imports only what lies below it, through its entry points', () => {
     const complaints = importsOf(name).flatMap((found) => complaintsAbout(name, found))
     expect(complaints, complaints.join('\n')).toEqual([])
   })

@@ -9,7 +9,7 @@
  */
 import { createWriteStream, existsSync, writeSync } from 'node:fs'
 import { nodeDoor, TapeWriter } from '@retake/tape/node'
-import { RecordEncoder } from '../../packages/tape/dist/record-encoder.js'
+import { RecordEncoder } from '../../packages/tape/dist/format/record-encoder.js'
 import { crashEvent, crashRun } from './crash-events.mjs'
 
 const [mode, path, seed] = process.argv.slice(2)

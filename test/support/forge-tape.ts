@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { encodeRecord } from '../../packages/tape/src/codec.js'
-import { nodeDoor } from '../../packages/tape/src/node/node-door.js'
+import { encodeRecord } from '../../packages/tape/src/format/codec.js'
+import { nodePlatform } from '../../packages/tape/src/node/node-platform.js'
 
 /** A record as it stands in the file, taken apart. */
 export interface RawRecord {
@@ -32,7 +32,7 @@ export function readRecords(path: string): RawRecord[] {
 export function writeRecords(path: string, records: readonly RawRecord[]): void {
   let seed = 0
   const pieces = records.map((record, index) => {
-    const bytes = Buffer.from(encodeRecord(nodeDoor, seed, record))
+    const bytes = Buffer.from(encodeRecord(nodePlatform, seed, record))
     // The first line's own checksum seeds all others.
     if (index === 0)
       seed = Number.parseInt(/([0-9a-f]{8})"}\n/.exec(bytes.toString())?.[1] ?? '', 16)

@@ -1,6 +1,6 @@
-import type { NewEvent } from '../../packages/tape/src/events.js'
-import { nodeDoor } from '../../packages/tape/src/node/node-door.js'
-import { RecordEncoder, type SealSigner } from '../../packages/tape/src/record-encoder.js'
+import type { NewEvent } from '../../packages/tape/src/format/events.js'
+import { nodePlatform } from '../../packages/tape/src/node/node-platform.js'
+import { RecordEncoder, type SealSigner } from '../../packages/tape/src/format/record-encoder.js'
 
 /** An event with its body, before it is on tape. */
 export interface Draft {
@@ -35,7 +35,7 @@ export function tapeBytes(
     readonly run?: Draft
   } = {},
 ): { readonly bytes: Uint8Array; readonly ends: readonly number[] } {
-  const encoder = new RecordEncoder(nodeDoor)
+  const encoder = new RecordEncoder(nodePlatform)
   const pieces: Uint8Array[] = []
   const ends: number[] = []
   let end = 0

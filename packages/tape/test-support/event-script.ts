@@ -1,5 +1,5 @@
-import { encodeBody } from '../src/event-body.js'
-import type { NewEvent, RunEvent, TapeEvent } from '../src/events.js'
+import { encodeBody } from '../src/format/event-body.js'
+import type { NewEvent, RunEvent, TapeEvent } from '../src/format/events.js'
 import type { TapeLike } from '../src/read-model/tape-like.js'
 
 const EMPTY = new Uint8Array(0)

@@ -1,6 +1,6 @@
 /**
  * The test kit: a scripted model server that speaks the wire formats of all
- * known providers. A door of its own: agents that load the engine do not load this.
+ * known providers. A separate entry point: agents that load the engine do not load this.
  */
 export { startModelServer } from './model-server.js'
 export type { ModelServer, ModelServerOptions } from './model-server.js'

@@ -1,6 +1,6 @@
-import { crc32 } from '../crc32.js'
+import { crc32 } from '../format/crc32.js'
 import { inflateAt } from './inflate.js'
-import { joinBytes } from '../join-bytes.js'
+import { joinBytes } from '../format/join-bytes.js'
 
 /** Unpacks gzip data (RFC 1952), all of its members, and checks their CRCs. */
 export function gunzip(bytes: Uint8Array): Uint8Array {

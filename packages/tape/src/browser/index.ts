@@ -1,2 +1,2 @@
-export { browserDoor } from './browser-door.js'
+export { browserPlatform } from './browser-platform.js'
 export { readTape } from './read-tape.js'

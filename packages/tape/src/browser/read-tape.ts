@@ -1,5 +1,5 @@
-import { Tape, type TapeOptions } from '../tape.js'
-import { browserDoor } from './browser-door.js'
+import { Tape, type TapeOptions } from '../format/tape.js'
+import { browserPlatform } from './browser-platform.js'
 
 /**
  * Opens a tape that is in memory. The bytes must not be changed while it is in use.
@@ -11,7 +11,7 @@ export const readTape = (
   options: Pick<TapeOptions, 'parent'> = {},
 ): Tape =>
   Tape.open(
-    browserDoor,
+    browserPlatform,
     { size: bytes.length, read: (offset, length) => bytes.subarray(offset, offset + length) },
     name,
     options,

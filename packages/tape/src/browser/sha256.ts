@@ -1,4 +1,4 @@
-import type { Sha256 } from '../door.js'
+import type { Sha256 } from '../format/platform.js'
 
 const encoder = new TextEncoder()
 

@@ -1,4 +1,4 @@
-import type { HeaderPair } from '../events.js'
+import type { HeaderPair } from '../format/events.js'
 
 /** They describe the bytes of a body, and do not fit another one. */
 const OF_BODY = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'trailer'])

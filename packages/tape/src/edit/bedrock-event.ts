@@ -1,4 +1,4 @@
-import { eventFrameBytes } from './event-frame-bytes.js'
+import { eventFrameBytes } from '../http/event-frame-bytes.js'
 
 /** An event of Bedrock, such as `contentBlockDelta`, or an exception, as its server sends it. */
 export const bedrockEvent = (event: string, value: unknown): Uint8Array => {

@@ -1,5 +1,5 @@
-import { invalidAnswer, noSuchEvent, nothingToEdit } from '../errors.js'
-import type { DrawEvent, NewEvent } from '../events.js'
+import { invalidAnswer, noSuchEvent, nothingToEdit } from '../format/errors.js'
+import type { DrawEvent, NewEvent } from '../format/events.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import type { Payload } from './payload.js'
 

@@ -1,4 +1,4 @@
-import { brokenPath } from '../errors.js'
+import { brokenPath } from '../format/errors.js'
 
 /** One step of a path. A quoted key never counts as an index. */
 export interface PathKey {

@@ -1,11 +1,11 @@
-import { invalidAnswer } from '../errors.js'
+import { invalidAnswer } from '../format/errors.js'
 import { isRecord, parseJson } from '../providers/json-shape.js'
-import type { SseEvent } from '../providers/sse.js'
+import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import type { Payload } from './payload.js'
-import { sseText } from './sse-text.js'
+import { sseText } from '../http/sse-text.js'
 
 /**
  * The answer of an MCP server as a person edits it: the JSON-RPC message, the same

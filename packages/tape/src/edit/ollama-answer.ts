@@ -7,7 +7,7 @@ import {
   textOf,
   type JsonRecord,
 } from '../providers/json-shape.js'
-import type { SseEvent } from '../providers/sse.js'
+import type { SseEvent } from '../http/sse.js'
 import { Problems } from './problems.js'
 import { textPieces } from './text-pieces.js'
 

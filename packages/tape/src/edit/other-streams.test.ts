@@ -10,7 +10,7 @@ import { answerPayload } from './answer-payload.js'
 import { checkAnswer } from './check-answer.js'
 import { editedAnswer, type EditedAnswer, type EditOptions } from './edited-answer.js'
 import { setPath } from './set-path.js'
-import { readStream } from '../providers/stream-reading.js'
+import { readStream } from '../http/stream-reading.js'
 
 const MODELS = 'https://bedrock-runtime.us-east-1.amazonaws.com/model'
 const FRAMES = 'application/vnd.amazon.eventstream'

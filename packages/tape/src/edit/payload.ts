@@ -1,5 +1,5 @@
-import { fromBase64, toBase64 } from '../base64.js'
-import { invalidAnswer } from '../errors.js'
+import { fromBase64, toBase64 } from '../format/base64.js'
+import { invalidAnswer } from '../format/errors.js'
 import { recordOf } from '../providers/json-shape.js'
 
 /**

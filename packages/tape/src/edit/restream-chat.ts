@@ -6,7 +6,7 @@ import {
   type JsonRecord,
 } from '../providers/json-shape.js'
 import type { RecordedStream } from './answer-format.js'
-import { sseText } from './sse-text.js'
+import { sseText } from '../http/sse-text.js'
 import { textPieces } from './text-pieces.js'
 
 /** Texts of a message that come in pieces after the chunk with its role. */

@@ -8,7 +8,7 @@ import {
   type JsonRecord,
 } from '../providers/json-shape.js'
 import type { RecordedStream } from './answer-format.js'
-import { sseText } from './sse-text.js'
+import { sseText } from '../http/sse-text.js'
 import { textPieces } from './text-pieces.js'
 
 /** Known only when a message ends; until then they are null. */

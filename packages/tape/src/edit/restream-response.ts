@@ -1,5 +1,5 @@
 import { listOf, recordsOf, textOf, type JsonRecord } from '../providers/json-shape.js'
-import { sseText } from './sse-text.js'
+import { sseText } from '../http/sse-text.js'
 import { textPieces } from './text-pieces.js'
 
 interface StreamEvent extends JsonRecord {

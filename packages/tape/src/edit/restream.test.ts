@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseSse, type SseEvent } from '../providers/sse.js'
+import { parseSse, type SseEvent } from '../http/sse.js'
 import type { JsonRecord } from '../providers/json-shape.js'
 import { answerFormat, type AnswerFormat } from './answer-format.js'
 import { textPieces } from './text-pieces.js'

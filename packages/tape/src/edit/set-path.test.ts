@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TapeError } from '../errors.js'
+import { TapeError } from '../format/errors.js'
 import { pathText } from './json-path.js'
 import { getPath, parseSet, setPath } from './set-path.js'
 

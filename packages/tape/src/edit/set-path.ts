@@ -1,6 +1,6 @@
-import { brokenPath, noSuchPath, valueNotJson } from '../errors.js'
+import { brokenPath, noSuchPath, valueNotJson } from '../format/errors.js'
 import { isRecord } from '../providers/json-shape.js'
-import { setOwn } from '../set-own.js'
+import { setOwn } from '../values/set-own.js'
 import { parsePath, pathText, readPath, type PathKey } from './json-path.js'
 
 /** Reads `<path>=<json>`, as `--set` takes it. A bare word is a mistake, not a string. */

@@ -1,4 +1,4 @@
-import { fileNotJson } from '../errors.js'
+import { fileNotJson } from '../format/errors.js'
 import type { Step } from '../read-model/step.js'
 import { answerFormat } from './answer-format.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
-import type { ByteSource } from '../door.js'
-import { tapeIsDirectory, tapeMissing, tapeUnreadable } from '../errors.js'
+import type { ByteSource } from '../format/platform.js'
+import { tapeIsDirectory, tapeMissing, tapeUnreadable } from '../format/errors.js'
 import { closeSync, fstatSync, openSync, readSync } from './native.js'
 
 /** Files up to this size are read at once, so that no file stays open. */

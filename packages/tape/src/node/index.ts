@@ -1,4 +1,4 @@
-export { nodeDoor } from './node-door.js'
+export { nodePlatform } from './node-platform.js'
 export { openFileSource } from './file-source.js'
 export { openOwnTape, openTape } from './open-tape.js'
 export { TapeWriter, type TapeWriterOptions } from './tape-writer.js'

@@ -1,15 +1,15 @@
-import { tapeCorrupt } from '../errors.js'
-import { openLayout } from '../layout.js'
-import { joinBytes } from '../join-bytes.js'
-import { packFrames } from '../pack.js'
-import { Tape } from '../tape.js'
+import { tapeCorrupt } from '../format/errors.js'
+import { openLayout } from '../format/layout.js'
+import { joinBytes } from '../format/join-bytes.js'
+import { packFrames } from '../format/pack.js'
+import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
 import { deflateRawSync } from './native.js'
-import { nodeDoor } from './node-door.js'
+import { nodePlatform } from './node-platform.js'
 
 /** Deflate that only stores: as fast to undo as copying. */
-const storingDoor = {
-  ...nodeDoor,
+const storingPlatform = {
+  ...nodePlatform,
   deflateRaw: (bytes: Uint8Array) => deflateRawSync(bytes, { level: 0 }),
 }
 
@@ -20,10 +20,10 @@ const storingDoor = {
  */
 export function looseTape(file: string): Uint8Array {
   const source = openFileSource(file)
-  const layout = openLayout(nodeDoor, source, file)
+  const layout = openLayout(nodePlatform, source, file)
   const { frames, seed, status, end } = layout
-  const { problem } = new Tape(nodeDoor, layout, file).verify()
+  const { problem } = new Tape(nodePlatform, layout, file).verify()
   if (problem !== undefined) throw tapeCorrupt(file, problem, problem.message)
   if (status !== 'sealed') return source.read(0, end)
-  return joinBytes([...packFrames(storingDoor, frames, seed)])
+  return joinBytes([...packFrames(storingPlatform, frames, seed)])
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sampleDrafts, tapeBytes, utf8 } from '../../../../test/support/tape-bytes.js'
-import { TapeError } from '../errors.js'
+import { TapeError } from '../format/errors.js'
 import { openTape } from './open-tape.js'
 import { TapeWriter } from './tape-writer.js'
 

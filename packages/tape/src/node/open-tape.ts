@@ -1,9 +1,9 @@
 import path from 'node:path'
-import { branchParentMissing, TapeError } from '../errors.js'
-import { openLayout } from '../layout.js'
-import { Tape } from '../tape.js'
+import { branchParentMissing, TapeError } from '../format/errors.js'
+import { openLayout } from '../format/layout.js'
+import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
-import { nodeDoor } from './node-door.js'
+import { nodePlatform } from './node-platform.js'
 
 /**
  * Opens a tape for reading. A tape that is still being written can be opened:
@@ -11,15 +11,16 @@ import { nodeDoor } from './node-door.js'
  * together with the run it goes on from. Throws `TapeError`.
  */
 export function openTape(file: string): Tape {
-  const layout = openLayout(nodeDoor, openFileSource(file), file)
-  const own = new Tape(nodeDoor, layout, file)
+  const layout = openLayout(nodePlatform, openFileSource(file), file)
+  const own = new Tape(nodePlatform, layout, file)
   const link = own.run.parent
   if (link === undefined) return own
-  return new Tape(nodeDoor, layout, file, { parent: openParent(file, link.run) })
+  return new Tape(nodePlatform, layout, file, { parent: openParent(file, link.run) })
 }
 
 /** Only what stands on this tape itself: of a branch, what came after the fork. */
-export const openOwnTape = (file: string): Tape => Tape.open(nodeDoor, openFileSource(file), file)
+export const openOwnTape = (file: string): Tape =>
+  Tape.open(nodePlatform, openFileSource(file), file)
 
 function openParent(file: string, run: string): Tape {
   const parent = path.join(path.dirname(file), `${run}.tape`)

@@ -1,10 +1,10 @@
-import { packFailed, tapeCorrupt, tapeExists, tapeNotSealed } from '../errors.js'
-import { openLayout } from '../layout.js'
-import { packFrames } from '../pack.js'
-import { Tape } from '../tape.js'
+import { packFailed, tapeCorrupt, tapeExists, tapeNotSealed } from '../format/errors.js'
+import { openLayout } from '../format/layout.js'
+import { packFrames } from '../format/pack.js'
+import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
 import { existsSync, renameSync, rmSync } from './native.js'
-import { nodeDoor } from './node-door.js'
+import { nodePlatform } from './node-platform.js'
 import { openOwnTape } from './open-tape.js'
 import { TapeFile } from './tape-file.js'
 
@@ -15,16 +15,16 @@ import { TapeFile } from './tape-file.js'
  */
 export function packTape(source: string, target: string): void {
   if (existsSync(target)) throw tapeExists(target)
-  const layout = openLayout(nodeDoor, openFileSource(source), source)
+  const layout = openLayout(nodePlatform, openFileSource(source), source)
   if (layout.status !== 'sealed') throw tapeNotSealed(source)
-  const before = new Tape(nodeDoor, layout, source).verify()
+  const before = new Tape(nodePlatform, layout, source).verify()
   if (before.problem !== undefined) {
     throw tapeCorrupt(source, before.problem, before.problem.message)
   }
   const partial = `${target}.${process.pid}.partial`
   const file = TapeFile.create(partial)
   try {
-    for (const piece of packFrames(nodeDoor, layout.frames, layout.seed)) file.append([piece])
+    for (const piece of packFrames(nodePlatform, layout.frames, layout.seed)) file.append([piece])
     file.sync()
     file.close()
     const after = openOwnTape(partial).verify()

@@ -1,5 +1,11 @@
 import { dirname } from 'node:path'
-import { type TapeError, tapeClosed, tapeExists, tapeMissing, tapeWriteFailed } from '../errors.js'
+import {
+  type TapeError,
+  tapeClosed,
+  tapeExists,
+  tapeMissing,
+  tapeWriteFailed,
+} from '../format/errors.js'
 import {
   closeSync,
   constants,

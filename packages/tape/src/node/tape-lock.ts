@@ -1,4 +1,4 @@
-import { tapeInUse, tapeWriteFailed } from '../errors.js'
+import { tapeInUse, tapeWriteFailed } from '../format/errors.js'
 import {
   closeSync,
   linkSync,

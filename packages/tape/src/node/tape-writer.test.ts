@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { TAPE_FORMAT } from '../events.js'
+import { TAPE_FORMAT } from '../format/events.js'
 import { openTape } from './open-tape.js'
 import { TapeWriter } from './tape-writer.js'
 

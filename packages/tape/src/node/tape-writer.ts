@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer'
 import type { KeyObject } from 'node:crypto'
-import { tapeFromPast, tapeMissing, tapeSealed } from '../errors.js'
-import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../events.js'
-import { openLayout } from '../layout.js'
-import { RecordEncoder, type SealSigner } from '../record-encoder.js'
-import { Tape } from '../tape.js'
+import { tapeFromPast, tapeMissing, tapeSealed } from '../format/errors.js'
+import { type NewEvent, type RunDetails, type RunEvent, TAPE_FORMAT } from '../format/events.js'
+import { openLayout } from '../format/layout.js'
+import { RecordEncoder, type SealSigner } from '../format/record-encoder.js'
+import { Tape } from '../format/tape.js'
 import { openFileSource } from './file-source.js'
 import { createPublicKey, existsSync, monotonicMs, sign } from './native.js'
-import { nodeDoor } from './node-door.js'
+import { nodePlatform } from './node-platform.js'
 import { TapeFile } from './tape-file.js'
 import { TapeLock } from './tape-lock.js'
 
@@ -50,7 +50,7 @@ export class TapeWriter {
   ): TapeWriter {
     const file = TapeFile.create(path, options.isDurable)
     const now = options.now ?? clockFrom(0)
-    const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodeDoor), now)
+    const writer = new TapeWriter(file, TapeLock.take(path), new RecordEncoder(nodePlatform), now)
     const { type, ...rest } = run
     writer.append({ type, format: TAPE_FORMAT, ...rest }, Buffer.from(JSON.stringify(details)))
     return writer
@@ -73,13 +73,13 @@ export class TapeWriter {
   }
 
   static #reopenLocked(path: string, lock: TapeLock, options: TapeWriterOptions): TapeWriter {
-    const layout = openLayout(nodeDoor, openFileSource(path), path)
+    const layout = openLayout(nodePlatform, openFileSource(path), path)
     if (layout.status === 'sealed') throw tapeSealed(path)
     const { frames, end } = layout
-    const tape = new Tape(nodeDoor, layout, path)
+    const tape = new Tape(nodePlatform, layout, path)
     const { format } = tape.run
     if (format !== TAPE_FORMAT) throw tapeFromPast(path, format, TAPE_FORMAT)
-    const encoder = new RecordEncoder(nodeDoor)
+    const encoder = new RecordEncoder(nodePlatform)
     for (let seq = 0; seq < frames.count; seq++) {
       encoder.skip(frames.frame(seq), () => tape.body(seq))
     }

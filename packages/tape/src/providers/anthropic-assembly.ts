@@ -8,7 +8,7 @@ import {
   textOf,
   type JsonRecord,
 } from './json-shape.js'
-import type { SseEvent } from './sse.js'
+import type { SseEvent } from '../http/sse.js'
 
 type Draft = Record<string, unknown>
 

@@ -4,7 +4,7 @@ import { bedrockPath, isException } from './bedrock-path.js'
 import { decodeConverseUsage } from './bedrock-usage.js'
 import { errorMessage, optionalText, parseJson, recordOf, type JsonRecord } from './json-shape.js'
 import type { DecodedResponse, ProviderAnswer, ProviderDecoder } from './provider-decoder.js'
-import type { SseEvent } from './sse.js'
+import type { SseEvent } from '../http/sse.js'
 
 /** Bedrock's Converse API: one shape for all models, streamed and not. */
 export const bedrockConverse: ProviderDecoder = {

@@ -1,5 +1,5 @@
-import type { HeaderPair } from '../events.js'
-import { headerValue } from '../http1-body.js'
+import type { HeaderPair } from '../format/events.js'
+import { headerValue } from '../http/http1-body.js'
 import { countOf, recordOf, recordsOf, type JsonRecord } from './json-shape.js'
 import { unpricedTier } from './unpriced-tier.js'
 import type { Usage } from './usage.js'

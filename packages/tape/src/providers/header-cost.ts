@@ -1,5 +1,5 @@
-import type { HeaderPair } from '../events.js'
-import { headerValue } from '../http1-body.js'
+import type { HeaderPair } from '../format/events.js'
+import { headerValue } from '../http/http1-body.js'
 
 /** What LiteLLM says a call cost. It says 0 for a model that it has no price for. */
 export const headerCost = (headers: readonly HeaderPair[] = []): number | undefined => {

@@ -12,7 +12,7 @@ import {
   textOf,
   type JsonRecord,
 } from './json-shape.js'
-import { readJsonLines } from './json-lines.js'
+import { readJsonLines } from '../http/json-lines.js'
 import { textPart, type Message, type MessagePart } from './message.js'
 import { roleOf } from './openai-content.js'
 import type { ProviderAnswer, ProviderDecoder, ProviderRequest } from './provider-decoder.js'

@@ -8,7 +8,7 @@ import {
   textOf,
   type JsonRecord,
 } from './json-shape.js'
-import type { SseEvent } from './sse.js'
+import type { SseEvent } from '../http/sse.js'
 
 /** The last event holds the whole response; a stream that broke off is put together from its items. */
 export const assembleResponse = (events: readonly SseEvent[]): JsonRecord => {

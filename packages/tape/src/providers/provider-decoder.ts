@@ -1,6 +1,6 @@
-import type { HeaderPair } from '../events.js'
+import type { HeaderPair } from '../format/events.js'
 import type { Message } from './message.js'
-import type { SseEvent } from './sse.js'
+import type { SseEvent } from '../http/sse.js'
 import type { Usage } from './usage.js'
 
 /** A request as decoders see it. Its body is read only when asked for: conversations are long. */

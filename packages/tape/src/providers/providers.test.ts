@@ -5,7 +5,7 @@ import { openaiChat } from './openai-chat.js'
 import { openaiResponses } from './openai-responses.js'
 import { toolCallsIn } from './message.js'
 import type { ProviderRequest } from './provider-decoder.js'
-import type { SseEvent } from './sse.js'
+import type { SseEvent } from '../http/sse.js'
 
 const post = (url: string, json: unknown, headers: [string, string][] = []): ProviderRequest => ({
   method: 'POST',

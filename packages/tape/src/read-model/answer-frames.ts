@@ -1,5 +1,5 @@
 import type { Message } from '../providers/message.js'
-import type { SseEvent } from '../providers/sse.js'
+import type { SseEvent } from '../http/sse.js'
 import type { ExchangeResponse } from './exchange.js'
 
 /** What a model had said by a moment. */

@@ -1,4 +1,4 @@
-import type { CallEvent, RecordedError } from '../events.js'
+import type { CallEvent, RecordedError } from '../format/events.js'
 import { readBody, readExit } from './readable-value.js'
 import type { StdioSession } from './mcp/stdio-session.js'
 import type { StepOp } from './run-index.js'

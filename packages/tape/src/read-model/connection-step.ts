@@ -1,4 +1,4 @@
-import type { RecordedError, SocketEvent } from '../events.js'
+import type { RecordedError, SocketEvent } from '../format/events.js'
 import type { StepOp } from './run-index.js'
 import { describeError, StepBase, type StepContext } from './step-base.js'
 import type { StepKind, StepState } from './step.js'

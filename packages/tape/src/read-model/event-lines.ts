@@ -1,5 +1,5 @@
-import { toBase64 } from '../base64.js'
-import type { BodyForm, TapeEvent } from '../events.js'
+import { toBase64 } from '../format/base64.js'
+import type { BodyForm, TapeEvent } from '../format/events.js'
 import { plainJson } from './plain-json.js'
 import type { TapeLike } from './tape-like.js'
 

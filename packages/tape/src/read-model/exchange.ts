@@ -1,5 +1,5 @@
-import type { HeaderPair, RequestEvent } from '../events.js'
-import { headerValue } from '../http1-body.js'
+import type { HeaderPair, RequestEvent } from '../format/events.js'
+import { headerValue } from '../http/http1-body.js'
 import { findProvider } from '../providers/find-provider.js'
 import { parseJson } from '../providers/json-shape.js'
 import { toolCallsIn, type Message, type ToolCallPart } from '../providers/message.js'
@@ -9,8 +9,8 @@ import type {
   ProviderDecoder,
   ProviderRequest,
 } from '../providers/provider-decoder.js'
-import type { SseEvent, TimedChunk } from '../providers/sse.js'
-import { readStream } from '../providers/stream-reading.js'
+import type { SseEvent, TimedChunk } from '../http/sse.js'
+import { readStream } from '../http/stream-reading.js'
 import type { Usage } from '../providers/usage.js'
 import { answerFrames, type AnswerFrame, type FrameLimits } from './answer-frames.js'
 import {

@@ -1,6 +1,6 @@
-import type { BodyForm, NoteEvent, RecordedError } from '../events.js'
-import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from '../guard-facts.js'
-import { fromBase64, toBase64 } from '../base64.js'
+import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
+import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from '../format/guard-facts.js'
+import { fromBase64, toBase64 } from '../format/base64.js'
 import type { TapeLike } from './tape-like.js'
 
 /**

@@ -1,6 +1,12 @@
-import { decodeBody } from '../event-body.js'
-import type { BodyForm, CallEvent, NoteEvent, RecordedError, ResultEvent } from '../events.js'
-import type { GuardFacts, GuardIntent, GuardStatus } from '../guard-facts.js'
+import { decodeBody } from '../format/event-body.js'
+import type {
+  BodyForm,
+  CallEvent,
+  NoteEvent,
+  RecordedError,
+  ResultEvent,
+} from '../format/events.js'
+import type { GuardFacts, GuardIntent, GuardStatus } from '../format/guard-facts.js'
 import {
   bodyFromText,
   readGuardNote,

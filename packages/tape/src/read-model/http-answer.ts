@@ -1,7 +1,7 @@
-import type { HeaderPair, RequestEvent } from '../events.js'
-import { headerValue } from '../http1-body.js'
-import { Http1Scanner, type Http1Response } from '../http1.js'
-import type { TimedChunk } from '../providers/sse.js'
+import type { HeaderPair, RequestEvent } from '../format/events.js'
+import { headerValue } from '../http/http1-body.js'
+import { Http1Scanner, type Http1Response } from '../http/http1.js'
+import type { TimedChunk } from '../http/sse.js'
 import type { StepOp } from './run-index.js'
 import type { TapeLike } from './tape-like.js'
 

@@ -1,4 +1,4 @@
-import type { NoteEvent } from '../events.js'
+import type { NoteEvent } from '../format/events.js'
 import { StepBase, type StepContext } from './step-base.js'
 import type { StepKind, StepState } from './step.js'
 

@@ -1,8 +1,8 @@
 import { gzipSync, gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
-import { recordError } from '../recorded-error.js'
-import { toWire } from '../to-wire.js'
+import { recordError } from '../values/recorded-error.js'
+import { toWire } from '../values/to-wire.js'
 import { readRun } from './read-run.js'
 import { SITE_NOTE } from './run-index.js'
 

@@ -1,6 +1,6 @@
-import type { BodyForm } from '../events.js'
-import { decodeBody } from '../event-body.js'
-import { fromWire } from '../from-wire.js'
+import type { BodyForm } from '../format/events.js'
+import { decodeBody } from '../format/event-body.js'
+import { fromWire } from '../values/from-wire.js'
 
 /**
  * The value of a body, for people. One that this version cannot build again, such

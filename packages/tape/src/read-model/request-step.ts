@@ -1,5 +1,5 @@
-import type { RecordedError, RequestEvent } from '../events.js'
-import { costUsd, findOverride } from '../prices.js'
+import type { RecordedError, RequestEvent } from '../format/events.js'
+import { costUsd, findOverride } from '../providers/prices.js'
 import { messageText, toolCallsIn, type Message } from '../providers/message.js'
 import type { ProviderDecoder } from '../providers/provider-decoder.js'
 import { unknownHttp } from '../providers/unknown-http.js'

@@ -13,8 +13,8 @@ import type {
   ResultEvent,
   SocketEvent,
   TapeEvent,
-} from '../events.js'
-import type { GuardIntent } from '../guard-facts.js'
+} from '../format/events.js'
+import type { GuardIntent } from '../format/guard-facts.js'
 import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-message.js'
 import type { TapeLike } from './tape-like.js'

@@ -6,8 +6,8 @@ import type {
   CallEvent,
   SocketEvent,
   TapeEvent,
-} from '../events.js'
-import type { PriceTable } from '../prices.js'
+} from '../format/events.js'
+import type { PriceTable } from '../providers/prices.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep } from './connection-step.js'
 import { continuesConversation } from './conversation.js'

@@ -1,4 +1,4 @@
-import { clipText } from '../clip-text.js'
+import { clipText } from '../format/clip-text.js'
 
 /** Text on one line, cut to a length. */
 export const shortText = (text: string, length = 80): string =>

@@ -1,5 +1,5 @@
-import type { TapeEvent } from '../events.js'
-import type { Tape } from '../tape.js'
+import type { TapeEvent } from '../format/events.js'
+import type { Tape } from '../format/tape.js'
 import type { Step } from './step.js'
 
 /**

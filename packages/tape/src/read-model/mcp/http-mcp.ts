@@ -1,4 +1,4 @@
-import type { RequestEvent } from '../../events.js'
+import type { RequestEvent } from '../../format/events.js'
 import type { AnswerHead } from '../http-answer.js'
 import type { ExchangeReader } from '../exchange.js'
 import type { CallDetail, StepKind, StepState } from '../step.js'

@@ -1,5 +1,5 @@
-import type { RequestEvent } from '../../events.js'
-import { headerValue } from '../../http1-body.js'
+import type { RequestEvent } from '../../format/events.js'
+import { headerValue } from '../../http/http1-body.js'
 import { parseJson } from '../../providers/json-shape.js'
 import type { ExchangeResponse } from '../exchange.js'
 import { isMcpFrame } from './is-mcp.js'

@@ -1,4 +1,4 @@
-import type { RequestEvent } from '../../events.js'
+import type { RequestEvent } from '../../format/events.js'
 import { ExchangeReader } from '../exchange.js'
 import type { StepContext } from '../step-base.js'
 import { framesOf, httpMessage } from './http-message.js'

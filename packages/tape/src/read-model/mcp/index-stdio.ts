@@ -1,4 +1,4 @@
-import type { NoteEvent } from '../../events.js'
+import type { NoteEvent } from '../../format/events.js'
 import type { TraceEntry } from '../lanes.js'
 import type { RunIndex, StepOp } from '../run-index.js'
 import type { TapeLike } from '../tape-like.js'

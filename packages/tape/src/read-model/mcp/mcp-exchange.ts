@@ -1,4 +1,4 @@
-import type { RecordedError } from '../../events.js'
+import type { RecordedError } from '../../format/events.js'
 import { optionalText, recordOf, recordsOf } from '../../providers/json-shape.js'
 import { shortJson, shortText } from '../short-text.js'
 import type { CallDetail } from '../step.js'

@@ -1,4 +1,4 @@
-import type { RecordedError } from '../../events.js'
+import type { RecordedError } from '../../format/events.js'
 import type { StepOp } from '../run-index.js'
 import { readExit } from '../readable-value.js'
 import { StepBase, type StepContext } from '../step-base.js'

@@ -1,5 +1,5 @@
 import type { Tape } from '@retake/tape'
-import { browserDoor, readTape } from '@retake/tape/browser'
+import { browserPlatform, readTape } from '@retake/tape/browser'
 import { RunModel } from '../../model/run-model.js'
 import type { ReportParts } from '../../report/report-parts.js'
 import { ReportAnswers } from './report-answers.js'
@@ -20,7 +20,7 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
     status,
     redacted,
     prices,
-    gunzip: (packed) => browserDoor.gunzip(packed),
+    gunzip: (packed) => browserPlatform.gunzip(packed),
     inflate,
   })
   return new ReportAnswers(model, known)
@@ -31,5 +31,5 @@ function inflate(packed: Uint8Array): Uint8Array {
   const [first = 0, second = 0] = packed
   const hasHeader = (first & 15) === 8 && ((first << 8) | second) % 31 === 0
   if (!hasHeader) throw new Error('not zlib data')
-  return browserDoor.inflateRaw(packed.subarray(2))
+  return browserPlatform.inflateRaw(packed.subarray(2))
 }

@@ -1,9 +1,9 @@
-import { browserDoor } from '@retake/tape/browser'
+import { browserPlatform } from '@retake/tape/browser'
 
 /** The bytes of a block of a report: base64 of raw deflate. */
 export async function unpack(block: string): Promise<Uint8Array> {
   const packed = fromBase64(block)
-  if (typeof DecompressionStream !== 'function') return browserDoor.inflateRaw(packed)
+  if (typeof DecompressionStream !== 'function') return browserPlatform.inflateRaw(packed)
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }

@@ -1,0 +1,109 @@
+import { SHORT_BODY_MAX_BYTES } from './chain.js'
+import type { Envelope } from './codec.js'
+import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
+import { toOps, toParts } from './delta/recipe.js'
+import type { WriterPlatform } from './platform.js'
+import type { TapeEvent } from './events.js'
+import { joinBytes } from './join-bytes.js'
+
+/** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
+const DEFLATE_MIN_BYTES = 256
+/**
+ * Bodies that are not requests are compressed while recording only between
+ * these sizes. Below, the agent would wait longer than the bytes are worth;
+ * above, it would wait for too long. Packing does it later.
+ */
+const WHOLE_MIN_BYTES = 8 << 10
+const DEFLATE_MAX_BYTES = 8 << 20
+/** New text of requests, which a tape is mostly made of, is worth more time than what is packed later anyway. */
+const LITERALS_LEVEL = 6
+const WHOLE_LEVEL = 3
+/** Bodies that mostly repeat what earlier ones hold: conversations, and states that adapters keep. */
+const GROWING: ReadonlySet<TapeEvent['type']> = new Set(['request', 'note'])
+/** Bodies remembered to be stored once. */
+const SHAS_MAX = 1 << 16
+
+const EMPTY = new Uint8Array(0)
+
+/** How a body goes on tape. */
+export interface StoredBody {
+  readonly stored: Uint8Array
+  readonly envelope: Envelope
+}
+
+/**
+ * Chooses how each heavy body that is not short is stored: once when it was seen before, as a
+ * delta when it grows from one to the next, compressed when that is smaller.
+ */
+export class BodyEncoder {
+  readonly #platform: WriterPlatform
+  readonly #deltas: DeltaEncoder
+  readonly #seqBySha = new Map<string, number>()
+
+  constructor(platform: WriterPlatform) {
+    this.#platform = platform
+    this.#deltas = new DeltaEncoder(platform)
+  }
+
+  /** Takes in a body that is on tape already. */
+  skip(seq: number, sha: string): void {
+    this.#remember(sha, seq)
+  }
+
+  /** Takes in a request that is on tape already, so that later ones can be compared with it. */
+  skipRequest(seq: number, body: Uint8Array): void {
+    if (body.length > SHORT_BODY_MAX_BYTES) this.#deltas.addWhole(seq, body)
+  }
+
+  encode(seq: number, type: TapeEvent['type'], body: Uint8Array, sha: string): StoredBody {
+    const size = body.length
+    const same = this.#seqBySha.get(sha)
+    if (same !== undefined) return { stored: EMPTY, envelope: { size, same } }
+    this.#remember(sha, seq)
+    if (!GROWING.has(type)) {
+      return size < WHOLE_MIN_BYTES ? whole(body) : this.#compress(body, WHOLE_LEVEL, size)
+    }
+    const delta = this.#deltas.encode(seq, body)
+    if (delta !== undefined) return this.#storeDelta(delta, size)
+    this.#deltas.addWhole(seq, body)
+    return this.#compress(body, LITERALS_LEVEL, size)
+  }
+
+  #storeDelta({ base, recipe, literals }: Delta, size: number): StoredBody {
+    const fields = base === undefined ? { parts: toParts(recipe) } : { base, ops: toOps(recipe) }
+    return this.#compress(joinBytes(literals), LITERALS_LEVEL, size, fields)
+  }
+
+  #compress(bytes: Uint8Array, level: number, size: number, fields: Envelope = {}): StoredBody {
+    const deflated =
+      bytes.length >= DEFLATE_MIN_BYTES && bytes.length <= DEFLATE_MAX_BYTES
+        ? this.#platform.deflateRaw(bytes, level)
+        : bytes
+    const smaller = deflated.length < bytes.length
+    const stored = smaller ? deflated : bytes
+    return {
+      stored,
+      envelope: {
+        ...(stored.length > 0 ? { stored: stored.length } : {}),
+        ...(stored.length === size ? {} : { size }),
+        ...(smaller ? { deflate: 1 } : {}),
+        ...fields,
+      },
+    }
+  }
+
+  #remember(sha: string, seq: number): void {
+    if (this.#seqBySha.size >= SHAS_MAX) {
+      for (const oldest of this.#seqBySha.keys()) {
+        this.#seqBySha.delete(oldest)
+        break
+      }
+    }
+    if (!this.#seqBySha.has(sha)) this.#seqBySha.set(sha, seq)
+  }
+}
+
+const whole = (body: Uint8Array): StoredBody => ({
+  stored: body,
+  envelope: { stored: body.length },
+})

@@ -1,0 +1,203 @@
+import { bodySize, type Envelope } from './codec.js'
+import { fromOps, fromParts, literal, type Recipe } from './delta/recipe.js'
+import type { TapePlatform } from './platform.js'
+import { tapeCorrupt } from './errors.js'
+import type { Frame, Frames } from './frames.js'
+
+const EMPTY = new Uint8Array(0)
+const CACHE_MAX_BODIES = 16
+const CACHE_MAX_BODY_BYTES = 4 << 20
+
+/** Bytes `[from, to)` of some body, wanted at `at` of the result. */
+interface Wanted {
+  readonly from: number
+  readonly to: number
+  readonly at: number
+}
+
+/** A body that can be asked for any range. */
+interface Source {
+  readonly recipe: Recipe
+  /** Start of each piece in the body. */
+  readonly starts: readonly number[]
+  /** Start of each literal in the literals. */
+  readonly literalStarts: readonly number[]
+  readonly literals: () => Uint8Array
+}
+
+/**
+ * Gives back bodies as they were recorded, in any order. A delta is followed
+ * from event to event, each visited once, and only the ranges that are needed
+ * are copied.
+ */
+export class BodyReader {
+  readonly #platform: TapePlatform
+  readonly #frames: Frames
+  readonly #path: string
+  /** Recently read bodies, oldest first: the next request is mostly a delta on one of them. */
+  readonly #cache = new Map<number, Uint8Array>()
+
+  constructor(platform: TapePlatform, frames: Frames, path: string) {
+    this.#platform = platform
+    this.#frames = frames
+    this.#path = path
+  }
+
+  read(seq: number): Uint8Array {
+    const frame = this.#frames.frame(seq)
+    const envelope = frame.envelope()
+    const size = bodySize(envelope)
+    if (size === 0) return EMPTY
+    const body = isRaw(envelope) ? this.#frames.stored(frame) : this.#assemble(seq, size)
+    if (envelope.sha !== undefined) {
+      if (this.#platform.sha256(body) !== envelope.sha) {
+        throw this.#corrupt(seq, 'Its body does not have the recorded sha256.')
+      }
+      this.#remember(seq, body)
+    }
+    return body
+  }
+
+  #assemble(seq: number, size: number): Uint8Array {
+    const body = this.#allocate(seq, size)
+    const wanted = new Map<number, Wanted[]>([[seq, [{ from: 0, to: size, at: 0 }]]])
+    // Recipes only name earlier events, so the latest one cannot be asked for again.
+    for (let latest = seq; wanted.size > 0; latest = Math.max(...wanted.keys())) {
+      const ranges = wanted.get(latest) ?? []
+      wanted.delete(latest)
+      const cached = this.#cache.get(latest)
+      if (cached !== undefined) {
+        for (const { from, to, at } of ranges) body.set(cached.subarray(from, to), at)
+        continue
+      }
+      const source = this.#source(latest)
+      for (const range of ranges) copyRange(source, range, body, wanted)
+    }
+    return body
+  }
+
+  #source(seq: number): Source {
+    const frame = this.#frames.frame(seq)
+    const envelope = frame.envelope()
+    const size = bodySize(envelope)
+    const recipe = recipeOf(envelope, size)
+    const starts: number[] = []
+    const literalStarts: number[] = []
+    let at = 0
+    let literalAt = 0
+    for (const { source, offset, length } of recipe) {
+      const isThere =
+        source === undefined ||
+        (source < seq && offset >= 0 && offset + length <= this.#size(source))
+      if (!isThere || length < 0) {
+        throw this.#corrupt(seq, 'Its recipe names bytes that are not there.')
+      }
+      starts.push(at)
+      literalStarts.push(literalAt)
+      at += length
+      if (source === undefined) literalAt += length
+    }
+    if (at !== size) throw this.#corrupt(seq, 'Its recipe gives another length than recorded.')
+    let literals: Uint8Array | undefined
+    return {
+      recipe,
+      starts,
+      literalStarts,
+      literals: () => (literals ??= this.#literals(seq, frame, envelope, literalAt)),
+    }
+  }
+
+  #literals(seq: number, frame: Frame, envelope: Envelope, length: number): Uint8Array {
+    const stored = this.#frames.stored(frame)
+    const literals = envelope.deflate === undefined ? stored : this.#inflate(seq, stored)
+    if (literals.length !== length) {
+      throw this.#corrupt(seq, 'It stores another number of bytes than its recipe uses.')
+    }
+    return literals
+  }
+
+  #inflate(seq: number, bytes: Uint8Array): Uint8Array {
+    try {
+      return this.#platform.inflateRaw(bytes)
+    } catch (error) {
+      throw this.#corrupt(seq, 'Its stored bytes cannot be inflated.', error)
+    }
+  }
+
+  #allocate(seq: number, size: number): Uint8Array {
+    try {
+      return new Uint8Array(size)
+    } catch (error) {
+      throw this.#corrupt(seq, `Its body of ${size} bytes does not fit into memory.`, error)
+    }
+  }
+
+  #size(seq: number): number {
+    return bodySize(this.#frames.frame(seq).envelope())
+  }
+
+  #remember(seq: number, body: Uint8Array): void {
+    if (body.length > CACHE_MAX_BODY_BYTES) return
+    // A copy, because the caller may change the bytes it gets.
+    if (this.#cache.has(seq)) this.#cache.delete(seq)
+    this.#cache.set(seq, new Uint8Array(body))
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size > CACHE_MAX_BODIES && oldest !== undefined) this.#cache.delete(oldest)
+  }
+
+  #corrupt(seq: number, why: string, cause?: unknown): Error {
+    return tapeCorrupt(this.#path, { seq }, why, cause)
+  }
+}
+
+const isRaw = (envelope: Envelope): boolean =>
+  envelope.deflate === undefined &&
+  envelope.same === undefined &&
+  envelope.base === undefined &&
+  envelope.parts === undefined
+
+function recipeOf(envelope: Envelope, size: number): Recipe {
+  if (envelope.same !== undefined) return [{ source: envelope.same, offset: 0, length: size }]
+  if (envelope.base !== undefined) return fromOps(envelope.base, envelope.ops ?? [])
+  if (envelope.parts !== undefined) return fromParts(envelope.parts)
+  return [literal(size)]
+}
+
+function copyRange(
+  source: Source,
+  range: Wanted,
+  body: Uint8Array,
+  wanted: Map<number, Wanted[]>,
+): void {
+  const { recipe, starts, literalStarts } = source
+  for (let i = lastAtOrBefore(starts, range.from); i < recipe.length; i++) {
+    const piece = recipe[i] ?? literal(0)
+    const start = starts[i] ?? 0
+    if (start >= range.to) break
+    const from = Math.max(range.from, start)
+    const to = Math.min(range.to, start + piece.length)
+    if (from >= to) continue
+    const at = range.at + from - range.from
+    if (piece.source === undefined) {
+      const shift = (literalStarts[i] ?? 0) - start
+      body.set(source.literals().subarray(from + shift, to + shift), at)
+    } else {
+      const shift = piece.offset - start
+      const ranges = wanted.get(piece.source) ?? []
+      ranges.push({ from: from + shift, to: to + shift, at })
+      wanted.set(piece.source, ranges)
+    }
+  }
+}
+
+/** Index of the last start that is not behind `position`. */
+function lastAtOrBefore(starts: readonly number[], position: number): number {
+  let low = 0
+  let high = starts.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((starts[middle] ?? 0) <= position) low = middle
+    else high = middle - 1
+  }
+  return low
+}

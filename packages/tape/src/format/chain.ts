@@ -1,0 +1,108 @@
+import type { TapePlatform } from './platform.js'
+import { putAscii, putNumber, digitCount } from './put-text.js'
+
+/**
+ * The hash chain of one run. Each heavy event links to the one before and to all
+ * light events between them, so that removing, adding, moving or changing any
+ * event breaks every later link. It covers only what happened (event text, body),
+ * never how it is stored.
+ *
+ * Light events after the last heavy one are not linked yet; until then only
+ * their CRC protects them.
+ */
+export interface HashChain {
+  /** Hash of the last heavy event; empty before the first. */
+  readonly head: string
+  addLight(text: Uint8Array, body: Uint8Array): void
+  /** Adds a heavy event and answers with its hash. Of a body that is not short its sha256 is handed in. */
+  addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string
+  /** Digest of the light events since the last heavy one; empty when there are none. */
+  lightsDigest(): string
+  /** Names the run so far: its head, and the light events after it. */
+  digest(): string
+}
+
+/** Heavy bodies up to here are linked as they are, longer ones by their sha256. */
+export const SHORT_BODY_MAX_BYTES = 511
+
+/** More than this is not gathered: what there is becomes one hash. */
+const GATHERED_MAX_BYTES = 1 << 15
+const NEWLINE = 10
+
+/**
+ * A link is one sha256 over everything since the link before: that costs least,
+ * because calling a hash takes longer than hashing a short event. So what a link
+ * will cover is gathered: the head, the light events, at last the heavy one.
+ */
+export class Chain implements HashChain {
+  readonly #platform: TapePlatform
+  readonly #gathered = new Uint8Array(GATHERED_MAX_BYTES)
+  #used = 0
+  #head: string
+  #hasLights = false
+
+  constructor(platform: TapePlatform, head = '') {
+    this.#platform = platform
+    this.#head = head
+    this.#startFrom(head)
+  }
+
+  get head(): string {
+    return this.#head
+  }
+
+  addLight(text: Uint8Array, body: Uint8Array): void {
+    this.#hasLights = true
+    if (!this.#gather(text, body.length, body))
+      this.#startFrom(this.#hashWith(text, body.length, body))
+  }
+
+  addHeavy(text: Uint8Array, size: number, body: Uint8Array | string): string {
+    this.#head = this.#gather(text, size, body) ? this.#hash() : this.#hashWith(text, size, body)
+    this.#hasLights = false
+    this.#startFrom(this.#head)
+    return this.#head
+  }
+
+  lightsDigest(): string {
+    return this.#hasLights ? this.#hash() : ''
+  }
+
+  digest(): string {
+    return this.#hasLights ? this.#hash() : this.#head
+  }
+
+  #startFrom(hash: string): void {
+    this.#used = putAscii(hash, this.#gathered, 0)
+    this.#gathered[this.#used++] = NEWLINE
+  }
+
+  /** False, and nothing is done, when it does not fit. */
+  #gather(text: Uint8Array, size: number, body: Uint8Array | string): boolean {
+    const length = text.length + digitCount(size) + 2 + body.length
+    const gathered = this.#gathered
+    if (this.#used + length > GATHERED_MAX_BYTES) return false
+    gathered.set(text, this.#used)
+    let at = this.#used + text.length
+    gathered[at++] = NEWLINE
+    at = putNumber(size, gathered, at)
+    gathered[at++] = NEWLINE
+    if (typeof body === 'string') putAscii(body, gathered, at)
+    else if (body.length > 0) gathered.set(body, at)
+    this.#used += length
+    return true
+  }
+
+  #hash(): string {
+    return this.#platform.sha256(this.#gathered.subarray(0, this.#used))
+  }
+
+  #hashWith(text: Uint8Array, size: number, body: Uint8Array | string): string {
+    const sha = this.#platform.createSha256()
+    sha.update(this.#gathered.subarray(0, this.#used))
+    sha.update(text)
+    sha.update(`\n${size}\n`)
+    sha.update(body)
+    return sha.hex()
+  }
+}

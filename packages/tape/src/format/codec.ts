@@ -1,0 +1,198 @@
+import type { TapePlatform } from './platform.js'
+import type { NewEvent, TapeEvent } from './events.js'
+
+/**
+ * One record on disk:
+ *
+ *     <event JSON> TAB <envelope JSON> LF [<stored bytes> LF]
+ *
+ * The event is what happened; its text is what the hash chain covers. The
+ * envelope is how it is kept: it may change (packing) without changing the
+ * digest of the run. Compact JSON holds neither TAB nor LF, so both separate
+ * without escaping.
+ *
+ * The envelope ends with `"crc"`: eight hex digits for the stored bytes, if
+ * any, then eight for the whole line before them. CRCs are seeded with the run
+ * record's own, so a record of another tape is never taken for one of this.
+ */
+export interface Envelope {
+  /** Number of bytes after the line. Absent: none, and no closing newline. */
+  readonly stored?: number
+  /** Length of the logical body, when it differs from `stored`. */
+  readonly size?: number
+  /** sha256 of the logical body; heavy events with a body that is not short. */
+  readonly sha?: string
+  /** Link of the hash chain; heavy events only. */
+  readonly chain?: string
+  /** The stored bytes are raw deflate. */
+  readonly deflate?: 1
+  /** The body equals the body of this earlier event; nothing is stored. */
+  readonly same?: number
+  /** The body is built from the body of this earlier event by `ops`. */
+  readonly base?: number
+  /** With `base`: offset and length to copy, or minus the length to take from the stored bytes. */
+  readonly ops?: readonly number[]
+  /** Like `ops` without a base: event, offset and length to copy, or minus a length. */
+  readonly parts?: readonly number[]
+  /** Only as it is read; the codec adds it last. */
+  readonly crc?: string
+}
+
+const TAB = 9
+const NEWLINE = 10
+const COMMA = 44
+const EMPTY = new Uint8Array(0)
+const encoder = new TextEncoder()
+const SEQ_KEY = encoder.encode('{"seq":')
+const STORED_KEY = encoder.encode('{"stored":')
+const END_TYPE = encoder.encode(',"type":"end"')
+const SEAL_TYPE = encoder.encode(',"type":"seal"')
+const LINE_CLOSE = encoder.encode('"}')
+const CRC_DIGITS = 8
+/** What the CRC of a line does not cover: itself and the end. */
+const CRC_TAIL_BYTES = CRC_DIGITS + LINE_CLOSE.length
+
+/** An event as JSON with its type first. */
+export function eventJson(event: NewEvent): string {
+  const json = JSON.stringify(event)
+  if (json.startsWith('{"type":')) return json
+  const { type, ...rest } = event
+  return JSON.stringify({ type, ...rest })
+}
+
+/** Event as it stands on tape: `seq`, `at` and `type` first, in this order. */
+export const eventText = (event: NewEvent, seq: number, at: number): string =>
+  `{"seq":${seq},"at":${at},${eventJson(event).slice(1)}`
+
+const crcHex = (crc: number): string => crc.toString(16).padStart(8, '0')
+
+/** A whole record as bytes, and its CRC. The writer has a faster way for the same bytes. */
+export function encodeRecord(
+  platform: TapePlatform,
+  seed: number,
+  record: { readonly text: string; readonly envelope: object; readonly stored?: Uint8Array },
+): Uint8Array {
+  const stored = record.stored ?? EMPTY
+  const crc = stored.length > 0 ? crcHex(platform.crc32(stored, seed)) : ''
+  const envelope = JSON.stringify({ ...record.envelope, crc })
+  const start = encoder.encode(`${record.text}\t${envelope.slice(0, -2)}`)
+  const end = encoder.encode(`${crcHex(platform.crc32(start, seed))}"}\n`)
+  const out = new Uint8Array(
+    start.length + end.length + (stored.length > 0 ? stored.length + 1 : 0),
+  )
+  out.set(start)
+  out.set(end, start.length)
+  if (stored.length > 0) {
+    out.set(stored, start.length + end.length)
+    out[out.length - 1] = NEWLINE
+  }
+  return out
+}
+
+/** A header line whose CRC was right, taken apart as far as a scan needs it. */
+export interface Line {
+  readonly seq: number
+  /** Length of the event, in bytes; the TAB follows. */
+  readonly eventBytes: number
+  /** Number of bytes after the line. */
+  readonly stored: number
+  /** CRC of those bytes; 0 when there are none. */
+  readonly storedCrc: number
+  /** CRC of the line itself. */
+  readonly crc: number
+}
+
+/** What a line's CRC starts from; `checked` when the line was found right before. */
+export type LineSeed = number | 'checked'
+
+/**
+ * Reads the header line `bytes[from, to)`. Answers `undefined` unless the line
+ * is exactly what a writer with this seed wrote. It works on bytes and parses
+ * no JSON, because a scan of a long tape needs only lengths.
+ */
+export function readLine(
+  platform: TapePlatform,
+  seed: LineSeed,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): Line | undefined {
+  if (!standsAt(bytes, from, SEQ_KEY)) return undefined
+  const crc =
+    seed === 'checked'
+      ? hexAt(bytes, to - CRC_TAIL_BYTES)
+      : checkLine(platform, seed, bytes, from, to)
+  if (crc < 0) return undefined
+  const tab = bytes.indexOf(TAB, from)
+  const hasStored = standsAt(bytes, tab + 1, STORED_KEY)
+  const stored = hasStored ? digitsAt(bytes, tab + 1 + STORED_KEY.length) : 0
+  return {
+    seq: digitsAt(bytes, from + SEQ_KEY.length),
+    eventBytes: tab - from,
+    stored,
+    storedCrc: stored > 0 ? hexAt(bytes, to - CRC_TAIL_BYTES - CRC_DIGITS) : 0,
+    crc,
+  }
+}
+
+/** CRC of the line `bytes[from, to)`, of whatever kind; -1 when it is not the one that stands at its end. */
+export function checkLine(
+  platform: TapePlatform,
+  seed: number,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): number {
+  if (to - from < CRC_TAIL_BYTES) return -1
+  const crc = platform.crc32(bytes.subarray(from, to - CRC_TAIL_BYTES), seed)
+  const isRight = crc === hexAt(bytes, to - CRC_TAIL_BYTES)
+  return isRight && standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE) ? crc : -1
+}
+
+/** True if `bytes[from, to)` has the form of a header line of any tape, whatever its CRC. */
+export function looksLikeRecord(bytes: Uint8Array, from: number, to: number): boolean {
+  if (to - from < SEQ_KEY.length + CRC_TAIL_BYTES || !standsAt(bytes, from, SEQ_KEY)) return false
+  if (hexAt(bytes, to - CRC_TAIL_BYTES) < 0) return false
+  if (!standsAt(bytes, to - LINE_CLOSE.length, LINE_CLOSE)) return false
+  return bytes.subarray(from, to).every((byte) => byte >= 32 || byte === TAB)
+}
+
+/** Whether the line at `from` holds the end or the seal of a run, without parsing it. */
+export function closingType(bytes: Uint8Array, from: number): 'end' | 'seal' | undefined {
+  const comma = bytes.indexOf(COMMA, bytes.indexOf(COMMA, from) + 1)
+  if (standsAt(bytes, comma, END_TYPE)) return 'end'
+  return standsAt(bytes, comma, SEAL_TYPE) ? 'seal' : undefined
+}
+
+export const parseEvent = (text: string): TapeEvent => JSON.parse(text) as TapeEvent
+export const parseEnvelope = (text: string): Envelope => JSON.parse(text) as Envelope
+
+/** Length of the logical body. */
+export const bodySize = (envelope: Envelope): number => envelope.size ?? envelope.stored ?? 0
+
+const standsAt = (bytes: Uint8Array, at: number, expected: Uint8Array): boolean => {
+  for (let i = 0; i < expected.length; i++) if (bytes[at + i] !== expected[i]) return false
+  return true
+}
+
+/** The decimal number that starts at `at`. */
+function digitsAt(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let i = at; ; i++) {
+    const digit = (bytes[i] ?? 0) - 48
+    if (digit < 0 || digit > 9) return value
+    value = value * 10 + digit
+  }
+}
+
+/** Eight lower-case hex digits as a number; -1 when they are anything else. */
+function hexAt(bytes: Uint8Array, at: number): number {
+  let value = 0
+  for (let i = at; i < at + CRC_DIGITS; i++) {
+    const code = bytes[i] ?? 0
+    const digit = code >= 48 && code <= 57 ? code - 48 : code >= 97 && code <= 102 ? code - 87 : -1
+    if (digit < 0) return -1
+    value = value * 16 + digit
+  }
+  return value
+}

@@ -1,0 +1,71 @@
+import type { RunEvent, TapeEvent } from './events.js'
+import type { TapeLike } from '../read-model/tape-like.js'
+
+/** Flag of runs that hold only the variables their program read, as notes of this name. */
+export const ENVIRONMENT_READS = 'env-reads'
+const NOTE = 'process.env'
+
+/** One variable of the environment as the program first saw it. */
+export interface EnvironmentRead {
+  readonly name: string
+  /** Null when it was not set; a placeholder when it is a secret. */
+  readonly value: string | null
+  readonly isSecret?: true
+  /** Proves, on the machine that recorded, that a value is the recorded one. Says nothing elsewhere. */
+  readonly proof?: string
+}
+
+/** Body of a note about variables that were read. */
+export interface EnvironmentReads {
+  readonly reads: readonly EnvironmentRead[]
+  /** The program listed its variables: the names of all that were set, in order. */
+  readonly names?: readonly string[]
+}
+
+export const environmentNote = { type: 'note', kind: 'kept', name: NOTE } as const
+
+export const isEnvironmentNote = (event: TapeEvent): boolean =>
+  event.type === 'note' && event.kind === 'kept' && event.name === NOTE
+
+export const holdsReadsOnly = (run: RunEvent): boolean => run.flags.includes(ENVIRONMENT_READS)
+
+/** Decodes a note; empty if it was not written by Retake, because a tape may come from anywhere. */
+export function readsOf(tape: TapeLike, seq: number): EnvironmentReads {
+  try {
+    const found = JSON.parse(new TextDecoder().decode(tape.body(seq))) as EnvironmentReads
+    const isName = (name: unknown): boolean => typeof name === 'string'
+    const isRead = ({ name, value }: EnvironmentRead): boolean =>
+      isName(name) && (value === null || isName(value))
+    if (found.reads.every(isRead) && (found.names ?? []).every(isName)) return found
+  } catch {
+    // Not JSON, or something else than expected.
+  }
+  return { reads: [] }
+}
+
+/**
+ * The known part of a run's environment: all of it in older tapes, in newer ones what
+ * its program read before the event `until`, and the few variables that Node itself needs.
+ */
+export function environmentOnTape(
+  tape: TapeLike,
+  until = tape.count,
+): Map<string, EnvironmentRead> {
+  const known = new Map<string, EnvironmentRead>()
+  for (const [name, value] of Object.entries(tape.details.env ?? {}))
+    known.set(name, { name, value })
+  for (const { reads } of notesOf(tape, until)) for (const read of reads) known.set(read.name, read)
+  return known
+}
+
+/** The names that the program saw when it first listed its variables; undefined when it never did. */
+export function namesOnTape(tape: TapeLike, until = tape.count): readonly string[] | undefined {
+  for (const { names } of notesOf(tape, until)) if (names !== undefined) return names
+  return undefined
+}
+
+function* notesOf(tape: TapeLike, until: number): Generator<EnvironmentReads> {
+  if (!holdsReadsOnly(tape.run)) return
+  for (const event of tape.events(1, until))
+    if (isEnvironmentNote(event)) yield readsOf(tape, event.seq)
+}

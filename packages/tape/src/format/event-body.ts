@@ -1,0 +1,38 @@
+import type { BodyForm } from './events.js'
+import { asBuffer, fromWire } from '../values/from-wire.js'
+import { toWire, type ToWireOptions } from '../values/to-wire.js'
+
+const encoder = new TextEncoder()
+/** Where there are Buffers, short texts share their memory: memory for each would have to be freed, too. */
+const utf8 = (text: string): Uint8Array =>
+  typeof Buffer === 'function' ? Buffer.from(text) : encoder.encode(text)
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** A value as the body of an event. A Buffer is kept as raw bytes, text as text, all else as JSON of a wire value. */
+export const encodeBody = (
+  value: unknown,
+  options?: ToWireOptions,
+): { as: BodyForm; body: Uint8Array } => {
+  if (typeof Buffer === 'function' && Buffer.isBuffer(value)) return { as: 'bytes', body: value }
+  // UTF-8 has no lone surrogates; JSON escapes them.
+  const isText = typeof value === 'string' && !/\p{Surrogate}/u.test(value)
+  return isText
+    ? { as: 'text', body: utf8(value) }
+    : { as: 'json', body: utf8(JSON.stringify(toWire(value, options))) }
+}
+
+/** The value of a body written by `encodeBody`, in memory of its own. */
+export const decodeBody = (as: BodyForm, body: Uint8Array): unknown => {
+  if (as === 'bytes') return asBuffer(new Uint8Array(body))
+  const text = decoder.decode(body)
+  return as === 'text' ? text : decodeJson(text)
+}
+
+/** The value of a body of JSON, given as text. */
+export const decodeJson = (json: string): unknown => {
+  const wire: unknown = JSON.parse(json)
+  return mayHoldTags(json) ? fromWire(wire) : wire
+}
+
+/** Without the key of a tag a wire value is what it stands for. An escape might hide the key. */
+const mayHoldTags = (json: string): boolean => json.includes('"$"') || json.includes('\\u')

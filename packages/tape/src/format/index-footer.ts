@@ -1,0 +1,60 @@
+import { checkLine, encodeRecord } from './codec.js'
+import type { ByteSource, TapePlatform } from './platform.js'
+
+/**
+ * Last line of a finished tape: where its records are. It says nothing that a
+ * scan would not find, so a tape whose footer is lost is still whole.
+ *
+ *     {"index":{…}} TAB {"length":<bytes of this line>,"crc":"…"} LF
+ */
+export interface TapeIndex {
+  /** Number of events, the seal included. */
+  readonly count: number
+  /** Offset of the seal record. */
+  readonly seal: number
+  /** Offset of every `INDEX_EVERY`-th record; the first is 0. */
+  readonly offsets?: readonly number[]
+  /** In a packed tape: first event and offset of each block. */
+  readonly blocks?: readonly (readonly [from: number, offset: number])[]
+}
+
+/** Records between two entries are found by walking; this keeps the footer small. */
+export const INDEX_EVERY = 32
+
+/** Room for the second half of the line. */
+const TAIL_MAX_BYTES = 64
+
+export function encodeIndex(platform: TapePlatform, seed: number, index: TapeIndex): Uint8Array {
+  const text = JSON.stringify({ index })
+  const line = (length: number) => encodeRecord(platform, seed, { text, envelope: { length } })
+  // The line holds its own length: one more digit may make it one longer.
+  let length = line(0).length
+  while (line(length).length !== length) length = line(length).length
+  return line(length)
+}
+
+export interface FoundIndex {
+  readonly index: TapeIndex
+  /** Offset at which its line starts. */
+  readonly offset: number
+}
+
+/** The index of a tape; `undefined` when there is none or it is damaged. */
+export function readIndex(
+  platform: TapePlatform,
+  source: ByteSource,
+  seed: number,
+): FoundIndex | undefined {
+  const tail = source.read(Math.max(0, source.size - TAIL_MAX_BYTES), TAIL_MAX_BYTES)
+  const match = /\t\{"length":(\d+),"crc":"[0-9a-f]{8}"\}\n$/.exec(
+    platform.text(tail, 0, tail.length),
+  )
+  const length = Number(match?.[1] ?? 0)
+  if (length === 0 || length > source.size) return undefined
+  const line = source.read(source.size - length, length)
+  if (checkLine(platform, seed, line, 0, line.length - 1) < 0) return undefined
+  const text = platform.text(line, 0, line.indexOf(9))
+  if (!text.startsWith('{"index":')) return undefined
+  const { index } = JSON.parse(text) as { readonly index: TapeIndex }
+  return { index, offset: source.size - length }
+}

@@ -1,0 +1,26 @@
+import { Chain, type HashChain, SHORT_BODY_MAX_BYTES } from './chain.js'
+import type { TapePlatform } from './platform.js'
+import { type HashTree, MerkleTree } from './merkle.js'
+import { ChainUntil2 } from './past/chain-until-2.js'
+import { MerkleTreeUntil2 } from './past/merkle-until-2.js'
+
+/** How the hashes of a format are made. */
+export interface Integrity {
+  chain(head?: string): HashChain
+  tree(): HashTree
+  /** Heavy bodies longer than this are linked by their sha256, which stands in the envelope. */
+  readonly shortBodyMaxBytes: number
+}
+
+export const integrityOf = (platform: TapePlatform, format: number): Integrity =>
+  format <= 2
+    ? {
+        chain: (head) => new ChainUntil2(platform, head),
+        tree: () => new MerkleTreeUntil2(platform),
+        shortBodyMaxBytes: 0,
+      }
+    : {
+        chain: (head) => new Chain(platform, head),
+        tree: () => new MerkleTree(platform),
+        shortBodyMaxBytes: SHORT_BODY_MAX_BYTES,
+      }

@@ -1,0 +1,77 @@
+import { ByteWindow } from './byte-window.js'
+import { closingType } from './codec.js'
+import type { ByteSource, TapePlatform } from './platform.js'
+import { type Frames, readFrame } from './frames.js'
+import { type FoundIndex, INDEX_EVERY, readIndex, type TapeIndex } from './index-footer.js'
+import { PackedFrames } from './packed-frames.js'
+import { PlainFrames } from './plain-frames.js'
+import { readRunFrame, recover } from './recovery.js'
+
+/** `ended`: the run came to its end but was not sealed. `truncated`: neither, it was killed or still goes on. */
+export type TapeStatus = 'sealed' | 'ended' | 'truncated'
+
+/** Where the records of a tape are. */
+export interface Layout {
+  readonly frames: Frames
+  readonly status: TapeStatus
+  /** CRC seed of the tape. */
+  readonly seed: number
+  /** Where the valid records end. */
+  readonly end: number
+  /** Bytes behind them that belong to nothing. */
+  readonly tornBytes: number
+  /** The seal is present, and the whole index after it. */
+  readonly isComplete: boolean
+}
+
+/** Finds the records of a tape: through its index when it is finished, else by reading all of it. */
+export function openLayout(platform: TapePlatform, source: ByteSource, path: string): Layout {
+  const { seed } = readRunFrame(platform, new ByteWindow(source, 1 << 12), path)
+  const found = readIndex(platform, source, seed)
+  if (found !== undefined && sealIsThere(platform, source, seed, found)) {
+    const { index } = found
+    const plain = new PlainFrames(platform, source, { seed, offsets: sparseOffsets(index), path })
+    const { blocks } = index
+    const frames =
+      blocks === undefined
+        ? plain
+        : new PackedFrames(platform, source, { seed, path, blocks, ends: plain })
+    return { frames, status: 'sealed', seed, end: source.size, tornBytes: 0, isComplete: true }
+  }
+  const recovered = recover(platform, source, path)
+  const offsets = Float64Array.from(recovered.offsets)
+  return {
+    frames: new PlainFrames(platform, source, { seed, offsets, path, checked: true }),
+    status: recovered.hasSeal ? 'sealed' : recovered.hasEnd ? 'ended' : 'truncated',
+    seed,
+    end: recovered.end,
+    tornBytes: source.size - recovered.end,
+    isComplete: false,
+  }
+}
+
+/** An index is accepted only if it points to a seal with the right number and directly follows it. */
+function sealIsThere(
+  platform: TapePlatform,
+  source: ByteSource,
+  seed: number,
+  { index, offset }: FoundIndex,
+): boolean {
+  const window = new ByteWindow(source, 1 << 12)
+  const frame = readFrame(platform, window, seed, index.seal, index.count - 1)
+  return (
+    typeof frame !== 'string' &&
+    frame.next === offset &&
+    closingType(window.bytes, index.seal - window.start) === 'seal'
+  )
+}
+
+function sparseOffsets(index: TapeIndex): Float64Array {
+  const offsets = new Float64Array(index.count).fill(-1)
+  index.offsets?.forEach((offset, i) => {
+    offsets[i * INDEX_EVERY] = offset
+  })
+  offsets[0] = 0
+  offsets[index.count - 1] = index.seal
+  return offsets
+}

@@ -1,0 +1,77 @@
+import type { TapePlatform } from './platform.js'
+
+const HASH_BYTES = 32
+/** Hashes under one node. Calling a hash costs more than hashing these bytes. */
+const WIDTH = 16
+
+/** Hashes of one level that have no node above them yet. */
+interface Level {
+  readonly bytes: Uint8Array
+  count: number
+}
+
+/** A tree of hashes, of which only the root is kept. */
+export interface HashTree {
+  add(leafHex: string): void
+  /** Root of the tree so far; more can be added after. */
+  root(): string
+}
+
+/**
+ * Merkle tree over a growing list of sha256 hashes, in memory proportional to the
+ * logarithm of its length. Sixteen hashes at a time become the hash of a node above
+ * them, the last ones of a level however many they are, until one is left.
+ */
+export class MerkleTree implements HashTree {
+  readonly #platform: TapePlatform
+  readonly #levels: Level[] = []
+
+  constructor(platform: TapePlatform) {
+    this.#platform = platform
+  }
+
+  add(leafHex: string): void {
+    this.#put(leafHex, 0)
+  }
+
+  root(): string {
+    let carried: string | undefined
+    for (const [at, { bytes, count }] of this.#levels.entries()) {
+      const all = new Uint8Array((WIDTH + 1) * HASH_BYTES)
+      all.set(bytes)
+      if (carried !== undefined) putHex(carried, all, count * HASH_BYTES)
+      const length = (carried === undefined ? count : count + 1) * HASH_BYTES
+      const isLast = at === this.#levels.length - 1
+      if (isLast && length === HASH_BYTES) return carried ?? toHex(bytes.subarray(0, HASH_BYTES))
+      if (length > 0) carried = this.#platform.sha256(all.subarray(0, length))
+    }
+    return carried ?? this.#platform.sha256('')
+  }
+
+  #put(hex: string, at: number): void {
+    const level = (this.#levels[at] ??= { bytes: new Uint8Array(WIDTH * HASH_BYTES), count: 0 })
+    putHex(hex, level.bytes, level.count * HASH_BYTES)
+    level.count++
+    if (level.count < WIDTH) return
+    level.count = 0
+    this.#put(this.#platform.sha256(level.bytes), at + 1)
+  }
+}
+
+const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+const HEX = '0123456789abcdef'
+
+/** Values of lower-case hex digits, by their character codes: this is done for every event. */
+const DIGITS = Uint8Array.from({ length: 128 }, (_, code) =>
+  Math.max(0, HEX.indexOf(String.fromCharCode(code))),
+)
+
+/** Puts a hash, given in hex, into bytes. */
+export function putHex(hex: string, bytes: Uint8Array, at: number): void {
+  for (let i = 0, to = at; i < hex.length; i += 2, to++) {
+    const high = DIGITS[hex.charCodeAt(i)] ?? 0
+    bytes[to] = 16 * high + (DIGITS[hex.charCodeAt(i + 1)] ?? 0)
+  }
+}

@@ -1,0 +1,100 @@
+import { encodeRecord, type Envelope } from './codec.js'
+import type { WriterPlatform } from './platform.js'
+import type { Frame, Frames } from './frames.js'
+import { encodeIndex } from './index-footer.js'
+import { joinBytes } from './join-bytes.js'
+
+/**
+ * A packed tape keeps its run record, its seal and its index as they are. All
+ * records between them stand in blocks:
+ *
+ *     {"pack":{…}} TAB {"stored":…,"size":…,"crc":"…"} LF <raw deflate> LF
+ *
+ * Inflated, a block holds the header lines of its records without their CRCs,
+ * then all their stored bytes. Events, hashes and bodies are the same as
+ * before, so packing changes neither the chain nor the seal.
+ */
+export interface Pack {
+  /** First event of the block. */
+  readonly from: number
+  readonly count: number
+  /** Bytes of the header lines; the stored bytes follow. */
+  readonly lines: number
+}
+
+/** Inflated size at which a block is closed. Larger blocks pack better, smaller ones open faster. */
+const BLOCK_BYTES = 256 << 10
+const DEFLATE_LEVEL = 9
+
+const encoder = new TextEncoder()
+
+/** A record on its way into a block: its stored bytes are not compressed on their own any more. */
+interface LooseRecord {
+  readonly text: string
+  readonly envelope: Envelope
+  readonly stored: Uint8Array
+}
+
+/** The pieces of a packed tape with the same events as `frames`, which must be sealed. */
+export function* packFrames(
+  platform: WriterPlatform,
+  frames: Frames,
+  seed: number,
+): Generator<Uint8Array, void> {
+  const last = frames.count - 1
+  const blocks: [from: number, offset: number][] = []
+  let offset = 0
+  const place = (piece: Uint8Array): Uint8Array => {
+    offset += piece.length
+    return piece
+  }
+  yield place(encodeRecord(platform, 0, keptRecord(frames, frames.frame(0))))
+  let records: LooseRecord[] = []
+  let bytes = 0
+  for (let seq = 1; seq < last; seq++) {
+    const record = looseRecord(platform, frames, frames.frame(seq))
+    records.push(record)
+    bytes += record.text.length + record.stored.length
+    if (bytes < BLOCK_BYTES && seq < last - 1) continue
+    const from = seq + 1 - records.length
+    blocks.push([from, offset])
+    yield place(encodeBlock(platform, seed, from, records))
+    records = []
+    bytes = 0
+  }
+  const seal = offset
+  yield place(encodeRecord(platform, seed, keptRecord(frames, frames.frame(last))))
+  yield encodeIndex(platform, seed, { count: frames.count, seal, blocks })
+}
+
+function keptRecord(frames: Frames, frame: Frame): LooseRecord {
+  const { crc: _, ...envelope } = frame.envelope()
+  return { text: frame.eventText, envelope, stored: frames.stored(frame) }
+}
+
+function looseRecord(platform: WriterPlatform, frames: Frames, frame: Frame): LooseRecord {
+  const { text, envelope: kept, stored: bytes } = keptRecord(frames, frame)
+  const { deflate, stored: _, size, ...rest } = kept
+  const stored = deflate === undefined ? bytes : platform.inflateRaw(bytes)
+  const envelope = {
+    ...(stored.length > 0 ? { stored: stored.length } : {}),
+    ...(size === undefined || size === stored.length ? {} : { size }),
+    ...rest,
+  }
+  return { text, envelope, stored }
+}
+
+function encodeBlock(
+  platform: WriterPlatform,
+  seed: number,
+  from: number,
+  records: readonly LooseRecord[],
+): Uint8Array {
+  const lines = records.map(({ text, envelope }) => `${text}\t${JSON.stringify(envelope)}\n`)
+  const lineBytes = encoder.encode(lines.join(''))
+  const content = joinBytes([lineBytes, ...records.map(({ stored }) => stored)])
+  const stored = platform.deflateRaw(content, DEFLATE_LEVEL)
+  const pack: Pack = { from, count: records.length, lines: lineBytes.length }
+  const envelope = { stored: stored.length, size: content.length }
+  return encodeRecord(platform, seed, { text: JSON.stringify({ pack }), envelope, stored })
+}

@@ -1,0 +1,159 @@
+import { ByteWindow } from './byte-window.js'
+import { checkLine, type Envelope, parseEnvelope } from './codec.js'
+import type { ByteSource, TapePlatform } from './platform.js'
+import { tapeCorrupt, type TapeError } from './errors.js'
+import { Frame, type Frames } from './frames.js'
+import type { TapeIndex } from './index-footer.js'
+import type { Pack } from './pack.js'
+import type { PlainFrames } from './plain-frames.js'
+
+const TAB = 9
+const NEWLINE = 10
+/** A request may be built from pieces in many blocks. A platform may set more. */
+const CACHE_MAX_BLOCKS = 32
+
+/** An inflated block with its records. */
+interface OpenBlock {
+  readonly from: number
+  readonly content: Uint8Array
+  readonly frames: readonly Frame[]
+}
+
+/** Records of a packed tape: the first and the last stand alone, the others in blocks. */
+export class PackedFrames implements Frames {
+  readonly count: number
+  readonly #platform: TapePlatform
+  readonly #source: ByteSource
+  readonly #seed: number
+  readonly #path: string
+  readonly #blocks: NonNullable<TapeIndex['blocks']>
+  readonly #ends: PlainFrames
+  /** Recently opened blocks, oldest first. */
+  readonly #cache = new Map<number, OpenBlock>()
+  /** The one that was asked for last: most often it is asked for again. */
+  #current: OpenBlock | undefined
+
+  /** `ends` gives access to the run record and the seal. */
+  constructor(
+    platform: TapePlatform,
+    source: ByteSource,
+    layout: {
+      readonly seed: number
+      readonly path: string
+      readonly blocks: NonNullable<TapeIndex['blocks']>
+      readonly ends: PlainFrames
+    },
+  ) {
+    this.#platform = platform
+    this.#source = source
+    this.#seed = layout.seed
+    this.#path = layout.path
+    this.#blocks = layout.blocks
+    this.#ends = layout.ends
+    this.count = layout.ends.count
+  }
+
+  frame(seq: number): Frame {
+    if (this.#standsAlone(seq)) return this.#ends.frame(seq)
+    const block = this.#block(seq)
+    const frame = block.frames[seq - block.from]
+    if (frame === undefined) throw this.#corrupt(seq, 'No block holds it.')
+    return frame
+  }
+
+  stored(frame: Frame): Uint8Array {
+    const { seq, stored } = frame.line
+    if (this.#standsAlone(seq)) return this.#ends.stored(frame)
+    const { content } = this.#block(seq)
+    return new Uint8Array(content.subarray(frame.bodyOffset, frame.bodyOffset + stored))
+  }
+
+  #standsAlone(seq: number): boolean {
+    return seq === 0 || seq === this.count - 1
+  }
+
+  #block(seq: number): OpenBlock {
+    const current = this.#current
+    if (current && seq >= current.from && seq < current.from + current.frames.length) return current
+    return (this.#current = this.#findBlock(seq))
+  }
+
+  #findBlock(seq: number): OpenBlock {
+    const [from, offset] = this.#blocks.findLast(([first]) => first <= seq) ?? [0, 0]
+    const known = this.#cache.get(from)
+    if (known !== undefined) return known
+    const block = this.#open(from, offset)
+    this.#cache.set(from, block)
+    const [oldest] = this.#cache.keys()
+    const limit = this.#platform.openBlocksMax ?? CACHE_MAX_BLOCKS
+    if (this.#cache.size > limit && oldest !== undefined) this.#cache.delete(oldest)
+    return block
+  }
+
+  #open(from: number, offset: number): OpenBlock {
+    const window = new ByteWindow(this.#source, 1 << 12)
+    const newline = window.newline(offset)
+    const start = offset - window.start
+    const end = newline - window.start
+    if (newline < 0 || checkLine(this.#platform, this.#seed, window.bytes, start, end) < 0) {
+      throw this.#corrupt(from, 'The block it stands in was changed after it was written.')
+    }
+    const [head = '', tail = ''] = this.#platform.text(window.bytes, start, end).split('\t')
+    const { pack } = JSON.parse(head) as { readonly pack: Pack }
+    const envelope = parseEnvelope(tail)
+    const content = this.#content(from, newline + 1, envelope)
+    const frames = this.#frames(pack, content)
+    if (pack.from !== from || frames.length !== pack.count) {
+      throw this.#corrupt(from, 'The block it stands in holds other events than the index says.')
+    }
+    this.#checkNeighbours(from, offset, newline + 1 + (envelope.stored ?? 0) + 1)
+    return { from, content, frames }
+  }
+
+  /** Run record, blocks and seal follow each other without a gap: bytes between them would be covered by no hash. */
+  #checkNeighbours(from: number, offset: number, end: number): void {
+    const at = this.#blocks.findIndex(([first]) => first === from)
+    const next = this.#blocks[at + 1]?.[1] ?? this.#ends.frame(this.count - 1).offset
+    const startsRight = at > 0 || this.#ends.frame(0).next === offset
+    if (!startsRight || next !== end)
+      throw this.#corrupt(from, 'Bytes that belong to no event are beside the block it stands in.')
+  }
+
+  #content(from: number, offset: number, envelope: Envelope): Uint8Array {
+    const length = envelope.stored ?? 0
+    const bytes = this.#source.read(offset, length + 1)
+    const stored = bytes.subarray(0, length)
+    const crc = this.#platform.crc32(stored, this.#seed)
+    if (crc !== parseInt((envelope.crc ?? '').slice(0, 8), 16) || bytes[length] !== NEWLINE) {
+      throw this.#corrupt(from, 'The block it stands in was changed after it was written.')
+    }
+    try {
+      return this.#platform.inflateRaw(stored)
+    } catch (error) {
+      throw this.#corrupt(from, 'The block it stands in cannot be inflated.', error)
+    }
+  }
+
+  #frames(pack: Pack, content: Uint8Array): Frame[] {
+    const frames: Frame[] = []
+    let bodyOffset = pack.lines
+    for (let offset = 0; offset < pack.lines;) {
+      const end = content.indexOf(NEWLINE, offset)
+      const tab = content.indexOf(TAB, offset)
+      const { stored = 0 } = parseEnvelope(this.#platform.text(content, tab + 1, end))
+      const seq = pack.from + frames.length
+      const line = { seq, eventBytes: tab - offset, stored, storedCrc: 0, crc: 0 }
+      const place = { offset, bodyOffset, bytes: content, start: offset, end }
+      frames.push(new Frame(this.#platform, line, place))
+      bodyOffset += stored
+      offset = end + 1
+    }
+    if (bodyOffset !== content.length)
+      throw this.#corrupt(pack.from, 'The block it stands in holds bytes that belong to no event.')
+    return frames
+  }
+
+  #corrupt(seq: number, why: string, cause?: unknown): TapeError {
+    return tapeCorrupt(this.#path, { seq }, why, cause)
+  }
+}

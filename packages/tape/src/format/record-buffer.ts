@@ -1,0 +1,131 @@
+import type { Envelope } from './codec.js'
+import type { WriterPlatform } from './platform.js'
+import { ascii, putAscii, putBytes, putCrc, putMilliseconds, putNumber } from './put-text.js'
+
+const COMMA = 44
+const NEWLINE = 10
+const SEQ = ascii('{"seq":')
+const AT = ascii(',"at":')
+const ENVELOPE = ascii('\t{')
+const STORED = ascii('"stored":')
+const CHAIN = ascii('"chain":"')
+const CHAIN_END = ascii('",')
+const CRC = ascii('"crc":"')
+const LINE_END = ascii('"}\n')
+const NEWLINE_BYTES = Uint8Array.of(NEWLINE)
+
+/** Most that a line has besides the JSON of its event and a recipe. */
+const LINE_MAX_BYTES = 512
+/** Larger stored bytes are handed out as they are instead of being copied together with their line. */
+const COPY_MAX_BYTES = 1 << 16
+/** So much may be kept before it is taken. */
+const KEPT_MAX_BYTES = 1 << 17
+
+/**
+ * Records as bytes, each written where it will stand: first its event, then its
+ * envelope, then the rest. What is not finished is written over by the next event.
+ */
+export class RecordBuffer {
+  readonly #platform: WriterPlatform
+  #bytes = new Uint8Array(KEPT_MAX_BYTES + 2 * COPY_MAX_BYTES)
+  /** Up to here records are finished. */
+  #used = 0
+  /** Up to here the one under way is written. */
+  #at = 0
+  /** What follows the last record: stored bytes that are too large to be copied. */
+  #large: Uint8Array | undefined
+
+  constructor(platform: WriterPlatform) {
+    this.#platform = platform
+  }
+
+  get isEmpty(): boolean {
+    return this.#used === 0
+  }
+
+  /** What there is has to be taken before the next record. */
+  get isFull(): boolean {
+    return this.#used > KEPT_MAX_BYTES || this.#large !== undefined
+  }
+
+  /** Starts a record; answers with the bytes of its event, which are good until the next step. `json` has the type first. */
+  putEvent(seq: number, ms: number, json: string): Uint8Array {
+    this.#at = this.#used
+    this.#makeRoom(json.length * 3 + LINE_MAX_BYTES)
+    const bytes = this.#bytes
+    let at = putBytes(SEQ, bytes, this.#at)
+    at = putNumber(seq, bytes, at)
+    at = putBytes(AT, bytes, at)
+    at = putMilliseconds(ms, bytes, at)
+    this.#at = at + this.#platform.writeText(json, bytes, at)
+    // The brace that opened it.
+    bytes[at] = COMMA
+    return bytes.subarray(this.#used, this.#at)
+  }
+
+  /** Envelope of a body that is stored as it is. */
+  putPlainEnvelope(stored: number, chain?: string): void {
+    const bytes = this.#bytes
+    let at = putBytes(ENVELOPE, bytes, this.#at)
+    if (stored > 0) {
+      at = putBytes(STORED, bytes, at)
+      at = putNumber(stored, bytes, at)
+      bytes[at++] = COMMA
+    }
+    if (chain !== undefined) {
+      at = putBytes(CHAIN, bytes, at)
+      at = putAscii(chain, bytes, at)
+      at = putBytes(CHAIN_END, bytes, at)
+    }
+    this.#at = putBytes(CRC, bytes, at)
+  }
+
+  /** Any envelope. */
+  putEnvelope(envelope: Envelope): void {
+    const fields = JSON.stringify(envelope).slice(1, -1)
+    this.#makeRoom(fields.length + LINE_MAX_BYTES)
+    const bytes = this.#bytes
+    let at = putBytes(ENVELOPE, bytes, this.#at)
+    at = putAscii(fields, bytes, at)
+    bytes[at++] = COMMA
+    this.#at = putBytes(CRC, bytes, at)
+  }
+
+  /** Ends the record; answers with its length and with the CRC of its line. */
+  finish(stored: Uint8Array, seed: number): { readonly length: number; readonly crc: number } {
+    const isLarge = stored.length > COPY_MAX_BYTES
+    this.#makeRoom(LINE_MAX_BYTES + (isLarge ? 0 : stored.length))
+    const bytes = this.#bytes
+    const start = this.#used
+    let at = this.#at
+    if (stored.length > 0) at = putCrc(this.#platform.crc32(stored, seed), bytes, at)
+    const crc = this.#platform.crc32(bytes.subarray(start, at), seed)
+    at = putBytes(LINE_END, bytes, putCrc(crc, bytes, at))
+    if (isLarge) {
+      this.#large = stored
+    } else if (stored.length > 0) {
+      bytes.set(stored, at)
+      at += stored.length
+      bytes[at++] = NEWLINE
+    }
+    this.#used = at
+    return { length: at - start + (isLarge ? stored.length + 1 : 0), crc }
+  }
+
+  /** The records since the last time, as pieces to be written in order; they are good until the next event. */
+  take(): readonly Uint8Array[] {
+    const records = this.#bytes.subarray(0, this.#used)
+    const large = this.#large
+    this.#used = 0
+    this.#large = undefined
+    return large === undefined ? [records] : [records, large, NEWLINE_BYTES]
+  }
+
+  /** Sees to it that so many more bytes fit behind what is written. */
+  #makeRoom(more: number): void {
+    if (this.#at + more <= this.#bytes.length) return
+    const larger = new Uint8Array(2 * (this.#at + more))
+    larger.set(this.#bytes.subarray(0, this.#at))
+    this.#bytes = larger
+  }
+}

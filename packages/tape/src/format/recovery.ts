@@ -1,0 +1,210 @@
+import { ByteWindow } from './byte-window.js'
+import { closingType, looksLikeRecord, readLine } from './codec.js'
+import type { ByteSource, TapePlatform } from './platform.js'
+import { type Frame, readFrame, storedIsWhole } from './frames.js'
+import { notATape, tapeCorrupt, tapeEmpty, tapeFromFuture, tapeWithoutRun } from './errors.js'
+import { TAPE_FORMAT } from './events.js'
+import { encodeIndex, INDEX_EVERY } from './index-footer.js'
+
+/** The longest valid prefix of a tape. */
+export interface Recovered {
+  /** CRC seed of the tape's records. */
+  readonly seed: number
+  /** Byte offset of each valid record. */
+  readonly offsets: readonly number[]
+  /** Where the valid records end. */
+  readonly end: number
+  readonly hasEnd: boolean
+  readonly hasSeal: boolean
+}
+
+/** How far a tape must be read to trust its first record. */
+export interface RunFrame {
+  readonly seed: number
+  readonly frame: Frame
+}
+
+/**
+ * Finds the run record, or says why there is none. Every format that was ever
+ * written starts with the same few bytes, so that a tape from the future can
+ * be told from a file that is no tape at all.
+ */
+export function readRunFrame(platform: TapePlatform, window: ByteWindow, path: string): RunFrame {
+  const size = window.source.size
+  if (size === 0) throw tapeEmpty(path)
+  const magic = '{"seq":0,"at":'
+  const head = startText(platform, window)
+  if (!head.startsWith(magic.slice(0, size))) throw notATape(path)
+  const format = /^\{"seq":0,"at":[^,]*,"type":"run","format":(\d+)[,}]/.exec(head)?.[1]
+  if (format !== undefined && Number(format) > TAPE_FORMAT) {
+    throw tapeFromFuture(path, Number(format), TAPE_FORMAT)
+  }
+  const frame = readFrame(platform, window, 0, 0, 0)
+  if (frame === 'no-line' || frame === 'short-body') throw tapeWithoutRun(path, size)
+  if (typeof frame === 'string') {
+    throw tapeCorrupt(
+      path,
+      { seq: 0, offset: 0 },
+      'Its first line was changed after it was written.',
+    )
+  }
+  return { seed: frame.line.crc, frame }
+}
+
+function startText(platform: TapePlatform, window: ByteWindow): string {
+  const index = window.show(0, 200)
+  return platform.text(window.bytes, index, Math.min(window.bytes.length, index + 200))
+}
+
+/**
+ * Scans a tape from its start and stops at the first record that is not whole.
+ * The rest is a torn tail, which all readers ignore, if a kill can have left it:
+ * part of one record, or part of the index after the seal. Anything else is
+ * damage, and the tape is refused: a valid record after a bad one, records of
+ * another tape, any other bytes after the seal.
+ */
+export function recover(platform: TapePlatform, source: ByteSource, path: string): Recovered {
+  const window = new ByteWindow(source)
+  const run = readRunFrame(platform, window, path)
+  const offsets: number[] = []
+  let hasEnd = false
+  let hasSeal = false
+  let offset = 0
+  while (!hasSeal) {
+    const seed = offsets.length === 0 ? 0 : run.seed
+    const frame = readFrame(platform, window, seed, offset, offsets.length)
+    if (typeof frame === 'string') break
+    const closing = closingType(window.bytes, offset - window.start)
+    if (!storedIsWhole(platform, window, seed, frame)) break
+    offsets.push(offset)
+    offset = frame.next
+    hasEnd ||= closing === 'end'
+    hasSeal = closing === 'seal'
+  }
+  if (offsets.length === 0) {
+    throw tapeCorrupt(
+      path,
+      { seq: 0, offset: 0 },
+      'The details of the run were changed after they were written.',
+    )
+  }
+  if (startsBlock(window, offset)) {
+    throw tapeCorrupt(
+      path,
+      { seq: offsets.length, offset },
+      'It is a packed tape that has lost its index, so its end is missing or damaged.',
+    )
+  }
+  if (hasSeal) checkAfterSeal(platform, window, path, { seed: run.seed, offsets, end: offset })
+  else checkTornTail(platform, window, path, { seed: run.seed, offset, missing: offsets.length })
+  return { seed: run.seed, offsets, end: offset, hasEnd, hasSeal }
+}
+
+/** A seal is followed by the index of the tape, or by the start of it if its writer was killed. */
+function checkAfterSeal(
+  platform: TapePlatform,
+  { source }: ByteWindow,
+  path: string,
+  found: { readonly seed: number; readonly offsets: readonly number[]; readonly end: number },
+): void {
+  const { seed, offsets, end } = found
+  const seal = offsets.at(-1) ?? 0
+  const every = offsets.filter((_, seq) => seq % INDEX_EVERY === 0)
+  const index = encodeIndex(platform, seed, { count: offsets.length, seal, offsets: every })
+  const tailBytes = source.size - end
+  const tail = source.read(end, Math.min(tailBytes, index.length))
+  if (tailBytes <= index.length && tail.every((byte, i) => byte === index[i])) return
+  throw tapeCorrupt(
+    path,
+    { seq: offsets.length, offset: end },
+    `The seal ends the run, but ${tailBytes} bytes follow it that are not the index of this tape.`,
+  )
+}
+
+/** Throws unless the bytes at `offset`, where event `missing` should be, are what a kill can leave. */
+function checkTornTail(
+  platform: TapePlatform,
+  window: ByteWindow,
+  path: string,
+  { seed, offset, missing }: { readonly seed: number; readonly offset: number; missing: number },
+): void {
+  const later = findLaterRecord(platform, window, seed, offset, missing)
+  if (later !== undefined) {
+    throw tapeCorrupt(
+      path,
+      { seq: missing, offset },
+      `The record there is damaged or missing, but event ${later.seq} after it (byte ${later.offset}) is whole: this is not a torn end.`,
+    )
+  }
+  const foreign = findForeignRecord(platform, window, seed, offset, missing)
+  if (foreign !== undefined) {
+    throw tapeCorrupt(
+      path,
+      { seq: missing, offset: foreign },
+      'A whole record is there that does not belong to this run: it was changed, or comes from another tape.',
+    )
+  }
+}
+
+/** Whether a block of a packed tape, or the start of one, stands at `offset`. */
+function startsBlock(window: ByteWindow, offset: number): boolean {
+  const index = window.show(offset, 3)
+  return window.bytes[index] === 0x7b && window.bytes[index + 2] === 0x70
+}
+
+/**
+ * Looks for a whole header line of this tape behind the place where event
+ * `missing` should be. Lines with a smaller number are stale copies and do not
+ * count, nor does the line of the event itself: its body is what was torn.
+ */
+function findLaterRecord(
+  platform: TapePlatform,
+  window: ByteWindow,
+  seed: number,
+  from: number,
+  missing: number,
+): { readonly seq: number; readonly offset: number } | undefined {
+  for (let offset = from; offset < window.source.size;) {
+    const newline = window.newline(offset)
+    if (newline < 0) return undefined
+    const line = readLine(
+      platform,
+      seed,
+      window.bytes,
+      offset - window.start,
+      newline - window.start,
+    )
+    const isItself = offset === from && line?.seq === missing
+    if (line !== undefined && line.seq >= missing && !isItself) return { seq: line.seq, offset }
+    offset = newline + 1
+  }
+  return undefined
+}
+
+/**
+ * Offset of a complete record line at or after `from` that this run did not write.
+ * The body of a record that was torn may hold anything, so it is skipped. A crash of
+ * the machine may leave zeros inside a line, but never a complete line of text.
+ */
+function findForeignRecord(
+  platform: TapePlatform,
+  window: ByteWindow,
+  seed: number,
+  from: number,
+  missing: number,
+): number | undefined {
+  const torn = readFrame(platform, window, seed, from, missing)
+  if (torn === 'short-body') return undefined
+  for (let offset = typeof torn === 'string' ? from : torn.next; offset < window.source.size;) {
+    const newline = window.newline(offset)
+    if (newline < 0) return undefined
+    const start = offset - window.start
+    const end = newline - window.start
+    if (looksLikeRecord(window.bytes, start, end)) {
+      // A stale copy of an earlier record of this run is not foreign.
+      if (readLine(platform, seed, window.bytes, start, end) === undefined) return offset
+    }
+    offset = newline + 1
+  }
+  return undefined
+}

@@ -1,0 +1,201 @@
+import { BodyReader } from './body-reader.js'
+import { bodySize, type Envelope } from './codec.js'
+import type { ByteSource, TapePlatform } from './platform.js'
+import { branchParentChanged, noSuchEvent, tapeCorrupt } from './errors.js'
+import type { RunDetails, RunEvent, TapeEvent } from './events.js'
+import type { Frames } from './frames.js'
+import { integrityOf } from './integrity.js'
+import { type Layout, openLayout, type TapeStatus } from './layout.js'
+import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
+import { type VerifyResult, verifyTape } from './verify.js'
+
+export interface TapeOptions {
+  readonly migrations?: readonly Migration[]
+  /** The tape of the run that a branch goes on from. Without it only the branch's own events can be read. */
+  readonly parent?: Tape
+}
+
+/**
+ * A tape that can be read, from whatever surroundings. It shows what was there
+ * when it was opened; a recording that goes on is seen by opening it again.
+ *
+ * A branch is shown as one whole run: the events it shares with its parent are
+ * read from the parent's tape, its own are numbered on from there.
+ */
+export class Tape {
+  readonly path: string
+  readonly run: RunEvent
+  readonly details: RunDetails
+  /** Number of valid events, the seal included. */
+  readonly count: number
+  readonly status: TapeStatus
+  /** Bytes after the last valid event that were ignored: what a kill left of the record it hit. */
+  readonly tornBytes: number
+  /** Seal and index are whole. False for a tape that was cut off, or is still being written. */
+  readonly isComplete: boolean
+  readonly #platform: TapePlatform
+  readonly #frames: Frames
+  readonly #bodies: BodyReader
+  readonly #migrate: (event: TapeEvent) => TapeEvent
+  readonly #parent: Tape | undefined
+  /** Added to the place of an own event to get its number in the run. */
+  readonly #shift: number
+
+  constructor(platform: TapePlatform, layout: Layout, path: string, options: TapeOptions = {}) {
+    const { migrations = MIGRATIONS, parent } = options
+    this.#platform = platform
+    this.#frames = layout.frames
+    this.#bodies = new BodyReader(platform, layout.frames, path)
+    this.path = path
+    this.status = layout.status
+    this.tornBytes = layout.tornBytes
+    this.isComplete = layout.isComplete
+    const run = layout.frames.frame(0).event() as RunEvent
+    this.#parent = parent
+    this.#shift = parent && run.parent ? run.parent.seq - 1 : 0
+    this.count = layout.frames.count + this.#shift
+    const migrate = migrationFrom(run.format, migrations)
+    if (migrate === undefined) {
+      throw tapeCorrupt(path, { seq: 0 }, `It names format ${run.format}, which no Retake wrote.`)
+    }
+    this.#migrate = migrate
+    this.run = withName(migrate(run) as RunEvent)
+    if (parent !== undefined && !isSharedBy(this.run, parent)) {
+      throw branchParentChanged(path, parent.path, this.run.parent?.seq ?? 0)
+    }
+    const details = this.body(0)
+    this.details = JSON.parse(platform.text(details, 0, details.length)) as RunDetails
+  }
+
+  /** `path` only names the tape in messages. */
+  static open(
+    platform: TapePlatform,
+    source: ByteSource,
+    path: string,
+    options?: TapeOptions,
+  ): Tape {
+    return new Tape(platform, openLayout(platform, source, path), path, options)
+  }
+
+  /** Number of the first event that stands on this tape itself, not on its parent's; 0 when it is no branch. */
+  get ownFrom(): number {
+    return this.#shift === 0 ? 0 : this.#shift + 1
+  }
+
+  /** Reads one event, its body not included. */
+  event(seq: number): TapeEvent {
+    this.#check(seq)
+    if (this.#isParents(seq)) return (this.#parent as Tape).event(seq)
+    const event = this.#migrate(this.#frames.frame(this.#place(seq)).event())
+    return seq === event.seq ? event : { ...event, seq }
+  }
+
+  /** Events `from` up to, not including, `to`. */
+  *events(from = 0, to = this.count): IterableIterator<TapeEvent> {
+    for (let seq = Math.max(0, from); seq < Math.min(to, this.count); seq++) yield this.event(seq)
+  }
+
+  /** The body as it was recorded; empty when the event has none. */
+  body(seq: number): Uint8Array {
+    this.#check(seq)
+    if (this.#isParents(seq)) return (this.#parent as Tape).body(seq)
+    return this.#bodies.read(this.#place(seq))
+  }
+
+  /** Length of the body, without reading it. */
+  bodySize(seq: number): number {
+    return bodySize(this.#envelope(seq))
+  }
+
+  /** sha256 of the body of an event, without reading it unless it is short; undefined when it has none. (The engine compares by it.) */
+  bodySha(seq: number): string | undefined {
+    const envelope = this.#envelope(seq)
+    if (envelope.sha !== undefined || bodySize(envelope) === 0) return envelope.sha
+    return this.#platform.sha256(this.body(seq))
+  }
+
+  /** sha256 of the details of the run: which program was started, where, and with which flags and environment. */
+  get startDigest(): string {
+    return this.#platform.sha256(this.body(0))
+  }
+
+  /**
+   * Names the run up to and including event `seq`: the chain hash of the last heavy
+   * event by then, and the light events that follow it, if there are any.
+   */
+  chainAt(seq: number): string {
+    this.#check(seq)
+    let heavy = seq
+    while (this.#envelope(heavy).chain === undefined) heavy--
+    const { chain = '' } = this.#envelope(heavy)
+    if (heavy === seq) return chain
+    const link = integrityOf(this.#platform, this.run.format).chain(chain)
+    for (let at = heavy + 1; at <= seq; at++) link.addLight(this.#eventBytes(at), this.body(at))
+    return link.digest()
+  }
+
+  /**
+   * Names the whole run: the chain hash over all of it, the same on every copy of the
+   * tape, packed or not. Two tapes with one digest hold the same run, if both are intact.
+   */
+  get digest(): string {
+    return this.chainAt(this.count - 1)
+  }
+
+  /** Checks every byte and every link. Does not throw: the result names the first bad event. */
+  verify(): VerifyResult {
+    const own = {
+      format: this.run.format,
+      count: this.#frames.count,
+      body: (place: number) => this.#bodies.read(place),
+    }
+    const found = verifyTape(this.#platform, this.#frames, own)
+    const inherited = this.#parent?.verify()
+    if (inherited?.problem && this.#isParents(inherited.problem.seq)) return inherited
+    const { problem } = found
+    return {
+      ...found,
+      count: this.count,
+      ...(problem && { problem: { ...problem, seq: problem.seq && problem.seq + this.#shift } }),
+    }
+  }
+
+  #envelope(seq: number): Envelope {
+    this.#check(seq)
+    if (this.#isParents(seq)) return (this.#parent as Tape).#envelope(seq)
+    return this.#frames.frame(this.#place(seq)).envelope()
+  }
+
+  #eventBytes(seq: number): Uint8Array {
+    if (this.#isParents(seq)) return (this.#parent as Tape).#eventBytes(seq)
+    return this.#frames.frame(this.#place(seq)).eventBytes
+  }
+
+  /** The run record is always the branch's own. */
+  #isParents(seq: number): boolean {
+    return seq > 0 && seq <= this.#shift
+  }
+
+  #place(seq: number): number {
+    return seq === 0 ? 0 : seq - this.#shift
+  }
+
+  #check(seq: number): void {
+    if (!Number.isInteger(seq) || seq < 0 || seq >= this.count) {
+      throw noSuchEvent(this.path, seq, this.count)
+    }
+  }
+}
+
+function isSharedBy({ parent: link }: RunEvent, parent: Tape): boolean {
+  return (
+    link !== undefined &&
+    link.run === parent.run.id &&
+    link.seq <= parent.count &&
+    parent.chainAt(link.seq - 1) === link.chain
+  )
+}
+
+/** Older versions of `record()` accepted options without a name. */
+const withName = (run: RunEvent): RunEvent =>
+  typeof (run.name as unknown) === 'string' ? run : { ...run, name: '(no name)' }

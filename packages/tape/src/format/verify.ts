@@ -1,0 +1,100 @@
+import { bodySize } from './codec.js'
+import type { TapePlatform } from './platform.js'
+import { TapeError } from './errors.js'
+import { isHeavy, type SealEvent } from './events.js'
+import type { Frames } from './frames.js'
+import { integrityOf } from './integrity.js'
+import { checkSignature, type SealStatement, type SignatureState } from './seal.js'
+
+/** What a full check of a tape found. */
+export interface VerifyResult {
+  readonly ok: boolean
+  readonly count: number
+  /** Computed from what was checked; of an intact tape the same as `Tape.digest`. */
+  readonly digest: string
+  readonly signature: SignatureState
+  /** Public key of the signature, base64. */
+  readonly key?: string
+  /** The first event that is not what was recorded. */
+  readonly problem?: { readonly seq: number; readonly message: string }
+}
+
+interface Checked {
+  readonly format: number
+  readonly count: number
+  body(seq: number): Uint8Array
+}
+
+/** Recomputes every digest of a tape and compares. */
+export function verifyTape(platform: TapePlatform, frames: Frames, tape: Checked): VerifyResult {
+  const integrity = integrityOf(platform, tape.format)
+  const chain = integrity.chain()
+  const tree = integrity.tree()
+  let signature: SignatureState = 'none'
+  let key: string | undefined
+  let seq = 0
+  const bad = (message: string): VerifyResult => ({
+    ok: false,
+    count: tape.count,
+    digest: chain.digest(),
+    signature,
+    ...(key === undefined ? {} : { key }),
+    problem: { seq, message },
+  })
+  for (; seq < tape.count; seq++) {
+    try {
+      const frame = frames.frame(seq)
+      const event = frame.event()
+      const { eventBytes } = frame
+      const envelope = frame.envelope()
+      const body = tape.body(seq)
+      if (event.seq !== seq) return bad(`its number is ${event.seq}, but its place is ${seq}`)
+      if (body.length !== bodySize(envelope))
+        return bad('its body has another length than recorded')
+      if (!isHeavy(event.type)) {
+        chain.addLight(eventBytes, body)
+        continue
+      }
+      if (event.type === 'seal') {
+        const statement: SealStatement = {
+          count: seq,
+          chain: chain.head,
+          lights: chain.lightsDigest(),
+          root: tree.root(),
+        }
+        const found = sealProblem(event, statement, tape.count)
+        if (found !== undefined) return bad(found)
+        signature = checkSignature(platform, event, statement)
+        key = event.key
+        if (signature === 'invalid') return bad('the signature of the seal is not valid')
+      }
+      const isShort = body.length <= integrity.shortBodyMaxBytes
+      if (!isShort && envelope.sha === undefined) return bad('it has no sha256')
+      const linked = isShort ? body : (envelope.sha ?? '')
+      if (chain.addHeavy(eventBytes, body.length, linked) !== envelope.chain) {
+        return bad(
+          'it does not follow from the events before it: one was changed, added, moved or removed',
+        )
+      }
+      tree.add(chain.head)
+    } catch (error) {
+      // Whatever a forged record makes the reader trip over, it is the record that is wrong.
+      return bad(error instanceof TapeError ? error.why.replace(/\.$/, '') : String(error))
+    }
+  }
+  return {
+    ok: true,
+    count: tape.count,
+    digest: chain.digest(),
+    signature,
+    ...(key === undefined ? {} : { key }),
+  }
+}
+
+function sealProblem(seal: SealEvent, found: SealStatement, count: number): string | undefined {
+  if (seal.count !== found.count)
+    return `the seal counts ${seal.count} events, but there are ${found.count}`
+  if (seal.root !== found.root) return 'the seal has another Merkle root than the events'
+  if (seal.seq !== count - 1) return 'an event follows the seal'
+  return undefined
+}

@@ -1,0 +1,100 @@
+import { crc32 } from '../format/crc32.js'
+import { joinBytes } from '../format/join-bytes.js'
+import type { TimedChunk } from './sse.js'
+
+/** One message of an AWS event stream. */
+export interface EventFrame {
+  /** Headers that are text; the others are not needed to read a model's answer. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly payload: Uint8Array
+  /** When the piece arrived that completed it. */
+  readonly at: number
+}
+
+export interface EventFrames {
+  readonly frames: readonly EventFrame[]
+  /** Bytes of a message that the stream broke off in. */
+  readonly unfinishedBytes: number
+  /** Why nothing after `frames` can be trusted; a client stops there as well. */
+  readonly problem?: string
+}
+
+/** Two lengths and their checksum; the checksum of the message stands at its end. */
+const PRELUDE = 12
+const CHECKSUM = 4
+/** AWS allows 16 MB of payload and 128 KB of headers. */
+const FRAME_BYTES_MAX = 17 * 1024 * 1024
+
+/**
+ * Reads `application/vnd.amazon.eventstream` out of chunks cut anywhere.
+ * Checksums are checked. Never throws: what is wrong with the bytes is told in
+ * `problem`, and what came before it is given.
+ */
+export const readEventFrames = (chunks: readonly TimedChunk[]): EventFrames => {
+  const bytes = joinBytes(chunks.map((chunk) => chunk.bytes))
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const arrivedAt = arrivals(chunks)
+  const frames: EventFrame[] = []
+  let start = 0
+  const stop = (why: string): EventFrames => ({
+    frames,
+    unfinishedBytes: 0,
+    problem: `message ${frames.length + 1} of the event stream: ${why}`,
+  })
+  while (bytes.length - start >= PRELUDE) {
+    const length = view.getUint32(start)
+    const headersLength = view.getUint32(start + 4)
+    if (crc32(bytes.subarray(start, start + 8)) !== view.getUint32(start + 8))
+      return stop('the checksum of its lengths does not match')
+    const payloadStart = start + PRELUDE + headersLength
+    const end = start + length
+    if (length > FRAME_BYTES_MAX || payloadStart > end - CHECKSUM)
+      return stop(`lengths of ${length} and ${headersLength} bytes are not possible`)
+    if (end > bytes.length) break
+    if (crc32(bytes.subarray(start, end - CHECKSUM)) !== view.getUint32(end - CHECKSUM))
+      return stop('its checksum does not match')
+    const headers = readHeaders(bytes.subarray(start + PRELUDE, payloadStart))
+    if (headers === undefined) return stop('its headers cannot be read')
+    const payload = bytes.subarray(payloadStart, end - CHECKSUM)
+    frames.push({ headers, payload, at: arrivedAt(end) })
+    start = end
+  }
+  return { frames, unfinishedBytes: bytes.length - start }
+}
+
+/** When the byte before an offset came; offsets are asked for in rising order. */
+const arrivals = (chunks: readonly TimedChunk[]): ((end: number) => number) => {
+  let index = 0
+  let reached = chunks[0]?.bytes.length ?? 0
+  return (end) => {
+    while (reached < end && index + 1 < chunks.length) reached += chunks[++index]?.bytes.length ?? 0
+    return chunks[index]?.at ?? 0
+  }
+}
+
+/** Bytes of a value by its type; `undefined` for those that say their length. */
+const VALUE_BYTES: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16]
+const TEXT = 7
+
+const readHeaders = (bytes: Uint8Array): Map<string, string> | undefined => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const decoder = new TextDecoder()
+  const headers = new Map<string, string>()
+  let at = 0
+  while (at < bytes.length) {
+    const typeAt = at + 1 + (bytes[at] ?? 0)
+    const type = bytes[typeAt]
+    if (type === undefined || type >= VALUE_BYTES.length) return undefined
+    const fixed = VALUE_BYTES[type]
+    if (fixed === undefined && typeAt + 3 > bytes.length) return undefined
+    const valueAt = typeAt + (fixed === undefined ? 3 : 1)
+    const end = valueAt + (fixed ?? view.getUint16(typeAt + 1))
+    if (end > bytes.length) return undefined
+    if (type === TEXT) {
+      const name = decoder.decode(bytes.subarray(at + 1, typeAt))
+      headers.set(name, decoder.decode(bytes.subarray(valueAt, end)))
+    }
+    at = end
+  }
+  return headers
+}

@@ -1,0 +1,120 @@
+import { modelNames } from './model-names.js'
+import { PRICES } from './price-table.js'
+import type { Usage } from './usage.js'
+
+/** List prices in US dollars for a million tokens of each class. */
+export interface Price {
+  readonly input: number
+  readonly cachedInput?: number
+  readonly cacheWrite?: number
+  /** Writing to the one-hour cache. */
+  readonly cacheWriteLong?: number
+  readonly output: number
+  /** Reasoning, where it does not cost what other output costs. */
+  readonly reasoning?: number
+  /** Prices hold up to this much input; above it the cost is unknown. */
+  readonly inputTokensMax?: number
+  /** What a request with more input than this costs, all of it. */
+  readonly longInput?: LongInput
+  /** How much more it costs on Bedrock when it must run in one part of the world. */
+  readonly regionalFactor?: number
+}
+
+/** With more input than `above`, cached or not, each price is multiplied. */
+export interface LongInput {
+  readonly above: number
+  /** For input, cached input and cache writes. */
+  readonly inputFactor: number
+  readonly outputFactor: number
+}
+
+/** By model; `groq/llama-3.3-70b-versatile` holds only where Groq answers. */
+export type PriceTable = Readonly<Record<string, Price>>
+
+/** The user's price of a model, under its whole id or any shorter name of it. */
+export const findOverride = (
+  model: string,
+  overrides: PriceTable,
+  provider?: string,
+): Price | undefined => lookUp(overrides, modelNames(model).names, provider)
+
+/** The price of a model, `undefined` when it is not known. */
+export const findPrice = (
+  model: string,
+  overrides: PriceTable = {},
+  provider?: string,
+): Price | undefined => {
+  const override = findOverride(model, overrides, provider)
+  if (override !== undefined) return override
+  const { names, bedrockPlace } = modelNames(model)
+  const listed = lookUp(PRICES, names, provider)
+  if (listed?.regionalFactor === undefined || bedrockPlace === undefined) return listed
+  if (bedrockPlace === 'global') return listed
+  // Whether the region that is asked costs more, sources do not agree on.
+  return bedrockPlace === 'here'
+    ? undefined
+    : scale(listed, listed.regionalFactor, listed.regionalFactor)
+}
+
+const lookUp = (
+  table: PriceTable,
+  names: readonly string[],
+  provider: string | undefined,
+): Price | undefined => {
+  const keys =
+    provider === undefined ? names : names.flatMap((name) => [`${provider}/${name}`, name])
+  const key = keys.find((name) => Object.hasOwn(table, name))
+  return key === undefined ? undefined : table[key]
+}
+
+const scale = (price: Price, factor: number, outputFactor: number): Price => {
+  const { input, cachedInput, cacheWrite, cacheWriteLong, output, reasoning } = price
+  return {
+    ...price,
+    input: input * factor,
+    output: output * outputFactor,
+    ...(cachedInput !== undefined && { cachedInput: cachedInput * factor }),
+    ...(cacheWrite !== undefined && { cacheWrite: cacheWrite * factor }),
+    ...(cacheWriteLong !== undefined && { cacheWriteLong: cacheWriteLong * factor }),
+    ...(reasoning !== undefined && { reasoning: reasoning * outputFactor }),
+  }
+}
+
+/** What an exchange costs, or `undefined` when any part of it has no known price. Never a guess. */
+export const costUsd = (
+  model: string,
+  usage: Usage,
+  overrides?: PriceTable,
+  provider?: string,
+): number | undefined => {
+  const found = findPrice(model, overrides, provider)
+  if (found === undefined || usage.unpriced.length > 0) return undefined
+  // Counts that do not add up cannot be billed.
+  if (usage.mismatch !== undefined) return undefined
+  const { input, cachedInput, cacheWrite, cacheWriteLong, output } = usage
+  const allInput = input + cachedInput + cacheWrite
+  if (allInput > (found.inputTokensMax ?? Infinity)) return undefined
+  const price = priceFor(found, allInput)
+  const reasoning = price.reasoning === undefined ? 0 : usage.reasoning
+  const classes: readonly (readonly [tokens: number, price: number | undefined])[] = [
+    [input, price.input],
+    [cachedInput, price.cachedInput],
+    [cacheWrite - cacheWriteLong, price.cacheWrite],
+    [cacheWriteLong, price.cacheWriteLong],
+    [output - reasoning, price.output],
+    [reasoning, price.reasoning],
+  ]
+  let total = 0
+  for (const [tokens, each] of classes) {
+    if (tokens === 0) continue
+    if (each === undefined) return undefined
+    total += tokens * each
+  }
+  return total / 1_000_000
+}
+
+const priceFor = (price: Price, allInput: number): Price => {
+  const { longInput } = price
+  if (longInput === undefined || allInput <= longInput.above) return price
+  return scale(price, longInput.inputFactor, longInput.outputFactor)
+}

@@ -1,0 +1,227 @@
+import { toBase64 } from '../format/base64.js'
+import type { RecordedError } from '../format/events.js'
+import { isErrorLike, recordErrorFields, type WireWalk } from './error-fields.js'
+import { setOwn } from './set-own.js'
+
+export interface ToWireOptions {
+  /** Told about everything that will not come back, by path (`a.b[0]`). */
+  readonly onLoss?: (path: string, what: string) => void
+  /** A value that holds more others than this throws a `RangeError`, before they are copied; no limit unless set. */
+  readonly valuesMax?: number
+}
+
+/** Gives plain JSON for `value`; see `ToWireOptions` for what may be lost. */
+export const toWire = (value: unknown, options: ToWireOptions = {}): unknown =>
+  new WireEncoder(options.onLoss, options.valuesMax).encode(value)
+
+const DEPTH_LIMIT = 500
+const INSTANCE_LIMIT = 1_000
+const ERROR_NODE_LIMIT = 2_000
+
+/** One walk over a value. Its limits keep an error that drags a socket along from filling the tape. */
+export class WireEncoder implements WireWalk {
+  readonly #onLoss: ToWireOptions['onLoss']
+  /** A list, not a set: few values are deep, and most walks are short. */
+  readonly #ancestors: object[] = []
+  readonly #path: (string | number)[] = []
+  #instances = 0
+  #nodesLeft = Infinity
+  #valuesLeft: number
+
+  constructor(onLoss?: ToWireOptions['onLoss'], valuesMax = Infinity) {
+    this.#onLoss = onLoss
+    this.#valuesLeft = valuesMax
+  }
+
+  encode(value: unknown): unknown {
+    switch (typeof value) {
+      case 'string':
+      case 'boolean':
+        return value
+      case 'number':
+        return Number.isFinite(value) && !Object.is(value, -0)
+          ? value
+          : { $: 'number', v: Object.is(value, -0) ? '-0' : String(value) }
+      case 'bigint':
+        return { $: 'bigint', v: String(value) }
+      case 'undefined':
+        return { $: 'undefined' }
+      case 'symbol':
+        return this.#symbol(value)
+      case 'function':
+        return this.#lose(`function ${value.name || '(anonymous)'}`)
+      case 'object':
+        return value === null ? null : this.#object(value)
+    }
+  }
+
+  /** Encodes a member of the value being walked, so that its path is known. */
+  at(key: string | number, value: unknown): unknown {
+    this.#path.push(key)
+    const wire = this.encode(value)
+    this.#path.pop()
+    return wire
+  }
+
+  /** Reports that something at the current path will not come back. */
+  report(what: string): void {
+    if (this.#onLoss === undefined) return
+    const path = this.#path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${key}`))
+    this.#onLoss(path.join('').replace(/^\./, ''), what)
+  }
+
+  #lose(what: string): unknown {
+    this.report(what)
+    return { $: 'undefined' }
+  }
+
+  #symbol(value: symbol): unknown {
+    const key = Symbol.keyFor(value)
+    return key === undefined ? this.#lose(String(value)) : { $: 'symbol', v: key }
+  }
+
+  #object(value: object): unknown {
+    if (this.#ancestors.includes(value)) return this.#lose('a cycle')
+    if (this.#ancestors.length >= DEPTH_LIMIT)
+      return this.#lose(`deeper than ${DEPTH_LIMIT} levels`)
+    if (this.#nodesLeft-- <= 0) return this.#lose('more data than an error may carry')
+    this.#ancestors.push(value)
+    try {
+      return this.#container(value)
+    } finally {
+      this.#ancestors.pop()
+    }
+  }
+
+  #container(value: object): unknown {
+    if (Array.isArray(value)) {
+      if (!isIntrinsic(Object.getPrototypeOf(value), Array)) this.#reportClass(value)
+      this.#count(value.length)
+      return Array.from(value as unknown[], (item, index) => this.at(index, item))
+    }
+    const proto: unknown = Object.getPrototypeOf(value)
+    if (isIntrinsic(proto, Object)) return this.#plain(value)
+    if (proto === null) return { $: 'null-prototype', v: this.#members(value) }
+    if (isErrorLike(value)) return { $: 'Error', v: this.#error(value) }
+    if (isA(value, Map) || isA(value, Set)) this.#count(value.size)
+    return encodeBuiltIn(value, this) ?? this.#instance(value)
+  }
+
+  /** An array of four billion holes has few bytes and no end. */
+  #count(values: number): void {
+    this.#valuesLeft -= values
+    if (this.#valuesLeft < 0) throw new RangeError('too many values')
+  }
+
+  #plain(value: object): unknown {
+    const members = this.#members(value)
+    return Object.hasOwn(members, '$') ? { $: 'object', v: members } : members
+  }
+
+  #members(value: object): Record<string, unknown> {
+    const wire: Record<string, unknown> = {}
+    const keys = Object.keys(value)
+    this.#count(keys.length)
+    for (const key of keys) {
+      const member = this.readMember(value, key)
+      if (typeof member === 'function') this.at(key, member)
+      else setOwn(wire, key, this.at(key, member))
+    }
+    if (this.#onLoss !== undefined) {
+      for (const key of Object.getOwnPropertySymbols(value)) this.report(`property ${String(key)}`)
+    }
+    return wire
+  }
+
+  /** Reads a property; a getter that throws counts as lost. */
+  readMember(value: object, key: string): unknown {
+    try {
+      return (value as Record<string, unknown>)[key]
+    } catch {
+      this.report(`getter ${key}`)
+      return undefined
+    }
+  }
+
+  /** An instance of a class keeps its data and loses its class. */
+  #instance(value: object): unknown {
+    this.#reportClass(value)
+    if (++this.#instances > INSTANCE_LIMIT) return { $: 'undefined' }
+    return this.#plain(value)
+  }
+
+  #reportClass(value: object): void {
+    const { name } = (value as { constructor?: { name?: unknown } }).constructor ?? {}
+    this.report(`class ${typeof name === 'string' && name !== '' ? name : '(anonymous)'}`)
+  }
+
+  #error(value: object): RecordedError {
+    const before = this.#nodesLeft
+    this.#nodesLeft = Math.min(before, ERROR_NODE_LIMIT)
+    const recorded = recordErrorFields(this, value)
+    this.#nodesLeft = before
+    return recorded
+  }
+}
+
+/**
+ * Whether this is the prototype of `Object` or `Array`, of this realm or another
+ * one: Jest runs each test file in a realm of its own.
+ */
+const isIntrinsic = (proto: unknown, maker: ObjectConstructor | ArrayConstructor): boolean =>
+  proto === maker.prototype ||
+  (makerName(proto) === maker.name &&
+    (maker === Array ? Array.isArray(proto) : Object.getPrototypeOf(proto) === null))
+
+/** True for instances of this realm and of any other. */
+const isA = <T extends object>(
+  value: object,
+  maker: abstract new (...args: never[]) => T,
+): value is T =>
+  value instanceof maker ||
+  (Object.prototype.toString.call(value) === `[object ${maker.name}]` &&
+    descendsFrom(value, maker.name))
+
+const descendsFrom = (value: object, name: string): boolean => {
+  const proto: unknown = Object.getPrototypeOf(value)
+  if (typeof proto !== 'object' || proto === null) return false
+  return makerName(proto) === name || descendsFrom(proto, name)
+}
+
+const makerName = (proto: unknown): unknown =>
+  (proto as { constructor?: { name?: unknown } } | null)?.constructor?.name
+
+/** Encodes the built-in classes that come back as themselves; `undefined` for any other. */
+const encodeBuiltIn = (value: object, encoder: WireEncoder): unknown => {
+  if (isA(value, Date)) {
+    const time = value.getTime()
+    return { $: 'Date', v: Number.isNaN(time) ? null : time }
+  }
+  if (isA(value, RegExp)) {
+    return { $: 'RegExp', v: [value.source, value.flags, value.lastIndex] }
+  }
+  if (typeof URL === 'function' && value instanceof URL) return { $: 'URL', v: value.href }
+  if (isA(value, Map)) {
+    return {
+      $: 'Map',
+      v: Array.from(value, (pair, at) => encoder.at(at, pair)),
+    }
+  }
+  if (isA(value, Set)) {
+    return { $: 'Set', v: Array.from(value, (item, at) => encoder.at(at, item)) }
+  }
+  if (isA(value, ArrayBuffer)) return { $: 'ArrayBuffer', v: toBase64(new Uint8Array(value)) }
+  if (ArrayBuffer.isView(value)) {
+    const name =
+      typeof Buffer === 'function' && Buffer.isBuffer(value)
+        ? 'Buffer'
+        : Object.prototype.toString.call(value).slice(8, -1)
+    // Reading the buffer of an empty view creates one: SQLite then treats it as null.
+    const isEmpty = value.byteLength === 0
+    const v = isEmpty
+      ? ''
+      : toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+    return { $: name, v }
+  }
+  return undefined
+}
