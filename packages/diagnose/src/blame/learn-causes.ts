@@ -1,16 +1,69 @@
 import { areStillSeparate } from './anchors.js'
 import { auditCauses } from './audit-causes.js'
-import { addCauseIn, findBackUps } from './find-back-ups.js'
 import { coreShapley } from './classic/core-shapley.js'
 import { findCore } from './find-core.js'
-import { findChanged } from './find-echoes.js'
+import { findChanged, isSometimesEcho } from './find-echoes.js'
 import { Learned } from './learned.js'
-import { leaveOneOut } from './leave-one-out.js'
 import { proveCause } from './prove-cause.js'
 import { findRaisedRisk } from './risk-curve.js'
-import type { Search } from './search.js'
-import { rangesText, type StepSet } from './step-set.js'
-import { stillPasses } from './still-passes.js'
+import { CONFIRMED, type Search } from './search.js'
+import { rangesText, type StepSet, union, without } from './step-set.js'
+import { atOnce } from './at-once.js'
+
+/** As many more forks with every step free are looked at, and where they fail as many again. */
+const A_FEW = 2
+const SOME = 6
+
+/**
+ * Whether the run still passes with every step free, by forks of now alone. Where the world
+ * has changed since the search began, as a service went down, whatever is tried fails, and
+ * every step would look like one more cause.
+ */
+async function stillPasses(search: Search): Promise<boolean> {
+  const { ledger, levels } = search
+  if (ledger.isDeterministic) return true
+  const free = search.cell([])
+  const { fails, forks } = free
+  for (const times of [A_FEW, SOME]) {
+    await ledger.draw(free, 'anchor', times)
+    const now = levels.logRatio({ fails: free.fails - fails, forks: free.forks - forks })
+    if (now <= 0) return true
+    if (now >= search.bar && times === SOME) {
+      search.note('With every step free it passed at first, and fails now: something has changed.')
+      return false
+    }
+  }
+  return true
+}
+
+/** So many tests must not err even once. */
+const ERROR_RATE = 1e-4
+const MAX_DRAWS = 200
+
+/**
+ * The steps without any one of which the whole run passes. This holds also where causes
+ * undo each other, so that no search by halves can work; it takes a test for every step.
+ * `undefined` where one of these tests stays open.
+ */
+async function leaveOneOut(search: Search, changed: StepSet): Promise<StepSet | undefined> {
+  const { everyStep, ledger } = search
+  search.errorRate = Math.min(search.errorRate, ERROR_RATE)
+  const bars = { fails: search.bar, passes: search.bar, maxDraws: MAX_DRAWS }
+  const isOpen = (ratio: number) => Math.abs(ratio) < search.bar
+  const tried = without(everyStep, changed)
+  const cellOf = (step: number) => search.cell(without(everyStep, [step]))
+  const ratios = await atOnce(
+    tried,
+    ledger.concurrency,
+    async (step) => {
+      const ratio = await search.settle(cellOf(step), 'one out', bars)
+      if (!isOpen(ratio)) search.conclude(cellOf(step), ratio > 0)
+      return ratio
+    },
+    isOpen,
+  )
+  return ratios.some(isOpen) ? undefined : tried.filter((_, place) => ratios[place]! < 0)
+}
 
 const MAX_ATTEMPTS = 3
 /** How much surer every test must be when it is all learned again. */
@@ -128,4 +181,50 @@ async function sharesOf(search: Search, cause: StepSet): Promise<number[] | unde
     if (fails) failing.add(rangesText(kept))
   }
   return coreShapley(cause, (kept) => (failing.has(rangesText(kept)) ? 1 : 0))
+}
+
+/**
+ * Does the run still fail without every step that is known to matter? Then something else
+ * would have failed it as well, and is looked for among the others; otherwise this one
+ * question has cleared them all.
+ */
+async function findBackUps(search: Search, learned: Learned): Promise<void> {
+  for (;;) {
+    const rest = without(search.everyStep, union(learned.named(), learned.changed))
+    const stillFails = rest.length === 0 ? false : await search.fails(rest, 'back-up')
+    learned.clearsOthers = stillFails === false
+    if (stillFails !== true || learned.causes.length >= search.options.maxCauses) return
+    if (!(await addCauseIn(search, learned, rest))) return
+  }
+}
+
+/**
+ * Looks for one more cause among steps that fail together, and takes it if it can be
+ * proven. Not if it speaks against a cause that is known: it must not be a part of one, and
+ * what two causes share must not fail alone, or both are that and a bystander each.
+ */
+async function addCauseIn(search: Search, learned: Learned, steps: StepSet): Promise<boolean> {
+  const core = await findCore(search, steps)
+  if (!core) return false
+  for (const cause of learned.causes) {
+    const shared = core.filter((step) => cause.includes(step))
+    if (shared.length === core.length || shared.length === cause.length) return false
+    if (shared.length > 0 && !(await isHarmless(search, shared))) return false
+  }
+  const first = learned.causes[0]!
+  if (core.length === 1 && (await isSometimesEcho(search, first, core[0]!))) {
+    learned.changed = union(learned.changed, core)
+    return true
+  }
+  if (!(await proveCause(search, core, 'other')).isProven) return false
+  learned.causes.push(core)
+  return true
+}
+
+async function isHarmless(search: Search, steps: StepSet): Promise<boolean> {
+  const cell = search.cell(steps)
+  search.reopen(cell)
+  const ratio = await search.settle(cell, 'confirm', CONFIRMED)
+  if (cell.forks > 0) search.conclude(cell, ratio > 0)
+  return ratio < 0
 }

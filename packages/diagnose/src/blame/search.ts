@@ -1,11 +1,31 @@
 import type { BlameMode, ProbePurpose } from '@retake/tape'
 import type { ForkSource } from './fork-source.js'
 import type { Learned } from './learned.js'
-import { Ledger, type Cell, type LedgerLimits } from './ledger.js'
+import { type Cell, Ledger, type LedgerLimits } from './ledger.js'
 import { Levels, type Tally } from './levels.js'
-import { seededRandom, type Random } from './models/seeded-random.js'
-import { forksOfPhase, PHASES, type Phase } from './remaining-forks.js'
-import { upTo, type StepSet } from './step-set.js'
+import { type Random, seededRandom } from './models/seeded-random.js'
+import { type StepSet, upTo } from './step-set.js'
+
+/** What a search is busy with, in this order. */
+const PHASES = ['anchors', 'cause', 'back-ups', 'audit', 'echoes'] as const
+
+type Phase = (typeof PHASES)[number]
+
+/**
+ * About how many forks a phase takes when the first cause is one step or two: halving
+ * takes one question for each doubling of the steps.
+ */
+function forksOfPhase(phase: Phase, stepCount: number, forksPerQuestion: number): number {
+  const halvings = Math.ceil(Math.log2(Math.max(2, stepCount)))
+  const questions = {
+    anchors: 4,
+    cause: halvings + 4,
+    'back-ups': 1,
+    audit: 10,
+    echoes: 2,
+  }
+  return Math.ceil(questions[phase] * forksPerQuestion)
+}
 
 /** At most this many forks that come to a verdict decide one question. */
 const MAX_DRAWS = 100

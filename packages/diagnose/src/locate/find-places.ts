@@ -1,12 +1,13 @@
-import { isEnvironmentNote } from '@retake/tape'
-import type {
-  CallEvent,
-  DeliverEvent,
-  RunView,
-  SocketEvent,
-  TapeEvent,
-  TapeLike,
-  WriteEvent,
+import {
+  type CallEvent,
+  type DeliverEvent,
+  isEnvironmentNote,
+  type RunView,
+  type SocketEvent,
+  type Step,
+  type TapeEvent,
+  type TapeLike,
+  type WriteEvent,
 } from '@retake/tape'
 import { wireAsJson } from '../json-value.js'
 import {
@@ -19,10 +20,80 @@ import {
   variablePlaces,
 } from './event-places.js'
 import { searchExchange } from './exchange-places.js'
-import { messagePlaces } from './message-places.js'
-import { PieceGroups } from './piece-groups.js'
-import { searchOf, type Place, type Search } from './place.js'
+import { type Place, type Search, searchOf } from './place.js'
 import { searchJson, searchText } from './search-json.js'
+import { searchPieces } from './search-pieces.js'
+
+type Whose = Omit<Place, 'seq' | 'search'>
+
+/** Contents that come in pieces over several events: a stream, a pipe, a file read bit by bit. */
+class PieceGroups {
+  readonly #tape: TapeLike
+  readonly #groups = new Map<string, { readonly whose: Whose; readonly seqs: number[] }>()
+  #closed = 0
+
+  constructor(tape: TapeLike) {
+    this.#tape = tape
+  }
+
+  /** Adds the body of an event to a content. */
+  add(key: string, seq: number, whose: Whose): void {
+    const group = this.#groups.get(key)
+    if (group === undefined) this.#groups.set(key, { whose, seqs: [seq] })
+    else group.seqs.push(seq)
+  }
+
+  /** What comes under this key from here on is another content. */
+  close(key: string): void {
+    const group = this.#groups.get(key)
+    if (group === undefined) return
+    this.#groups.delete(key)
+    this.#groups.set(`${key} ${this.#closed++}`, group)
+  }
+
+  places(): Place[] {
+    return [...this.#groups.values()].map(({ whose, seqs }) => ({
+      ...whose,
+      seq: seqs[0] ?? 0,
+      search: (matcher) =>
+        searchPieces(
+          seqs.map((seq) => ({ seq, bytes: this.#tape.body(seq) })),
+          matcher,
+        ),
+    }))
+  }
+}
+
+/** What an MCP request on a pipe asks, and what its answer says. A request of the server comes in and is answered. */
+const messagePlaces = (step: Step): Place[] => {
+  const askedBy = step.mcp()?.askedBy
+  const common = {
+    source: step.kind === 'tool' ? ('tool' as const) : ('mcp' as const),
+    name: step.kind === 'tool' ? (step.call()?.name ?? '') : step.title,
+    step: step.label,
+    ...(step.site !== undefined && { site: step.site }),
+  }
+  const asked: Place = {
+    ...common,
+    seq: step.seq,
+    direction: askedBy === 'server' ? 'in' : 'out',
+    search: (matcher) => searchJson(step.call()?.args, matcher, 'args'),
+  }
+  const answered: Place = {
+    ...common,
+    seq: step.answerSeqs.at(-1) ?? step.seq,
+    direction: askedBy === 'server' ? 'out' : 'in',
+    search: (matcher) => {
+      const call = step.call()
+      const error = call?.error && { message: call.error.message, data: call.error.props?.['data'] }
+      return [
+        ...searchJson(call?.result, matcher, 'result'),
+        ...searchJson(error, matcher, 'error'),
+      ]
+    },
+  }
+  return step.answerSeqs.length === 0 ? [asked] : [asked, answered]
+}
 
 /**
  * Everything on a tape that can hold a value, whether it belongs to a step or

@@ -1,9 +1,8 @@
 import type { ForkSource } from '../fork-source.js'
-import { benjaminiHochberg } from '../stats/benjamini-hochberg.js'
-import { binomialTail } from '../stats/binomial-tail.js'
 import type { Interval } from '../stats/interval.js'
 import { wilson } from '../stats/wilson.js'
 import { CountedForks } from './counted-forks.js'
+import { betaCdf } from '../stats/beta-quantile.js'
 
 /** How often one step alone fails the run. */
 export interface FlipRate extends Interval {
@@ -44,4 +43,23 @@ export async function flipRates(
     chance: chances[step]!,
     isBelieved: believed[step]!,
   }))
+}
+
+/**
+ * Which of many findings to believe, so that on average no more than a share `q` of those
+ * believed is false: true for each of the probabilities of chance that is small enough.
+ */
+export function benjaminiHochberg(chances: readonly number[], q: number): boolean[] {
+  const rising = chances.toSorted((a, b) => a - b)
+  let bar = -1
+  for (const [rank, chance] of rising.entries())
+    if (chance <= (q * (rank + 1)) / chances.length) bar = chance
+  return chances.map((chance) => chance <= bar)
+}
+
+/** How probable at least this many failures are among so many forks, when each fails at this rate. */
+export function binomialTail(fails: number, forks: number, rate: number): number {
+  if (fails <= 0) return 1
+  if (fails > forks) return 0
+  return betaCdf(rate, fails, forks - fails + 1)
 }

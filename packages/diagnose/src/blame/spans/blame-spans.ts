@@ -1,11 +1,141 @@
-import type { BlameFindings, ForkCounts, InputSpan, SpanFindings } from '@retake/tape'
-import { blameRun, type BlameOptions } from '../blame-run.js'
-import { limitsLeft, NO_FORKS, sumForks } from './fork-sums.js'
-import { findingAt, inputPart, inputSpan } from './input-part.js'
-import { spanSource, type AskMasked } from './span-source.js'
+import {
+  type BlameFindings,
+  clipText,
+  type ForkCounts,
+  type InputPart,
+  type InputSpan,
+  type SpanFindings,
+} from '@retake/tape'
+import { type BlameOptions, blameRun } from '../blame-run.js'
+import { type AskMasked, spanSource } from './span-source.js'
 import { splitInput } from './split-input.js'
-import { splitText } from './split-text.js'
-import { wholeSpans, type RequestPart, type Span } from './text-place.js'
+import {
+  type Range,
+  type RequestPart,
+  type Span,
+  type TextPlace,
+  wholeSpans,
+} from './text-place.js'
+import { inGroups, isJsonText, jsonRanges } from './json-spans.js'
+
+/** More than these are not told apart inside of one text. */
+const MOST_SPANS = 40
+
+/**
+ * The pieces of a text that can be masked one by one: fields of JSON, else sentences, else
+ * lines, else paragraphs, whichever are the smallest that are few enough.
+ */
+export function splitText(place: TextPlace, most = MOST_SPANS): Span[] {
+  return rangesOf(place.text, most).map((ranges) => ({ place, ranges }))
+}
+
+function rangesOf(text: string, most: number): readonly (readonly Range[])[] {
+  if (isJsonText(text)) return jsonRanges(text, most)
+  const lines = matchesOf(text, /[^\n]+/g)
+  const sentences = lines.flatMap(({ start, end }) =>
+    matchesOf(text.slice(start, end), SENTENCE, start),
+  )
+  if (sentences.length <= most) return sentences.map((range) => [range])
+  if (lines.length <= most) return lines.map((range) => [range])
+  const paragraphs = paragraphsOf(text, lines)
+  if (paragraphs.length <= most) return paragraphs.map((range) => [range])
+  return inGroups(paragraphs, most)
+}
+
+/** Up to a full stop that is followed by a space, so that numbers stay whole. */
+const SENTENCE = /.*?(?:[.!?]+["'»”’)\]]*(?=\s|$)|[。！？]+)|.+$/g
+
+/** What a pattern finds, without the space around it; nothing that is only space. */
+function matchesOf(text: string, pattern: RegExp, offset = 0): Range[] {
+  const ranges: Range[] = []
+  for (const { 0: found, index } of text.matchAll(pattern)) {
+    const trimmed = found.trim()
+    if (trimmed === '') continue
+    const start = offset + index + found.indexOf(trimmed[0]!)
+    ranges.push({ start, end: start + trimmed.length })
+  }
+  return ranges
+}
+
+/** Lines with no empty line between them. */
+function paragraphsOf(text: string, lines: readonly Range[]): Range[] {
+  const paragraphs: Range[] = []
+  for (const line of lines) {
+    const last = paragraphs.at(-1)
+    const isNext = last && !/\n\s*\n/.test(text.slice(last.end, line.start))
+    if (isNext) paragraphs[paragraphs.length - 1] = { start: last.start, end: line.end }
+    else paragraphs.push(line)
+  }
+  return paragraphs
+}
+
+/** What was found of a part: its role, its cause, and how often that fails. */
+type Finding = Pick<InputPart, 'role' | 'cause' | 'rate'>
+
+const EXCERPT_LENGTH = 160
+
+/** A searched message as it is shown. */
+function inputPart(part: RequestPart, finding: Finding): InputPart {
+  const { path, speaker, places } = part
+  const text = places.map((place) => place.text).join(' ')
+  return { path, speaker, excerpt: excerptOf(text), ...finding }
+}
+
+/** A span as it is shown. */
+function inputSpan(span: Span, part: RequestPart, finding: Finding): InputSpan {
+  const { path, text } = span.place
+  const start = span.ranges[0]!.start
+  const end = span.ranges.at(-1)!.end
+  const excerpt = excerptOf(text.slice(start, end))
+  return { path, speaker: part.speaker, excerpt, ...finding, start, end }
+}
+
+/** What a search of parts found of one of them. */
+function findingAt(found: BlameFindings, part: number): Finding {
+  const { role } = found.steps[part]!
+  const cause = found.causes.findIndex(({ steps }) => steps.includes(part))
+  return cause === -1 ? { role } : { role, cause, rate: found.causes[cause]!.sufficiency }
+}
+
+const excerptOf = (text: string) =>
+  clipText(
+    text
+      .slice(0, 4 * EXCERPT_LENGTH)
+      .replace(/\s+/g, ' ')
+      .trim(),
+    EXCERPT_LENGTH,
+  )
+
+/** The forks of two searches together. */
+function sumForks(some: ForkCounts, more: ForkCounts): ForkCounts {
+  const tokens = sumKnown(some.tokens, more.tokens)
+  const costUsd = sumKnown(some.costUsd, more.costUsd)
+  return {
+    asked: some.asked + more.asked,
+    served: some.served + more.served,
+    undefined: some.undefined + more.undefined,
+    liveSteps: some.liveSteps + more.liveSteps,
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(costUsd === undefined ? {} : { costUsd }),
+  }
+}
+
+const NO_FORKS: ForkCounts = { asked: 0, served: 0, undefined: 0, liveSteps: 0 }
+
+/** What is left of limits after these forks; those that were served cost nothing. */
+function limitsLeft(
+  { maxForks = Infinity, maxUsd = Infinity }: { maxForks?: number; maxUsd?: number },
+  { asked, served, costUsd = 0 }: ForkCounts,
+): { maxForks: number; maxUsd: number } {
+  return {
+    maxForks: Math.max(0, maxForks - (asked - served)),
+    maxUsd: Math.max(0, maxUsd - costUsd),
+  }
+}
+
+function sumKnown(some: number | undefined, more: number | undefined): number | undefined {
+  return some === undefined && more === undefined ? undefined : (some ?? 0) + (more ?? 0)
+}
 
 export interface SpanOptions extends Pick<
   BlameOptions,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { maskRequest, NEUTRAL_TEXT } from './mask-request.js'
 import { splitInput } from './split-input.js'
-import { splitText } from './split-text.js'
+import { splitText } from './blame-spans.js'
 import { wholeSpans, type Span } from './text-place.js'
 
 const chat = {
