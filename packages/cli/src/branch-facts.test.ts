@@ -1,6 +1,6 @@
 import type { RunView, Step, Tape } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { branchFacts } from './branch-facts.js'
+import { branchFacts } from './branch-tree.js'
 
 const usage = {
   input: 5,

@@ -1,11 +1,9 @@
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PLACEHOLDER } from '@retake/engine'
-import type { MovedRoot } from '@retake/engine'
+import { type MovedRoot, PLACEHOLDER } from '@retake/engine'
 import type { FileCall, Tape } from '@retake/tape'
-import { projectRoot } from './project-root.js'
-import { printableLine } from './printable.js'
+import { printableLine } from './terminal.js'
 import { viewRun } from './view-run.js'
 
 /** A file that a run read and that now differs from what the tape serves. */
@@ -180,4 +178,13 @@ function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
     from = match.index + match[0].length
   }
   return from > 0 && shown.slice(from) === hidden.slice(from)
+}
+
+/** The folder of the nearest package.json at or above a file; the folder of the file when there is none. */
+export function projectRoot(file: string): string {
+  const start = path.dirname(path.resolve(file))
+  for (let folder = start; ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'package.json'))) return folder
+    if (path.dirname(folder) === folder) return start
+  }
 }

@@ -2,9 +2,8 @@ import { statSync } from 'node:fs'
 import path from 'node:path'
 import type { MovedRoot } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { fromHere } from './from-here.js'
+import { fromHere, painter } from './terminal.js'
 import { shaOfFile, versionOf } from './hash-of-code.js'
-import { painter } from './terminal.js'
 
 /** Files of the agent as far as its tape knows them: the entry, and those from which something was started. */
 export function sourceFiles(tape: Tape): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { checkExpression } from './check-expression.js'
+import { checkExpression } from './step-commands.js'
 
 test.each([
   'a + b',

@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
-import type { StdioOptions } from 'node:child_process'
+import { spawn, type StdioOptions } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
-import { endOf } from './agent-process.js'
-import type { AgentEnd } from './agent-process.js'
+import { type AgentEnd, endOf } from './agent-process.js'
 import { commandNotStarted } from './errors/programs.js'
 
 export interface CommandProcess {

@@ -3,23 +3,24 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
 import {
+  type ContinuePlan,
+  type ContinueReport,
+  type Divergence,
   holdsSecret,
   isSurrounding,
+  type ProcessTask,
   TASK_VARIABLE,
   trustedRunsFile,
   withSurroundings,
 } from '@retake/engine'
-import type { ContinuePlan, ContinueReport, Divergence, ProcessTask } from '@retake/engine'
-import { environmentOnTape, holdsReadsOnly } from '@retake/tape'
-import type { Tape } from '@retake/tape'
+import { environmentOnTape, holdsReadsOnly, type Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { project } from './config/project.js'
-import { handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
-import type { AgentEnd } from './agent-process.js'
+import { type AgentEnd, handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import { credentialsMissing } from './errors/branches.js'
 import { replayWithoutReport } from './errors/programs.js'
 import { throwFailure } from './record-agent.js'
-import { markRecording } from './recording-mark.js'
+import { markRecording } from './run-store.js'
 import { startOf } from './replay-command.js'
 import { trustInThisProcess } from './trust.js'
 

@@ -4,12 +4,10 @@ import { openTape } from '@retake/tape/node'
 import { continueAgent } from './continue-agent.js'
 import { continuedFacts, continuedLines } from './continued-lines.js'
 import { wrongUsage } from './errors/command-line.js'
-import { FOUND } from './exit-codes.js'
-import { signalExitCode } from './signal-exit-code.js'
+import { FOUND, signalExitCode } from './exit-codes.js'
 import { painter, widthOf } from './terminal.js'
 import { TRUST_OPTION } from './trust.js'
-import { flag, texts } from './verb.js'
-import type { OptionValues, Verb } from './verb.js'
+import { flag, type OptionValues, texts, type Verb } from './verb.js'
 
 /** Options of every verb that goes on from a tape. */
 export const CONTINUE_OPTIONS: Verb['options'] = {

@@ -1,18 +1,13 @@
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { branchFacts } from './branch-facts.js'
-import type { BranchFacts } from './branch-facts.js'
-import { atText, editText } from './branch-lines.js'
+import { atText, branchFacts, type BranchFacts, editText } from './branch-tree.js'
 import type { Continued } from './continue-agent.js'
 import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { cost, plural } from './facts.js'
-import { fromHere } from './from-here.js'
-import { printable } from './printable.js'
-import type { Look, Paint } from './terminal.js'
+import { fromHere, type Look, type Paint, printable, wrap } from './terminal.js'
 import { stepAt, viewRun } from './view-run.js'
-import { wrap } from './wrap.js'
 
 /** What a run came to that went on from a tape, for a person. `did` is the past of the command. */
 export function continuedLines(

@@ -1,7 +1,7 @@
 import type { Divergence, MovedRoot } from '@retake/engine'
 import type { NotCaptured, Tape } from '@retake/tape'
 import { changedPackages, changedSources } from './changed-sources.js'
-import { fromHere } from './from-here.js'
+import { fromHere } from './terminal.js'
 import { notCapturedFact } from './not-captured.js'
 import { q } from './sandbox/mount-script.js'
 import { viewRun } from './view-run.js'

@@ -1,10 +1,6 @@
 import type { Divergence, Mismatch } from '@retake/engine'
-import { fromHere } from './from-here.js'
-import { printable } from './printable.js'
-import { excerpts } from './text-diff.js'
-import type { Excerpt } from './text-diff.js'
-import type { Look, Paint, Style } from './terminal.js'
-import { wrap } from './wrap.js'
+import { fromHere, type Look, type Paint, printable, type Style, wrap } from './terminal.js'
+import { type Excerpt, excerpts } from './text-diff.js'
 
 export interface DivergencePlace {
   /** Number of events on the tape. */

@@ -1,3 +1,8 @@
+import { constants } from 'node:os'
+
+/** What shells answer for a process that a signal killed: 130 for Ctrl-C. */
+export const signalExitCode = (signal: NodeJS.Signals): number => 128 + constants.signals[signal]
+
 /** The exit codes that mean something to scripts; an agent's own code is passed on as it is. */
 export const WRONG_USAGE = 2
 /** A divergence, a damaged tape, something not captured. */

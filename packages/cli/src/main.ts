@@ -19,7 +19,7 @@ async function run(args: readonly string[]): Promise<number> {
   if (first === undefined) return print(generalHelp(), WRONG_USAGE)
   if (first === '--help' || first === '-h') return print(generalHelp())
   if (first === 'help' && rest[0] === undefined) return print(generalHelp())
-  const { runVerb, explainVerb } = await import('./run-verb.js')
+  const { runVerb, explainVerb } = await import('./verb.js')
   return first === 'help' ? explainVerb(rest[0] ?? '') : runVerb(first, rest)
 }
 

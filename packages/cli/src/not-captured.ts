@@ -1,7 +1,5 @@
 import type { NotCaptured } from '@retake/tape'
-import { fromHere } from './from-here.js'
-import { printable, printableLine } from './printable.js'
-import { wrap } from './wrap.js'
+import { fromHere, printable, printableLine, wrap } from './terminal.js'
 
 /** Items beyond this limit are only counted; `retake show` lists all of them. */
 const SHOWN_MAX = 5

@@ -4,8 +4,7 @@ import { CredentialsError } from './errors/branches.js'
 import { UsageError } from './errors/command-line.js'
 import { RunNotTrusted } from './errors/trust.js'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
-import { painter, widthOf } from './terminal.js'
-import { wrap } from './wrap.js'
+import { painter, widthOf, wrap } from './terminal.js'
 
 /** The four things every error of Retake can say. */
 export interface Explained {

@@ -1,12 +1,43 @@
-import { spawn } from 'node:child_process'
-import type { StdioOptions } from 'node:child_process'
+import { spawn, type StdioOptions } from 'node:child_process'
 import type { Duplex } from 'node:stream'
-import { Probe } from '@retake/engine/inspect'
-import type { ProbeEnd, ProbeProcess } from '@retake/engine/inspect'
+import { Probe, type ProbeEnd, type ProbeProcess } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
-import { nodeCommand } from './agent-process.js'
+import { Interrupted, nodeCommand } from './agent-process.js'
 import { agentNotStarted } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
+
+/** The signal that has ended a probe, once there was one. */
+interface Interruption {
+  signal: NodeJS.Signals | undefined
+}
+
+/**
+ * Starts a recorded program as a replay and looks into it; it is gone when `look` is done.
+ * Ctrl-C ends it before that, and is then why `look` failed.
+ */
+export async function withProbe<T>(
+  tape: Tape,
+  options: ProbeAgentOptions,
+  look: (probe: Probe, interruption: Interruption) => Promise<T>,
+): Promise<T> {
+  const probe = await probeAgent(tape, options)
+  const interruption: Interruption = { signal: undefined }
+  const listener = (signal: NodeJS.Signals): void => {
+    interruption.signal = signal
+    void probe.close()
+  }
+  for (const signal of SIGNALS) process.on(signal, listener)
+  try {
+    return await look(probe, interruption)
+  } catch (error) {
+    throw interruption.signal ? new Interrupted(interruption.signal) : error
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, listener)
+    await probe.close()
+  }
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 export interface ProbeAgentOptions {
   readonly nodeArgs?: readonly string[]

@@ -2,12 +2,17 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { StdioOptions } from 'node:child_process'
-import { newRunId, RetakeError, TASK_VARIABLE, trustedRunsFile } from '@retake/engine'
-import type { CallSites, ProcessTask } from '@retake/engine'
+import {
+  type CallSites,
+  newRunId,
+  type ProcessTask,
+  RetakeError,
+  TASK_VARIABLE,
+  trustedRunsFile,
+} from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
 import { project } from './config/project.js'
-import { handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
-import type { AgentEnd } from './agent-process.js'
+import { type AgentEnd, handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
 import {
   agentMissing,
   agentNotAFile,
@@ -17,8 +22,7 @@ import {
 import type { Explained } from './print-error.js'
 import { takeFromNodeOptions, takePreloads } from './preloads.js'
 import { codeOf } from './hash-of-code.js'
-import { markRecording } from './recording-mark.js'
-import type { RunStore } from './run-store.js'
+import { markRecording, type RunStore } from './run-store.js'
 import { trustInThisProcess } from './trust.js'
 
 export interface Recording extends AgentEnd {

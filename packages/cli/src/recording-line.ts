@@ -5,10 +5,9 @@ import { openTape } from '@retake/tape/node'
 import type { Recording } from './record-agent.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
-import { fromHere } from './from-here.js'
+import { fromHere, type Paint } from './terminal.js'
 import { notCapturedLines } from './not-captured.js'
 import { RunStore } from './run-store.js'
-import type { Paint } from './terminal.js'
 import { viewRun } from './view-run.js'
 
 /** A recording in one line, with a line for each problem: cut off, not captured. */

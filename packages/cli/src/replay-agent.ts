@@ -5,6 +5,8 @@ import { Interrupted, runAgent } from './agent-process.js'
 import { replayWithoutReport } from './errors/programs.js'
 import { replayCommand } from './replay-command.js'
 import type { Isolation } from './sandbox/run-in-sandbox.js'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
 
 export interface ReplayOptions {
   readonly observe?: boolean
@@ -50,4 +52,30 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
   } finally {
     command.remove()
   }
+}
+
+/** Replays a program silently, where it was recorded or, in another checkout, where it is now. */
+export async function replayHere(tape: Tape): Promise<Replayed> {
+  const root = movedHere(tape)
+  const replayed = await replayAgent(tape, { stdio: 'ignore', ...(root && { root }) })
+  if (root === undefined) return replayed
+  // What is reported names the recorded folder; a place in the code is wanted as it is here.
+  const divergences = replayed.divergences.map((divergence) =>
+    divergence.site === undefined
+      ? divergence
+      : { ...divergence, site: divergence.site.replace(root.recorded, root.current) },
+  )
+  return { ...replayed, divergences }
+}
+
+/**
+ * A tape that was recorded in a folder that this machine does not have, in
+ * another checkout: if its program is here, seen from the working directory, it
+ * is run here.
+ */
+export function movedHere({ details: { cwd, entry } }: Tape): MovedRoot | undefined {
+  if (cwd === undefined || entry === undefined || existsSync(cwd)) return undefined
+  const current = process.cwd()
+  const here = path.resolve(current, path.relative(cwd, path.resolve(cwd, entry)))
+  return existsSync(here) ? { recorded: cwd, current } : undefined
 }

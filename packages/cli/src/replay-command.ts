@@ -1,13 +1,17 @@
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { movedTape, TASK_VARIABLE, withSurroundings } from '@retake/engine'
-import type { MovedRoot, ProcessTask, ReplayReport } from '@retake/engine'
-import { holdsReadsOnly } from '@retake/tape'
-import type { Preload, RunDetails, Tape } from '@retake/tape'
+import {
+  type MovedRoot,
+  movedTape,
+  type ProcessTask,
+  type ReplayReport,
+  TASK_VARIABLE,
+  withSurroundings,
+} from '@retake/engine'
+import { holdsReadsOnly, type Preload, type RunDetails, type Tape } from '@retake/tape'
 import { project } from './config/project.js'
-import { preloadFlags } from './agent-process.js'
-import type { AgentProcess } from './agent-process.js'
+import { type AgentProcess, preloadFlags } from './agent-process.js'
 import {
   notANodeRun,
   notAProcessRun,

@@ -3,9 +3,8 @@ import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { duration } from './duration.js'
 import { plural } from './facts.js'
-import { printable } from './printable.js'
+import { type Look, printable } from './terminal.js'
 import type { Replayed } from './replay-agent.js'
-import type { Look } from './terminal.js'
 import { stepAt, viewRun } from './view-run.js'
 
 /** More differences than this are only counted; `--json` has all of them. */

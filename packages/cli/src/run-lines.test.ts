@@ -1,7 +1,6 @@
-import { NO_USAGE } from '@retake/tape'
-import type { RunTotals, Step } from '@retake/tape'
+import { NO_USAGE, type RunTotals, type Step } from '@retake/tape'
 import { expect, test } from 'vitest'
-import { tokensOf } from './run-lines.js'
+import { tokensOf } from './verbs/show.js'
 
 const usage = { ...NO_USAGE, input: 10, output: 2 }
 const answered = { kind: 'model', state: 'done', usage } as Step

@@ -1,8 +1,7 @@
 import { isBeingWritten, openTape } from '@retake/tape/node'
 import type { BranchDetails, RunView, Tape } from '@retake/tape'
-import { explain } from './print-error.js'
-import type { Explained } from './print-error.js'
-import { isRecording } from './recording-mark.js'
+import { explain, type Explained } from './print-error.js'
+import { isRecording } from './run-store.js'
 import { viewRun } from './view-run.js'
 
 /** How a run stands: `killed` by a signal, also when nothing could be written about it. */

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { SourceLocation } from '@retake/engine/inspect'
 import { maskKeys } from '@retake/tape'
-import { printable } from './printable.js'
-import { cutTo } from './table.js'
-import type { Look } from './terminal.js'
+import { cutTo, type Look, printable } from './terminal.js'
 
 /** Lines shown before and after the one that matters. */
 const AROUND = 3

@@ -1,11 +1,15 @@
-import { summarizeStep } from '@retake/tape'
-import type { Exchange, McpNotification, Message, MessagePart, Step, StepGuard } from '@retake/tape'
+import {
+  type Exchange,
+  type McpNotification,
+  type Message,
+  type MessagePart,
+  type Step,
+  type StepGuard,
+  summarizeStep,
+} from '@retake/tape'
 import { duration } from './duration.js'
 import { cost } from './facts.js'
-import { fromHere } from './from-here.js'
-import { printable, printableLine } from './printable.js'
-import type { Look, Paint } from './terminal.js'
-import { wrap } from './wrap.js'
+import { fromHere, type Look, type Paint, printable, printableLine, wrap } from './terminal.js'
 
 /**
  * One step for a person: the conversation, the request and answer, or the call and its result.

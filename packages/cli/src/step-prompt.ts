@@ -1,10 +1,8 @@
-import { createInterface } from 'node:readline'
-import type { Interface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import type { Timeline } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from './print-error.js'
-import { parseStepCommand } from './step-commands.js'
+import { parseStepCommand, runStepCommand } from './step-commands.js'
 import { stepResultLines } from './step-result-lines.js'
-import { runStepCommand } from './step-session.js'
 import { painter, widthOf } from './terminal.js'
 
 export interface StepPromptOptions {

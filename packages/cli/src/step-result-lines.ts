@@ -7,14 +7,10 @@ import type {
   Watched,
 } from '@retake/engine/inspect'
 import { plural } from './facts.js'
-import { printable } from './printable.js'
+import { cutTo, type Look, printable, table, wrap } from './terminal.js'
 import { sourceExcerpt } from './source-excerpt.js'
-import { stepCommandHelp } from './step-commands.js'
-import type { StepResult } from './step-session.js'
+import { stepCommandHelp, type StepResult } from './step-commands.js'
 import { place, variableLines } from './stop-lines.js'
-import { cutTo, table } from './table.js'
-import type { Look } from './terminal.js'
-import { wrap } from './wrap.js'
 
 /** What a command of `retake step` came to, for a person. */
 export function stepResultLines(result: StepResult, timeline: Timeline, look: Look): string[] {

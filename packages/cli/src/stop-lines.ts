@@ -1,10 +1,7 @@
 import path from 'node:path'
 import type { Frame, SourceLocation, Stop, Variable } from '@retake/engine/inspect'
-import { fromHere } from './from-here.js'
-import { printable } from './printable.js'
+import { fromHere, type Look, printable, table } from './terminal.js'
 import { sourceExcerpt } from './source-excerpt.js'
-import { table } from './table.js'
-import type { Look } from './terminal.js'
 
 /** Where the agent stands, for a person: the line, who called it, and what the variables hold. */
 export function stopLines(stop: Stop, look: Look): string[] {

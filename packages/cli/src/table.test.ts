@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { table } from './table.js'
+import { table } from './terminal.js'
 
 test('columns line up, the last one is cut to the width', () => {
   const rows = [

@@ -1,3 +1,141 @@
+import { maskKeys, plainJson, toWire } from '@retake/tape'
+import path from 'node:path'
+
+/** Any value that was recorded, as JSON can say it: a BigInt as text, a Map as a list of pairs. */
+export const plainValue = (value: unknown): unknown => plainJson(toWire(value))
+
+/** The same on one line. */
+export const plainText = (value: unknown): string => JSON.stringify(plainValue(value)) ?? ''
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const SHOWN_AFTER_MS = 1000
+const REDRAWN_EVERY_MS = 80
+
+/** Says on a terminal what takes so long; silent for a second, and everywhere else. */
+export class Progress {
+  readonly #startedAt = performance.now()
+  readonly #timer: NodeJS.Timeout | undefined
+  #text: string
+  #frame = 0
+  #shown = false
+  #drawnMs = 0
+
+  constructor(text: string) {
+    this.#text = text
+    if (!process.stderr.isTTY) return
+    this.#timer = setInterval(() => this.#draw(), REDRAWN_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  /** Also draws: work that does not wait lets no timer through. */
+  say(text: string): void {
+    this.#text = text
+    if (this.#timer !== undefined) this.#draw()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    if (this.#shown) process.stderr.write('\r\u001B[K')
+  }
+
+  #draw(): void {
+    const elapsedMs = performance.now() - this.#startedAt
+    if (elapsedMs < SHOWN_AFTER_MS || elapsedMs - this.#drawnMs < REDRAWN_EVERY_MS / 2) return
+    this.#drawnMs = elapsedMs
+    this.#shown = true
+    this.#frame = (this.#frame + 1) % FRAMES.length
+    const line = `${FRAMES[this.#frame]} ${this.#text} (${Math.round(elapsedMs / 1000)} s)`
+    process.stderr.write(`\r\u001B[K${line.slice(0, (process.stderr.columns || 80) - 1)}`)
+  }
+}
+
+/** Less room than this is none for the last column, unless it needs less. */
+const LAST_MIN = 12
+
+/**
+ * Rows of plain text in columns two spaces apart; the last column is cut to fit the width.
+ * Where it would have no room, columns that can be spared are left out, in the order given.
+ * A row is one line, whatever its cells hold.
+ */
+export function table(
+  rows: readonly (readonly string[])[],
+  width: number,
+  spare: readonly number[] = [],
+): string[] {
+  const flat = rows.map((row) => row.map((cell) => cell.replaceAll('\n', String.raw`\n`)))
+  return fitted(flat, width, spare)
+}
+
+function fitted(
+  rows: readonly (readonly string[])[],
+  width: number,
+  spare: readonly number[],
+): string[] {
+  const [first, ...others] = spare
+  if (first === undefined || roomForLast(rows, width) >= 0) return columnsOf(rows, width)
+  const without = rows.map((row) => row.filter((_, column) => column !== first))
+  const moved = others.map((column) => (column > first ? column - 1 : column))
+  return fitted(without, width, moved)
+}
+
+/** What is left when the last column has what it needs; negative when it lacks room. */
+function roomForLast(rows: readonly (readonly string[])[], width: number): number {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  let room = width
+  for (let column = 0; column < columns - 1; column += 1)
+    room -= Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))) + 2
+  const needed = Math.max(...rows.map((row) => visibleLength(row[columns - 1] ?? '')))
+  return room - Math.min(needed, LAST_MIN)
+}
+
+function columnsOf(rows: readonly (readonly string[])[], width: number): string[] {
+  const columns = Math.max(0, ...rows.map((row) => row.length))
+  const widths = Array.from({ length: columns - 1 }, (_, column) =>
+    Math.max(...rows.map((row) => visibleLength(row[column] ?? ''))),
+  )
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => {
+      const columnWidth = widths[column]
+      return columnWidth === undefined ? cell : cell + ' '.repeat(columnWidth - visibleLength(cell))
+    })
+    const lead = cells
+      .slice(0, -1)
+      .map((cell) => `${cell}  `)
+      .join('')
+    return (lead + cutTo(cells.at(-1) ?? '', width - visibleLength(lead))).trimEnd()
+  })
+}
+
+const COLOUR = /\p{Cc}\[\d+m/gu
+const visibleLength = (text: string): number => text.replace(COLOUR, '').length
+
+/** Text cut to a length; painted text is left as it is. */
+export function cutTo(text: string, length: number): string {
+  return visibleLength(text) > length && length > 1 && !text.includes('\u001B')
+    ? `${text.slice(0, length - 1)}…`
+    : text
+}
+
+/**
+ * Recorded text may hold anything, also sequences that make a terminal do
+ * things. Control characters other than line breaks and tabs are shown as `\x1b`, those
+ * that turn the direction of text around, so that it reads as something else, as `\u{202e}`.
+ * Keys are hidden: source lines and tapes of older versions may hold some.
+ */
+export function printable(text: string): string {
+  return maskKeys(text).replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, (char) => {
+    const code = char.codePointAt(0) ?? 0
+    const hex = code.toString(16)
+    return code > 0xff ? `\\u{${hex}}` : `\\x${hex.padStart(2, '0')}`
+  })
+}
+
+/** The same where only one line is meant: a name with a line break would look like two things. */
+export const printableLine = (text: string): string =>
+  printable(text)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll('\t', String.raw`\t`)
+
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
 export type Style = keyof typeof CODES
@@ -16,4 +154,39 @@ export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns ||
 export interface Look {
   readonly paint: Paint
   readonly width: number
+}
+
+/** Lines of at most `width` characters, broken at spaces. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = []
+  let rest = ''
+  for (const word of text.split(/\s+/)) {
+    if (rest !== '' && rest.length + 1 + word.length > width) {
+      lines.push(rest)
+      rest = word
+    } else rest = rest === '' ? word : `${rest} ${word}`
+  }
+  if (rest !== '') lines.push(rest)
+  return lines
+}
+
+/** Facts set apart by ` · `, broken between facts, so that a number stays with its unit. */
+export function wrapFacts(text: string, width: number): string[] {
+  const lines: string[] = []
+  for (const fact of text.split(' · ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 3 + fact.length + 2 <= width)
+      lines[lines.length - 1] = `${last} · ${fact}`
+    else {
+      if (last !== undefined) lines[lines.length - 1] = `${last} ·`
+      lines.push(...wrap(fact, width - 2))
+    }
+  }
+  return lines
+}
+
+/** A path, or `path:line:column`, as short as it can be from the working directory. */
+export function fromHere(site: string): string {
+  const relative = path.relative(process.cwd(), site)
+  return relative.startsWith('..') || relative.length > site.length ? site : relative
 }

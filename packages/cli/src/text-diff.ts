@@ -1,4 +1,4 @@
-import { printable } from './printable.js'
+import { printable } from './terminal.js'
 
 /** One side of a difference, cut to what matters: the part between `same` parts is what differs. */
 export interface Excerpt {

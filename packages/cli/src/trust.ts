@@ -1,10 +1,8 @@
 import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { askOnTerminal } from './ask-on-terminal.js'
-import { runNotTrusted, trustNotSaved } from './errors/trust.js'
-import type { RunNotTrusted } from './errors/trust.js'
-import { printableLine } from './printable.js'
-import { painter } from './terminal.js'
+import { runNotTrusted, type RunNotTrusted, trustNotSaved } from './errors/trust.js'
+import { painter, printableLine } from './terminal.js'
 import type { Verb } from './verb.js'
 
 /** Option of every verb that starts recorded programs. */

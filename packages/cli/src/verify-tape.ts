@@ -1,17 +1,11 @@
 import { openTape } from '@retake/tape/node'
 import type { NotCaptured } from '@retake/tape'
-import { changedFileLines, changedFiles } from './changed-files.js'
-import type { ChangedFile } from './changed-files.js'
-import { checkTape } from './check-tape.js'
-import type { Integrity } from './check-tape.js'
-import { explain } from './print-error.js'
-import type { Explained } from './print-error.js'
-import type { Replayed } from './replay-agent.js'
-import { movedHere } from './moved-here.js'
+import { type ChangedFile, changedFileLines, changedFiles } from './changed-files.js'
+import { checkTape, type Integrity } from './check-tape.js'
+import { explain, type Explained } from './print-error.js'
+import { movedHere, type Replayed, replayHere } from './replay-agent.js'
 import { viewRun } from './view-run.js'
-import { isolationFacts } from './replay-command-run.js'
-import { replayHere } from './replay-here.js'
-import { replayRecordedCommand } from './replay-recorded-command.js'
+import { isolationFacts, replayRecordedCommand } from './replay-recorded-command.js'
 
 /** What is known about one tape after checking it. */
 export interface Verified {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wrapFacts } from './wrap.js'
+import { wrapFacts } from './terminal.js'
 
 test('facts are broken between facts, and a number stays with its unit', () => {
   const text = '24 forks · 28 live steps · 0 tokens · $0 · 31 s'

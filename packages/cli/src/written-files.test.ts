@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { writtenFiles } from './written-files.js'
+import { writtenFiles } from './record-command.js'
 
 test('files written since a moment are found, also below, but not those of tools', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-written-'))

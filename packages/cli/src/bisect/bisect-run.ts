@@ -13,11 +13,37 @@ import {
 import { notANodeRun, notAProcessRun } from '../errors/programs.js'
 import { requireTrust } from '../trust.js'
 import { viewRun } from '../view-run.js'
-import { findFirstBad } from './find-first-bad.js'
-import { GitRepository } from './git-repository.js'
-import type { Commit } from './git-repository.js'
-import { tryCommit } from './try-commit.js'
-import type { Trial, Tried } from './try-commit.js'
+import { type Commit, GitRepository } from './git-repository.js'
+import { type Trial, type Tried, tryCommit } from './try-commit.js'
+import { Interrupted } from '../agent-process.js'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Holds back signals while something must be cleaned up, and says at the next chance that one came. */
+export class Interruption {
+  readonly #controller = new AbortController()
+  #by: NodeJS.Signals | undefined
+  readonly #listener = (signal: NodeJS.Signals): void => {
+    this.#by = signal
+    this.#controller.abort()
+  }
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#listener)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  throwIfAny(): void {
+    if (this.#by !== undefined) throw new Interrupted(this.#by)
+  }
+
+  stop(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#listener)
+  }
+}
 
 export interface BisectOptions extends Omit<Trial, 'repository' | 'tape'> {
   readonly good: string
@@ -95,3 +121,39 @@ function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): vo
 }
 
 const short = (hash: string): string => hash.slice(0, 10)
+
+interface Search {
+  readonly repository: Pick<GitRepository, 'candidates'>
+  readonly good: string
+  readonly bad: Tried
+  /** Tries a commit; is told how many steps are probably left after it. */
+  readonly tryCommit: (commit: string, stepsLeft: number) => Promise<Tried>
+}
+
+interface FirstBad {
+  /** The oldest commit known to be different. */
+  readonly bad: Tried
+  /** Commits before it that cannot be tested and may be the first as well; empty when `bad` is it. */
+  readonly doubtful: readonly string[]
+}
+
+/**
+ * Halves the commits between a good and a bad one, like `git bisect`. A commit
+ * that cannot be tested is passed over for the next best; only when nothing else
+ * is left does the answer stay open between it and the first bad one.
+ */
+async function findFirstBad({ repository, good, bad, tryCommit }: Search): Promise<FirstBad> {
+  const goods = [good]
+  const skipped = new Set<string>()
+  let worst = bad
+  for (;;) {
+    const before = await repository.candidates(goods, worst.commit)
+    const open = before.filter((commit) => commit !== worst.commit)
+    const next = open.find((commit) => !skipped.has(commit))
+    if (next === undefined) return { bad: worst, doubtful: open }
+    const tried = await tryCommit(next, Math.ceil(Math.log2(open.length + 1)) - 1)
+    if (tried.verdict === 'same') goods.push(next)
+    else if (tried.verdict === 'different') worst = tried
+    else skipped.add(next)
+  }
+}

@@ -1,15 +1,161 @@
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { explain } from '../print-error.js'
-import { replayAgent } from '../replay-agent.js'
-import type { Replayed } from '../replay-agent.js'
+import { replayAgent, type Replayed } from '../replay-agent.js'
 import type { GitRepository } from './git-repository.js'
-import type { Interruption } from './interruption.js'
-import { linkModules } from './link-modules.js'
-import type { LinkedModules } from './link-modules.js'
+import type { Interruption } from './bisect-run.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { runCommand } from '../run-command.js'
-import { withWorktree } from './worktree.js'
+import { randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+
+const LOCK_FILES = [
+  'package-lock.json',
+  'npm-shrinkwrap.json',
+  'pnpm-lock.yaml',
+  'yarn.lock',
+  'bun.lock',
+  'bun.lockb',
+]
+
+/** Whether installed packages were lent to a worktree: none are installed, or other ones are locked there. */
+type LinkedModules = 'linked' | 'other lock file' | 'none'
+
+/**
+ * Lends the packages installed in the checkout to a worktree, when its lock file
+ * asks for the same ones. Package by package: packages of the repository itself
+ * must come from the worktree, and a build that empties `node_modules` must not
+ * empty the checkout's.
+ */
+function linkModules(
+  checkout: string,
+  worktree: string,
+  manifests: readonly string[],
+): LinkedModules {
+  const folders = ['.', ...manifests.map((file) => path.dirname(file))]
+  const installed = [...new Set(folders)].filter(
+    (folder) =>
+      existsSync(path.join(checkout, folder, 'node_modules')) &&
+      existsSync(path.join(worktree, folder)) &&
+      !existsSync(path.join(worktree, folder, 'node_modules')),
+  )
+  if (installed.length === 0) return 'none'
+  if (!installed.every((folder) => hasSameLock(checkout, worktree, folder)))
+    return 'other lock file'
+  for (const folder of installed) {
+    const modules = path.join(folder, 'node_modules')
+    linkFolder({ checkout, worktree }, modules)
+  }
+  return 'linked'
+}
+
+/** The nearest lock file counts, from the folder up to the top. */
+function hasSameLock(checkout: string, worktree: string, folder: string): boolean {
+  for (let at = folder; ; at = path.dirname(at)) {
+    for (const name of LOCK_FILES) {
+      const before = read(path.join(checkout, at, name))
+      const now = read(path.join(worktree, at, name))
+      if (before !== undefined || now !== undefined)
+        return before !== undefined && now !== undefined && before.equals(now)
+    }
+    if (at === '.') return true
+  }
+}
+
+interface Roots {
+  readonly checkout: string
+  readonly worktree: string
+}
+
+function linkFolder(roots: Roots, folder: string): void {
+  mkdirSync(path.join(roots.worktree, folder))
+  for (const name of readdirSync(path.join(roots.checkout, folder))) {
+    const inner = path.join(folder, name)
+    // Caches and what package managers note for themselves stay where they are.
+    if (name.startsWith('.') && name !== '.bin') continue
+    const isFolder = lstatSync(path.join(roots.checkout, inner)).isDirectory()
+    if (isFolder && (name === '.bin' || name.startsWith('@'))) linkFolder(roots, inner)
+    else symlinkSync(targetOf(roots, inner), path.join(roots.worktree, inner))
+  }
+}
+
+function targetOf({ checkout, worktree }: Roots, entry: string): string {
+  const file = path.join(checkout, entry)
+  if (!lstatSync(file).isSymbolicLink()) return file
+  const target = path.resolve(path.dirname(file), readlinkSync(file))
+  const inside = path.relative(checkout, target)
+  const isOwn = !inside.startsWith('..') && !inside.split(path.sep).includes('node_modules')
+  return isOwn ? path.join(worktree, inside) : target
+}
+
+function read(file: string): Buffer | undefined {
+  try {
+    return readFileSync(file)
+  } catch {
+    return undefined
+  }
+}
+
+/** Checks a commit out in a temporary folder, lets `use` work there, and removes it whatever happens. */
+async function withWorktree<T>(
+  repository: GitRepository,
+  commit: string,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const folder = makeFolder(repository.top)
+  try {
+    await repository.addWorktree(folder, commit)
+    return await use(folder)
+  } finally {
+    if (!(await repository.removeWorktree(folder))) {
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+      await repository.removeWorktree(folder)
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+const RANDOM_MIN = 8
+const RANDOM_MAX = 64
+
+/**
+ * A new folder, where possible with a path exactly as long as the repository's:
+ * whatever counts or wraps text with a path in it then comes to the same.
+ */
+function makeFolder(top: string): string {
+  const length = Buffer.byteLength(top)
+  const parents = [tmpdir(), '/tmp'].map(realOrNothing).filter((parent) => parent !== '')
+  const free = (parent: string): number => length - Buffer.byteLength(parent) - 1
+  const fitting = parents.find((parent) => free(parent) >= RANDOM_MIN)
+  const parent = fitting ?? parents[0] ?? '.'
+  const wanted = fitting === undefined ? RANDOM_MIN : free(fitting)
+  const random = randomBytes(RANDOM_MAX).toString('hex').slice(0, Math.min(wanted, 12))
+  const folder = path.join(
+    parent,
+    `retake-bisect-${'-'.repeat(200)}`.slice(0, wanted - random.length) + random,
+  )
+  mkdirSync(folder, { mode: 0o700 })
+  return folder
+}
+
+function realOrNothing(folder: string): string {
+  try {
+    return realpathSync(folder)
+  } catch {
+    return ''
+  }
+}
 
 export interface Trial {
   readonly tape: Tape

@@ -1,5 +1,4 @@
-import { blameRun, classicView, SCENARIOS, flakyRun } from '@retake/diagnose'
-import type { PlantedModel } from '@retake/diagnose'
+import { blameRun, classicView, flakyRun, type PlantedModel, SCENARIOS } from '@retake/diagnose'
 import { expect, test } from 'vitest'
 import { blameLines } from './blame-lines.js'
 import type { FindingsFile } from './findings-file.js'

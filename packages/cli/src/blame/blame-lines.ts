@@ -1,17 +1,134 @@
-import type { BlamedStep } from '@retake/tape'
+import type { BlamedStep, CauseSet, Probe, ProbePurpose, Rate, SpanFindings } from '@retake/tape'
 import { duration } from '../duration.js'
 import { cost, plural } from '../facts.js'
-import { printable } from '../printable.js'
-import { table } from '../table.js'
-import type { Look, Paint, Style } from '../terminal.js'
-import { wrap, wrapFacts } from '../wrap.js'
-import { classicLines } from './classic-lines.js'
-import { evidenceLines } from './evidence-lines.js'
-import type { FindingsFile } from './findings-file.js'
-import { bar, rateText } from './rate-text.js'
-import { labelRanges } from './step-ranges.js'
-import { spanLines } from './span-lines.js'
-import { numbered, verdictSentence } from './verdict-sentence.js'
+import {
+  type Look,
+  type Paint,
+  printable,
+  type Style,
+  table,
+  wrap,
+  wrapFacts,
+} from '../terminal.js'
+import type { FindingsFile, SearchedStep } from './findings-file.js'
+import { labelRanges, rangesToNumbers } from './step-value.js'
+import type { ClassicView } from '@retake/diagnose'
+
+/** `5 of 6  .42–.99`: failures among forks, and between which bounds the true rate is. */
+function rateText(rate: Rate | undefined): string {
+  if (rate === undefined || rate.forks === 0) return 'not tried'
+  return `${rate.fails} of ${rate.forks}  ${bound(rate.low)}–${bound(rate.high)}`
+}
+
+const bound = (value: number): string =>
+  value >= 0.995 ? '1' : value <= 0.005 ? '0' : value.toFixed(2).replace(/^0/, '')
+
+/** How much of it fails, with what is not known about it: `████▒▒░░`. */
+function bar(rate: Rate | undefined, width: number): string {
+  if (rate === undefined || rate.forks === 0) return ' '.repeat(width)
+  const low = Math.round(rate.low * width)
+  const high = Math.max(low, Math.round(rate.high * width))
+  return '█'.repeat(low) + '▒'.repeat(high - low) + '·'.repeat(width - high)
+}
+
+type Found = Pick<FindingsFile, 'steps' | 'findings'>
+
+/** What a search came to, in one sentence. */
+function verdictSentence({ steps, findings }: Found): string {
+  const { verdict, causes } = findings
+  const why = reasonOf(findings.why)
+  if (verdict === 'no attributable step') return `no step made it fail${why}`
+  if (verdict === 'flaky') return `flaky${why}`
+  if (verdict === 'inconclusive') return `not enough to tell${why}`
+  const cause = causeSentence({ steps, findings })
+  if (verdict === 'stopped')
+    return causes.length === 0 ? `stopped${why}` : `stopped${why}; so far: ${cause}`
+  return cause
+}
+
+/** A sentence as the end of another. That it was stopped is said by the verdict. */
+function reasonOf(why: string | undefined): string {
+  if (why === undefined || why === 'It was stopped.') return ''
+  return `: ${why.charAt(0).toLowerCase()}${why.slice(1).replace(/\.$/, '')}`
+}
+
+function causeSentence({ steps, findings }: Found): string {
+  const [first, ...others] = findings.causes
+  if (first === undefined) return 'no cause was found'
+  const echoes = findings.steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
+  return [
+    `${subject(steps, first.steps)} ${first.steps.length > 1 ? 'together ' : ''}made it fail`,
+    ...(echoes.length === 0
+      ? []
+      : [`${numbered(steps, echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
+    ...others.map((other) => `${backUp(steps, other)} would have made it fail without that`),
+  ].join('; ')
+}
+
+const backUp = (steps: readonly SearchedStep[], { steps: members }: CauseSet): string =>
+  `${numbered(steps, members)}${members.length > 1 ? ' together' : ''}`
+
+/** One step with its name; of several, each with its name after their numbers. */
+function subject(steps: readonly SearchedStep[], members: readonly number[]): string {
+  const names = members.map((index) => steps[index]?.name ?? '?')
+  if (members.length === 1) return `${numbered(steps, members)}, ${names[0]},`
+  return `${numbered(steps, members)} (${names.join(', ')})`
+}
+
+/** More than this many are told as ranges. */
+const NAMED_MAX = 4
+
+/** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`, `steps 4–11, 14`. */
+function numbered(steps: readonly SearchedStep[], indexes: readonly number[]): string {
+  const all = steps.map(({ label }) => label)
+  if (indexes.length > NAMED_MAX) return `steps ${labelRanges(indexes, all)}`
+  const labels = indexes.map((index) => all[index] ?? '?')
+  const last = labels.at(-1) ?? '?'
+  const before = labels.slice(0, -1).join(', ')
+  return labels.length === 1 ? `step ${last}` : `steps ${before} and ${last}`
+}
+
+const MEANINGS: Record<ProbePurpose, string> = {
+  anchor: 'does it fail, and only with the recorded steps?',
+  prefix: 'up to which step must be kept?',
+  cause: 'is that enough, or must others be kept with it?',
+  minimal: 'is each of them needed?',
+  repair: 'does the rest pass without them?',
+  echo: 'what only repeats it?',
+  'back-up': 'would something else have made it fail?',
+  audit: 'do coalitions that were not looked at agree?',
+  confirm: 'is a contradiction real?',
+  'one out': 'what does each single step do?',
+  risk: 'where does the risk rise?',
+}
+
+/** Every question that was put to forks, as a tree: what it was for, what was kept, what they said. */
+function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] {
+  const labels = steps.map(({ label }) => label)
+  const purposes = [...new Set(findings.evidence.map(({ purpose }) => purpose))]
+  const lines = purposes.flatMap((purpose) => {
+    const probes = findings.evidence.filter((probe) => probe.purpose === purpose)
+    const rows = probes.map((probe, index) => probeRow(probe, labels, index === probes.length - 1))
+    return [`${purpose}  ${look.paint('dim', MEANINGS[purpose])}`, ...table(rows, look.width)]
+  })
+  return lines.length === 0 ? [] : ['', look.paint('bold', 'evidence'), ...lines]
+}
+
+function probeRow(probe: Probe, labels: readonly string[], isLast: boolean): string[] {
+  const { kept, mode, rate, undefinedForks, fails } = probe
+  const numbers = rangesToNumbers(kept)
+  const what =
+    numbers.length === 0
+      ? 'nothing kept'
+      : numbers.length === labels.length
+        ? 'everything kept'
+        : `kept ${labelRanges(numbers, labels)}`
+  return [
+    `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}`,
+    fails === undefined ? 'open' : fails ? 'fails' : 'passes',
+    rateText(rate) + (undefinedForks === 0 ? '' : `  ${undefinedForks} without a verdict`),
+  ]
+}
 
 export interface BlameLinesOptions {
   /** Every question that was put to forks. */
@@ -223,4 +340,54 @@ function noteLines({ findings, facts, steps }: FindingsFile, { paint, width }: L
   const notes = [...findings.notes, ...undefinedBy, ...forced, ...goOn, ...sameAgain]
   if (notes.length === 0) return []
   return [...heading('notes', paint), ...notes.flatMap((note) => indented(printable(note), width))]
+}
+
+/** What asking about one step at a time would say, for comparison. */
+function classicLines(
+  classic: ClassicView,
+  steps: readonly SearchedStep[],
+  { paint, width }: Look,
+): string[] {
+  const { forksPerStep, rounds, forks, isStopped } = classic
+  const rows = classic.steps.map(({ label, flip, share }, index) => [
+    `  ${label}`,
+    bar(flip, 10),
+    rateText(flip),
+    flip.isBelieved ? 'yes' : '',
+    share.toFixed(2),
+    ...(width < 80 ? [] : [printable(steps[index]?.name ?? '')]),
+  ])
+  return [
+    '',
+    paint('bold', 'classic view'),
+    ...wrap(
+      `one step kept at a time, ${forksPerStep} forks each, Wilson intervals; shares over ${plural(rounds, 'round')}; ${plural(forks, 'fork')}${isStopped ? ', stopped by a limit' : ''}. It ranks; it cannot tell echoes and joint causes.`,
+      width - 2,
+    ).map((line) => `  ${line}`),
+    ...table([['  step', '', 'fails alone', 'beyond chance', 'share', ''], ...rows], width),
+  ]
+}
+
+/** Which words of what a model was asked mattered, for a person. */
+function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
+  const { step, verdict, why, messages, spans, forks, notes } = found
+  const told = (text: string): string[] =>
+    wrap(printable(text), width - 4).map((line, index) =>
+      index === 0 ? `  ${line}` : `    ${line}`,
+    )
+  const rows = messages.map(({ path, speaker, role, rate }) => [
+    `  ${path}`,
+    speaker,
+    role,
+    bar(rate, 10),
+    rate === undefined ? '' : rateText(rate),
+  ])
+  return [
+    '',
+    paint('bold', `what step ${step} was asked, ${plural(forks.asked, 'fork')}`),
+    ...(verdict === 'attributed' ? [] : told(`${verdict}: ${why ?? 'nothing stands out'}`)),
+    ...table(rows, width),
+    ...spans.flatMap(({ path, role, excerpt }) => told(`${role} in ${path}: "${excerpt}"`)),
+    ...notes.flatMap(told),
+  ]
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { LocalForkPool } from './fork-pool.js'
-import type { ForkJob } from './fork-pool.js'
+import { type ForkJob, LocalForkPool } from './process-forks.js'
 import type { ForkRun } from './fork-run.js'
 
 const job = (seed: number): ForkJob => ({

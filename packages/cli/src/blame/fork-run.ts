@@ -1,21 +1,120 @@
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { planKept, RetakeError } from '@retake/engine'
-import type { Divergence } from '@retake/engine'
-import { originOf } from '@retake/tape'
-import type { Step, Tape } from '@retake/tape'
+import { type Divergence, planKept, RetakeError } from '@retake/engine'
+import { originOf, type RecordedError, type Step, type StepKind, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { continueAgent } from '../continue-agent.js'
-import type { Continued } from '../continue-agent.js'
+import { continueAgent, type Continued } from '../continue-agent.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { RunOutcome } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
 import { tokensOf } from './estimate.js'
-import type { ForkJob } from './fork-pool.js'
+import type { ForkJob } from './process-forks.js'
 import { stepValue } from './step-value.js'
-import { unanswered } from './unanswered.js'
-import { wasRateLimited } from './was-rate-limited.js'
+import { createHash } from 'node:crypto'
+import { retryAfterMs } from '../retry-after.js'
+
+/** Too many requests, and what busy servers say instead. */
+const BUSY: ReadonlySet<number> = new Set([429, 503, 529])
+
+/**
+ * Whether a provider has turned a fork away: the last live answer of some address was
+ * that it is busy. What such a run came to says nothing. An agent that asked again and
+ * was answered is fine; so is an address that was busy when the run was recorded.
+ */
+export function wasRateLimited(
+  tape: Tape,
+  recorded?: Tape,
+): { readonly retryAfterMs?: number } | undefined {
+  const last = lastAnswers(viewRun(tape).recordedSteps)
+  const busy = [...last].filter(
+    ([, step]) => isBusy(step) && ['live', undefined].includes(originOf(tape, step)),
+  )
+  if (busy.length === 0) return undefined
+  const before = recorded && lastAnswers(viewRun(recorded).recordedSteps)
+  const turnedAway = busy.filter(([address]) => !isBusy(before?.get(address)))
+  if (turnedAway.length === 0) return undefined
+  const waits = turnedAway.flatMap(([, step]) => waitOf(step) ?? [])
+  return waits.length === 0 ? {} : { retryAfterMs: Math.max(...waits) }
+}
+
+/** By address, the last step that was answered. */
+function lastAnswers(steps: readonly Step[]): Map<string, Step> {
+  const last = new Map<string, Step>()
+  for (const step of steps) {
+    const exchange = step.exchange()
+    if (exchange?.response === undefined) continue
+    const { method, url } = exchange.request
+    last.set(`${method} ${url.split(/[?#]/)[0]}`, step)
+  }
+  return last
+}
+
+const isBusy = (step: Step | undefined): boolean =>
+  BUSY.has(step?.exchange()?.response?.status ?? 0)
+
+function waitOf(step: Step): number | undefined {
+  const headers = step.exchange()?.response?.headers ?? []
+  const value = (name: string): string | undefined =>
+    headers.find(([each]) => each.toLowerCase() === name)?.[1]
+  const ms = Number(value('retry-after-ms') ?? Number.NaN)
+  return Number.isFinite(ms) ? ms : retryAfterMs(value('retry-after'), Date.now())
+}
+
+const ASKED: ReadonlySet<StepKind> = new Set(['model', 'http', 'mcp'])
+/** Who is not let in, or has not paid: of nobody an answer to what was asked. */
+const REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 407])
+
+/**
+ * Why what a fork came to says nothing: something that it really asked was not answered, as
+ * a provider is down, a key has run out, or a model does not take the conversation with held
+ * answers in it. An agent that asked the same again and was answered is fine; so is what had
+ * failed in the same way when the run was recorded.
+ */
+function unanswered(tape: Tape, recorded: Tape): string | undefined {
+  const known = new Set(
+    viewRun(recorded).recordedSteps.flatMap((step) => {
+      const why = whyNot(step)
+      return why === undefined ? [] : [`${addressOf(step)} ${why}`]
+    }),
+  )
+  const last = new Map<string, Step>()
+  for (const step of viewRun(tape).recordedSteps)
+    if (ASKED.has(step.kind) && step.state !== 'aborted') last.set(questionOf(step), step)
+  for (const step of last.values()) {
+    if (originOf(tape, step) !== 'live') continue
+    const why = whyNot(step)
+    const address = addressOf(step)
+    if (why !== undefined && !known.has(`${address} ${why}`))
+      return `${address} was not answered: ${why}`
+  }
+  return undefined
+}
+
+function addressOf(step: Step): string {
+  const request = step.exchange()?.request
+  return request === undefined ? step.title : `${request.method} ${request.url.split(/[?#]/)[0]}`
+}
+
+/** Equal where the same is asked again. */
+function questionOf(step: Step): string {
+  const { body = new Uint8Array(0), url = '' } = step.exchange()?.request ?? {}
+  return `${addressOf(step)} ${createHash('sha256').update(url).update(body).digest('hex')}`
+}
+
+function whyNot(step: Step): string | undefined {
+  const status = step.exchange()?.response?.status
+  if (status !== undefined) {
+    const isRefused = status >= 500 || REFUSED.has(status)
+    return isRefused || (step.kind === 'model' && status >= 400) ? `status ${status}` : undefined
+  }
+  return codeOf(step.failure)
+}
+
+/** What the network says has a code; an error that a simulator made up has none. */
+function codeOf({ code, cause }: Partial<RecordedError> = {}): string | undefined {
+  return code === undefined ? cause && codeOf(cause) : String(code)
+}
 
 /** What one fork came to, before anybody has judged it. */
 export interface ForkRun {

@@ -1,21 +1,200 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Coalition, Fork, ForkSource } from '@retake/diagnose'
+import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
 import type { FreeAnswer, KeptPlan } from '@retake/engine'
 import type { Step, Tape } from '@retake/tape'
 import { blameAgentChanged } from '../errors/blame.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { replayAgent } from '../replay-agent.js'
-import type { ForkPool } from './fork-pool.js'
 import type { ForkRun } from './fork-run.js'
-import { RateLimitPause } from './rate-limit-pause.js'
-import { coalitionKey } from './stored-forks.js'
-import type { StoredFork, StoredForks } from './stored-forks.js'
-import { stepRanges } from './step-ranges.js'
-import { canonical, stepValue } from './step-value.js'
+import { canonical, stepRanges, stepValue } from './step-value.js'
+import { setTimeout } from 'node:timers/promises'
+import { blameFolder } from './findings-file.js'
+
+/** What one fork came to, as it is kept. */
+export interface StoredFork {
+  readonly outcome: ForkOutcome
+  /** Why it came to no verdict. */
+  readonly why?: string
+  /** What each step came to; null where it did not happen. */
+  readonly values: readonly (string | null)[]
+  /** Steps that were run again. */
+  readonly liveSteps: number
+  /** Recorded answers that were given to a changed question. */
+  readonly forced: number
+  readonly tokens?: number
+  readonly costUsd?: number
+  /** The tape of the fork, where it was kept. */
+  readonly tape?: string
+}
+
+/**
+ * The forks of one question about one run, by what was held and the number of the draw. A fork is on
+ * disk before the search sees it, so a search that is stopped loses nothing. Those that came to
+ * no verdict are not found by a later search: a provider that was down then may be up now.
+ */
+export class StoredForks {
+  readonly file: string
+  readonly #known = new Map<string, StoredFork>()
+
+  constructor(tapeFile: string, run: string, question: string) {
+    this.file = path.join(blameFolder(tapeFile), `${run}.${question}.jsonl`)
+    for (const line of linesOf(this.file)) {
+      const read = parsed(line)
+      // Nothing is known of a fork without a verdict: what kept it from one may be over.
+      if (read !== undefined && read.fork.outcome !== 'undefined')
+        this.#known.set(read.key, read.fork)
+    }
+  }
+
+  get size(): number {
+    return this.#known.size
+  }
+
+  /** `key` as `coalitionKey` makes it, or any other that names what was forked. */
+  find(key: string): StoredFork | undefined {
+    return this.#known.get(key)
+  }
+
+  add(key: string, fork: StoredFork): void {
+    mkdirSync(path.dirname(this.file), { recursive: true })
+    // The line end stands first: what was torn off by a crash spoils only itself.
+    appendFileSync(this.file, `\n${JSON.stringify({ key, fork })}`)
+    this.#known.set(key, fork)
+  }
+}
+
+export const coalitionKey = ({ kept, mode }: Coalition, draw: number): string =>
+  `${mode} ${stepRanges(kept)} #${draw}`
+
+/** What is asked, as a short name: forks of another question say nothing about this one. */
+export const questionOf = (asked: unknown): string =>
+  createHash('sha256').update(JSON.stringify(asked)).digest('hex').slice(0, 12)
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+
+function parsed(line: string): { key: string; fork: StoredFork } | undefined {
+  try {
+    const read = JSON.parse(line) as { key?: unknown; fork?: StoredFork }
+    const isWhole = typeof read.key === 'string' && Array.isArray(read.fork?.values)
+    return isWhole ? (read as { key: string; fork: StoredFork }) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** One fork to be run. Plain data: it may be run on another machine that has the tape and the program. */
+export interface ForkJob {
+  /** Path of the tape of the failed run. */
+  readonly tape: string
+  readonly plan: KeptPlan
+  readonly timeoutMs: number
+  /** Variables that differ from the recorded ones. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Runs forks, several at a time. It judges nothing, keeps nothing and tries nothing twice. */
+export interface ForkPool {
+  /** How many it runs at once. */
+  readonly size: number
+  /** Waits for its turn. An aborted signal ends it: the promise is rejected then. */
+  run(job: ForkJob, signal: AbortSignal): Promise<ForkRun>
+}
+
+/** Runs forks as processes of this machine, at most `size` at once, in the order they were asked for. */
+export class LocalForkPool implements ForkPool {
+  readonly size: number
+  readonly #runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>
+  readonly #waiting: (() => void)[] = []
+  #busy = 0
+
+  constructor(size: number, runFork: (job: ForkJob, signal: AbortSignal) => Promise<ForkRun>) {
+    this.size = size
+    this.#runFork = runFork
+  }
+
+  async run(job: ForkJob, signal: AbortSignal): Promise<ForkRun> {
+    if (this.#busy >= this.size) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#busy += 1
+    try {
+      signal.throwIfAborted()
+      return await this.#runFork(job, signal)
+    } finally {
+      // The next in line takes over this place.
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#busy -= 1
+      else next()
+    }
+  }
+}
+
+const FIRST_MS = 1000
+const LONGEST_MS = 60_000
+const TRIES_MAX = 6
+
+/**
+ * Runs forks again that a provider has refused because there were too many. All
+ * wait together: as long as the provider says, or longer each time, each a little
+ * differently. After six times the fork counts as one without a verdict.
+ */
+export class RateLimitPause {
+  readonly #signal: AbortSignal
+  readonly #onPause: ((ms: number) => void) | undefined
+  #until = 0
+
+  constructor(signal: AbortSignal, onPause?: (ms: number) => void) {
+    this.#signal = signal
+    this.#onPause = onPause
+  }
+
+  async retrying(run: () => Promise<ForkRun>): Promise<ForkRun> {
+    let turnedAway: Spent = { tokens: 0, costUsd: 0 }
+    for (let tries = 1; ; tries++) {
+      await this.#wait()
+      const result = withSpent(await run(), turnedAway)
+      if (result.rateLimit === undefined || result.changed !== undefined) return result
+      if (tries === TRIES_MAX) return { ...result, broke: 'the provider limits the rate' }
+      result.remove()
+      turnedAway = result
+      this.#slowDown(tries, result.rateLimit.retryAfterMs)
+    }
+  }
+
+  #slowDown(tries: number, retryAfterMs: number | undefined): void {
+    const grown = Math.min(LONGEST_MS, FIRST_MS * 2 ** (tries - 1))
+    // What a provider asks for is honoured, within reason.
+    const wanted = Math.min(retryAfterMs ?? grown, 10 * LONGEST_MS)
+    const ms = wanted + randomInt(0, Math.ceil(grown / 4))
+    this.#onPause?.(ms)
+    this.#until = Math.max(this.#until, Date.now() + ms)
+  }
+
+  async #wait(): Promise<void> {
+    for (let left = this.#until - Date.now(); left > 0; left = this.#until - Date.now())
+      await setTimeout(left, undefined, { signal: this.#signal })
+  }
+}
+
+type Spent = Pick<ForkRun, 'tokens' | 'costUsd'>
+
+/** What was paid for tries that came to nothing is paid all the same. */
+function withSpent({ costUsd, ...run }: ForkRun, before: Spent): ForkRun {
+  const isKnown = costUsd !== undefined && before.costUsd !== undefined
+  return {
+    ...run,
+    tokens: run.tokens + before.tokens,
+    ...(isKnown && { costUsd: costUsd + before.costUsd }),
+  }
+}
 
 export interface ProcessForksOptions {
   readonly tape: Tape

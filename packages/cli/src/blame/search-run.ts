@@ -1,5 +1,12 @@
-import { blameRun, blameSpans, classicView, stepPrior } from '@retake/diagnose'
-import type { BlameOptions, BlameProgress, ClassicView } from '@retake/diagnose'
+import {
+  type BlameOptions,
+  type BlameProgress,
+  blameRun,
+  blameSpans,
+  classicView,
+  type ClassicView,
+  stepPrior,
+} from '@retake/diagnose'
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../changed-sources.js'
@@ -8,13 +15,50 @@ import { hashOfCode } from '../hash-of-code.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../view-run.js'
 import { checkOracle } from './check-oracle.js'
-import { filesNote } from './files-note.js'
-import { filesOnTape } from './files-on-tape.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
-import type { ForkPool } from './fork-pool.js'
+import { type ForkPool, ProcessForks, questionOf, StoredForks } from './process-forks.js'
 import type { Interventions } from './interventions/plan-interventions.js'
-import { ProcessForks } from './process-forks.js'
-import { questionOf, StoredForks } from './stored-forks.js'
+import path from 'node:path'
+
+const READS = /\.(readFile|read|readv)(Sync)?$/
+const WRITES = /\.(writeFile|appendFile|write|writev|copyFile|cp|rename)(Sync)?$/
+
+/** Files that a run read or wrote by itself, absolute. What its child processes did is not known. */
+function filesOnTape(tape: Tape): {
+  readonly read: ReadonlySet<string>
+  readonly written: ReadonlySet<string>
+} {
+  const { cwd = '.' } = tape.details
+  const read = new Set<string>()
+  const written = new Set<string>()
+  for (const event of tape.events()) {
+    if (event.type !== 'call' || event.kind !== 'file' || event.title === undefined) continue
+    // Options follow the path.
+    const names = event.title.replace(/ \[.*\]$/s, '').split(' → ')
+    const files = READS.test(event.name) ? read : WRITES.test(event.name) ? written : undefined
+    for (const name of names) files?.add(path.resolve(cwd, name))
+  }
+  return { read, written }
+}
+
+/** Oracles that look at no file. */
+const LOOKS_AT_OUTPUT = /^(not:\s*)*(exit|stdout|json|judge):/
+
+/**
+ * Where a run seems to fail whatever is kept, its oracle may have looked at the files of the
+ * recorded run each time: forks leave the disk as it is.
+ */
+export function filesNote(
+  tape: Tape,
+  oracle: string,
+  { verdict }: Pick<BlameFindings, 'verdict'>,
+): string[] {
+  if (verdict !== 'no attributable step' || LOOKS_AT_OUTPUT.test(oracle)) return []
+  if (oracle.includes('RETAKE_FILES') || filesOnTape(tape).written.size === 0) return []
+  return [
+    'The agent writes files, and forks write theirs elsewhere: an oracle finds them in the folder RETAKE_FILES, see `retake docs oracles`.',
+  ]
+}
 
 /** A search for the causes of a failed run, with all that it depends on. */
 export interface Search {

@@ -3,13 +3,17 @@ import path from 'node:path'
 import type { BlameFindings } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent-process.js'
-import { copyShippedAside } from '../demo/shipped-folder.js'
-import type { ShippedFolder } from '../demo/shipped-folder.js'
+import { copyShippedAside, type ShippedFolder } from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
 import { recordAgent } from '../record-agent.js'
-import type { ForkPool } from './fork-pool.js'
+import type { ForkPool } from './process-forks.js'
 import { planInterventions } from './interventions/plan-interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
+import { Interruption } from '../bisect/bisect-run.js'
+import { type Look, painter, Progress, table, widthOf } from '../terminal.js'
+import { flag, type OptionValues } from '../verb.js'
+import { readPool } from './read-search.js'
+import { duration } from '../duration.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
 
@@ -125,4 +129,54 @@ function toldAs(
     ...echoes.map((step) => `echo ${step + 1}`),
     ...backUps.map((steps) => `back-up ${labels(steps)}`),
   ].join(', ')
+}
+
+/** `retake blame --validate`: agents with known faults, blamed through real forks. Answers with the exit code. */
+export async function runValidation(values: OptionValues): Promise<number> {
+  const interruption = new Interruption()
+  const progress = new Progress('recording agents with known faults')
+  try {
+    let done = 0
+    const validated = await validateBlame(readPool(values), interruption.signal, () =>
+      progress.say(`${++done} planted failures blamed`),
+    )
+    progress.stop()
+    interruption.throwIfAny()
+    const isGood = validated.every(({ isRight }) => isRight)
+    const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+    console.log(
+      flag(values, 'json')
+        ? JSON.stringify({ good: isGood, faults: validated })
+        : validatedLines(validated, look).join('\n'),
+    )
+    return isGood ? 0 : 1
+  } finally {
+    progress.stop()
+    interruption.stop()
+  }
+}
+
+/** What became of agents with known faults, for a person. */
+function validatedLines(validated: readonly Validated[], look: Look): string[] {
+  const { paint, width } = look
+  const right = validated.filter(({ isRight }) => isRight).length
+  const forks = validated.reduce((sum, each) => sum + each.forks, 0)
+  const wallMs = Math.max(0, ...validated.map((each) => each.wallMs))
+  const isGood = right === validated.length
+  return [
+    `${paint(isGood ? 'green' : 'red', isGood ? 'valid' : 'not valid')} · ${right} of ${validated.length} as planted · ${forks} forks · ${duration(wallMs)}`,
+    '',
+    ...table(
+      [
+        ['planted failure', 'to blame', 'forks', 'blamed'],
+        ...validated.map((each) => [
+          each.name,
+          each.planted,
+          String(each.forks),
+          each.isRight ? each.found : `${each.found}  WRONG`,
+        ]),
+      ],
+      width,
+    ),
+  ]
 }

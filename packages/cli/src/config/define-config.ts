@@ -1,4 +1,4 @@
-import type { JudgeOptions } from '../oracle/judge/judge-options.js'
+import type { JudgeOptions } from '../oracle/judge/judge-check.js'
 import type { OracleFunction } from '../oracle/oracle.js'
 
 /** Dollars for a million tokens of each class. */

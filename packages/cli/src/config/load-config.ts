@@ -1,13 +1,35 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { configUnreadable } from '../errors/config.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
 import type { BlameConfig, RetakeConfig } from './define-config.js'
-import { findConfig } from './find-config.js'
-import { useProject } from './project.js'
-import type { ProjectBlame } from './project.js'
+import { type ProjectBlame, useProject } from './project.js'
+
+const NAMES = ['ts', 'mts', 'mjs', 'js', 'json'].map((extension) => `retake.config.${extension}`)
+
+/** The nearest config file at or above `folder`, up to the root of its project. */
+function findConfig(folder: string): string | undefined {
+  const root = rootOf(folder)
+  for (let here = folder; ; here = path.dirname(here)) {
+    const file = NAMES.map((name) => path.join(here, name)).find(isFile)
+    if (file !== undefined || here === root) return file
+  }
+}
+
+/** The repository that `folder` is in; without one the nearest package, or `folder` itself. */
+function rootOf(folder: string): string {
+  const above = [folder]
+  for (let here = folder; here !== path.dirname(here); here = path.dirname(here))
+    above.push(path.dirname(here))
+  const holding = (name: string): string | undefined =>
+    above.find((each) => existsSync(path.join(each, name)))
+  return holding('.git') ?? holding('package.json') ?? folder
+}
+
+const isFile = (file: string): boolean =>
+  statSync(file, { throwIfNoEntry: false })?.isFile() ?? false
 
 /** Reads the configuration of the project around a folder, if it has one, for the rest of this process. */
 export async function loadConfig(from: string): Promise<void> {
@@ -56,8 +78,6 @@ function oracleOf(
 async function read(file: string): Promise<unknown> {
   try {
     if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
-    // Most projects have none, and need no engine for it.
-    const { importDefault } = await import('../import-default.js')
     return await importDefault(file)
   } catch (error) {
     throw configUnreadable(file, placeIn(file, error), error)
@@ -73,4 +93,20 @@ function placeIn(file: string, error: unknown): string {
     if (place !== undefined) return place
   }
   return ''
+}
+
+/**
+ * The default export of a JavaScript or TypeScript file of the user's. It may import
+ * the library, which puts itself between a program and the outside; that is undone.
+ */
+export async function importDefault(file: string): Promise<unknown> {
+  const { isInstalled, uninstall } = await import('@retake/engine')
+  const wasInstalled = isInstalled()
+  try {
+    if (/\.[cm]?ts$/.test(file)) await import('../typescript/typescript-loader.js')
+    const module = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+    return module.default
+  } finally {
+    if (!wasInstalled) uninstall()
+  }
 }

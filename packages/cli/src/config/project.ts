@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { PriceTable } from '@retake/tape'
-import type { JudgeOptions } from '../oracle/judge/judge-options.js'
+import type { JudgeOptions } from '../oracle/judge/judge-check.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 
 /** What a config file says, with its paths made absolute. */

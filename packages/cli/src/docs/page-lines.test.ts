@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pageLines } from './page-lines.js'
+import { pageLines } from '../verbs/docs.js'
 
 const look = { paint: (_: string, text: string) => text, width: 50 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wrapCalls } from './wrap-calls.js'
+import { wrapCalls } from './once-a-program.js'
 
 class Counter {
   #count = 0

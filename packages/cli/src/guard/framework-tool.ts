@@ -7,7 +7,29 @@ import type {
   ToolFunction,
 } from '@retake/engine/guard'
 import './json-schema.js'
-import { toolOptions, type GuardToolsOptions } from './guard-tools-options.js'
+import type { GuardError } from '@retake/engine'
+
+/** What every `guardTools` takes. */
+export interface GuardToolsOptions {
+  /** What the framework does not say of tools, by their names: effects, contract, time, retries. */
+  readonly tools?: Readonly<Record<string, GuardedToolOptions<never>>>
+  /**
+   * `tell`: the model reads why a call was denied and can go on. `throw`: the run of the
+   * agent ends with the `GuardError`. `tell` unless set.
+   */
+  readonly onDenied?: 'tell' | 'throw'
+}
+
+/** What was said of one tool. Tools may be called anything, `constructor` for example. */
+const toolOptions = (
+  { tools = {} }: GuardToolsOptions,
+  name: string,
+): GuardedToolOptions<unknown> =>
+  (Object.hasOwn(tools, name) ? (tools[name] ?? {}) : {}) as GuardedToolOptions<unknown>
+
+/** Why a call was stopped, as a model is told: code, what, why, and what would be allowed. */
+export const denialText = ({ code, what, why, allowed }: GuardError): string =>
+  `${code}: ${what} ${why} ${/^allowed\b/i.test(allowed) ? '' : 'Allowed: '}${allowed}`
 
 export interface FrameworkToolOptions {
   readonly run: GuardRun
@@ -51,4 +73,9 @@ export class FrameworkTool {
     const tool = { name: this.#name, run: work, options: this.#options }
     return this.#run.call(tool, args, signal === undefined ? {} : { signal })
   }
+}
+
+/** Throws what a tool has thrown, which need not be an error. */
+export function rethrow(thrown: unknown): never {
+  throw thrown
 }

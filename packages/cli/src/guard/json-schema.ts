@@ -1,8 +1,75 @@
 /** Lets guards read JSON Schema. Importing this is enough: the engine itself has no dependency. */
-import { Validator, type OutputUnit, type SchemaDraft } from '@cfworker/json-schema'
-import { useJsonSchema, type JsonSchemaCheck } from '@retake/engine/guard'
-import { checkJsonSchema } from './check-json-schema.js'
-import { checkReferences } from './check-references.js'
+import {
+  dereference,
+  type OutputUnit,
+  type Schema,
+  type SchemaDraft,
+  Validator,
+} from '@cfworker/json-schema'
+import { type JsonSchemaCheck, useJsonSchema } from '@retake/engine/guard'
+
+type Json = Readonly<Record<string, unknown>>
+
+const TYPES = new Set(['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'])
+/** Keywords whose value is a schema or a list of them, and those with a schema for each name. */
+const SCHEMAS = [
+  'additionalItems',
+  'additionalProperties',
+  'allOf',
+  'anyOf',
+  'contains',
+  'else',
+  'if',
+  'items',
+  'not',
+  'oneOf',
+  'prefixItems',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+]
+const NAMED = ['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']
+
+/**
+ * Throws where a schema could not be asked, or would say something else than is meant:
+ * unknown types, patterns that are none. The validator would say so only when a value
+ * comes along, after the tool has run. Returns the schema and all schemas in it, of which
+ * `checkReferences` looks at where they point to.
+ */
+function checkJsonSchema(schema: Json): ReadonlySet<unknown> {
+  const seen = new Set<unknown>()
+  const look = (each: unknown, at: string): void => {
+    if (Array.isArray(each)) return each.forEach((member, index) => look(member, `${at}/${index}`))
+    if (typeof each === 'boolean') return
+    if (!isRecord(each)) throw new Error(`there is no schema at ${at}`)
+    if (seen.has(each)) return
+    seen.add(each)
+    for (const type of [each['type'] ?? []].flat())
+      if (!TYPES.has(type as string)) throw new Error(`${JSON.stringify(type)} at ${at} is no type`)
+    const { pattern, properties } = each
+    for (const text of [pattern ?? [], Object.keys(each['patternProperties'] ?? {})].flat())
+      compiles(text, at)
+    if (properties !== undefined && !isRecord(properties))
+      throw new Error(`the properties at ${at} are not an object`)
+    for (const key of SCHEMAS) if (key in each) look(each[key], `${at}/${key}`)
+    for (const key of NAMED)
+      for (const [name, member] of Object.entries(each[key] ?? {}))
+        look(member, `${at}/${key}/${name}`)
+  }
+  look(schema, '#')
+  return seen
+}
+
+function compiles(pattern: unknown, at: string): void {
+  try {
+    RegExp(String(pattern), 'u')
+  } catch {
+    throw new Error(`the pattern at ${at} is no regular expression`)
+  }
+}
+
+const isRecord = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
 /** What is wrong in one place, with what was expected there where that is known. */
 interface Issue {
@@ -93,4 +160,27 @@ function pathOf(pointer: string, value: unknown): PropertyKey[] {
       at = (at as Record<PropertyKey, unknown> | undefined)?.[key]
       return key
     })
+}
+
+/**
+ * Throws where a reference of a schema leads nowhere, to a schema that would have to be
+ * fetched, or round in circles: the validator would only when a value comes along, after
+ * the tool has run. Only of `places` is it known that they are schemas: what an example
+ * holds is none. It marks the schema, so hand in a copy.
+ */
+function checkReferences(schema: Schema, places: ReadonlySet<unknown>): void {
+  const known: Readonly<Record<string, Schema | boolean>> = dereference(schema)
+  for (const [uri, each] of Object.entries(known)) {
+    if (!places.has(each)) continue
+    const passed = new Set<Schema>()
+    let at: Schema | boolean | undefined = each
+    while (typeof at === 'object' && at.$ref !== undefined) {
+      const $ref: string = at.$ref
+      const place = `${$ref} at ${new URL(uri).hash || '#'}`
+      if (passed.has(at)) throw new Error(`${place} leads back to itself`)
+      passed.add(at)
+      at = known[at.__absolute_ref__ ?? $ref]
+      if (at === undefined) throw new Error(`${place} leads nowhere in this schema`)
+    }
+  }
 }

@@ -1,10 +1,40 @@
 /** Runs a function of the user's in a thread of its own, where it can be stopped whatever it does. */
 import { writeSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { importDefault } from '../import-default.js'
-import { functionAnswer } from './function-answer.js'
-import type { FunctionPlace, ToThread, FromThread } from './function-threads.js'
-import type { OracleFunction } from './oracle.js'
+import { importDefault } from '../config/load-config.js'
+import type { FromThread, FunctionPlace, ToThread } from './function-threads.js'
+import { cannotTell, judged, type Judgement, type OracleFunction, type Verdict } from './oracle.js'
+import { clipText } from '@retake/tape'
+
+const VERDICTS: readonly unknown[] = ['pass', 'fail', 'undefined'] satisfies Verdict[]
+const SHOWN_MAX = 60
+const isVerdict = (value: unknown): value is Verdict => VERDICTS.includes(value)
+
+/** What a function of the user's answered, as a judgement; anything unexpected cannot tell. */
+function functionAnswer(answer: unknown): Judgement {
+  if (typeof answer === 'boolean') return judged(answer, `the oracle said ${answer}`)
+  if (isVerdict(answer)) return { verdict: answer, reason: `the oracle said ${answer}` }
+  if (typeof answer === 'object' && answer !== null && 'verdict' in answer) {
+    const { verdict } = answer
+    const reason = 'reason' in answer ? answer.reason : undefined
+    if (isVerdict(verdict))
+      return {
+        verdict,
+        reason: typeof reason === 'string' ? reason : `the oracle said ${verdict}`,
+      }
+  }
+  return cannotTell(
+    `the oracle answered ${shown(answer)}, which is neither true, false, 'pass', 'fail' nor 'undefined'`,
+  )
+}
+
+function shown(answer: unknown): string {
+  try {
+    return clipText(JSON.stringify(answer) ?? String(answer), SHOWN_MAX)
+  } catch {
+    return typeof answer
+  }
+}
 
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const tell = (said: FromThread): void => parentPort?.postMessage(said)

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { clipText, getPath, readPath } from '@retake/tape'
-import type { Check, WrongOracle } from './check.js'
-import { cannotTell, judged } from './oracle.js'
-import type { RunOutcome } from './oracle.js'
+import { cannotTell, type Check, judged, type RunOutcome, type WrongOracle } from './oracle.js'
 
 const SHOWN_MAX = 60
 

@@ -1,22 +1,232 @@
 import { statSync } from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
+import { clipText, type Tape } from '@retake/tape'
 import { wrongUsage } from '../errors/command-line.js'
-import { judgeBounded } from './bounded.js'
-import type { Check, WrongOracle } from './check.js'
-import { commandCheck } from './command-check.js'
-import { exitCheck } from './exit-check.js'
-import { functionCheck } from './function-check.js'
-import type { FunctionPlace } from './function-threads.js'
-import { Agreement } from './judge/agreement.js'
-import { judgeCheck } from './judge/judge-check.js'
-import type { JudgeOptions } from './judge/judge-options.js'
-import { taskOf } from './judge/task-of.js'
+import {
+  cannotTell,
+  type Check,
+  judged,
+  type Judgement,
+  type Oracle,
+  type RunOutcome,
+  type Verdict,
+  type WrongOracle,
+} from './oracle.js'
+import { functionCheck, type FunctionPlace } from './function-threads.js'
+import { Agreement, judgeCheck, type JudgeOptions, taskOf } from './judge/judge-check.js'
 import { jsonCheck } from './json-check.js'
-import { negated } from './negated.js'
-import type { Judgement, Oracle } from './oracle.js'
 import { readOutcome } from './read-outcome.js'
 import { stdoutCheck } from './stdout-check.js'
+import { RetakeError } from '@retake/engine'
+import { hashOfCode } from '../hash-of-code.js'
+import { runCommand } from '../run-command.js'
+import { project } from '../config/project.js'
+import { type OptionValues, text } from '../verb.js'
+
+/** Options of every command that asks an oracle, beside `--oracle`. */
+export const ORACLE_OPTIONS = {
+  oracle: { type: 'string' },
+  'oracle-timeout': { type: 'string' },
+  'judge-url': { type: 'string' },
+  'judge-model': { type: 'string' },
+} as const
+
+const TIMEOUT_MAX_S = 86_400
+
+/**
+ * The oracle that `--oracle` names, with the options beside it; `config` names that of
+ * the project. Without one, `otherwise`. `undefined` when there is neither.
+ */
+export async function askedOracle(
+  values: OptionValues,
+  options: Pick<OracleOptions, 'verb' | 'recorded'>,
+  otherwise?: OracleSource,
+): Promise<Oracle | undefined> {
+  const given = text(values, 'oracle')
+  const { folder } = project()
+  const isProjects = given === undefined || given === 'config'
+  const source = given === 'config' ? projectOracle(options.verb) : (given ?? otherwise)
+  if (source === undefined) return undefined
+  return makeOracle(source, {
+    ...options,
+    ...timeoutOf(values, options.verb),
+    judge: judgeOf(values),
+    ...(isProjects && folder !== undefined && { folder }),
+  })
+}
+
+function projectOracle(verb: string): OracleSource {
+  const { oracle } = project()
+  if (oracle !== undefined) return oracle
+  throw wrongUsage(verb, 'The project has no oracle.', 'Set `oracle` in retake.config.ts.')
+}
+
+function judgeOf(values: OptionValues): NonNullable<OracleOptions['judge']> {
+  const url = text(values, 'judge-url')
+  const model = text(values, 'judge-model')
+  // A key goes only where the configuration that names it says.
+  const configured = project().judge ?? {}
+  const { apiKeyEnv: _, ...keyless } = configured
+  return {
+    ...(url === undefined || url === configured.url ? configured : keyless),
+    ...(url !== undefined && { url }),
+    ...(model !== undefined && { model }),
+  }
+}
+
+function timeoutOf(values: OptionValues, verb: string): Pick<OracleOptions, 'timeoutMs'> {
+  const given = text(values, 'oracle-timeout')
+  if (given === undefined) return {}
+  const seconds = Number(given)
+  if (Number.isFinite(seconds) && seconds > 0 && seconds <= TIMEOUT_MAX_S)
+    return { timeoutMs: seconds * 1000 }
+  throw wrongUsage(verb, '--oracle-timeout is not a number of seconds.', 'For example: 60.')
+}
+
+const OPPOSITE = {
+  pass: 'fail',
+  fail: 'pass',
+  undefined: 'undefined',
+} as const satisfies Record<Verdict, Verdict>
+
+/** `not:…`: what passes fails, and the other way round; what cannot be told stays so. */
+const negated = (check: Check): Check => ({
+  ...check,
+  async prepare() {
+    const judge = await check.prepare()
+    return async (outcome, signal) => {
+      const { verdict, votes, ...rest } = await judge(outcome, signal)
+      return {
+        ...rest,
+        verdict: OPPOSITE[verdict],
+        ...(votes && { votes: votes.map((vote) => OPPOSITE[vote]) }),
+      }
+    }
+  },
+})
+
+/** What `git bisect run` takes for "cannot be tested". */
+const CANNOT_TELL = 125
+
+/** What a shell says when it cannot run a command: that is no judgement. */
+const CANNOT_RUN = new Set([126, 127])
+
+const SHOWN_MAX = 60
+
+/**
+ * A shell command that gets the output on stdin: exit code 0 passes, 125 cannot tell,
+ * any other fails. It learns more from the variables RETAKE_EXIT_CODE, RETAKE_TAPE,
+ * RETAKE_FILES and, when commits are tried, RETAKE_COMMIT.
+ */
+function commandCheck(command: string, wrong: WrongOracle): Check {
+  if (command.trim() === '')
+    throw wrong('The oracle is empty.', 'Use exit:0, stdout:/regex/ or a command.')
+  const shown = clipText(command, SHOWN_MAX)
+  return {
+    key: hashOfCode(filesIn(command)),
+    prepare: () => async (outcome, signal) => {
+      const { stdout, stdoutBytes = Buffer.from(stdout), exitCode, tape, files, commit } = outcome
+      const { code, stderr } = await runCommand(command, [], {
+        cwd: process.cwd(),
+        shell: true,
+        input: stdoutBytes,
+        signal,
+        env: {
+          ...process.env,
+          ...(commit !== undefined && { RETAKE_COMMIT: commit }),
+          ...(tape !== undefined && { RETAKE_TAPE: tape }),
+          ...(files !== undefined && { RETAKE_FILES: files }),
+          ...(exitCode !== undefined && { RETAKE_EXIT_CODE: String(exitCode) }),
+        },
+      })
+      if (CANNOT_RUN.has(code) && !signal.aborted)
+        throw wrong(
+          `The oracle "${shown}" cannot be run.`,
+          stderr.trim() || `The shell ended with exit code ${code}.`,
+        )
+      const reason = `${shown} ended with exit code ${code}`
+      return code === CANNOT_TELL ? cannotTell(reason) : judged(code === 0, reason)
+    },
+  }
+}
+
+/** Words of a command that may be files it reads: another script under the same name is another oracle. */
+const filesIn = (command: string): string[] =>
+  command.replaceAll(/>{1,2}\s*[^\s;|&]+/g, ' ').split(/[\s"'`;|&()<=$]+/)
+
+const TIMEOUT_MS = 30_000
+
+interface Bounds {
+  /** A check that takes longer cannot tell; 30 seconds unless the check or this says otherwise. */
+  readonly timeoutMs?: number
+  /** What the recorded run came to. An error that it did not end in means that a fork broke. */
+  readonly recorded?: RunOutcome
+}
+
+/**
+ * Asks a check. Whatever it does, a judgement comes back: a run that broke, a check
+ * that throws or hangs is `undefined`. Only mistakes of the user's, which would be the
+ * same for every run, are thrown.
+ */
+async function judgeBounded(
+  check: Check,
+  outcome: RunOutcome,
+  signal: AbortSignal,
+  { timeoutMs = check.timeoutMs ?? TIMEOUT_MS, recorded }: Bounds,
+): Promise<Judgement> {
+  const broken = howItBroke(outcome, recorded, check.judgesBroken === true)
+  if (broken !== undefined) return cannotTell(broken)
+  const judge = await check.prepare()
+  const late = new AbortController()
+  const either = AbortSignal.any([signal, late.signal])
+  const timer = setTimeout(() => late.abort(), timeoutMs)
+  let giveUp = (): void => {}
+  const stopped = new Promise<Judgement>((resolve) => {
+    giveUp = () =>
+      resolve(
+        cannotTell(
+          late.signal.aborted
+            ? `the oracle was stopped after ${timeoutMs / 1000} s`
+            : 'the oracle was stopped',
+        ),
+      )
+  })
+  either.addEventListener('abort', giveUp)
+  if (either.aborted) giveUp()
+  try {
+    const answer = Promise.resolve().then(() => judge(outcome, either))
+    // Once it is given up on, nobody waits for what it comes to.
+    answer.catch(() => {})
+    return await Promise.race([stopped, answer])
+  } catch (error) {
+    if (error instanceof RetakeError) throw error
+    return cannotTell(`the oracle threw: ${messageOf(error)}`)
+  } finally {
+    clearTimeout(timer)
+    either.removeEventListener('abort', giveUp)
+  }
+}
+
+/** Why nothing can be said about a run that was killed, or that broke where the recorded one did not. */
+function howItBroke(
+  outcome: RunOutcome,
+  recorded: RunOutcome | undefined,
+  judgesBroken: boolean,
+): string | undefined {
+  const { ended, signal, error } = outcome
+  const isLikeThen =
+    recorded === undefined || (recorded.ended === ended && recorded.signal === signal)
+  if (!ended && !(judgesBroken && isLikeThen))
+    return signal === undefined
+      ? 'the run did not come to an end'
+      : `the run was killed by ${signal}`
+  if (recorded === undefined || error === undefined) return undefined
+  if (recorded.error?.class === error.class) return undefined
+  return `the run broke: ${error.class}: ${error.message.split('\n')[0]}`
+}
+
+const messageOf = (error: unknown): string =>
+  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n')[0] ?? ''
 
 export interface OracleOptions {
   /** The command that asks, for messages. */
@@ -92,4 +302,24 @@ function fileOf(
     return functionCheck({ file, member: [] }, wrong)
   if (/\s/.test(text)) return undefined
   throw wrong(`There is no file ${text}.`, `It was looked for from ${folder}.`)
+}
+
+/** `exit:0`: passes with this exit code. A run that was killed has none. */
+function exitCheck(code: string, wrong: WrongOracle): Check {
+  if (!/^\d{1,3}$/.test(code))
+    throw wrong(`"exit:${code}" names no exit code.`, 'For example: --oracle exit:0.')
+  return {
+    judgesBroken: true,
+    prepare:
+      () =>
+      ({ exitCode, signal }) =>
+        judged(
+          exitCode === Number(code),
+          exitCode !== undefined
+            ? `exit code ${exitCode}`
+            : signal === undefined
+              ? 'it did not come to an end'
+              : `killed by ${signal}`,
+        ),
+  }
 }

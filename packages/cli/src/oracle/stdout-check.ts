@@ -1,6 +1,5 @@
 import { clipText } from '@retake/tape'
-import type { Check, WrongOracle } from './check.js'
-import { judged } from './oracle.js'
+import { type Check, judged, type WrongOracle } from './oracle.js'
 
 const SHOWN_MAX = 60
 

@@ -1,6 +1,6 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
 import { policyUnreadable } from '../errors/guard.js'
-import type { Place, PolicyFile } from './read-policy-file.js'
+import type { Place, PolicyFile } from './load-policy.js'
 
 /** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
 export function parsePolicy(file: string, text: string): PolicyFile {

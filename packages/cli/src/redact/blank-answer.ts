@@ -1,8 +1,5 @@
-import { Http1Scanner } from '@retake/tape'
-import type { Step, Tape, TapeEvent } from '@retake/tape'
-import type { Mask } from './mask.js'
-import type { ChangedBodies } from './mask-bodies.js'
-import { blankBody } from './masked-event.js'
+import { Http1Scanner, type Step, type Tape, type TapeEvent } from '@retake/tape'
+import { blankBody, type ChangedBodies, type Mask } from './mask.js'
 
 /**
  * How much of an answer is taken: what matches once the framing is undone; every text

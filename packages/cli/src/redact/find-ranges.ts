@@ -1,5 +1,118 @@
 import type { Pattern } from './patterns.js'
-import { decodedViews } from './decoded-views.js'
+
+/** Shorter texts are looked through as they are. */
+const LONG = 32 << 10
+/** So much of what two texts have in common is looked at again: no match reaches further. */
+const MARGIN = 16 << 10
+
+/**
+ * Finds ranges in texts that come one after the other. Every request of a conversation
+ * repeats the one before it: what is the same is looked at once.
+ */
+export class RangeFinder {
+  readonly #patterns: readonly Pattern[]
+  #text = ''
+  #ranges: readonly Range[] = []
+
+  constructor(patterns: readonly Pattern[]) {
+    this.#patterns = patterns
+  }
+
+  find(text: string): readonly Range[] {
+    if (text.length < LONG) return findRanges(text, this.#patterns)
+    const from = this.#knownUntil(text)
+    const known = this.#ranges.filter(([, end]) => end <= from)
+    const rest = findRanges(text.slice(from), this.#patterns)
+    const found = rest.map(([start, end]): Range => [start + from, end + from])
+    this.#text = text
+    this.#ranges = joinRanges([...known, ...found])
+    return this.#ranges
+  }
+
+  /** A place before which nothing has changed since the last text; it is not inside a range or an escape. */
+  #knownUntil(text: string): number {
+    const same = commonLength(this.#text, text) - MARGIN
+    const quote = same <= 0 ? -1 : text.lastIndexOf('"', same)
+    const across = this.#ranges.find(([start, end]) => start < quote && end > quote)
+    return Math.max(0, across?.[0] ?? quote)
+  }
+}
+
+function commonLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length)
+  let length = 0
+  while (length < most && a.charCodeAt(length) === b.charCodeAt(length)) length++
+  return length
+}
+
+/** A text with its escapes undone, and where each of its characters stood; one more for the end. */
+interface DecodedView {
+  readonly text: string
+  readonly offsets: Uint32Array
+}
+
+const SHORT: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+}
+
+const JSON_ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
+/** One character of UTF-8. */
+const URL_ESCAPE =
+  /%[0-7][\da-f]|%[cd][\da-f]%[89ab][\da-f]|%e[\da-f](?:%[89ab][\da-f]){2}|%f[0-7](?:%[89ab][\da-f]){3}|\+/gi
+
+/** The ways a text can be read that has escapes in it; none when it has none. */
+function decodedViews(text: string): DecodedView[] {
+  const views: DecodedView[] = []
+  if (text.includes('\\'))
+    views.push(
+      decode(text, JSON_ESCAPE, ([, hex, short = '']) =>
+        hex === undefined ? (SHORT[short] ?? short) : String.fromCharCode(Number.parseInt(hex, 16)),
+      ),
+    )
+  if (/%[0-9a-fA-F]{2}/.test(text)) views.push(decode(text, URL_ESCAPE, ([all]) => percent(all)))
+  return views.filter((view) => view.text !== text)
+}
+
+function decode(
+  text: string,
+  escapes: RegExp,
+  meaning: (escape: RegExpExecArray) => string,
+): DecodedView {
+  const parts: string[] = []
+  const offsets = new Uint32Array(text.length + 1)
+  let length = 0
+  let from = 0
+  const keep = (to: number): void => {
+    parts.push(text.slice(from, to))
+    for (let at = from; at < to; at++) offsets[length++] = at
+  }
+  for (const escape of text.matchAll(escapes)) {
+    keep(escape.index)
+    const decoded = meaning(escape)
+    parts.push(decoded)
+    for (let i = 0; i < decoded.length; i++) offsets[length++] = escape.index
+    from = escape.index + escape[0].length
+  }
+  keep(text.length)
+  offsets[length] = text.length
+  return { text: parts.join(''), offsets: offsets.subarray(0, length + 1) }
+}
+
+function percent(escape: string): string {
+  if (escape === '+') return ' '
+  try {
+    return decodeURIComponent(escape)
+  } catch {
+    return escape
+  }
+}
 
 /** Characters of a text, the last not included. */
 export type Range = readonly [start: number, end: number]

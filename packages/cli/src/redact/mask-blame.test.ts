@@ -2,7 +2,7 @@ import { readRunBlame } from '@retake/web'
 import { expect, test } from 'vitest'
 import { findingsFile, sampleFindings, stepIn } from '../../../../test/support/blame-findings.js'
 import { Mask } from './mask.js'
-import { maskBlame } from './mask-blame.js'
+import { maskBlame } from './mask-states.js'
 import { readPatterns } from './patterns.js'
 
 test('every text in findings is masked, and no number, role or label of a step', () => {

@@ -1,5 +1,62 @@
 import type { Pattern } from './patterns.js'
-import { RangeFinder } from './range-finder.js'
+import { RangeFinder } from './find-ranges.js'
+import {
+  type BodyForm,
+  type CallEvent,
+  decodeBody,
+  type ResultEvent,
+  type RunDetails,
+  type RunEvent,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
+import path from 'node:path'
+import { openOwnTape, openTape, TapeWriter } from '@retake/tape/node'
+
+/** Members that say what an event is, not what it holds; and digests, which a guess could be checked with. */
+const KEPT = new Set(['type', 'seq', 'at', 'op', 'from', 'socket', 'kind', 'seam', 'part', 'as'])
+const DROPPED = new Set(['digest'])
+
+/** An event with every text in it masked. Its body is another matter. */
+export function maskedEvent<E extends TapeEvent>(event: E, mask: Mask): E {
+  const members = Object.entries(event)
+    .filter(([key]) => !DROPPED.has(key))
+    .map(([key, value]) => [
+      key,
+      KEPT.has(key) || typeof value === 'number' ? (value as unknown) : mask.deep(value),
+    ])
+  return Object.fromEntries(members) as E
+}
+
+/** A body on its own. One that could not be read any more becomes a text of `*`. */
+function maskedBody(event: TapeEvent, body: Uint8Array, mask: Mask): Uint8Array {
+  const as = 'as' in event ? event.as : undefined
+  const readable = as === 'json' ? withoutHiddenBytes(body, mask) : body
+  const [masked = readable] = mask.pieces([readable])
+  return masked === body || as !== 'json' || isReadable(as, masked) ? masked : blankBody(as, body)
+}
+
+/** The same body when there is nothing to hide in bytes that stand in it. */
+function withoutHiddenBytes(body: Uint8Array, mask: Mask): Uint8Array {
+  const json = Buffer.from(body).toString()
+  const masked = mask.wireBytes(json)
+  return masked === json ? body : Buffer.from(masked)
+}
+
+/** Nothing of a body, but its length. */
+export const blankBody = (as: BodyForm | undefined, body: Uint8Array): Uint8Array =>
+  as === 'json'
+    ? Buffer.from(JSON.stringify('*'.repeat(Math.max(0, body.length - 2))))
+    : Buffer.alloc(body.length, '*')
+
+function isReadable(as: BodyForm, body: Uint8Array): boolean {
+  try {
+    decodeBody(as, body)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const STAR = 0x2a
 /** How `toWire` of the tape writes a Buffer or another array of bytes. */
@@ -136,4 +193,113 @@ function neighbour(bytes: Buffer, from: number, step: 1 | -1): number {
     if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return byte
   }
   return 0
+}
+
+/** Bodies that have changed, by their event. */
+export type ChangedBodies = Map<number, Uint8Array>
+
+/** Masks the bodies of a run; those that are pieces of one thing together. */
+export function maskBodies(tape: Tape, mask: Mask): ChangedBodies {
+  const changed: ChangedBodies = new Map()
+  const streams = new Map<string, number[]>()
+  for (const event of tape.events(1)) {
+    if (tape.bodySize(event.seq) === 0) continue
+    const stream = streamOf(event, tape)
+    if (stream === undefined) {
+      const body = tape.body(event.seq)
+      const masked = maskedBody(event, body, mask)
+      if (masked !== body) changed.set(event.seq, masked)
+    } else {
+      const seqs = streams.get(stream) ?? []
+      seqs.push(event.seq)
+      streams.set(stream, seqs)
+    }
+  }
+  for (const seqs of streams.values()) {
+    const pieces = mask.pieces(seqs.map((seq) => tape.body(seq)))
+    for (const [index, seq] of seqs.entries()) {
+      const piece = pieces[index]
+      if (piece !== undefined) changed.set(seq, piece)
+    }
+  }
+  return changed
+}
+
+/** What a body is a piece of; undefined when it stands alone. */
+function streamOf(event: TapeEvent, tape: Tape): string | undefined {
+  if (event.type === 'call' || event.type === 'result') return fileOf(event, tape)
+  if (event.type === 'output') return event.stream
+  if (event.type === 'deliver') return `${event.op} ${event.part} ${event.pipe ?? ''}`
+  if (event.type === 'write' && event.as === undefined) return `${event.op} write`
+  return undefined
+}
+
+/** A file is often read and written piece by piece; each is a call of its own. */
+function fileOf(event: CallEvent | ResultEvent, tape: Tape): string | undefined {
+  if (event.as !== 'bytes' && event.as !== 'text') return undefined
+  const call = event.type === 'call' ? event : tape.event(event.op)
+  if (call.type !== 'call' || call.kind !== 'file' || call.title === undefined) return undefined
+  return `${event.type} ${call.title}`
+}
+
+/** What is written instead of what stands on a tape. */
+interface Rewriting {
+  run(run: RunEvent): RunEvent
+  details(details: RunDetails): RunDetails
+  event(event: TapeEvent): TapeEvent
+  /** By the number of the event in the run. */
+  body(seq: number, body: Uint8Array): Uint8Array
+}
+
+/**
+ * Writes the tapes of a run again, into another folder: of the ones it goes on from only
+ * what it shares with them. They are chained anew, each to its new parent. Answers with
+ * the files, the run's own last.
+ */
+export function rewriteLine(
+  files: readonly string[],
+  folder: string,
+  rewriting: Rewriting,
+): string[] {
+  const links = files.slice(1).map((file) => openOwnTape(file).run.parent?.seq ?? 0)
+  const written: string[] = []
+  for (const [place, file] of files.entries()) {
+    const to = path.join(folder, `${openOwnTape(file).run.id}.tape`)
+    const parent = written.at(-1)
+    rewriteOne(file, to, rewriting, {
+      until: links[place] ?? Infinity,
+      parent: parent === undefined ? undefined : openTape(parent),
+    })
+    written.push(to)
+  }
+  return written
+}
+
+function rewriteOne(
+  file: string,
+  to: string,
+  rewriting: Rewriting,
+  { until, parent }: { readonly until: number; readonly parent: Tape | undefined },
+): void {
+  const own = openOwnTape(file)
+  const link = own.run.parent
+  const shift = link === undefined ? 0 : link.seq - 1
+  const { format: _format, seq: _seq, at: startAt, ...run } = rewriting.run(own.run)
+  let at = startAt
+  const chained = link && parent ? { parent: { ...link, chain: parent.chainAt(link.seq - 1) } } : {}
+  const writer = TapeWriter.create(to, { ...run, ...chained }, rewriting.details(own.details), {
+    now: () => at,
+    isDurable: false,
+  })
+  for (const event of own.events(1, Math.min(own.count, until - shift))) {
+    at = event.at
+    if (event.type === 'seal') break
+    const { seq: _own, at: _at, ...rest } = rewriting.event(event)
+    writer.hold(rest, rewriting.body(event.seq + shift, own.body(event.seq)))
+  }
+  if (until !== Infinity || own.status === 'sealed') writer.seal()
+  else {
+    writer.flush()
+    writer.close()
+  }
 }

@@ -1,5 +1,6 @@
-import { keyShapes } from '@retake/tape'
+import { keyShapes, maskKeys, type Tape } from '@retake/tape'
 import { redactPatternInvalid } from '../errors/reports.js'
+import { project } from '../config/project.js'
 
 /** Something that is not to be shown. */
 export interface Pattern {
@@ -87,4 +88,23 @@ function hasIbanDigits(iban: string): boolean {
     for (const digit of String(Number.parseInt(character, 36)))
       rest = (rest * 10 + Number(digit)) % 97
   return rest === 1
+}
+
+/**
+ * Patterns of the project, those that a command was given, and `key` when the tape holds
+ * some: one of an older version, or with a key that was split over two chunks.
+ */
+export function askedPatterns(given: readonly string[], tape: Tape): Pattern[] {
+  const asked = readPatterns([...project().redact, ...given])
+  const { key } = BUILT_IN
+  return key === undefined || asked.includes(key) || !holdsKeys(tape) ? asked : [...asked, key]
+}
+
+function holdsKeys(tape: Tape): boolean {
+  for (const event of tape.events()) {
+    const body = tape.body(event.seq)
+    const text = JSON.stringify(event) + Buffer.from(body).toString('latin1')
+    if (maskKeys(text) !== text) return true
+  }
+  return false
 }

@@ -1,18 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import type { RunDetails } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
+import type { RunDetails, RunView, Step } from '@retake/tape'
+import { openOwnTape, openTape } from '@retake/tape/node'
 import { redactionIncomplete } from '../errors/reports.js'
-import { tapeLine } from '../report/tape-line.js'
 import { viewRun } from '../view-run.js'
-import { blankAnswer, DEGREES, type Degree } from './blank-answer.js'
-import { Mask } from './mask.js'
-import { maskBodies, type ChangedBodies } from './mask-bodies.js'
-import { maskedEvent } from './masked-event.js'
+import { blankAnswer, type Degree, DEGREES } from './blank-answer.js'
+import { type ChangedBodies, Mask, maskBodies, maskedEvent, rewriteLine } from './mask.js'
 import type { Pattern } from './patterns.js'
-import { remainingMatches } from './remaining-matches.js'
-import { rewriteLine } from './rewrite-line.js'
 
 /** Tapes of a run without what was to be hidden. */
 export interface RedactedRun {
@@ -86,3 +81,66 @@ function blankWhatIsLeft(
 
 const blankedSteps = (degrees: ReadonlyMap<string, Degree>): string[] =>
   [...degrees].filter(([, degree]) => degree !== 'matches').map(([label]) => label)
+
+/** A step in which something can still be read that should not. */
+interface Remaining {
+  readonly step: Step
+  /** Whether it stands in an answer, which can be blanked, or elsewhere. */
+  readonly inAnswer: boolean
+}
+
+/**
+ * Reads a run as the viewer does, with streams put together and compression undone,
+ * and finds the steps that still hold a match. A step that cannot be read at all counts.
+ */
+function* remainingMatches(view: RunView, mask: Mask): Generator<Remaining> {
+  const looked = new Set<string>()
+  const holds = (value: unknown): boolean =>
+    anyText(value, (text) => !looked.has(text) && bad(text))
+  const bad = (text: string): boolean => {
+    if (mask.matches(text)) return true
+    looked.add(text)
+    return false
+  }
+  for (const step of view.steps) {
+    try {
+      const exchange = step.exchange()
+      const call = step.call()
+      const { title, error } = step
+      if (
+        holds([
+          exchange?.answer,
+          exchange?.response?.text,
+          exchange?.response?.json,
+          call,
+          step.mcp(),
+        ])
+      )
+        yield { step, inAnswer: true }
+      else if (holds([title, error, exchange?.error, exchange?.request, exchange?.messages]))
+        yield { step, inAnswer: !mask.matches(exchange?.request.text ?? '') }
+    } catch {
+      yield { step, inAnswer: true }
+    }
+  }
+}
+
+function anyText(value: unknown, is: (text: string) => boolean): boolean {
+  if (typeof value === 'string') return is(value)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
+  if (value instanceof Map) return anyText([...value], is)
+  if (value instanceof Set) return anyText([...value], is)
+  if (value instanceof Error) return is(value.message) || is(value.stack ?? '')
+  return Object.entries(value).some(([key, member]) => is(key) || anyText(member, is))
+}
+
+/** Files of the tapes that make up a run: the root first, each branch after its parent, the run itself last. */
+export function tapeLine(file: string): string[] {
+  const line = [file]
+  for (let { parent } = openOwnTape(file).run; parent !== undefined;) {
+    const above = path.join(path.dirname(file), `${parent.run}.tape`)
+    line.unshift(above)
+    ;({ parent } = openOwnTape(above).run)
+  }
+  return line
+}

@@ -1,19 +1,83 @@
-import type { Tape } from '@retake/tape'
-import { looseTape, openTape } from '@retake/tape/node'
-import { makeReport } from '@retake/web'
+import type { CapturedState, Tape } from '@retake/tape'
+import { looseTape, openOwnTape, openTape } from '@retake/tape/node'
+import {
+  makeReport,
+  REPORT_MARK,
+  type ReportContent,
+  type RunBlame,
+  type SourceExcerpt,
+} from '@retake/web'
 import { project } from '../config/project.js'
 import { plural } from '../facts.js'
 import type { Pattern } from '../redact/patterns.js'
-import { maskBlame } from '../redact/mask-blame.js'
-import { maskStates } from '../redact/mask-states.js'
-import { redactRun, type RedactedRun } from '../redact/redact-run.js'
+import { maskBlame, maskStates } from '../redact/mask-states.js'
+import { type RedactedRun, redactRun, tapeLine } from '../redact/redact-run.js'
 import { version } from '../version.js'
 import { statusOf } from '../run-summary.js'
 import { viewRun } from '../view-run.js'
-import { embeddedTapes } from './embedded-tapes.js'
-import { gatherBlame } from './gather-blame.js'
-import { gatherParts } from './gather-parts.js'
-import { tapeLine } from './tape-line.js'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { rewriteLine } from '../redact/mask.js'
+import { storedBlame } from '../ui/runs/stored-blame.js'
+import { readStates } from '../state-file.js'
+import { sourceNear } from '../ui/runs/source-near.js'
+import { reportWouldOverwrite, runReportNotWritable } from '../errors/reports.js'
+
+/** Lines before and after each place: enough to know it again, little to give away. */
+const AROUND = 3
+
+/** What the local viewer would show besides the tape: captured states, and source lines unless they are left out. */
+function gatherParts(
+  tape: Tape,
+  { withSource }: { readonly withSource: boolean },
+): Pick<ReportContent, 'states' | 'sources'> {
+  const states = readStates(tape) ?? []
+  if (!withSource)
+    return { states: states.map(({ source: _source, ...state }) => state), sources: {} }
+  const sources: Record<string, SourceExcerpt> = {}
+  for (const site of sitesOf(tape, states)) {
+    const excerpt = sourceNear(tape, site)
+    if (excerpt !== undefined) sources[site] = shortened(excerpt)
+  }
+  return { states, sources }
+}
+
+function shortened(excerpt: SourceExcerpt): SourceExcerpt {
+  const firstLine = Math.max(excerpt.firstLine, excerpt.line - AROUND)
+  const from = firstLine - excerpt.firstLine
+  const lines = excerpt.lines.slice(from, excerpt.line - excerpt.firstLine + AROUND + 1)
+  return { ...excerpt, firstLine, lines }
+}
+
+/** Everywhere that a step or a state says it happened, and where errors were thrown. */
+function sitesOf(tape: Tape, states: readonly CapturedState[]): Set<string> {
+  const sites = new Set<string>()
+  for (const event of tape.events()) {
+    if ('site' in event && event.site !== undefined) sites.add(event.site)
+    const stack = 'error' in event ? event.error?.stack : undefined
+    for (const site of stackSites(stack ?? '')) sites.add(site)
+  }
+  for (const { location, frames } of states)
+    for (const place of [location, ...frames.map((frame) => frame.location)])
+      if (place !== undefined) sites.add(`${place.file}:${place.line}:${place.column}`)
+  return sites
+}
+
+/** `file:line:column` of each line of a stack that is in a file of the user. */
+const stackSites = (stack: string): string[] =>
+  [...stack.matchAll(/(?:file:\/\/)?((?:\/|[A-Za-z]:[\\/])[^()\n]*:\d+:\d+)\)?$/gm)]
+    .map(([, site = '']) => site)
+    .filter((site) => !/[\\/]node_modules[\\/]/.test(site))
 
 export interface ReportOptions {
   readonly withSource: boolean
@@ -100,4 +164,77 @@ function rawBytesOf(tape: Tape): number {
   let bytes = 0
   for (let seq = 0; seq < tape.count; seq++) bytes += tape.bodySize(seq)
   return bytes
+}
+
+/**
+ * The tapes of a run, checked, from the root to the run itself. Of those it goes on from
+ * only what it shares with them: the rest is another run, which nobody asked for.
+ */
+function embeddedTapes(line: readonly string[]): Uint8Array[] {
+  const whole = line.map((file) => looseTape(file))
+  if (line.length === 1) return whole
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'retake-report-'))
+  try {
+    const cut = rewriteLine(line, folder, {
+      run: (run) => run,
+      details: (details) => details,
+      event: (event) => event,
+      body: (_seq, body) => body,
+    })
+    // Tapes of an older format are not written again as they were.
+    if (!line.slice(1).every((file, place) => isChainedTo(file, cut[place] ?? ''))) return whole
+    return [...cut.slice(0, -1).map((file) => looseTape(file)), ...whole.slice(-1)]
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function isChainedTo(branch: string, parent: string): boolean {
+  const link = openOwnTape(branch).run.parent
+  return link !== undefined && openTape(parent).chainAt(link.seq - 1) === link.chain
+}
+
+/** What blame found about a run. Findings that cannot be read keep nobody from reporting the run. */
+function gatherBlame(tape: Tape): {
+  readonly blame: RunBlame | undefined
+  readonly notes: readonly string[]
+} {
+  try {
+    return { blame: storedBlame(tape), notes: [] }
+  } catch {
+    const note = 'What `retake blame` found about this run could not be read: it is left out.'
+    return { blame: undefined, notes: [note] }
+  }
+}
+
+/** Refuses a file that is something else than a report, before any work is done. */
+export function checkReportFile(file: string, { force }: { readonly force: boolean }): void {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) return
+  if (found.isDirectory()) throw runReportNotWritable(file, 'it is a folder')
+  if (!force && found.size > 0 && !isReport(file)) throw reportWouldOverwrite(file)
+}
+
+/** Whole or not at all. Only the user may read it, like the tape: it holds what the agent was told. */
+export function writeReport(file: string, html: string): void {
+  const partial = `${file}.${process.pid}.partial`
+  try {
+    writeFileSync(partial, html, { mode: 0o600 })
+    renameSync(partial, file)
+  } catch (error) {
+    throw runReportNotWritable(file, error)
+  } finally {
+    rmSync(partial, { force: true })
+  }
+}
+
+function isReport(file: string): boolean {
+  const start = Buffer.alloc(512)
+  const fd = openSync(file, 'r')
+  try {
+    readSync(fd, start)
+    return start.toString('latin1').includes(REPORT_MARK)
+  } finally {
+    closeSync(fd)
+  }
 }

@@ -6,13 +6,64 @@
  * What tests import as `retake` and `retake/jest` is a thin door to it: an export
  * condition of this environment leads there.
  */
-import './install-outside-jest.js'
 import * as engine from '@retake/engine'
-import { currentSession, installInRealm, outsideRuns } from '@retake/engine'
+import { currentSession, ignoreRunner, install, installInRealm, outsideRuns } from '@retake/engine'
 import { TestEnvironment } from 'jest-environment-node'
 import * as retake from '../index.js'
-import { adoptValue } from './adopt-value.js'
 import { tapeFunction, toReplay } from './to-replay.js'
+
+/**
+ * Puts the engine around Jest's realms, before anything else would put it into
+ * this one: what Jest itself asks the clock and chance for is not the agent's.
+ */
+
+install({ ownRealm: false })
+ignoreRunner(/[\\/]node_modules[\\/](?:@jest|jest-[\w-]+|write-file-atomic|signal-exit)[\\/]/)
+
+const CLASSES = [
+  'Object',
+  'Array',
+  'Date',
+  'RegExp',
+  'Map',
+  'Set',
+  'Error',
+  'TypeError',
+  'RangeError',
+  'SyntaxError',
+  'EvalError',
+  'ReferenceError',
+  'URIError',
+  'AggregateError',
+] as const
+
+type Realm = Readonly<Record<(typeof CLASSES)[number], { readonly prototype: object }>>
+
+/** Gives plain data that was made here the classes of another realm, so that `instanceof` holds there. */
+function adoptValue<T>(value: T, realm: typeof globalThis): T {
+  const prototypes = new Map<unknown, object>(
+    CLASSES.map((name) => [
+      (globalThis as Realm)[name].prototype,
+      (realm as Realm)[name].prototype,
+    ]),
+  )
+  const seen = new Set<unknown>()
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null || seen.has(node)) return
+    seen.add(node)
+    const theirs = prototypes.get(Object.getPrototypeOf(node))
+    if (theirs === undefined) return
+    Object.setPrototypeOf(node, theirs)
+    if (node instanceof realm.Map) node.forEach((member, key) => [key, member].forEach(visit))
+    if (node instanceof realm.Set) node.forEach(visit)
+    for (const key of Reflect.ownKeys(node)) {
+      const property = Object.getOwnPropertyDescriptor(node, key)
+      if (property && 'value' in property) visit(property.value)
+    }
+  }
+  visit(value)
+  return value
+}
 
 /** What the modules inside find, under `Symbol.for('retake.jest')`. */
 const door = (realm: typeof globalThis): object => ({

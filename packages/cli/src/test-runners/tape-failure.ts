@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import { ReplayDiverged } from '@retake/engine'
-import type { Divergence } from '@retake/engine'
+import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { divergenceAdvice } from '../divergence-advice.js'
 import { divergenceReport } from '../divergence-report.js'
-import { fromHere } from '../from-here.js'
+import { fromHere } from '../terminal.js'
 import { explain } from '../print-error.js'
 import { stepAt, viewRun } from '../view-run.js'
 

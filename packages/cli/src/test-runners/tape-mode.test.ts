@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseMode, isCi } from './tape-mode.js'
+import { chooseMode, isCi } from './use-tape.js'
 
 const inCi = { CI: 'true' }
 

@@ -1,11 +1,31 @@
 import { ReplayDiverged } from '@retake/engine'
-import { notAnAgent } from '../errors/test-tapes.js'
-import { fromHere } from '../from-here.js'
-import { TapeFailure } from './tape-failure.js'
-import type { RunningTest } from './tape-failure.js'
-import { replayProgram, useProgramTape } from './use-program-tape.js'
-import { replayTape, pathFrom, useTape } from './use-tape.js'
-import type { TapeOptions } from './use-tape.js'
+import {
+  notAnAgent,
+  notAProgramTape,
+  recordedProgramFailed,
+  testTapeCutOff,
+} from '../errors/test-tapes.js'
+import { fromHere } from '../terminal.js'
+import { type RunningTest, TapeFailure } from './tape-failure.js'
+import {
+  checkFiles,
+  chooseMode,
+  isToBeRecorded,
+  nameOfTape,
+  pathFrom,
+  recordAside,
+  replayTape,
+  type TapeOptions,
+  useTape,
+} from './use-tape.js'
+import { realpathSync } from 'node:fs'
+import path from 'node:path'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { movedHere, replayHere } from '../replay-agent.js'
+import { recordAgent } from '../record-agent.js'
+import { RunStore } from '../run-store.js'
+import { trustInThisProcess } from '../trust.js'
 
 /** What the matcher knows about where it stands; both runners have these. */
 export interface MatcherState extends RunningTest {
@@ -86,4 +106,64 @@ const describe = (value: unknown): string => {
   if (value instanceof Promise || typeof (value as PromiseLike<unknown>)?.then === 'function')
     return 'a promise: the agent has started already'
   return value === null ? 'null' : `a value of type ${typeof value}`
+}
+
+/** The same as `useTape` for a whole program, in a process of its own, as `retake record` and `replay` run it. */
+async function useProgramTape(
+  file: string,
+  program: string,
+  options: TapeOptions = {},
+): Promise<void> {
+  if (isToBeRecorded(file, chooseMode(options.mode))) await recordProgram(file, program, options)
+  else await replayProgram(file, program, options)
+}
+
+async function recordProgram(
+  file: string,
+  program: string,
+  { throws = false }: TapeOptions,
+): Promise<void> {
+  const make = async (folder: string): Promise<void> => {
+    const store = new RunStore(folder)
+    const name = nameOfTape(file)
+    const entry = path.relative(process.cwd(), program)
+    const end = await recordAgent({ store, entry, args: [], name, stdio: 'ignore' })
+    if (throws || (end.code === 0 && end.signal === undefined)) return
+    const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
+    throw recordedProgramFailed(file, how)
+  }
+  await recordAside(file, make, { throws: false })
+}
+
+/** Replays and never records. */
+async function replayProgram(
+  file: string,
+  program: string,
+  options: TapeOptions = {},
+): Promise<void> {
+  const tape = openTape(file)
+  if (!tape.isComplete) throw testTapeCutOff(file)
+  if (!isRunOf(tape, program)) throw notAProgramTape(file, program)
+  // The test itself names the program.
+  trustInThisProcess(tape)
+  const [divergence] = (await replayHere(tape)).divergences
+  if (divergence !== undefined) throw new ReplayDiverged(divergence)
+  checkFiles(tape, movedHere(tape), options)
+}
+
+function isRunOf(tape: Tape, program: string): boolean {
+  const { cwd, entry } = tape.details
+  if (cwd === undefined || entry === undefined) return false
+  const root = movedHere(tape)
+  const recorded = path.resolve(root?.current ?? cwd, path.relative(cwd, path.resolve(cwd, entry)))
+  return realPath(recorded) === realPath(program)
+}
+
+/** The path itself where there is nothing. */
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
 }

@@ -1,25 +1,108 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { record, replay, RetakeError } from '@retake/engine'
-import type { MovedRoot } from '@retake/engine'
-import { TapeError } from '@retake/tape'
-import type { Tape } from '@retake/tape'
+import { type MovedRoot, record, replay, RetakeError } from '@retake/engine'
+import { type Tape, TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { changedFileLines, changedFiles } from '../changed-files.js'
+import { changedFileLines, changedFiles, projectRoot } from '../changed-files.js'
 import {
   filesChanged,
   notAFunctionTape,
   recordedRunThrew,
+  recordingLeftInTest,
+  testModeUnknown,
   testTapeCutOff,
   testTapeMissing,
 } from '../errors/test-tapes.js'
-import { projectRoot } from '../project-root.js'
-import { nameOfTape, recordAside } from './record-aside.js'
-import { chooseMode, isCi } from './tape-mode.js'
-import type { TapeMode } from './tape-mode.js'
+import { runsFolderNotWritable } from '../errors/programs.js'
 
-export type { TapeMode }
+/**
+ * What a test does with its tape:
+ * - `replay` (default): replays it. A tape that is not there yet is recorded, except in CI.
+ * - `record`: records it anew. In CI only `RETAKE_MODE` may ask for this.
+ * - `offline`: replays it, and never records, whatever else is said.
+ */
+export type TapeMode = 'replay' | 'record' | 'offline'
+
+const MODES: readonly string[] = ['replay', 'record', 'offline'] satisfies TapeMode[]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Whether this runs where nobody would commit a new tape. */
+export const isCi = (env: Environment = process.env): boolean =>
+  !['', '0', 'false'].includes(env['CI'] ?? '')
+
+/** What is done with a tape: `offline` wins, then `RETAKE_MODE`, then what the test asks for. */
+export function chooseMode(asked: string | undefined, env: Environment = process.env): TapeMode {
+  const said = env['RETAKE_MODE'] === '' ? undefined : env['RETAKE_MODE']
+  for (const mode of [said, asked]) {
+    if (mode !== undefined && !MODES.includes(mode)) throw testModeUnknown(mode, MODES)
+  }
+  if (said === 'offline' || asked === 'offline') return 'offline'
+  if (asked === 'record' && said === undefined && isCi(env)) throw recordingLeftInTest()
+  return (said ?? asked ?? 'replay') as TapeMode
+}
+
+/**
+ * Lets `make` write a tape to a folder beside the one that is wanted, and puts it
+ * in its place when it is finished, so that a tape is always a whole one, the old
+ * or the new. When `make` throws, the old
+ * one stays, unless throwing is what it is meant to do.
+ */
+export async function recordAside<T>(
+  file: string,
+  make: (folder: string) => Promise<T>,
+  options: { readonly throws: boolean },
+): Promise<T> {
+  const aside = folderBeside(file)
+  const keep = (): void => {
+    const tape = readdirSync(aside).find((name) => name.endsWith('.tape'))
+    if (tape !== undefined) renameSync(path.join(aside, tape), file)
+  }
+  try {
+    const made = await make(aside).catch((error: unknown) => {
+      if (options.throws) keep()
+      throw error
+    })
+    keep()
+    return made
+  } finally {
+    rmSync(aside, { recursive: true, force: true })
+  }
+}
+
+/** What a recorded run is called: its tape's name. */
+export const nameOfTape = (file: string): string => path.basename(file).replace(/\.tape$/, '')
+
+function folderBeside(file: string): string {
+  const folder = path.dirname(file)
+  try {
+    mkdirSync(folder, { recursive: true })
+    const prefix = `.${path.basename(file)}.recording-`
+    removeLeftovers(folder, prefix)
+    return mkdtempSync(path.join(folder, `${prefix}${process.pid}-`))
+  } catch (error) {
+    throw runsFolderNotWritable(folder, error)
+  }
+}
+
+/** What recordings left behind that were killed. */
+function removeLeftovers(folder: string, prefix: string): void {
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(prefix)) continue
+    const pid = Number(name.slice(prefix.length).split('-')[0])
+    if (!isRunning(pid)) rmSync(path.join(folder, name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
 
 export interface TapeOptions {
   /** What is done with the tape; see `TapeMode`. `RETAKE_MODE` comes first. */

@@ -6,10 +6,8 @@ import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base } from 'vitest'
 import { vitestPoolUnsupported } from '../errors/test-tapes.js'
-import type { TapeMode } from './tape-mode.js'
-import { tapeFunction, toReplay } from './to-replay.js'
-import type { UseTape } from './to-replay.js'
-import type { TapeOptions } from './use-tape.js'
+import type { TapeMode, TapeOptions } from './use-tape.js'
+import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
 
 // In a realm of its own, where Node's modules were copied before anything could reach them.
 if (Object.getPrototypeOf(existsSync) !== Function.prototype) throw vitestPoolUnsupported()

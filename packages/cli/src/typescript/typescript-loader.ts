@@ -4,8 +4,7 @@
  */
 import module from 'node:module'
 import { loadStripper, stripOutside } from './strip-types.js'
-import { answerFor, findImported, loadSource } from './typescript-hooks.js'
-import type { ResolveContext } from './typescript-hooks.js'
+import { answerFor, findImported, loadSource, type ResolveContext } from './typescript-hooks.js'
 import { hookRequire } from './typescript-require.js'
 
 type Next<Result> = (value: string, context?: unknown) => Result

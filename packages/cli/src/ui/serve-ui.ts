@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { isLoopback, serveViewer } from '@retake/web'
-import type { Home, ViewerServer } from '@retake/web'
+import { type Home, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
 import { wrongUsage } from '../errors/command-line.js'
 import {
   uiHostNeedsPassword,

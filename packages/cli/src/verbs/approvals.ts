@@ -1,15 +1,16 @@
 import path from 'node:path'
-import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
-import type { PendingApproval } from '@retake/engine/guard'
+import {
+  decideApproval,
+  type PendingApproval,
+  pendingApprovals,
+  userName,
+} from '@retake/engine/guard'
 import { duration } from '../duration.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { approvalNotPending } from '../errors/guard.js'
-import { printable } from '../printable.js'
+import { printable, widthOf, wrap } from '../terminal.js'
 import { RunStore } from '../run-store.js'
-import { widthOf } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
-import { wrap } from '../wrap.js'
+import { flag, type OptionValues, text, type Verb } from '../verb.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8

@@ -1,16 +1,450 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { auditHtml } from '../audit/audit-html.js'
-import { auditLines } from '../audit/audit-lines.js'
-import { auditRun } from '../audit/audit-run.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
-import { fromHere } from '../from-here.js'
-import { writeReport } from '../report/write-report.js'
+import {
+  fromHere,
+  type Look,
+  painter,
+  plainValue,
+  printable,
+  printableLine,
+  type Style,
+  table,
+  widthOf,
+  wrap,
+} from '../terminal.js'
+import { writeReport } from '../report/report-run.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { flag, text, type Verb } from '../verb.js'
+import {
+  clipText,
+  driftText,
+  type GuardedCallOnTape,
+  type GuardOnTape,
+  guardSavings,
+  type GuardSavings,
+  readGuards,
+  type SavedFigure,
+  type SignatureState,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import { cost, localTime, plural } from '../facts.js'
+import { duration } from '../duration.js'
+import { createHash } from 'node:crypto'
+import { version } from '../version.js'
+import { viewRun } from '../view-run.js'
+
+/** What there is to say about a call beside its state and its rule, a remark each. */
+function callRemarks({
+  facts,
+  scope,
+  state,
+  verdict,
+  code,
+  why,
+  error,
+  isNested,
+}: AuditedCall): string[] {
+  const { approval, served, drift = [], blocked = [], attempts, exitReason } = facts ?? {}
+  return [
+    ...(isNested ? ['inside another call'] : []),
+    ...(served ? [`served from run ${served.run}, event ${served.seq}`] : []),
+    ...(approval
+      ? [
+          `${approval.how === 'break-glass' ? 'break-glass' : code === 'APPROVAL_REFUSED' ? 'refused' : 'approval'} by ${approval.by} (${approval.how})${approval.reason === undefined ? '' : `: ${approval.reason}`}`,
+        ]
+      : []),
+    ...(exitReason ? [`stopped by ${exitReason}`] : []),
+    ...(scope ? [`denied by scope ${scope.name}: ${scope.touched}`] : []),
+    ...(state === 'denied' &&
+    code !== undefined &&
+    (scope !== undefined || !blocked.some(isAbout(code)))
+      ? [`${code}${why === undefined ? '' : `: ${why}`}`]
+      : []),
+    ...(state === 'failed' && error !== undefined ? [error] : []),
+    ...(state === 'stopped' && facts === undefined
+      ? [
+          `the run was stopped ${verdict === 'ask' ? 'while it waited for approval' : 'before it started'}`,
+        ]
+      : []),
+    ...(state === 'in doubt' ? ['it left, and nobody saw its answer'] : []),
+    ...blocked
+      .filter((what) => what !== `${code}: ${scope?.touched}`)
+      .map((what) => `refused: ${what}`),
+    ...drift.map(driftText),
+    ...(attempts !== undefined && attempts > 1 ? [`${attempts} attempts`] : []),
+  ]
+}
+
+const isAbout =
+  (code: string) =>
+  (what: string): boolean =>
+    what.startsWith(`${code}: `)
+
+/** Whether a tape is what was recorded. Everything else in an audit rests on this. */
+interface AuditedTape {
+  readonly run: string
+  readonly name: string
+  readonly startedAt: number
+  readonly ok: boolean
+  readonly events: number
+  /** Chain hash of the last event. */
+  readonly digest: string
+  readonly seal: 'sealed' | 'not sealed'
+  readonly signature: SignatureState
+  readonly key?: string
+  readonly problem?: { readonly seq: number; readonly message: string }
+}
+
+/** One guarded call: who did what, under which rule, and what became of it. */
+interface AuditedCall {
+  readonly number: number
+  /** Label of its step; a nested call has none of its own. */
+  readonly step: string | undefined
+  readonly event: number
+  readonly startedAt: number
+  readonly guard: string
+  /** Agents and nodes it was made in, outermost first. */
+  readonly within: readonly string[]
+  readonly isNested: boolean
+  readonly tool: string
+  readonly args: unknown
+  readonly state: GuardedCallOnTape['state']
+  /** Also `deny` if the rules allowed the call but a scope denied it. */
+  readonly verdict: GuardedCallOnTape['intent']['verdict']
+  /** The rule or scope that decided; `default` when no rule matched. */
+  readonly rule: string
+  /** The scope that denied it, and the target it blocked. */
+  readonly scope?: { readonly name: string; readonly touched: string }
+  readonly policy: string
+  readonly fingerprint: string
+  readonly occurrence: number
+  readonly site: string | undefined
+  readonly code: string | undefined
+  readonly why: string | undefined
+  readonly error: string | undefined
+  readonly facts: GuardedCallOnTape['facts']
+}
+
+interface Audit {
+  readonly tape: AuditedTape
+  readonly guards: readonly GuardOnTape[]
+  readonly calls: readonly AuditedCall[]
+  /** What serving results and stopping early have saved, by call and in total. */
+  readonly savings: GuardSavings
+}
+
+/** Verifies the tape first; of one that is not whole nothing is told but where it breaks. */
+export function auditRun(tape: Tape): Audit {
+  const { ok, count, digest, signature, key, problem } = tape.verify()
+  const audited: AuditedTape = {
+    run: tape.run.id,
+    name: tape.run.name,
+    startedAt: tape.run.startedAt,
+    ok: ok && signature !== 'invalid',
+    events: count,
+    digest,
+    seal: tape.status === 'sealed' ? 'sealed' : 'not sealed',
+    signature,
+    ...(key !== undefined && { key }),
+    ...(problem && { problem }),
+  }
+  if (!audited.ok) return { tape: audited, guards: [], calls: [], savings: guardSavings([]) }
+  const { guards, calls } = readGuards(tape)
+  const steps = new Map(viewRun(tape).recordedSteps.map((step) => [step.seq, step]))
+  return {
+    tape: audited,
+    guards,
+    calls: calls.map((call) => auditedCall(tape, call, steps.get(call.callSeq))),
+    savings: guardSavings(calls),
+  }
+}
+
+function auditedCall(tape: Tape, call: GuardedCallOnTape, step: Step | undefined): AuditedCall {
+  const { intent, error } = call
+  const scope = deniedByScope(call)
+  return {
+    number: intent.call,
+    step: step?.label,
+    event: call.callSeq,
+    startedAt: tape.run.startedAt + call.at,
+    guard: intent.guard,
+    within: step?.within.map(({ name }) => name) ?? [],
+    isNested: call.isNested,
+    tool: call.tool,
+    args: plainValue(call.args()),
+    state: call.state,
+    verdict: scope ? 'deny' : intent.verdict,
+    rule: scope?.name ?? intent.rule ?? 'default',
+    ...(scope && { scope }),
+    policy: intent.policy,
+    fingerprint: intent.fingerprint,
+    occurrence: intent.occurrence,
+    site: call.site,
+    code: codeOf(call),
+    why: intent.why,
+    error: error && `${error.name}: ${error.message}`,
+    facts: call.facts,
+  }
+}
+
+/** Scopes by the last part of their names: those of a policy, of a tool and of the guard itself. */
+const SCOPE = /\/(?:files|network|shell|effects|own-files)$/
+
+/** A call may pass every rule and still be denied: by its arguments, or by what its tool touched. */
+function deniedByScope({ state, error }: GuardedCallOnTape): AuditedCall['scope'] {
+  const { rule, what } = error?.props ?? {}
+  if (state !== 'denied' || error?.name !== 'GuardError') return undefined
+  if (typeof rule !== 'string' || !SCOPE.test(rule)) return undefined
+  return { name: rule, touched: typeof what === 'string' ? what : error.message }
+}
+
+/** Where somebody was asked, what came of that is why: the rule's own code is that of a denial. */
+function codeOf({ intent, state, error }: GuardedCallOnTape): string | undefined {
+  const own = textOf(error?.code)
+  if (intent.verdict !== 'ask') return intent.code ?? own
+  return own ?? (state === 'denied' ? intent.code : undefined)
+}
+
+const textOf = (code: string | number | undefined): string | undefined =>
+  code === undefined ? undefined : String(code)
+
+const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --muted: #767676 }
+body { font: 14px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem }
+h1 { font-size: 1.25rem } h2 { font-size: 1rem; margin-top: 2rem }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: 0 }
+dt { color: var(--muted) } dd { margin: 0; overflow-wrap: anywhere }
+table { border-collapse: collapse; width: 100% }
+th, td { border-bottom: 1px solid var(--line); padding: .35rem .6rem .35rem 0; text-align: left; vertical-align: top }
+code, dd { font-family: ui-monospace, monospace; font-size: .9em }
+pre { margin: 0; max-width: 34rem; overflow-wrap: anywhere; white-space: pre-wrap; font-size: .9em }
+.bad { color: #b42318; font-weight: 600 } .good { color: #067647; font-weight: 600 } .warn { color: #93590a; font-weight: 600 }
+@media (prefers-color-scheme: dark) { .bad { color: #ff9c8f } .good { color: #6ce0a8 } .warn { color: #f2c266 } :root { --muted: #a3a3a3 } }
+`
+
+/** An audit as one page without any script: text from tapes is text in it. */
+function auditHtml({ tape, guards, calls, savings }: Audit): string {
+  const saved = savingsLine(savings)
+  const digest = createHash('sha256').update(STYLE).digest('base64')
+  const policy = `default-src 'none'; style-src 'sha256-${digest}'`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="generator" content="retake audit ${escape(version())}">
+<title>Audit of run ${escape(tape.run)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>Audit of run ${escape(tape.run)}</h1>
+${facts([
+  ['name', tape.name],
+  ['started', new Date(tape.startedAt).toISOString()],
+  ['events', String(tape.events)],
+  ['digest', tape.digest],
+  ['seal', `${tape.seal}, ${SIGNATURES[tape.signature]}`],
+  ...(tape.key === undefined ? [] : [['signed by', tape.key] as const]),
+])}
+<p class="${tape.ok ? 'good' : 'bad'}">${tape.ok ? 'Verified: every event is as it was recorded.' : `Not verified: ${escape(tape.problem ? `event ${tape.problem.seq}: ${tape.problem.message}` : 'the signature does not fit')}. Nothing of this tape is told.`}</p>
+${guards
+  .map(
+    ({
+      guard,
+      policy: { hash, policies },
+      environment,
+      resumes = [],
+    }) => `<h2>Guard ${escape(guard)}</h2>
+${facts([
+  ['policy', hash],
+  ['node', environment.node],
+  ['platform', environment.platform],
+  ...Object.entries(environment.retake),
+  ...(environment.git
+    ? [
+        [
+          'code',
+          `${environment.git.revision}${environment.git.dirty === true ? ', with changes' : ''}`,
+        ] as const,
+      ]
+    : []),
+  ...(environment.lockfile
+    ? [['lock file', `${environment.lockfile.name} ${environment.lockfile.sha256}`] as const]
+    : []),
+  ...resumes.map(({ run }) => ['resumes', run] as const),
+])}
+<details><summary>The policy as it was</summary><pre>${escape(JSON.stringify(policies, undefined, 2))}</pre></details>`,
+  )
+  .join('\n')}
+<h2>${escape(countLine(calls))}</h2>
+${saved === undefined ? '' : `<p>${escape(saved)}</p>`}
+<table>
+<thead><tr><th scope="col">Step</th><th scope="col">Time</th><th scope="col">State</th><th scope="col">Rule</th><th scope="col">Call</th><th scope="col">Remarks</th></tr></thead>
+<tbody>
+${calls.map(row).join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`
+}
+
+const facts = (pairs: readonly (readonly [string, string])[]): string =>
+  `<dl>${pairs.map(([name, value]) => `<dt>${escape(name)}</dt><dd>${escape(value)}</dd>`).join('')}</dl>`
+
+const CLASSES: Readonly<Record<AuditedCall['state'], string>> = {
+  done: 'good',
+  denied: 'bad',
+  failed: 'bad',
+  stopped: 'warn',
+  'in doubt': 'warn',
+}
+
+function row(call: AuditedCall): string {
+  const { step, event, startedAt, state, rule, policy, within, tool, args } = call
+  const cells = [
+    escape(step ?? `e${event}`),
+    escape(new Date(startedAt).toISOString()),
+    `<span class="${CLASSES[state]}">${escape(call.facts?.served ? 'served' : state)}</span>`,
+    `${escape(rule)}<br><code>${escape(policy)}</code>`,
+    `${escape([...within, tool].join(' › '))}<pre>${escape(JSON.stringify(args, undefined, 1) ?? '')}</pre>`,
+    callRemarks(call).map(escape).join('<br>'),
+  ]
+  return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+}
+
+const escape = (text: string): string =>
+  printable(text).replaceAll(/["&'<>]/g, (char) => `&#${char.charCodeAt(0)};`)
+
+/** An audit for a person, the verified tape first. */
+function auditLines({ tape, guards, calls, savings }: Audit, look: Look): string[] {
+  if (!tape.ok) return tapeLines(tape, look)
+  const saved = savingsLine(savings)
+  return [
+    ...tapeLines(tape, look),
+    ...guards.flatMap((guard) => guardLines(guard)),
+    '',
+    ...(calls.length === 0 ? ['No guarded call is on this tape.'] : callLines(calls, look)),
+    '',
+    countLine(calls),
+    ...(saved === undefined ? [] : wrap(saved, look.width)),
+  ]
+}
+
+function tapeLines(tape: AuditedTape, { paint }: Look): string[] {
+  const { run, name, ok, events, digest, seal, signature, key, problem } = tape
+  const verdict = ok
+    ? `${paint('green', 'verified')}  ${plural(events, 'event')}, digest ${digest.slice(0, 16)}…, ${seal}, ${SIGNATURES[signature]}`
+    : `${paint('red', 'NOT VERIFIED')}  ${problem ? `event ${problem.seq}: ${problem.message}` : 'the signature does not fit'}`
+  return [
+    `${paint('bold', `audit of run ${run}`)}  ${printableLine(name)}`,
+    verdict,
+    ...(key === undefined ? [] : [`signed by  ${key}`]),
+    ...(ok ? [] : ['Nothing on this tape can be relied on, so nothing of it is told.']),
+  ]
+}
+
+export const SIGNATURES: Readonly<Record<AuditedTape['signature'], string>> = {
+  none: 'not signed',
+  valid: 'signature valid',
+  invalid: 'SIGNATURE INVALID',
+  unchecked: 'signature not checked',
+}
+
+function guardLines({ guard, policy, environment, resumes = [] }: GuardOnTape): string[] {
+  const { node, platform, retake, git, lockfile } = environment
+  const names = policy.policies.map((each) => (each as { name?: string }).name ?? '?').join(', ')
+  return [
+    '',
+    `guard      ${printableLine(guard)}`,
+    `policy     ${names === '' ? 'none' : names}  ${policy.hash}`,
+    `ran on     Node ${node.replace(/^v/, '')}, ${platform}, retake ${Object.values(retake)[0] ?? '?'}`,
+    ...(git
+      ? [
+          `code       ${git.revision.slice(0, 12)}${git.branch === undefined ? '' : ` on ${git.branch}`}${git.dirty === true ? ', with changes' : ''}`,
+        ]
+      : []),
+    ...(lockfile ? [`lock file  ${lockfile.name} ${lockfile.sha256.slice(0, 16)}…`] : []),
+    ...resumes.map(({ run }) => `resumes    run ${run}`),
+  ]
+}
+
+function callLines(calls: readonly AuditedCall[], { paint, width }: Look): string[] {
+  const rows = calls.map((call) => [
+    call.step ?? '',
+    localTime(call.startedAt),
+    paint(STYLES[call.state], call.facts?.served ? 'served' : call.state),
+    call.rule,
+    printable(
+      `${[...call.within, call.tool].join(' › ')}(${clipText(JSON.stringify(call.args) ?? '', 120)})`,
+    ),
+  ])
+  const lines = table([['step', 'time', 'state', 'rule', 'call'], ...rows], width, SPARE)
+  return lines.flatMap((line, index) => {
+    const call = calls[index - 1]
+    if (call === undefined) return [paint('dim', line)]
+    const remarks = callRemarks(call).flatMap((remark) => wrap(printable(remark), width - 8))
+    return [line, ...remarks.map((remark) => paint('dim', `        ${remark}`))]
+  })
+}
+
+/** When it was: what a narrow terminal leaves out. */
+const SPARE = [1]
+
+const STYLES: Readonly<Record<AuditedCall['state'], Style>> = {
+  done: 'green',
+  denied: 'red',
+  failed: 'red',
+  stopped: 'yellow',
+  'in doubt': 'yellow',
+}
+
+export function countLine(calls: readonly AuditedCall[]): string {
+  const count = (state: AuditedCall['state']) => calls.filter((call) => call.state === state).length
+  const served = calls.filter(({ facts }) => facts?.served !== undefined).length
+  const states = (['done', 'denied', 'failed', 'stopped', 'in doubt'] as const)
+    .map((state) => [count(state), state] as const)
+    .filter(([many]) => many > 0)
+    .map(([many, state]) => `${many} ${state}`)
+  return [
+    plural(calls.length, 'call'),
+    ...states,
+    ...(served > 0 ? [`${served} of them served`] : []),
+  ].join(', ')
+}
+
+/** What serving results and stopping early have saved, in a line; undefined when nothing did. */
+export function savingsLine({
+  calls,
+  served,
+  stopped,
+  inputTokens,
+  outputTokens,
+  costUsd,
+  tookMs,
+}: GuardSavings): string | undefined {
+  if (calls === 0) return undefined
+  const tokens = inputTokens.known + outputTokens.known
+  const how = [
+    ...(served > 0 ? [`${served} served`] : []),
+    ...(stopped > 0 ? [`${stopped} stopped or denied`] : []),
+  ]
+  return [
+    `saved ${plural(calls, 'call')} (${how.join(', ')})`,
+    figure('tokens', `${tokens} tokens`, inputTokens),
+    figure('time', duration(tookMs.known), tookMs),
+    figure('cost', cost(costUsd.known), costUsd),
+  ].join(' · ')
+
+  function figure(name: string, known: string, { unknown }: SavedFigure): string {
+    if (unknown === calls) return `${name} unknown`
+    return unknown === 0 ? known : `${known}, unknown of ${unknown}`
+  }
+}
 
 export const audit: Verb = {
   usage: '<run> [--html file] [--json]',

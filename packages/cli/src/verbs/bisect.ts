@@ -1,17 +1,18 @@
 import { openTape } from '@retake/tape/node'
-import { bisectLines, triedLine } from '../bisect/bisect-lines.js'
-import { bisectRun } from '../bisect/bisect-run.js'
-import { Interruption } from '../bisect/interruption.js'
+import { type Bisected, bisectRun, Interruption } from '../bisect/bisect-run.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
 import { plural } from '../facts.js'
-import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
-import { Progress } from '../progress.js'
+import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
+import { type Look, type Paint, painter, printable, Progress, widthOf } from '../terminal.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
 import { TRUST_OPTION } from '../trust.js'
-import { flag, text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, text, type Verb } from '../verb.js'
+import type { Tape } from '@retake/tape'
+import { divergenceReport } from '../divergence-report.js'
+import { stepAt, viewRun } from '../view-run.js'
+import type { Commit } from '../bisect/git-repository.js'
+import type { Tried } from '../bisect/try-commit.js'
 
 export const bisect: Verb = {
   usage: '<run> --good <rev> [options]',
@@ -109,4 +110,71 @@ function timeoutOf(values: OptionValues): number {
   const seconds = Number(text(values, 'timeout') ?? 120)
   if (Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400) return seconds * 1000
   throw usage('--timeout is not a number of seconds.', 'For example: --timeout 300.')
+}
+
+/** One line for a commit that was tried. */
+function triedLine({ short, subject }: Commit, { verdict, reason }: Tried, paint: Paint): string {
+  const style = { same: 'green', different: 'red', untestable: 'yellow' } as const
+  const why = verdict === 'untestable' ? ` (${printable(reason)})` : ''
+  return `${paint(style[verdict], verdict.padEnd(10))} ${short} ${printable(subject)}${why}`
+}
+
+/** The answer of a bisection, for a person. */
+function bisectLines(tape: Tape, bisected: Bisected, look: Look): string[] {
+  const { commit, doubtful, tried } = bisected
+  const { paint } = look
+  const answer =
+    doubtful.length === 0
+      ? [`${paint('bold', commit.hash)} is the first ${paint('red', 'different')} commit`]
+      : [
+          `not found: ${plural(doubtful.length + 1, 'commit')} may be the first different one`,
+          ...doubtful.map((each) => `  ${each.short} ${printable(each.subject)} (untestable)`),
+          `  ${commit.short} ${printable(commit.subject)}`,
+          '',
+          `${paint('bold', commit.hash)} is the first that is known to be different`,
+        ]
+  return [
+    ...answer,
+    `  author  ${printable(commit.author)}`,
+    `  date    ${commit.authorDate}`,
+    `  subject ${printable(commit.subject)}`,
+    ...(commit.isMerge
+      ? [
+          '  note    a merge: both sides it joins are as recorded, or come from before the good commit',
+        ]
+      : []),
+    '',
+    ...differenceLines(tape, tried, commit, look),
+    ...noteLines(bisected.all, paint),
+  ]
+}
+
+/** The first divergence there; for an oracle, why it said no. */
+function differenceLines(
+  tape: Tape,
+  { reason, replayed }: Tried,
+  commit: Commit,
+  look: Look,
+): string[] {
+  const see = `git show ${commit.short}`
+  const [divergence] = replayed?.divergences ?? []
+  if (divergence === undefined || replayed === undefined) return [`  ${reason}`, `  see  ${see}`]
+  const step = stepAt(viewRun(tape), divergence.seq)
+  const place = {
+    events: replayed.events,
+    fix: [`see the change: ${see}`],
+    ...(step && { step: `step ${step.label}` }),
+  }
+  const judged = reason.startsWith('event ') ? [] : [`${look.paint('red', 'oracle')} ${reason}`, '']
+  return [...judged, ...divergenceReport(divergence, place, look)]
+}
+
+function noteLines(all: readonly Tried[], paint: Paint): string[] {
+  const other = all.filter(({ modules }) => modules === 'other lock file').length
+  if (other === 0) return []
+  return [
+    '',
+    `${paint('yellow', 'note')} the lock file differs from the checkout's at ${plural(other, 'commit')}: ` +
+      'no node_modules were lent to them. Install with --run, for example --run "npm ci".',
+  ]
 }

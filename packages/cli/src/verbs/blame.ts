@@ -1,29 +1,64 @@
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
-import { Interruption } from '../bisect/interruption.js'
+import { Interruption } from '../bisect/bisect-run.js'
 import { blameLines } from '../blame/blame-lines.js'
-import { confirmCost } from '../blame/confirm-cost.js'
-import { DEMO_FREE, DEMO_ORACLE, withDemoRun } from '../blame/demo-run.js'
-import { estimateLine, estimateSearch } from '../blame/estimate.js'
-import type { Estimate } from '../blame/estimate.js'
-import { writeFindings } from '../blame/findings-file.js'
-import type { FindingsFile } from '../blame/findings-file.js'
+import { type Estimate, estimateLine, estimateSearch } from '../blame/estimate.js'
+import { type FindingsFile, writeFindings } from '../blame/findings-file.js'
 import { FORKS, readSearch } from '../blame/read-search.js'
-import { runValidation } from '../blame/run-validation.js'
+import { runValidation } from '../blame/validate-blame.js'
 import { judgeRecording } from '../blame/check-oracle.js'
-import { searchRun } from '../blame/search-run.js'
-import type { Search } from '../blame/search-run.js'
+import { type Search, searchRun } from '../blame/search-run.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
-import { printable } from '../printable.js'
-import { ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
-import { Progress } from '../progress.js'
+import { painter, printable, Progress, widthOf, wrap, wrapFacts } from '../terminal.js'
+import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
 import { requireTrust, TRUST_OPTION } from '../trust.js'
-import { flag, text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
-import { wrap, wrapFacts } from '../wrap.js'
+import { flag, type OptionValues, text, type Verb } from '../verb.js'
+import { Interrupted } from '../agent-process.js'
+import { askOnTerminal } from '../ask-on-terminal.js'
+import { cost } from '../facts.js'
+import { startScriptedModel } from '../demo/scripted-model.js'
+import { copyShipped } from '../demo/shipped-folder.js'
+import { recordAgent } from '../record-agent.js'
+
+/** What the refund agent should have said, and what its tool should have handed out. */
+const DEMO_ORACLE = 'stdout:/DENIED/'
+const DEMO_FREE =
+  'search_policy=set:text="Customers may return an item within 30 days of delivery."'
+
+const MODEL_IS_GONE = `
+The scripted model has been stopped: forks of this run that ask it now will fail.
+retake demo --open records a run whose model stays at hand.
+`
+
+/** Records the refund agent of the demo, and keeps its scripted model at hand: forks ask it live. */
+async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number> {
+  const folder = copyShipped('demo', ['agent.ts', 'shop.json'])
+  const model = await startScriptedModel()
+  try {
+    const entry = folder.pathOf('agent.ts')
+    process.stderr.write(`$ retake record ${entry}\n`)
+    const recording = await recordAgent({
+      store: folder.store,
+      entry,
+      args: [],
+      name: 'demo',
+      env: { MODEL_URL: model.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput: (chunk) => process.stderr.write(chunk),
+    })
+    if (recording.interruptedBy) throw new Interrupted(recording.interruptedBy)
+    process.stderr.write(
+      `$ retake blame last --oracle '${DEMO_ORACLE}' \\\n    --free '${DEMO_FREE}'\n`,
+    )
+    const code = await use(openTape(recording.tape))
+    process.stderr.write(MODEL_IS_GONE)
+    return code
+  } finally {
+    await model.stop()
+  }
+}
 
 export const blame: Verb = {
   usage: '<run> --oracle <check> [options] | --demo | --validate',
@@ -192,4 +227,16 @@ function sayPassing(tape: Tape, reason: string, values: OptionValues): number {
 function sayEstimate(tape: Tape, estimate: Estimate, values: OptionValues): number {
   if (flag(values, 'json')) console.log(JSON.stringify({ run: tape.run.id, estimate }))
   return 0
+}
+
+/** Asks on a terminal before money is spent; elsewhere the limits alone hold. */
+async function confirmCost({ costUsd, tokens }: Estimate): Promise<void> {
+  const isFree = costUsd === undefined ? tokens === 0 : costUsd === 0
+  if (isFree || !process.stdin.isTTY || !process.stderr.isTTY) return
+  const price =
+    costUsd === undefined
+      ? 'This may cost money; how much is not known.'
+      : `This may cost about ${cost(costUsd)} or more.`
+  const said = await askOnTerminal((ask) => ask(`${price} Go on? [y/N] `))
+  if (!/^y/i.test(said)) throw new Interrupted('SIGINT')
 }

@@ -4,26 +4,26 @@ import path from 'node:path'
 import { trustRecording, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { findRaces } from '../chaos/find-races.js'
-import type { Races } from '../chaos/find-races.js'
-import { judgeByOracle, judgeByOutcome } from '../chaos/judge-order.js'
-import type { Judge } from '../chaos/judge-order.js'
-import { outcomeOf } from '../chaos/outcome.js'
-import { raceLines } from '../chaos/race-lines.js'
-import type { RaceContext } from '../chaos/race-lines.js'
-import { tryOrder } from '../chaos/try-order.js'
+import {
+  findRaces,
+  type Judge,
+  judgeByOracle,
+  judgeByOutcome,
+  outcomeOf,
+  type Races,
+  tryOrder,
+} from '../chaos/find-races.js'
+import { type RaceContext, raceLines } from '../chaos/race-lines.js'
 import { recordedOrderDiffers, runHasNoEnd } from '../errors/chaos.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
-import { askedOracle, ORACLE_OPTIONS } from '../oracle/asked-oracle.js'
+import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { Progress } from '../progress.js'
+import { painter, Progress, widthOf } from '../terminal.js'
 import { startOf } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
 import { TRUST_OPTION } from '../trust.js'
-import { flag, text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, text, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 const SEEDS = 50

@@ -2,30 +2,28 @@ import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'
 import type { Stop } from '@retake/engine/inspect'
-import { environmentOnTape } from '@retake/tape'
-import type { Step, Tape } from '@retake/tape'
+import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { Interrupted } from '../agent-process.js'
 import { continueAgent } from '../continue-agent.js'
 import { continuedLines } from '../continued-lines.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { copyShipped } from '../demo/shipped-folder.js'
-import type { ShippedFolder } from '../demo/shipped-folder.js'
+import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
-import { showInViewer } from '../demo/show-in-viewer.js'
-import type { ShownRun } from '../demo/show-in-viewer.js'
 import { lookAtStep } from '../look-at-step.js'
 import { probeAgent } from '../probe-agent.js'
 import { recordAgent } from '../record-agent.js'
 import { recordingLine } from '../recording-line.js'
-import { replayAgent } from '../replay-agent.js'
-import type { Replayed } from '../replay-agent.js'
+import { replayAgent, type Replayed } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { stopJson, stopLines } from '../stop-lines.js'
-import { hasScreen } from '../open-browser.js'
+import { hasScreen, openBrowser } from '../open-browser.js'
 import { painter, widthOf } from '../terminal.js'
-import { flag } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
+import { nextSignal } from '../proxy-lines.js'
+import type { RunStore } from '../run-store.js'
+import { localHome } from '../ui/local-home.js'
+import { serveUi } from '../ui/serve-ui.js'
 
 export const demo: Verb = {
   usage: '[--open | --no-open] [--json]',
@@ -263,4 +261,30 @@ function collect(say?: Say): { take: (chunk: Buffer) => void; digest: () => stri
     },
     digest: () => hash.digest('hex'),
   }
+}
+
+interface ShownRun {
+  readonly store: RunStore
+  readonly run: string
+  readonly step: string
+}
+
+/** Opens the viewer on a step and leaves it open until Ctrl-C. */
+async function showInViewer(
+  { store, run, step }: ShownRun,
+  say: (url: string) => void,
+): Promise<void> {
+  const home = localHome(store)
+  const signal = nextSignal()
+  const server = await serveUi(home, {
+    port: undefined,
+    host: undefined,
+    passwordFile: undefined,
+    allowHosts: [],
+  })
+  const url = server.link(`/runs/${encodeURIComponent(run)}?step=${encodeURIComponent(step)}`)
+  say(url)
+  await openBrowser(url)
+  await signal
+  await Promise.all([server.close(), home.close?.()])
 }

@@ -1,10 +1,102 @@
-import { docPages, findPage, type DocPage } from '../docs/doc-pages.js'
-import { pageLines } from '../docs/page-lines.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { table } from '../table.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { pageNotFound, wrongUsage } from '../errors/command-line.js'
+import { type Look, painter, table, widthOf, wrap } from '../terminal.js'
+import { flag, type Verb } from '../verb.js'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { closestName } from '@retake/engine/errors'
+
+/**
+ * A page as a terminal shows it: no line wider than it but those of programs,
+ * the rows of tables below one another. It knows the Markdown that our own
+ * pages are written in, not all there is.
+ */
+export function pageLines(text: string, { paint, width }: Look): string[] {
+  let inCode = false
+  return text.split('\n').flatMap((line) => {
+    if (line.startsWith('```')) {
+      inCode = !inCode
+      return []
+    }
+    if (inCode) return [line === '' ? '' : `  ${line}`]
+    if (/^(!\[|\| *-)/.test(line)) return []
+    const heading = /^#+ (.*)$/.exec(line)
+    if (heading) return [paint('bold', plain(heading[1] ?? ''))]
+    if (line.startsWith('|')) return rowLines(line, width)
+    const [lead = ''] = /^\s*(?:[-*]|\d+\.)? */.exec(line) ?? []
+    return indented(plain(line.slice(lead.length)), lead, width)
+  })
+}
+
+/** The first cell, and below it what the others say of it. */
+function rowLines(line: string, width: number): string[] {
+  const [first = '', ...rest] = line
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => plain(cell.replaceAll('\\|', '|').trim()))
+  const said = rest.filter((cell) => cell !== '').join(' · ')
+  return [
+    ...(first === '' ? [] : indented(first, '  ', width)),
+    ...(said === '' ? [] : indented(said, '      ', width)),
+  ]
+}
+
+/** Broken to fit; the lines that follow stand below the first word. */
+function indented(text: string, lead: string, width: number): string[] {
+  if (text === '') return [lead.trimEnd()]
+  return wrap(text, width - lead.length).map(
+    (part, index) => (index === 0 ? lead : ' '.repeat(lead.length)) + part,
+  )
+}
+
+/** Without what Markdown marks up: links are their words, heavy print is plain. */
+const plain = (text: string): string =>
+  text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll(/\*\*([^*]+)\*\*/g, '$1')
+
+/** A page of the documentation that comes with this version of the package. */
+interface DocPage {
+  /** What it is asked for by: `guard`, or the code of an error. */
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  /** Markdown. */
+  readonly text: string
+}
+
+/** The pages that are no pages of an error, by name. */
+const docPages = (): DocPage[] => namesIn('').map((name) => readPage(name, ''))
+
+/** The page of that name, of that error code, or of that path (`docs/guard.md`). */
+function findPage(asked: string): DocPage {
+  const name = asked.replace(/^(docs\/)?(errors\/)?/, '').replace(/\.md$/, '')
+  const [pages, codes] = [namesIn(''), namesIn('errors')]
+  const page = pages.find((each) => each === name.toLowerCase())
+  if (page !== undefined) return readPage(page, '')
+  const code = codes.find((each) => each === name.toUpperCase())
+  if (code !== undefined) return readPage(code, 'errors')
+  throw pageNotFound(
+    asked,
+    closestName(name.toLowerCase(), pages) ?? closestName(name.toUpperCase(), codes),
+  )
+}
+
+/** A package that was packed has the pages within itself; in a checkout they are written for all packages. */
+function folder(): string {
+  const packed = fileURLToPath(new URL('../../docs', import.meta.url))
+  return existsSync(packed) ? packed : fileURLToPath(new URL('../../../../docs', import.meta.url))
+}
+
+const namesIn = (part: string): string[] =>
+  readdirSync(path.join(folder(), part))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => file.slice(0, -3))
+    .toSorted()
+
+function readPage(name: string, part: string): DocPage {
+  const file = path.join(folder(), part, `${name}.md`)
+  const text = readFileSync(file, 'utf8')
+  return { name, title: /^# (.*)$/m.exec(text)?.[1] ?? name, path: file, text }
+}
 
 export const docs: Verb = {
   usage: '[page | error code] [--json]',

@@ -3,20 +3,211 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent-process.js'
-import { diagnosisJson, diagnosisLines } from '../diagnosis.js'
-import type { Diagnosis } from '../diagnosis.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../exit-codes.js'
-import { findSources } from '../nondeterminism.js'
-import { Progress } from '../progress.js'
-import { recordAgent } from '../record-agent.js'
-import type { Recording } from '../record-agent.js'
-import { replayAgent } from '../replay-agent.js'
+import { fromHere, type Look, painter, printable, Progress, table, widthOf } from '../terminal.js'
+import { recordAgent, type Recording } from '../record-agent.js'
+import { replayAgent, type Replayed } from '../replay-agent.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, texts } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { flag, texts, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
+import {
+  clipText,
+  isDelivery,
+  isInitiation,
+  type NotCaptured,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
+import { plural } from '../facts.js'
+import { notCapturedDetail } from '../not-captured.js'
+import { replayReceipt } from '../replay-receipt.js'
+import type { CallSites } from '@retake/engine'
+
+/** One source of values that an agent cannot know beforehand. */
+interface Source {
+  /** `Date.now`, `POST host/path`, `tool search`, … */
+  readonly name: string
+  /** How often it was used in the first recording. */
+  readonly count: number
+  /** Whether the two recordings got something else from it. */
+  readonly changed: boolean
+  /** Where in the agent's code, the most frequent first. */
+  readonly sites: readonly string[]
+}
+
+/** Everything on two tapes of the same agent that came from outside, and whether it changed. */
+function findSources(first: Tape, second: Tape, drawSites: CallSites): Source[] {
+  const before = collect(first)
+  const after = collect(second)
+  const sources = [...before].map(([name, { values, sites }]) => ({
+    name,
+    count: values.length,
+    changed: JSON.stringify(values) !== JSON.stringify(after.get(name)?.values),
+    sites: mostFrequent([...sites, ...sitesOf(drawSites, name)]),
+  }))
+  const order = orderOfDeliveries(first)
+  if (order.length > 1) {
+    const changed = order.join() !== orderOfDeliveries(second).join()
+    sources.push({ name: 'order of completions', count: order.length, changed, sites: [] })
+  }
+  return sources
+}
+
+interface Collected {
+  readonly values: unknown[]
+  readonly sites: string[]
+}
+
+function collect(tape: Tape): Map<string, Collected> {
+  const found = new Map<string, Collected>()
+  const names = new Map<number, string>()
+  const at = (name: string): Collected => {
+    const known = found.get(name) ?? { values: [], sites: [] }
+    found.set(name, known)
+    return known
+  }
+  for (const event of tape.events()) {
+    const name = sourceName(event)
+    if (event.type === 'draw') at(event.kind).values.push(event.value)
+    else if (name !== undefined) {
+      names.set(event.seq, name)
+      const { values, sites } = at(name)
+      values.push('')
+      if ('site' in event && event.site !== undefined) sites.push(event.site)
+    } else if (isDelivery(event)) {
+      const { values } = found.get(names.get(event.op) ?? '') ?? { values: [] }
+      // Which of several concurrent calls an answer belongs to does not matter here.
+      if (values.length > 0) values[values.length - 1] += digestOf(tape, event)
+    }
+  }
+  return found
+}
+
+function digestOf(tape: Tape, event: TapeEvent): string {
+  return Buffer.from(tape.body(event.seq)).toString('latin1')
+}
+
+function sourceName(event: TapeEvent): string | undefined {
+  if (!isInitiation(event)) return undefined
+  switch (event.type) {
+    case 'request':
+      return `${event.method} ${event.url.replace(/^https?:\/\//, '').replace(/[?#].*/, '')}`
+    case 'call':
+      return event.kind === 'tool' ? `tool ${event.name}` : event.name
+    case 'timer':
+      return event.kind
+    case 'work':
+      return event.name
+    case 'socket':
+      return `connection to ${event.path ?? `${event.host}:${event.port}`}`
+  }
+}
+
+/** What was answered, in order; each by the order in which it was started. */
+function orderOfDeliveries(tape: Tape): number[] {
+  const started = new Map<number, number>()
+  const order: number[] = []
+  for (const event of tape.events()) {
+    if (isDelivery(event)) {
+      const position = started.get(event.op)
+      if (position !== undefined && order.at(-1) !== position) order.push(position)
+    } else if (sourceName(event) !== undefined) started.set(event.seq, started.size)
+  }
+  return order
+}
+
+const sitesOf = (all: CallSites, name: string): string[] =>
+  all
+    .filter((each) => each.name === name && each.site !== undefined)
+    .toSorted((a, b) => b.count - a.count)
+    .map(({ site }) => site ?? '')
+
+function mostFrequent(sites: readonly string[]): string[] {
+  const counts = new Map<string, number>()
+  for (const site of sites) counts.set(site, (counts.get(site) ?? 0) + 1)
+  return [...counts].toSorted((a, b) => b[1] - a[1]).map(([site]) => site)
+}
+
+const NOTHING_CHANGED = ['The code is the same, so something is not captured: see above.']
+
+/** What `retake doctor` found out about an agent. */
+interface Diagnosis {
+  readonly first: Recording
+  /** What the first run said on stderr, if it failed. */
+  readonly complaint: string
+  readonly tape: Tape
+  readonly sources: readonly Source[]
+  readonly notCaptured: readonly NotCaptured[]
+  readonly replayed: Replayed
+}
+
+function diagnosisJson({ sources, notCaptured, replayed }: Diagnosis): string {
+  const identical = replayed.divergences.length === 0
+  return JSON.stringify({ captured: sources, notCaptured, identical, replayed }, undefined, 2)
+}
+
+/** How often, then whether it changes: what a narrow terminal leaves out. */
+const SPARE = [1, 2]
+
+function diagnosisLines(
+  { first, complaint, tape, sources, notCaptured, replayed }: Diagnosis,
+  look: Look,
+): string[] {
+  const { paint, width } = look
+  const rows = sources.map(({ name, count, changed, sites }) => [
+    clipText(name, 28),
+    String(count),
+    changed ? 'yes' : 'no',
+    where(sites),
+  ])
+  const header = ['source', 'times', 'changes', 'where'].map((cell) => paint('dim', cell))
+  return [
+    ...(first.code === 0
+      ? []
+      : [
+          `${paint('yellow', 'note')} the agent ended with exit code ${first.code}`,
+          ...lastLines(complaint, 12).map((line) => `  ${printable(line)}`),
+          '',
+        ]),
+    `${paint('green', 'captured')}: on replay the agent gets the recorded value`,
+    ...(rows.length === 0
+      ? ['  nothing: the agent touches nothing outside']
+      : table([header, ...rows], width - 2, SPARE).map((line) => `  ${line}`)),
+    '',
+    ...(notCaptured.length === 0
+      ? [`${paint('green', 'not captured')}: nothing found`]
+      : [
+          `${paint('red', 'not captured')}: ${plural(notCaptured.length, 'finding')}`,
+          ...notCaptured.flatMap((each) => notCapturedDetail(each, width)),
+        ]),
+    '',
+    'replay of the first run',
+    ...replayReceipt(tape, replayed, { paint, width: width - 2 }, NOTHING_CHANGED).map((line) =>
+      line === '' ? '' : `  ${line}`,
+    ),
+  ]
+}
+
+/** The most frequent place, as `file:line`, and how many others there are. */
+function where(sites: readonly string[]): string {
+  const places = [...new Set(sites.map((site) => fromHere(site).replace(/:\d+$/, '')))]
+  const [first, ...others] = places
+  if (first === undefined) return ''
+  // The line is what matters: long paths lose their start.
+  const shown = first.length > PLACE_MAX ? `…${first.slice(1 - PLACE_MAX)}` : first
+  return shown + (others.length > 0 ? ` +${others.length}` : '')
+}
+
+const PLACE_MAX = 26
+
+/** The end of a text, which is where a failure says why. */
+function lastLines(text: string, count: number): string[] {
+  const lines = text.trimEnd().split('\n')
+  const kept = lines.slice(-count)
+  if (kept.length === lines.length) return text.trim() === '' ? [] : kept
+  return ['…', ...kept]
+}
 
 export const doctor: Verb = {
   usage: '[options] <file> [arguments of the agent…]',

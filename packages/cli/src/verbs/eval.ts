@@ -1,24 +1,19 @@
-import type { LineHit, Probe, WatchedLine } from '@retake/engine/inspect'
-import { IN_FULL } from '@retake/engine/inspect'
-import type { Tape } from '@retake/tape'
+import { IN_FULL, type LineHit, type Probe, type WatchedLine } from '@retake/engine/inspect'
+import type { RunView, Step, Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { warnOfChangedSources } from '../changed-sources.js'
-import { checkExpression } from '../check-expression.js'
+import { checkExpression } from '../step-commands.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { lineNeverRan } from '../errors/inspect.js'
-import { findSourceLine } from '../find-source-line.js'
-import type { SourceLine } from '../find-source-line.js'
-import { fromHere } from '../from-here.js'
-import { latestStep } from '../latest-step.js'
+import { lineNeverRan, sourceFileMissing } from '../errors/inspect.js'
+import { fromHere, painter, printable } from '../terminal.js'
 import { checkEnd, explainingDivergence } from '../look-at-step.js'
-import { printable } from '../printable.js'
 import { RunStore } from '../run-store.js'
-import { painter } from '../terminal.js'
 import { TRUST_OPTION } from '../trust.js'
-import { flag, text, texts } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { flag, text, texts, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
-import { withProbe } from '../with-probe.js'
+import { withProbe } from '../probe-agent.js'
+import { realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
 
 export const evaluate: Verb = {
   usage: "<run> --at file:line '<expression>'",
@@ -119,4 +114,46 @@ function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
       ? 'The program loaded the file, but did not come to this line. Code inside tool() does not run on replay.'
       : `No code begins on it; the next line with code is ${nextLineWithCode}.`
   return lineNeverRan(fromHere(file), line, why)
+}
+
+interface SourceLine {
+  /** Real, absolute path. */
+  readonly file: string
+  readonly line: number
+}
+
+/** Reads `src/agent.ts:42`, seen from the folder of the recording or from here. */
+function findSourceLine(text: string, recordedIn: string | undefined): SourceLine {
+  const match = /^(.+?):(\d+)(?::\d+)?$/.exec(text)
+  const line = Number(match?.[2])
+  if (match?.[1] === undefined || line < 1)
+    throw wrongUsage(
+      'eval',
+      `"${text}" names no line.`,
+      'Write file:line, for example src/agent.ts:42.',
+    )
+  const name = match[1]
+  const folders = [...new Set([recordedIn ?? process.cwd(), process.cwd()])]
+  const file = folders
+    .map((folder) => path.resolve(folder, name))
+    .find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile())
+  if (file === undefined) throw sourceFileMissing(name, folders)
+  return { file: realpathSync(file), line }
+}
+
+/** For an event: the step that was started or answered last by then, itself included. */
+function latestStep(view: RunView): (seq: number) => Step | undefined {
+  const marks = view.recordedSteps
+    .flatMap((step) => [step.seq, ...step.answerSeqs].map((seq) => ({ seq, step })))
+    .toSorted((a, b) => a.seq - b.seq)
+  return (seq) => {
+    let low = 0
+    let high = marks.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((marks[middle]?.seq ?? Infinity) <= seq) low = middle + 1
+      else high = middle
+    }
+    return marks[low - 1]?.step
+  }
 }

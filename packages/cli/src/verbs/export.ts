@@ -1,14 +1,12 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { eventLines } from '@retake/tape'
-import type { EventLine, Tape } from '@retake/tape'
+import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { askedPatterns } from '../redact/asked-patterns.js'
+import { askedPatterns } from '../redact/patterns.js'
 import { redactRun } from '../redact/redact-run.js'
 import { RunStore } from '../run-store.js'
-import { text, texts } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { text, texts, type Verb } from '../verb.js'
 
 export const exportRun: Verb = {
   usage: '<run> --jsonl',

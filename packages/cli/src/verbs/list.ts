@@ -2,14 +2,9 @@ import { RunStore } from '../run-store.js'
 import { duration } from '../duration.js'
 import { cost, localTime } from '../facts.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { Progress } from '../progress.js'
-import { summarizeRun } from '../run-summary.js'
-import type { RunStatus, RunSummary } from '../run-summary.js'
-import { table } from '../table.js'
-import { painter, widthOf } from '../terminal.js'
-import type { Paint, Style } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { type Paint, painter, Progress, type Style, table, widthOf } from '../terminal.js'
+import { type RunStatus, type RunSummary, summarizeRun } from '../run-summary.js'
+import { flag, text, type Verb } from '../verb.js'
 
 export const list: Verb = {
   usage: '[options]',

@@ -1,13 +1,142 @@
-import { locate as locateText } from '@retake/diagnose'
+import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
 import { textNotFound } from '../errors/runs.js'
-import { locateLines } from '../locate-lines.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { cutTo, fromHere, type Look, painter, printable, widthOf, wrap } from '../terminal.js'
+import { flag, text, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
+import { plural } from '../facts.js'
+
+interface LocateLook extends Look {
+  /** Every place, also those that only repeat the conversation. */
+  readonly all: boolean
+}
+
+/** Said when the first place is one where the agent itself sends or writes the value. */
+const OWN =
+  "Nothing had brought it in when the agent first used it: it comes from the agent's own code."
+
+/** How many places are shown unless all are asked for. */
+const MOST_PLACES = 40
+
+/** Where a value came from and where it went, for a person. */
+function locateLines(
+  run: string,
+  { text, occurrences, origins }: Located,
+  look: LocateLook,
+): string[] {
+  const { paint, width, all } = look
+  const told = all ? occurrences : occurrences.filter(({ carried }) => carried !== true)
+  const from = told.slice(0, origins)
+  const flow = told.slice(origins)
+  const shown = all ? flow : flow.slice(0, MOST_PLACES)
+  const steps = [
+    ...new Set(occurrences.filter(({ carried }) => carried).map(({ step }) => step ?? '')),
+  ]
+  const title = `“${oneLine(text)}” stands in ${plural(occurrences.length, 'place')} of ${run}`
+  return [
+    paint('bold', cutTo(title, width)),
+    '',
+    ...(from.length > 0
+      ? [paint('bold', 'Came from'), ...from.flatMap((each) => placeLines(each, look))]
+      : wrap(OWN, width)),
+    ...(shown.length > 0
+      ? ['', paint('bold', 'Went on'), ...shown.flatMap((each) => placeLines(each, look))]
+      : []),
+    ...(flow.length > shown.length
+      ? ['', `… ${plural(flow.length - shown.length, 'more place')} (--all shows them)`]
+      : []),
+    ...(steps.length > 0 && !all ? ['', ...historyLine(steps, width)] : []),
+  ]
+}
+
+function historyLine(steps: readonly string[], width: number): string[] {
+  const named = steps.length > 12 ? [...steps.slice(0, 10), '…', ...steps.slice(-1)] : steps
+  return [
+    cutTo(`Sent again as history of the conversation with step ${named.join(', ')}`, width),
+    '(--all shows them)',
+  ]
+}
+
+function placeLines(occurrence: Occurrence, look: Look): string[] {
+  const { paint, width } = look
+  const { direction, seq, step, after, excerpt, site, via, count } = occurrence
+  const arrow = direction === 'in' ? paint('green', '←') : paint('yellow', '→')
+  const where =
+    step === undefined ? (after === undefined ? '' : ` · after step ${after}`) : ` · step ${step}`
+  const indent = ' '.repeat(4)
+  const line = (text: string): string => indent + cutTo(text, width - indent.length)
+  return [
+    `${arrow} ${cutTo(printable(whatIs(occurrence)), width - 2)}`,
+    line(`event ${seq}${where}${placeIn(occurrence)}${count > 1 ? ` · ${count} times` : ''}`),
+    ...(via === undefined ? [] : [line(`the result of tool ${via.tool}, step ${via.step}`)]),
+    indent + excerptLine(excerpt, { paint, width: width - indent.length }),
+    ...(site === undefined ? [] : [indent + paint('cyan', cutTo(fromHere(site), width - 4))]),
+  ]
+}
+
+const placeIn = ({ path, offset }: Occurrence): string =>
+  path !== undefined ? ` · ${printable(path)}` : offset === undefined ? '' : ` · byte ${offset}`
+
+/** What kind of place it is, in words. */
+function whatIs({ source, direction, name, offset }: Occurrence): string {
+  const isIn = direction === 'in'
+  const file = name.startsWith('file://') ? name.slice('file://'.length) : name
+  switch (source) {
+    case 'environment':
+      return `variable ${name}`
+    case 'arguments':
+      return name
+    case 'draw':
+      return `drawn from ${name}`
+    case 'file':
+      return `${isIn ? 'read from' : 'handed to'} file ${fromHere(file)}`
+    case 'input':
+      return `read from ${name}`
+    case 'tool':
+      return `${isIn ? 'result' : 'arguments'} of tool ${name}`
+    case 'mcp':
+      return `${isIn ? 'received in' : 'sent in'} ${name}`
+    case 'process':
+      if (!isIn && offset !== undefined) return `written to process ${name}`
+      return `${isIn ? 'output' : 'command'} of process ${name}`
+    case 'worker':
+      return `${isIn ? 'message from' : 'started'} worker ${name}`
+    case 'dns':
+      return `DNS ${isIn ? 'answer' : 'question'} ${name}`
+    case 'database':
+      return `${isIn ? 'read by' : 'handed to'} statement ${name}`
+    case 'connection':
+      return `received from ${name}`
+    case 'request':
+      return `sent to ${name}`
+    case 'answer':
+      return `answer of ${name}`
+    case 'output':
+      return `printed to ${name}`
+    case 'mark':
+      return `mark ${name}`
+    case 'outcome':
+      return `${name} of the run`
+  }
+}
+
+/** The match in the middle of as much as fits. */
+function excerptLine(
+  { before, match, after }: Occurrence['excerpt'],
+  { paint, width }: Look,
+): string {
+  const found = cutTo(oneLine(match), width)
+  const room = Math.max(0, width - found.length)
+  const lead = oneLine(before)
+  const shownBefore =
+    lead.length > room / 2 ? `…${lead.slice(lead.length - Math.floor(room / 2) + 1)}` : lead
+  return `${paint('dim', shownBefore)}${paint('bold', found)}${paint('dim', cutTo(oneLine(after), room - shownBefore.length))}`
+}
+
+const oneLine = (text: string): string =>
+  printable(text.replaceAll('\r', '').replaceAll('\n', '⏎').replaceAll('\t', ' '))
 
 export const locate: Verb = {
   usage: '<run> <text> [options]',

@@ -1,17 +1,141 @@
-import { writeSuggestion } from '../policy/suggestion-lines.js'
-import { backTest } from '../policy/back-test.js'
-import { backTestJson, backTestLines } from '../policy/back-test-lines.js'
+import {
+  backTest,
+  type BackTest,
+  type ChangedCall,
+  type RecordedCall,
+  recordedRun,
+  recordedRuns,
+} from '../policy/recorded-calls.js'
 import { checkPolicyFile, loadPolicy } from '../policy/load-policy.js'
-import { recordedRun, recordedRuns } from '../policy/recorded-calls.js'
-import { suggestRule } from '../policy/suggest-rule.js'
+import { type Suggestion, suggestRule } from '../policy/suggest-rule.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noSuchToolStep, ruleNotFound } from '../errors/guard.js'
 import { FOUND } from '../exit-codes.js'
 import { plural } from '../facts.js'
 import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import {
+  type Look,
+  painter,
+  plainText,
+  plainValue,
+  printable,
+  table,
+  widthOf,
+} from '../terminal.js'
+import { flag, type OptionValues, text, type Verb } from '../verb.js'
+import { clipText } from '@retake/tape'
+import { stringify } from 'yaml'
+
+/** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
+function writeSuggestion(suggestion: Suggestion, json: boolean): void {
+  if (json) {
+    console.log(JSON.stringify(suggestionJson(suggestion)))
+    return
+  }
+  console.log(stringify([suggestion.rule]).trimEnd())
+  process.stderr.write(`${evidenceLines(suggestion).join('\n')}\n`)
+}
+
+const suggestionJson = ({ blocks, alsoBlocks, evidence, ...rest }: Suggestion): unknown => ({
+  ...rest,
+  blocks: callJson(blocks),
+  alsoBlocks: alsoBlocks.map(callJson),
+  evidence: evidence.map(({ here, ...each }) => ({ ...each, here: plainValue(here) })),
+})
+
+const callJson = ({ run, step, isNested, tool, args, status }: RecordedCall): unknown => ({
+  run,
+  step,
+  ...(isNested && { isNested }),
+  tool,
+  args: plainValue(args),
+  status,
+})
+
+const labelOf = ({ step, isNested }: RecordedCall): string => (isNested ? `${step} (inside)` : step)
+
+function evidenceLines(suggestion: Suggestion): string[] {
+  const { blocks, alsoBlocks, passing, evidence, tooBroad } = suggestion
+  const paint = painter(process.stderr)
+  return [
+    '',
+    `${paint('green', 'blocks')}  step ${blocks.step} of run ${blocks.run}: ${blocks.tool}`,
+    ...(alsoBlocks.length === 0
+      ? []
+      : [`        and in the same run step ${alsoBlocks.map(labelOf).join(', ')}`]),
+    ...(passing.runs === 0
+      ? []
+      : [
+          `${paint('green', 'spares')}  all ${plural(passing.calls, 'call')} of ${plural(passing.runs, 'run')} that passed, ${passing.ofTool} of them of this tool`,
+        ]),
+    ...evidence.map(
+      ({ path, here, passing: there }) =>
+        `        ${path}: ${plainText(here)} here, ${there} in runs that passed`,
+    ),
+    ...(tooBroad.length === 0 ? [] : ['', 'Simpler, but too broad:']),
+    ...tooBroad.map(
+      ({ rule, blocked }) =>
+        `  ${JSON.stringify(rule)} blocks ${plural(blocked, 'call')} of runs that passed`,
+    ),
+    ...(passing.runs === 0
+      ? [
+          '',
+          'No other run that passed was found, so the rule is not tried on any: --tapes names a folder.',
+        ]
+      : []),
+  ]
+}
+
+/** What a policy would have changed, for a person. */
+function backTestLines(result: BackTest, look: Look): string[] {
+  const { runs, calls, newlyBlocked, newlyAllowed } = result
+  return [
+    ...section('newly blocked', newlyBlocked, 'red', look),
+    ...section('newly allowed', newlyAllowed, 'yellow', look),
+    `${plural(calls, 'call')} in ${plural(runs, 'run')}: ${newlyBlocked.length} newly blocked, ${newlyAllowed.length} newly allowed`,
+  ]
+}
+
+/** Verdict, then rule: what a narrow terminal leaves out. */
+const SPARE = [2, 3]
+
+function section(
+  title: string,
+  changed: readonly ChangedCall[],
+  style: 'red' | 'yellow',
+  { paint, width }: Look,
+): string[] {
+  if (changed.length === 0) return []
+  const rows = changed.map(({ call, judgement }) => [
+    `  ${call.run}`,
+    `${call.isNested ? 'inside ' : ''}step ${call.step}`,
+    judgement.verdict,
+    judgement.rule ?? 'default',
+    printable(`${call.tool}(${clipText(plainText(call.args), 80)})`),
+  ])
+  return [paint(style, title), ...table(rows, width, SPARE), '']
+}
+
+/** The same for programs. */
+const backTestJson = ({ newlyBlocked, newlyAllowed, ...counts }: BackTest): unknown => ({
+  ...counts,
+  newlyBlocked: newlyBlocked.map(changedJson),
+  newlyAllowed: newlyAllowed.map(changedJson),
+})
+
+const changedJson = ({ call, judgement }: ChangedCall): unknown => ({
+  run: call.run,
+  step: call.step,
+  ...(call.isNested && { isNested: true }),
+  tool: call.tool,
+  args: plainValue(call.args),
+  was: call.status,
+  verdict: judgement.verdict,
+  rule: judgement.rule,
+  code: judgement.denial?.code,
+  why: judgement.denial?.why,
+  allowed: judgement.denial?.allowed,
+})
 
 export const policy: Verb = {
   usage: 'check <file> | test <file> [options] | suggest <run> --deny-step <n>',

@@ -1,9 +1,25 @@
 import { wrongUsage } from '../errors/command-line.js'
-import { recordProxy } from '../record-proxy.js'
-import { replayProxy } from '../replay-proxy.js'
-import { TRUST_OPTION } from '../trust.js'
-import { text } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { requireTrust, TRUST_OPTION } from '../trust.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
+import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
+import {
+  loadMatchers,
+  openProxyTape,
+  parseUpstreams,
+  ProxyServer,
+  RecordingProxy,
+  ReplayingProxy,
+  SecretMask,
+  WayOut,
+} from '@retake/engine/proxy'
+import { askedMatchers, recordedMatchers } from '../config/project.js'
+import { listeningLines, nextSignal } from '../proxy-lines.js'
+import { recordingJson, recordingLine } from '../recording-line.js'
+import { markRecording, RunStore } from '../run-store.js'
+import { painter, printable } from '../terminal.js'
+import { openTape } from '@retake/tape/node'
+import { notAProxyRun } from '../errors/programs.js'
+import { FOUND } from '../exit-codes.js'
 
 export const proxy: Verb = {
   usage: 'record --upstream <url>… [options] | replay <run> [options]',
@@ -64,4 +80,106 @@ function portOf(values: OptionValues): number {
     `"${text(values, 'port')}" is no port.`,
     'A port is a number up to 65535.',
   )
+}
+
+/** `retake proxy record`: passes requests on and records them until a signal comes. */
+async function recordProxy(values: OptionValues, port: number): Promise<number> {
+  const routes = parseUpstreams(texts(values, 'upstream'))
+  if (routes.length === 0)
+    throw wrongUsage(
+      'proxy',
+      'No --upstream was given.',
+      'Requests have to be passed on somewhere.',
+    )
+  const matchers = recordedMatchers(texts(values, 'matcher'))
+  await loadMatchers(matchers, process.cwd())
+  const store = new RunStore(text(values, 'dir'))
+  store.prepare()
+  const server = await ProxyServer.listen(port)
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  try {
+    const name = text(values, 'name') ?? `proxy ${routes.map((route) => route.name).join(' ')}`
+    const writer = openProxyTape({
+      tape,
+      id,
+      name,
+      proxy: { port: server.port, routes, ...(matchers.length > 0 && { matchers }) },
+    })
+    trustRecording(tape, trustedRunsFile())
+    const secrets = new SecretMask()
+    secrets.addEnvironment(process.env)
+    const proxy = new RecordingProxy({
+      server,
+      writer,
+      routes,
+      secrets,
+      wayOut: new WayOut(process.env),
+    })
+    const json = flag(values, 'json')
+    const signal = nextSignal()
+    if (json) console.log(JSON.stringify({ listening: server.url, run: id, tape, routes }))
+    else process.stderr.write(listeningLines('recording', server.url, id, routes))
+    await signal
+    await proxy.stop()
+    if (proxy.failure !== undefined) throw proxy.failure
+    writer.append({ type: 'end', exitCode: 0 })
+    writer.seal()
+    const recording = { code: 0, id, tape }
+    if (json) console.log(recordingJson(recording))
+    else process.stderr.write(`${recordingLine(recording, painter(process.stderr))}\n`)
+    return 0
+  } finally {
+    await server.close()
+    unmark()
+  }
+}
+
+/** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
+async function replayProxy(values: OptionValues, port: number, name: string): Promise<number> {
+  const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+  const { proxy: taped } = tape.details
+  if (taped === undefined) throw notAProxyRun(tape.run.id)
+  // Its matchers may be files, which are loaded as code.
+  requireTrust(tape)
+  const asked = [...(taped.matchers ?? []), ...askedMatchers(texts(values, 'matcher'))]
+  const matchers = await loadMatchers(asked, process.cwd())
+  const server = await ProxyServer.listen(port)
+  const json = flag(values, 'json')
+  const paint = painter(process.stderr)
+  const secrets = new SecretMask()
+  secrets.addEnvironment(process.env)
+  const proxy = new ReplayingProxy({
+    server,
+    tape,
+    routes: taped.routes,
+    secrets,
+    matchers,
+    paced: flag(values, 'pace'),
+    onRequest: (what, miss) => {
+      if (miss === undefined || json) return
+      process.stderr.write(
+        `${paint('red', 'miss')} ${printable(what)}\n  ${printable(miss.explanation)}\n`,
+      )
+    },
+  })
+  const signal = nextSignal()
+  if (json)
+    console.log(JSON.stringify({ listening: server.url, run: tape.run.id, routes: taped.routes }))
+  else process.stderr.write(listeningLines('replaying', server.url, tape.run.id, taped.routes))
+  await signal
+  await proxy.stop()
+  const { served, misses, exchanges } = proxy
+  const unused = exchanges.unused.length
+  if (json) console.log(JSON.stringify({ run: tape.run.id, served, unused, misses }))
+  else {
+    const facts = [
+      `${served} served`,
+      `${unused} not asked for`,
+      `${misses.length} not on the tape`,
+    ]
+    process.stderr.write(`${facts.join(' · ')}\n`)
+  }
+  return misses.length > 0 ? FOUND : 0
 }

@@ -2,18 +2,18 @@ import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from '../config/project.js'
-import { recordAgent } from '../record-agent.js'
-import type { Recording, RecordingOptions } from '../record-agent.js'
-import { recordCommand } from '../record-command.js'
-import type { CommandRecording, CommandRecordingOptions } from '../record-command.js'
+import { recordAgent, type Recording, type RecordingOptions } from '../record-agent.js'
+import {
+  type CommandRecording,
+  type CommandRecordingOptions,
+  recordCommand,
+} from '../record-command.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
+import { FOUND, signalExitCode } from '../exit-codes.js'
 import { recordingFacts, recordingJson, recordingLine } from '../recording-line.js'
 import { RunStore } from '../run-store.js'
-import { signalExitCode } from '../signal-exit-code.js'
 import { painter } from '../terminal.js'
-import { flag, text, texts } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
 
 export const record: Verb = {
   usage: '[options] <file> [arguments of the agent…] | -- <command>',

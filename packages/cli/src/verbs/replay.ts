@@ -1,18 +1,16 @@
 import { openTape } from '@retake/tape/node'
 import { changedFileLines, changedFiles } from '../changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
+import { FOUND, signalExitCode } from '../exit-codes.js'
 import { ownPreloadLines } from '../preloads.js'
 import { replayAgent } from '../replay-agent.js'
-import { replayCommandRun } from '../replay-command-run.js'
+import { replayCommandRun } from '../replay-recorded-command.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { replayToStep } from '../replay-to-step.js'
 import { RunStore } from '../run-store.js'
-import { signalExitCode } from '../signal-exit-code.js'
 import { painter, widthOf } from '../terminal.js'
 import { TRUST_OPTION } from '../trust.js'
-import { flag, text, texts } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
 
 export const replay: Verb = {
   usage: '<run> [--step N [--inspect]] [options]',

@@ -3,8 +3,7 @@ import { openTape } from '@retake/tape/node'
 import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../run-store.js'
-import { text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { text, type Verb } from '../verb.js'
 
 export const rerun: Verb = {
   usage: '<run> [options]',

@@ -1,15 +1,15 @@
-import { findInDoubt, planResume } from '@retake/engine'
-import type { InDoubtPolicy } from '@retake/engine'
+import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { askInDoubt } from '../ask-in-doubt.js'
 import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { refuseProxyRun } from '../replay-command.js'
 import { RunStore } from '../run-store.js'
 import { requireTrust } from '../trust.js'
-import { text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { text, type Verb } from '../verb.js'
+import { Interrupted } from '../agent-process.js'
+import { askOnTerminal } from '../ask-on-terminal.js'
+import { fromHere, painter, printable } from '../terminal.js'
 
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
@@ -57,4 +57,28 @@ function readPolicy(given: string | undefined): 'ask' | InDoubtPolicy {
 async function ask(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {
   const doubts = findInDoubt(tape)
   return doubts.length === 0 ? {} : askInDoubt(doubts)
+}
+
+/** Asks on the terminal what to do about each step in doubt. */
+async function askInDoubt(doubts: readonly InDoubt[]): Promise<Record<string, 'retry' | 'skip'>> {
+  const paint = painter(process.stderr)
+  return askOnTerminal(async (ask) => {
+    const decisions: Record<string, 'retry' | 'skip'> = {}
+    for (const { seq, step, what, site, partial } of doubts) {
+      const name = step === undefined ? '' : `step ${step}: `
+      process.stderr.write(
+        `${paint('yellow', 'in doubt')} ${name}${printable(what)}\n` +
+          `  It left before the run was killed; its answer ${partial ? 'broke off' : 'is not on the tape'}.\n` +
+          (site === undefined ? '' : `  at ${fromHere(site)}\n`),
+      )
+      let decision: 'retry' | 'skip' | undefined
+      while (decision === undefined) {
+        const said = await ask('  [r]etry it, [s]kip it, or [q]uit? ')
+        if (/^q/i.test(said)) throw new Interrupted('SIGINT')
+        decision = /^r/i.test(said) ? 'retry' : /^s/i.test(said) ? 'skip' : undefined
+      }
+      decisions[seq] = decision
+    }
+    return decisions
+  })
 }

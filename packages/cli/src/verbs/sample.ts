@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent-process.js'
-import { auditRun } from '../audit/audit-run.js'
-import { copyShipped } from '../demo/shipped-folder.js'
-import type { ShippedFolder } from '../demo/shipped-folder.js'
+import { auditRun } from './audit.js'
+import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { recordAgent } from '../record-agent.js'
 import { replayAgent } from '../replay-agent.js'
 import { replayReceipt } from '../replay-receipt.js'
 import { RunStore } from '../run-store.js'
 import { painter, widthOf } from '../terminal.js'
-import { flag } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { flag, type Verb } from '../verb.js'
 
 export const sample: Verb = {
   usage: '[--json]',

@@ -1,22 +1,219 @@
-import { originOf, stateDifference, summarizeStep } from '@retake/tape'
-import type { CapturedState, RunView, StateChanges, Step, Tape } from '@retake/tape'
+import {
+  type CapturedState,
+  type NotCaptured,
+  originOf,
+  type RunView,
+  type StateChanges,
+  stateDifference,
+  type Step,
+  summarizeStep,
+  type Tape,
+} from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { branchFacts } from '../branch-facts.js'
-import { stepBranchLines } from '../branch-lines.js'
+import { branchFacts, branchLines, stepBranchLines } from '../branch-tree.js'
 import { checkTape } from '../check-tape.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noState } from '../errors/inspect.js'
-import { findStep } from '../find-step.js'
+import { findStep, viewRun } from '../view-run.js'
 import { RunStore } from '../run-store.js'
-import { runLines } from '../run-lines.js'
 import { statusOf } from '../run-summary.js'
 import { readStates } from '../state-file.js'
-import { stateLines } from '../state-lines.js'
-import { stepJson, stepLines } from '../step-lines.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { placePath, stateWord, stepJson, stepLines } from '../step-lines.js'
+import {
+  cutTo,
+  type Look,
+  type Paint,
+  painter,
+  printable,
+  printableLine,
+  table,
+  widthOf,
+} from '../terminal.js'
+import { flag, text, type Verb } from '../verb.js'
+import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
+import { sourceExcerpt, sourceLine } from '../source-excerpt.js'
+import { place, variableLines } from '../stop-lines.js'
+import { duration } from '../duration.js'
+import { cost, localTime, plural } from '../facts.js'
+import { notCapturedDetail } from '../not-captured.js'
+
+/** When a step began, then how long it took: what a narrow terminal leaves out. */
+const SPARE = [1, 2]
+
+/** A run for a person: what it was, its steps, and what was not captured. */
+function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
+  const columns = {
+    lanes: view.lanes.length > 1,
+    origins: tape.details.branch !== undefined,
+    places: view.steps.some((step) => step.within.length > 0),
+  }
+  const rows = view.steps.map((step) => stepRow(step, tape, columns, paint))
+  const header = [
+    'step',
+    'at',
+    'took',
+    ...(columns.lanes ? ['lane'] : []),
+    ...(columns.origins ? ['origin'] : []),
+    'kind',
+    ...(columns.places ? ['in'] : []),
+    '',
+  ].map((cell) => paint('dim', cell))
+  return [
+    ...headLines(view, tape, { paint, width }),
+    '',
+    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, SPARE)),
+    ...notCapturedSection(view.notCaptured, { paint, width }),
+  ]
+}
+
+function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
+  const { totals } = view
+  return [
+    `${paint('bold', view.id)}  ${printableLine(view.name)}`,
+    ...branchLines(tape, width),
+    [
+      endOf(view, tape),
+      localTime(view.startedAt),
+      duration(view.durationMs),
+      `Node ${view.node.slice(1)}`,
+    ].join(' · '),
+    [
+      plural(totals.modelCalls, 'model call'),
+      plural(totals.toolCalls, 'tool call'),
+      plural(
+        Object.values(view.counts).reduce((sum, count) => sum + count, 0),
+        'event',
+      ),
+    ].join(' · '),
+    ...(totals.modelCalls > 0 ? [`${tokensOf(view)} · ${costOf(view)}`] : []),
+    ...integrityLines(tape, paint),
+  ]
+}
+
+function integrityLines(tape: Tape, paint: Paint): string[] {
+  const { integrity, detail, digest } = checkTape(tape)
+  const isFine = integrity === 'intact' || integrity === 'recording'
+  return [
+    `digest ${digest}`,
+    ...(isFine ? [] : [`${paint('red', integrity)}: ${printableLine(detail)}`]),
+  ]
+}
+
+/** A stream may end without counts: then they are not known, and not 0. */
+export function tokensOf({ steps, totals: { usage } }: Pick<RunView, 'steps' | 'totals'>): string {
+  const answered = steps.filter(({ kind, state }) => kind === 'model' && state !== 'failed')
+  const counted = answered.filter((step) => step.usage !== undefined).length
+  if (answered.length > 0 && counted === 0) return 'tokens unknown'
+  const sum = `${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`
+  return counted < answered.length ? `${sum} in ${counted} of ${answered.length} calls` : sum
+}
+
+const costOf = ({ totals }: RunView): string =>
+  totals.costUsd === undefined ? 'cost unknown' : cost(totals.costUsd)
+
+function endOf(view: RunView, tape: Tape): string {
+  const status = statusOf(view, tape)
+  const { exit } = view
+  if (exit?.error !== undefined)
+    return `${status}: ${printable(`${exit.error.name}: ${exit.error.message.split('\n')[0]}`)}`
+  if (exit?.signal !== undefined) return `${status} by ${exit.signal}`
+  if (exit === undefined && status === 'killed') return 'killed, the recording was cut off'
+  return exit?.code ? `${status} with exit code ${exit.code}` : status
+}
+
+interface Columns {
+  readonly lanes: boolean
+  /** Whether answers may have come from a parent. */
+  readonly origins: boolean
+  /** Whether an adapter has named agents and nodes. */
+  readonly places: boolean
+}
+
+const ORIGIN_STYLES = { served: 'dim', edited: 'cyan', lost: 'yellow', live: 'green' } as const
+
+function originCell(tape: Tape, step: Step, paint: Paint): string {
+  const origin = originOf(tape, step)
+  return origin === undefined ? '' : paint(ORIGIN_STYLES[origin], origin)
+}
+
+const PLACE_WIDTH = 28
+
+/** The end of the path is what tells steps apart. */
+function placeCell(step: Step): string {
+  const path = placePath(step)
+  return path.length > PLACE_WIDTH ? `…${path.slice(1 - PLACE_WIDTH)}` : path
+}
+
+function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string[] {
+  const isServed = step.guard?.served !== undefined
+  const state = step.state !== 'done' ? `${stateWord(step)}: ` : isServed ? 'served: ' : ''
+  const bad = step.state === 'failed' ? 'red' : step.state === 'denied' ? 'yellow' : undefined
+  const marked = bad === undefined ? step.kind : paint(bad, step.kind)
+  return [
+    step.label,
+    duration(step.at),
+    step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
+    ...(columns.lanes ? [String(step.lane)] : []),
+    ...(columns.origins ? [originCell(tape, step, paint)] : []),
+    marked,
+    ...(columns.places ? [placeCell(step)] : []),
+    printable(state + step.title),
+  ]
+}
+
+function notCapturedSection(list: readonly NotCaptured[], { width }: Look): string[] {
+  if (list.length === 0) return []
+  return ['', 'Not captured:', ...list.flatMap((each) => notCapturedDetail(each, width))]
+}
+
+/** More changes than this are only counted; `--json` has all of them. */
+const CHANGES_MAX = 40
+
+/** A captured state for a person, and what changed since the step before. */
+function stateLines(state: CapturedState, since: StateChanges | undefined, look: Look): string[] {
+  const { paint } = look
+  const { location, frames, asyncFrames } = state
+  return [
+    '',
+    paint('bold', 'state'),
+    ...(location
+      ? [paint('cyan', place(location)), ...excerptThen(location, state.source, look)]
+      : ['no code of yours was on the stack']),
+    ...frames.flatMap(({ name, location: at, variables }) => [
+      '',
+      `${paint('bold', name === '' ? '(top level)' : name)}  ${place(at)}`,
+      ...variableLines(variables, look),
+    ]),
+    ...asyncFrames.map(({ name, location: at }) => `async ${name || '(top level)'}  ${place(at)}`),
+    ...(since ? ['', ...changeLines(since, look)] : []),
+  ]
+}
+
+/** The source as it was when the state was captured; of a file that has changed since, the line alone. */
+function excerptThen(location: SourceLocation, source: string | undefined, look: Look): string[] {
+  if (source === undefined || source === sourceLine(location)) return sourceExcerpt(location, look)
+  return [
+    look.paint('yellow', 'the file has changed since this was captured; the line was'),
+    cutTo(`> ${location.line}  ${printable(source)}`, look.width),
+  ]
+}
+
+function changeLines({ step, changes }: StateChanges, { paint, width }: Look): string[] {
+  if (changes.length === 0) return [`nothing changed since step ${step}`]
+  const value = (json: unknown): string => printable(printDescribed(json, width - 6))
+  const more = changes.length - CHANGES_MAX
+  return [
+    paint('bold', `changed since step ${step}`),
+    ...changes
+      .slice(0, CHANGES_MAX)
+      .flatMap((change) => [
+        `  ${printable(change.path)}`,
+        ...('before' in change ? [paint('red', `  - ${value(change.before)}`)] : []),
+        ...('after' in change ? [paint('green', `  + ${value(change.after)}`)] : []),
+      ]),
+    ...(more > 0 ? [`  and ${more} more; --json has all of them`] : []),
+  ]
+}
 
 export const show: Verb = {
   usage: '<run> [--step N] [options]',

@@ -9,8 +9,7 @@ import { RunStore } from '../run-store.js'
 import { spawnProbe } from '../probe-agent.js'
 import { StepPrompt } from '../step-prompt.js'
 import { TRUST_OPTION } from '../trust.js'
-import { flag, text, texts } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
 import { viewRun } from '../view-run.js'
 
 const MEBIBYTE = 2 ** 20

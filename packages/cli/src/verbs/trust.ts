@@ -2,8 +2,7 @@ import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../run-store.js'
 import { rememberTrust, startLine } from '../trust.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
+import { flag, text, type Verb } from '../verb.js'
 
 export const trust: Verb = {
   usage: '<run>… [options]',

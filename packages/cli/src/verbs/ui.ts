@@ -1,17 +1,15 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { findStep } from '../find-step.js'
-import { fromHere } from '../from-here.js'
+import { findStep, viewRun } from '../view-run.js'
+import { fromHere } from '../terminal.js'
 import { nextSignal } from '../proxy-lines.js'
 import { RunStore } from '../run-store.js'
 import { TRUST_OPTION } from '../trust.js'
 import { localHome } from '../ui/local-home.js'
 import { openBrowser } from '../open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
-import { flag, text, texts } from '../verb.js'
-import type { OptionValues, Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
 
 export const ui: Verb = {
   usage: '[<run>] [--step N] [options]',

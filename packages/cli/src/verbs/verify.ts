@@ -7,24 +7,22 @@ import { wrongUsage } from '../errors/command-line.js'
 import { noRuns } from '../errors/runs.js'
 import { reportNotWritable } from '../errors/test-tapes.js'
 import { FOUND } from '../exit-codes.js'
-import { fromHere } from '../from-here.js'
+import { fromHere, type Paint, painter, Progress, table, widthOf } from '../terminal.js'
 import { notCapturedLines } from '../not-captured.js'
 import { explain } from '../print-error.js'
-import { Progress } from '../progress.js'
 import { RunStore } from '../run-store.js'
-import { table } from '../table.js'
-import { painter, widthOf } from '../terminal.js'
-import type { Paint } from '../terminal.js'
 import { requireTrust, TRUST_OPTION } from '../trust.js'
-import { flag, text } from '../verb.js'
-import type { Verb } from '../verb.js'
-import { annotations, appendSummary, isGithub } from '../verify/github-report.js'
-import { junitReport } from '../verify/junit-report.js'
-import { summaryOf } from '../verify/summary.js'
-import { verdictOf } from '../verify/verdict.js'
-import type { Verdict } from '../verify/verdict.js'
-import { verifyTape } from '../verify-tape.js'
-import type { Verified } from '../verify-tape.js'
+import { flag, text, type Verb } from '../verb.js'
+import {
+  annotations,
+  appendSummary,
+  isGithub,
+  junitReport,
+  summaryOf,
+  type Verdict,
+  verdictOf,
+} from '../verify/verdict.js'
+import { type Verified, verifyTape } from '../verify-tape.js'
 
 export const verify: Verb = {
   usage: '<run|folder>… [options]',

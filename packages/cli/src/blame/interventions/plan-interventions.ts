@@ -1,19 +1,190 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
-import type { Step, Tape } from '@retake/tape'
+import { parseSet, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../../errors/command-line.js'
 import { hashOfCode } from '../../hash-of-code.js'
 import { RunStore } from '../../run-store.js'
-import { changedAnswer, DoesNotFit, givenAnswer, recordedAnswer } from './build-answer.js'
-import { describeInterventions } from './describe-interventions.js'
-import { parseFree } from './free-spec.js'
-import type { FreeSpec } from './free-spec.js'
+import {
+  answerOf,
+  answerOfData,
+  changedAnswer,
+  DoesNotFit,
+  emptyAnswer,
+  failedAnswer,
+  givenAnswer,
+  isRecord,
+  neutralAnswer,
+  recordedAnswer,
+} from './build-answer.js'
 import { freedSteps } from './freed-steps.js'
-import { scriptedAnswer } from './scripted-answer.js'
-import { SiblingAnswers } from './sibling-answers.js'
+import { fromHere } from '../../terminal.js'
+import { diffRuns } from '@retake/diagnose'
+import { viewRun } from '../../view-run.js'
+
+/** How a free step is answered, as it was asked for. */
+type FreeHow =
+  | { readonly kind: 'live' | 'neutral' | 'nothing' | 'error' }
+  /** A whole answer, as JSON text or the content of a file. */
+  | { readonly kind: 'given'; readonly bytes: Uint8Array }
+  /** One place of the recorded answer is changed. */
+  | { readonly kind: 'set'; readonly path: string; readonly value: unknown }
+  /** As another run answered the same step. */
+  | { readonly kind: 'run'; readonly run: string }
+  /** By label, what a file says. */
+  | { readonly kind: 'script'; readonly file: string; readonly answers: ScriptedAnswers }
+
+type ScriptedAnswers = Readonly<Record<string, unknown>>
+
+/** `--free <where>=<how>`, taken apart. */
+interface FreeSpec {
+  /** A kind of step, a tool, a label, or `all`. */
+  readonly where: string
+  readonly how: FreeHow
+  readonly text: string
+}
+
+interface SpecOptions {
+  /** Where files are looked for; the working directory unless set. */
+  readonly folder?: string
+}
+
+const WORDS = ['live', 'neutral', 'nothing', 'error'] as const
+
+/** Reads one `--free`; files that it names are read at once. */
+function parseFree(text: string, { folder = process.cwd() }: SpecOptions = {}): FreeSpec {
+  const [, where = '', how = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? []
+  if (where.trim() === '' || how.trim() === '') throw wrong(text, EXAMPLE)
+  return { where: where.trim(), how: parseHow(how.trim(), text, folder), text }
+}
+
+const EXAMPLE = 'For example: --free tool=neutral, --free search=live, --free 4=@other-answer.json.'
+
+function parseHow(how: string, text: string, folder: string): FreeHow {
+  const word = WORDS.find((each) => each === how)
+  if (word !== undefined) return { kind: word }
+  if (how.startsWith('@')) return { kind: 'given', bytes: read(how.slice(1), folder, text) }
+  const [, form = '', rest = ''] = /^(json|set|run|script):(.*)$/s.exec(how) ?? []
+  switch (form) {
+    case 'json':
+      parseJson(rest, text)
+      return { kind: 'given', bytes: Buffer.from(rest) }
+    case 'set':
+      return { kind: 'set', ...parseSet(rest) }
+    case 'run':
+      return { kind: 'run', run: rest }
+    case 'script':
+      return { kind: 'script', file: rest, answers: readScript(rest, folder, text) }
+    default:
+      throw wrong(
+        text,
+        `"${how}" is none of live, neutral, nothing, error, json:…, @file, set:path=json, run:…, script:file.`,
+      )
+  }
+}
+
+function readScript(file: string, folder: string, text: string): ScriptedAnswers {
+  const answers = parseJson(Buffer.from(read(file, folder, text)).toString(), text)
+  if (typeof answers === 'object' && answers !== null && !Array.isArray(answers))
+    return answers as ScriptedAnswers
+  throw wrong(text, `${file} is no object of answers by step, as { "4": { "payload": … } }.`)
+}
+
+function read(file: string, folder: string, text: string): Uint8Array {
+  try {
+    return readFileSync(path.resolve(folder, file))
+  } catch (error) {
+    throw wrong(text, `The file ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function parseJson(json: string, text: string): unknown {
+  try {
+    return JSON.parse(json) as unknown
+  } catch (error) {
+    throw wrong(text, `It does not hold JSON: ${(error as Error).message}`)
+  }
+}
+
+const wrong = (text: string, why: string): Error =>
+  wrongUsage('blame', `--free ${text} cannot be understood.`, why)
+
+/**
+ * Answers of another run of the same agent, by the steps of this one. Which step is
+ * which, their difference tells: kind and name agree, and what stands around them.
+ */
+class SiblingAnswers {
+  readonly #sibling: Tape
+  /** By label here, the label there; steps that do not differ are not in it. */
+  readonly #differing = new Map<string, string>()
+  readonly #missing = new Set<string>()
+  readonly #name: string
+
+  constructor(tape: Tape, sibling: Tape) {
+    this.#sibling = sibling
+    this.#name = sibling.run.id
+    for (const { change, a, b } of diffRuns(viewRun(tape), viewRun(sibling)).steps) {
+      if (a !== undefined && b !== undefined) this.#differing.set(a.label, b.label)
+      else if (change === 'removed' && a !== undefined) this.#missing.add(a.label)
+    }
+  }
+
+  /** How the other run answered this step. Throws `DoesNotFit` when it did not, or no differently. */
+  answer(step: Step): FreeAnswer {
+    if (this.#missing.has(step.label)) throw new DoesNotFit(`run ${this.#name} has no such step`)
+    const label = this.#differing.get(step.label)
+    const there = label === undefined ? undefined : viewRun(this.#sibling).step(label)
+    if (there === undefined || there.kind !== step.kind || there.toolName !== step.toolName)
+      throw new DoesNotFit(`run ${this.#name} has the same there`)
+    return answerOf(this.#sibling, there)
+  }
+}
+
+const KINDS: Readonly<Record<Step['kind'], string>> = {
+  model: 'models',
+  tool: 'tools',
+  http: 'requests',
+  mcp: 'MCP requests',
+  process: 'processes',
+  mark: 'marks',
+}
+const HOW_MAX = 40
+const LABELS_MAX = 8
+
+/**
+ * What happens to free steps, in a line: `free: models live · tools neutral · step 4 live`.
+ * Kinds whose steps are all treated alike are told as one.
+ */
+function describeInterventions(
+  steps: readonly Step[],
+  hows: ReadonlyMap<string, string>,
+  simulator?: string,
+): string {
+  const otherwise = simulator === undefined ? 'live' : `by ${fromHere(simulator)}`
+  const howOf = ({ label }: Step): string => short(hows.get(label) ?? otherwise)
+  const parts = [...new Set(steps.map(({ kind }) => kind))].flatMap((kind) => {
+    const alike = steps.filter((step) => step.kind === kind)
+    const ways = [...new Set(alike.map(howOf))]
+    if (ways.length === 1) return [`${KINDS[kind]} ${ways[0]}`]
+    return ways.map((way) => `${named(alike.filter((step) => howOf(step) === way))} ${way}`)
+  })
+  return `free: ${parts.join(' · ')}`
+}
+
+function named(steps: readonly Step[]): string {
+  const [first] = steps
+  const shown = steps.slice(0, LABELS_MAX).map(({ label }) => label)
+  const more = steps.length > LABELS_MAX ? ', …' : ''
+  const tool =
+    first?.toolName !== undefined && steps.every(({ toolName }) => toolName === first.toolName)
+      ? ` (${first.toolName})`
+      : ''
+  return `${steps.length === 1 ? 'step' : 'steps'} ${shown.join(', ')}${more}${tool}`
+}
+
+const short = (how: string): string => (how.length > HOW_MAX ? `${how.slice(0, HOW_MAX)}…` : how)
 
 export interface InterventionOptions {
   /** File of a module that answers every free step which nothing else answers. */
@@ -171,4 +342,27 @@ function simulatorOf({
       (error as Error).message,
     )
   }
+}
+
+/**
+ * An answer as a script file holds it: `{ "payload": … }`, `{ "error": "…" }`, or one of
+ * the words `live`, `neutral`, `nothing` and `error`.
+ */
+function scriptedAnswer(tape: Tape, step: Step, scripted: unknown): FreeAnswer | 'live' {
+  switch (scripted) {
+    case 'live':
+      return 'live'
+    case 'neutral':
+      return neutralAnswer(tape, step)
+    case 'nothing':
+      return emptyAnswer(tape, step)
+    case 'error':
+      return failedAnswer(step)
+    default:
+  }
+  if (isRecord(scripted) && typeof scripted['error'] === 'string')
+    return { error: scripted['error'] }
+  if (isRecord(scripted) && 'payload' in scripted)
+    return answerOfData(tape, step, scripted['payload'])
+  throw new DoesNotFit('the script has neither { "payload": … } nor { "error": "…" } for it')
 }

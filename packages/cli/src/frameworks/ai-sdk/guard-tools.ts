@@ -1,15 +1,158 @@
-import { GuardError } from '@retake/engine'
+import { GuardError, within } from '@retake/engine'
 import {
   checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
+  type Schema,
+  type StandardSchema,
 } from '@retake/engine/guard'
-import { denialText } from '../../guard/denial-text.js'
-import { FrameworkTool } from '../../guard/framework-tool.js'
-import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
-import { rethrow } from '../../guard/rethrow.js'
-import { requireAiSdk } from './supported.js'
-import { toolInput } from './tool-input.js'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../../guard/framework-tool.js'
+import type { Place } from '@retake/tape'
+import { compileJsonSchema } from '../../guard/json-schema.js'
+import { wrapCalls } from '../once-a-program.js'
+import { requireVersion } from '../supported-version.js'
+
+/** The versions this adapter was written for. */
+const requireAiSdk = (): void => requireVersion({ package: 'ai', from: '6.0', to: '7' })
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What `jsonSchema()` and `zodSchema()` of the AI SDK return. */
+interface AiSchema {
+  readonly jsonSchema: Json | PromiseLike<Json>
+  readonly validate?: unknown
+}
+
+/** What a tool of the AI SDK says of its input, and whether the SDK has checked it already. */
+function toolInput(given: unknown): {
+  readonly schema: Schema | undefined
+  readonly isChecked: boolean
+} {
+  if ((typeof given !== 'object' && typeof given !== 'function') || given === null)
+    return { schema: undefined, isChecked: false }
+  if ('~standard' in given) return { schema: given, isChecked: true }
+  if (typeof given === 'function') return toolInput((given as () => unknown)())
+  const { jsonSchema, validate } = given as AiSchema
+  const schema = 'then' in jsonSchema ? later(jsonSchema as PromiseLike<Json>) : jsonSchema
+  // Without a function of its own a JSON Schema is only sent to the model; the SDK checks nothing.
+  return { schema, isChecked: typeof validate === 'function' }
+}
+
+const later = (schema: PromiseLike<Json>): StandardSchema => ({
+  '~standard': {
+    version: 1,
+    vendor: 'ai-sdk',
+    validate: async (value) => {
+      const issues = compileJsonSchema(await schema)(value)
+      return issues.length === 0 ? { value } : { issues }
+    },
+  },
+})
+
+/** An OpenTelemetry span that keeps nothing, in the shape of `Span` of `@opentelemetry/api`. */
+interface NoSpan {
+  spanContext(): { traceId: string; spanId: string; traceFlags: number }
+  setAttribute(...args: unknown[]): this
+  setAttributes(...args: unknown[]): this
+  addEvent(...args: unknown[]): this
+  addLink(...args: unknown[]): this
+  addLinks(...args: unknown[]): this
+  setStatus(...args: unknown[]): this
+  updateName(...args: unknown[]): this
+  end(): void
+  isRecording(): boolean
+  recordException(): void
+}
+
+const itself = function (this: NoSpan) {
+  return this
+} as () => never
+
+const NO_SPAN: NoSpan = {
+  spanContext: () => ({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 }),
+  setAttribute: itself,
+  setAttributes: itself,
+  addEvent: itself,
+  addLink: itself,
+  addLinks: itself,
+  setStatus: itself,
+  updateName: itself,
+  end: () => {},
+  isRecording: () => false,
+  recordException: () => {},
+}
+
+interface SpanOptions {
+  readonly attributes?: Readonly<Record<string, unknown>>
+}
+
+/** An OpenTelemetry tracer, as far as AI SDK 6 uses one. */
+export interface RetakeTracer {
+  startSpan(...args: unknown[]): NoSpan
+  // The overloads of OpenTelemetry: options and context may be left out.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  startActiveSpan(...args: any[]): any
+}
+
+/**
+ * For calls of AI SDK 6 that have telemetry on already: does what
+ * `retakeTelemetrySettings` does and hands every span on to `inner`, the tracer
+ * they had. Without one, spans go nowhere.
+ */
+export function retakeTracer(inner?: RetakeTracer): RetakeTracer {
+  requireAiSdk()
+  return {
+    startSpan: (...args) => inner?.startSpan(...args) ?? NO_SPAN,
+    startActiveSpan: (...args: unknown[]) => {
+      const start = () =>
+        inner === undefined
+          ? (args.at(-1) as (span: NoSpan) => unknown)(NO_SPAN)
+          : (inner.startActiveSpan(...args) as unknown)
+      const place = placeOf(args[0] as string, args[1] as SpanOptions)
+      return place === undefined ? start() : within(place, start)
+    },
+  }
+}
+
+/** Operations are `ai.generateText`, `ai.embed`, …; what is inside them has one more part. */
+const OPERATION = /^ai\.\w+$/
+
+function placeOf(span: string, { attributes = {} }: SpanOptions): Place | undefined {
+  if (span === 'ai.toolCall')
+    return placeNamed('tool', attributes['ai.toolCall.name'], attributes['ai.toolCall.id'])
+  return OPERATION.test(span)
+    ? placeNamed('agent', attributes['ai.telemetry.functionId'])
+    : undefined
+}
+
+function placeNamed(kind: Place['kind'], name: unknown, id?: unknown): Place | undefined {
+  if (typeof name !== 'string') return undefined
+  return typeof id === 'string' ? { kind, name, id } : { kind, name }
+}
+
+/** Settings of one call or agent of AI SDK 6. */
+export interface RetakeTelemetrySettings {
+  readonly isEnabled: true
+  readonly functionId: string
+  readonly recordInputs: false
+  readonly recordOutputs: false
+  readonly tracer: RetakeTracer
+}
+
+/**
+ * For AI SDK 6: `experimental_telemetry: retakeTelemetrySettings('planner')`.
+ * Steps of the call carry the name as their agent, and the tool they are made by.
+ */
+export function retakeTelemetrySettings(functionId: string): RetakeTelemetrySettings {
+  // Collecting texts would change the order in which concurrent calls get on.
+  const nothing = { recordInputs: false, recordOutputs: false } as const
+  return { isEnabled: true, functionId, ...nothing, tracer: retakeTracer() }
+}
 
 /** What is used of a tool of the AI SDK. */
 interface AiSdkTool {
@@ -99,4 +242,61 @@ async function lastOf(result: unknown): Promise<unknown> {
   let last: unknown
   for await (const piece of settled as AsyncIterable<unknown>) last = piece
   return last
+}
+
+/** What is read of a call that AI SDK 7 is about to make. */
+interface Work<T> {
+  readonly callId: string
+  readonly functionId?: string | undefined
+  readonly execute: () => PromiseLike<T>
+}
+interface ToolWork<T> extends Work<T> {
+  readonly toolCallId: string
+  readonly toolCall?: { readonly toolName?: string } | undefined
+}
+
+/** The part of AI SDK 7's `Telemetry` that runs work in a context. */
+export interface RetakeTelemetry {
+  executeLanguageModelCall<T>(work: Work<T>): PromiseLike<T>
+  executeTool<T>(work: ToolWork<T>): PromiseLike<T>
+}
+
+/**
+ * For AI SDK 7: `registerTelemetry(retakeTelemetry())`. Steps carry the
+ * `functionId` of the call as their agent, and the tool they are made by.
+ * Nothing is sent anywhere.
+ */
+export function retakeTelemetry(): RetakeTelemetry {
+  requireAiSdk()
+  return {
+    executeLanguageModelCall: (work) => inAgent(work, work.execute),
+    executeTool: (work) => inAgent(work, () => inTool(work)),
+  }
+}
+
+function inAgent<T>({ functionId: name, callId: id }: Work<T>, body: () => PromiseLike<T>) {
+  return name === undefined ? body() : within({ kind: 'agent', name, id }, body)
+}
+
+function inTool<T>({ toolCall, toolCallId: id, execute }: ToolWork<T>): PromiseLike<T> {
+  const name = toolCall?.toolName
+  return name === undefined ? execute() : within({ kind: 'tool', name, id }, execute)
+}
+
+/** An agent of the AI SDK, such as `ToolLoopAgent`. */
+export interface AiSdkAgent {
+  readonly id?: string | undefined
+  generate(...args: never[]): unknown
+  stream(...args: never[]): unknown
+}
+
+/**
+ * Lets the steps of an agent carry its name, which is its id unless one is given.
+ * Changes the agent itself and hands it back. What its tools do is told apart by
+ * `retakeTelemetry` and `retakeTracer`, not by this.
+ */
+export function nameAgent<A extends AiSdkAgent>(agent: A, name = agent.id ?? 'agent'): A {
+  requireAiSdk()
+  wrapCalls(agent, ['generate', 'stream'], (call) => within({ kind: 'agent', name }, call))
+  return agent
 }

@@ -1,5 +1,4 @@
-import { workerData } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
+import { type MessagePort, workerData } from 'node:worker_threads'
 import { openProxyTape, ProxyServer, RecordingProxy, SecretMask } from '@retake/engine/proxy'
 import type { HeaderPair, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'

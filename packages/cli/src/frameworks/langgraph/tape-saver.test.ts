@@ -1,6 +1,11 @@
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { emptyCheckpoint, MemorySaver, uuid6 } from '@langchain/langgraph-checkpoint'
-import type { BaseCheckpointSaver, CheckpointMetadata } from '@langchain/langgraph-checkpoint'
+import {
+  type BaseCheckpointSaver,
+  type CheckpointMetadata,
+  emptyCheckpoint,
+  MemorySaver,
+  uuid6,
+} from '@langchain/langgraph-checkpoint'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TapeSaver } from './tape-saver.js'

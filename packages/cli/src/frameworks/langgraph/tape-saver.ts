@@ -1,25 +1,27 @@
 import type { RunnableConfig } from '@langchain/core/runnables'
 import {
   BaseCheckpointSaver,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
   copyCheckpoint,
+  type PendingWrite,
+  type SerializerProtocol,
   WRITES_IDX_MAP,
-} from '@langchain/langgraph-checkpoint'
-import type {
-  Checkpoint,
-  CheckpointListOptions,
-  CheckpointMetadata,
-  CheckpointPendingWrite,
-  CheckpointTuple,
-  PendingWrite,
-  SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import { currentRun } from '@retake/engine'
 import { checkpointNeedsThread } from '../../errors/frameworks.js'
 import { requireVersion } from '../supported-version.js'
-import { CheckpointBook } from './checkpoint-book.js'
-import { pack, unpack } from './checkpoint-entry.js'
-import type { CheckpointEntry, PackedValue } from './checkpoint-entry.js'
-import type { CheckpointThread } from './checkpoint-store.js'
+import {
+  CheckpointBook,
+  type CheckpointEntry,
+  type CheckpointThread,
+  pack,
+  type PackedValue,
+  unpack,
+} from './checkpoint-book.js'
 
 export interface TapeSaverOptions {
   /** A tape whose checkpoints are there from the beginning: to look at a recorded run, or to go on from it. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { currentSession, GuardError, tool as boundary } from '@retake/engine'
+import { currentSession, GuardError, tool as boundary, within } from '@retake/engine'
 import {
   checkGuardToolsArguments,
   checkGuardToolsOptions,
@@ -8,12 +8,68 @@ import {
   type ToolContext,
 } from '@retake/engine/guard'
 import { mcpClientConnected, toolNotGuardable } from '../../errors/guard.js'
-import { denialText } from '../../guard/denial-text.js'
-import { FrameworkTool } from '../../guard/framework-tool.js'
-import type { GuardToolsOptions } from '../../guard/guard-tools-options.js'
-import { rethrow } from '../../guard/rethrow.js'
-import { CALLS, requireMcp } from './calls.js'
-import type { McpClient } from './name-mcp-client.js'
+import {
+  denialText,
+  FrameworkTool,
+  type GuardToolsOptions,
+  rethrow,
+} from '../../guard/framework-tool.js'
+import { requireVersion } from '../supported-version.js'
+import { wrapCalls } from '../once-a-program.js'
+
+/** What is used of a client of `@modelcontextprotocol/sdk` or `@modelcontextprotocol/client`. */
+export interface McpClient {
+  connect(...args: never[]): Promise<unknown>
+  callTool(...args: never[]): Promise<unknown>
+  listTools(...args: never[]): Promise<unknown>
+}
+
+/** The client whose call is under way: calls of it that call each other are in one place. */
+const asking = new AsyncLocalStorage<McpClient>()
+
+/**
+ * Lets what is asked of a server carry a name of yours: for servers that call
+ * themselves all the same, or that are asked by several agents. Changes the client
+ * itself and hands it back: `const docs = nameMcpClient(new Client(…), 'docs')`.
+ * Without it, steps have the name that the server gives itself.
+ */
+export function nameMcpClient<C extends McpClient>(client: C, name: string): C {
+  requireMcp(client)
+  const place = { kind: 'server', name } as const
+  wrapCalls(client, CALLS, (call) =>
+    asking.getStore() === client ? call() : asking.run(client, () => within(place, call)),
+  )
+  return client
+}
+
+/** Calls of a client that may ask its server. */
+export const CALLS = [
+  'connect',
+  'discover',
+  'ping',
+  'complete',
+  'setLoggingLevel',
+  'listTools',
+  'callTool',
+  'listPrompts',
+  'getPrompt',
+  'listResources',
+  'listResourceTemplates',
+  'readResource',
+  'subscribeResource',
+  'unsubscribeResource',
+  'sendRootsListChanged',
+  'request',
+  'notification',
+]
+
+/** Both generations of the SDK are known. */
+export const requireMcp = (client: object): void =>
+  requireVersion(
+    'discover' in client
+      ? { package: '@modelcontextprotocol/client', from: '2.0', to: '2' }
+      : { package: '@modelcontextprotocol/sdk', from: '1.10', to: '1' },
+  )
 
 type Method = (...args: unknown[]) => Promise<unknown>
 

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { clipText } from '@retake/tape'
 import { judgeRefused } from '../../errors/blame.js'
 import { retryAfterMs } from '../../retry-after.js'
-import type { ChatMessage } from './judge-prompt.js'
+import type { ChatMessage } from './judge-check.js'
 
 export interface JudgeEndpoint {
   readonly url: string

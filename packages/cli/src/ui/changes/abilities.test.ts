@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { trustRun } from '@retake/engine'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
-import { abilitiesOf } from './abilities.js'
+import { abilitiesOf } from './local-changes.js'
 
 test('the viewer offers to start a run from elsewhere only after it was trusted', () => {
   const cwd = mkdtempSync(join(tmpdir(), 'retake-abilities-'))

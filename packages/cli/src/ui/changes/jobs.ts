@@ -1,15 +1,123 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { discardOverlay, isOverlay } from '@retake/engine'
-import type { ContinuePlan } from '@retake/engine'
+import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import type { Explained, Job } from '@retake/web'
-import { checkContinuable, continueAgent } from '../../continue-agent.js'
+import type { BranchFactsView, DivergenceView, Explained, Job } from '@retake/web'
+import { checkContinuable, continueAgent, type Continued } from '../../continue-agent.js'
 import { CredentialsError, credentialsMissingHere } from '../../errors/branches.js'
 import { jobFailed, noSuchJob, serverClosing, tooManyJobs } from '../../errors/viewer.js'
 import { explain } from '../../print-error.js'
-import { jobOutcome } from './job-outcome.js'
-import type { JobOutcome } from './job-outcome.js'
+import { openTape } from '@retake/tape/node'
+import { continuedFacts } from '../../continued-lines.js'
+import { cost, plural } from '../../facts.js'
+import { fromHere } from '../../terminal.js'
+import { stepAt, viewRun } from '../../view-run.js'
+import type { BranchFacts } from '../../branch-tree.js'
+
+/** Facts of a branch for a page: what is not known is missing. */
+export const factsView = ({ savedUsd, paidUsd, ...facts }: BranchFacts): BranchFactsView => ({
+  ...facts,
+  ...(savedUsd !== undefined && { savedUsd }),
+  ...(paidUsd !== undefined && { paidUsd }),
+})
+
+/** Longer texts of a mismatch are cut: a page shows where they begin to differ, not a whole conversation. */
+const TEXT_MAX = 20_000
+
+/** A divergence as a page shows it, with the step it happened in. */
+function divergenceView(tape: Tape, divergence: Divergence): DivergenceView {
+  const { seq, summary, explanation, site, mismatches } = divergence
+  const step = stepAt(viewRun(tape), seq)
+  return {
+    seq,
+    ...(step && { step: step.label }),
+    summary,
+    explanation,
+    ...(site !== undefined && { site: fromHere(site) }),
+    mismatches: mismatches.map(({ field, recorded, current }) => ({
+      field,
+      recorded: textOf(recorded),
+      current: textOf(current),
+    })),
+  }
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text
+}
+
+/** What a fork or rerun came to, when its process has ended. */
+type JobOutcome = Pick<
+  Job,
+  'state' | 'written' | 'identical' | 'exit' | 'facts' | 'error' | 'divergence' | 'summary'
+>
+
+function jobOutcome(parent: Tape, continued: Continued): JobOutcome {
+  const { divergences, isLive, left, code, signal } = continued
+  const exit = { code, ...(signal && { signal }) }
+  const [divergence] = divergences
+  if (divergence !== undefined) {
+    const view = divergenceView(parent, divergence)
+    const where = view.step === undefined ? '' : `, step ${view.step}`
+    return {
+      state: 'failed',
+      written: isLive,
+      exit,
+      divergence: view,
+      error: divergenceError(parent.run.id, view, isLive),
+      summary: `diverged at event ${view.seq}${where}: ${view.summary}`,
+    }
+  }
+  if (!isLive)
+    return {
+      state: 'done',
+      written: false,
+      identical: true,
+      exit,
+      summary: 'identical: everything was served, nothing differs, so there is no branch',
+    }
+  const facts = factsView(continuedFacts(parent, continued, openTape(continued.tape)))
+  const end = signal ? `killed by ${signal}` : `exit code ${code}`
+  return {
+    state: 'done',
+    written: true,
+    exit,
+    facts,
+    ...(left && { divergence: divergenceView(parent, left) }),
+    summary: [
+      end,
+      `${facts.served} served, ${facts.live} live`,
+      `saved ${sumOf(facts.savedRequests, facts.savedUsd)}`,
+      `paid ${sumOf(facts.paidRequests, facts.paidUsd)}`,
+      ...(facts.lost > 0 ? [`${plural(facts.lost, 'step')} lost`] : []),
+    ].join(' · '),
+  }
+}
+
+const sumOf = (requests: number, usd: number | undefined): string =>
+  `${plural(requests, 'request')}${usd === undefined ? '' : ` (${cost(usd)})`}`
+
+function divergenceError(
+  parent: string,
+  { seq, summary, explanation }: NonNullable<Job['divergence']>,
+  isLive: boolean,
+): Explained {
+  return isLive
+    ? {
+        code: 'OFFLINE_TAIL_ENDED',
+        what: `The branch asks for something that its parent has no answer to: ${summary}.`,
+        why: explanation,
+        fix: 'Fork with a live tail to ask it, or change the edit. The branch holds what could be served.',
+      }
+    : {
+        code: 'REPLAY_DIVERGED',
+        what: `The part before the fork diverged at event ${seq}: ${summary}.`,
+        why: `${explanation} The code has changed since run ${parent} was recorded, or something is not captured.`,
+        fix: 'Undo the change, or rerun: that goes live where it differs. Nothing was asked and nothing was recorded.',
+      }
+}
 
 const RUNNING_MAX = 4
 const WAITING_MAX = 32

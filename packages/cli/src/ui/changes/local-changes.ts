@@ -1,13 +1,79 @@
-import { planRerun } from '@retake/engine'
-import type { HomeChanges, Job } from '@retake/web'
+import { type FileChange, isOverlay, overlayChanges, overlayOf, planRerun } from '@retake/engine'
+import type {
+  Abilities,
+  ApprovalDecisionRequest,
+  BranchFile,
+  HomeChanges,
+  Job,
+  RunStatus,
+  WaitingApproval,
+} from '@retake/web'
 import type { RunStore } from '../../run-store.js'
-import { branchFilesOf } from '../compare/branch-files.js'
-import { decideWaiting, waitingApprovals } from './approvals.js'
-import { editableOf } from './editable-of.js'
+import { editableOf, planOf } from './plan-of.js'
 import { Jobs } from './jobs.js'
 import { openFinished, openStored } from '../runs/open-stored.js'
-import { planOf } from './plan-of.js'
 import { Sessions } from '../sessions/sessions.js'
+import type { Tape } from '@retake/tape'
+import { RunNotTrusted } from '../../errors/trust.js'
+import { explain } from '../../print-error.js'
+import { startOf } from '../../replay-command.js'
+import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
+import { approvalNotPending } from '../../errors/guard.js'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fromHere } from '../../terminal.js'
+
+/** Larger files are told of, and not shown. */
+const BYTES_MAX = 200_000
+
+/** What a branch wrote, compared with the disk as it is now; nothing for a run that is no branch. */
+function branchFilesOf(tape: Tape): BranchFile[] {
+  const folder = overlayOf(path.resolve(tape.path))
+  return isOverlay(folder) ? overlayChanges(folder).map(fileView) : []
+}
+
+function fileView(change: FileChange): BranchFile {
+  const { path: file, kind, type, sizeBefore, sizeAfter, from } = change
+  const isSmall = Math.max(sizeBefore ?? 0, sizeAfter ?? 0) <= BYTES_MAX
+  const shown = type === 'file' && isSmall
+  const before = shown && kind !== 'added' ? textOf(file) : undefined
+  const after = shown && from !== undefined ? textOf(from) : undefined
+  return {
+    path: fromHere(file),
+    kind,
+    type,
+    ...(sizeBefore !== undefined && { sizeBefore }),
+    ...(sizeAfter !== undefined && { sizeAfter }),
+    ...(before !== undefined && { before }),
+    ...(after !== undefined && { after }),
+  }
+}
+
+/** Undefined when it is no text, or gone by now. */
+function textOf(file: string): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+  } catch {
+    return undefined
+  }
+}
+
+/** Calls of a run that wait for approval, as the viewer shows them. */
+const waitingApprovals = (store: RunStore, run: string): WaitingApproval[] =>
+  pendingApprovals(store.find(run), Date.now()).map(({ request, of }) => {
+    const { tool, args, guard, rule, why, event, askedAt, expiresAt } = request
+    const shown = JSON.stringify(args, undefined, 2) ?? 'undefined'
+    return { id: of, tool, args: shown, guard, rule, why, event, askedAt, expiresAt }
+  })
+
+function decideWaiting(
+  store: RunStore,
+  run: string,
+  { id, approved, reason }: ApprovalDecisionRequest,
+): void {
+  const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
+  if (!decideApproval(store.find(run), id, decision, Date.now())) throw approvalNotPending(id)
+}
 
 export interface LocalChanges extends HomeChanges {
   /** Ends every process that was started. */
@@ -42,5 +108,23 @@ export function localChanges(store: RunStore, tell: (job: Job) => void): LocalCh
     close: async () => {
       await Promise.all([jobs.close(), sessions.closeAll()])
     },
+  }
+}
+
+/** What can be done with a run here, and why not. Credentials are asked for when something goes live. */
+export function abilitiesOf(tape: Tape, status: RunStatus): Abilities {
+  const can = status === 'recording' ? 'It is still being recorded.' : startable(tape)
+  return { fork: can, rerun: can, step: can }
+}
+
+function startable(tape: Tape): true | string {
+  try {
+    startOf(tape)
+    return true
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    const { what, why, fix } = explained
+    return error instanceof RunNotTrusted ? `${what} ${why}. ${fix}` : `${what} ${why}`
   }
 }

@@ -1,13 +1,144 @@
-import { planFork } from '@retake/engine'
-import type { ContinuePlan, ForkOptions } from '@retake/engine'
-import { answerPayload, drawPayload, requestPayload } from '@retake/tape'
-import type { Payload, Step, Tape } from '@retake/tape'
-import type { ForkRequest } from '@retake/web'
-import { payloadNotChanged } from '../../errors/branches.js'
+import { type ContinuePlan, type ForkOptions, planFork } from '@retake/engine'
+import {
+  answerPayload,
+  drawPayload,
+  type Payload,
+  requestPayload,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import type { Editable, EditableText, ForkRequest } from '@retake/web'
+import { editedNotJson, payloadNotChanged } from '../../errors/branches.js'
 import { noSuchStep } from '../../errors/runs.js'
 import { viewRun } from '../../view-run.js'
-import { changedPaths } from './changed-paths.js'
-import { editedPayload } from './edited-text.js'
+import { plural } from '../../facts.js'
+import { explain } from '../../print-error.js'
+
+/** Longer texts make an editor in a page crawl. */
+const CHARACTERS_MAX = 4_000_000
+
+/** What can be edited of a step, or of a value drawn at an event (`e17`), and why the rest cannot. */
+export function editableOf(tape: Tape, at: string): Editable {
+  const event = /^e(\d+)$/.exec(at)?.[1]
+  if (event !== undefined)
+    return {
+      ...reading('answer', () => textOf(drawPayload(tape, Number(event)), {})),
+      whyNoRequest: 'A value of clock or random is not asked for in words.',
+    }
+  const view = viewRun(tape)
+  const step = view.step(at)
+  if (step === undefined) throw noSuchStep(view.id, at, view.recordedSteps.length)
+  return {
+    ...reading('answer', () => textOf(answerPayload(tape, step), answerFacts(step))),
+    ...reading('request', () => textOf(requestPayload(tape, step), {})),
+  }
+}
+
+/** The text under its name, or the reason why there is none. */
+function reading(name: 'answer' | 'request', read: () => EditableText | string): Editable {
+  const [value, why] =
+    name === 'answer'
+      ? (['answer', 'whyNoAnswer'] as const)
+      : (['request', 'whyNoRequest'] as const)
+  try {
+    const found = read()
+    return typeof found === 'string' ? { [why]: found } : { [value]: found }
+  } catch (error) {
+    const explained = explain(error)
+    if (explained === undefined) throw error
+    return { [why]: `${explained.what} ${explained.why}` }
+  }
+}
+
+function textOf(
+  payload: Payload,
+  facts: Pick<EditableText, 'status' | 'streamed'>,
+): EditableText | string {
+  const text = payloadText(payload)
+  if (text.length > CHARACTERS_MAX)
+    return `It has ${plural(text.length, 'character')}, too many to edit in a page. \`retake fork --edit\` opens it in your editor.`
+  return { form: isPlainText(payload) ? 'text' : 'json', text, kind: payload.kind, ...facts }
+}
+
+function answerFacts(step: Step): Pick<EditableText, 'status' | 'streamed'> {
+  const response = step.exchange()?.response
+  if (response === undefined) return {}
+  return { status: response.status, ...(response.events !== undefined && { streamed: true }) }
+}
+
+/** Whether a payload is edited as plain text: a body that is no JSON, or a tool's result that is a text. */
+export const isPlainText = ({ kind, data }: Payload): boolean =>
+  kind === 'text' || (kind === 'result' && typeof data === 'string')
+
+/** A payload as it stands in an editor. */
+export function payloadText(payload: Payload): string {
+  if (!isPlainText(payload)) return JSON.stringify(payload.data, undefined, 2)
+  return payload.kind === 'text' ? (payload.data as { text: string }).text : String(payload.data)
+}
+
+/** The payload that an edited text stands for, in the form the recorded one has. */
+function editedPayload(recorded: Payload, text: string): Payload {
+  const { kind } = recorded
+  if (isPlainText(recorded)) return { kind, data: kind === 'text' ? { text } : text }
+  try {
+    return { kind, data: JSON.parse(text) as unknown }
+  } catch (cause) {
+    throw editedNotJson(cause)
+  }
+}
+
+/** More changes than this are told as one: the whole payload. */
+const PATHS_MAX = 40
+
+/**
+ * What differs between two values of JSON, as paths for `--set`, so that a branch can
+ * say in a line what was changed. Undefined when only the whole says it: other keys at
+ * the top, or too many changes.
+ */
+export function changedPaths(
+  before: unknown,
+  after: unknown,
+): Readonly<Record<string, unknown>> | undefined {
+  // A number or a text has no parts: `value` means all of it.
+  if (!isTree(before)) return isTree(after) ? undefined : { value: after }
+  const changes = [...changesBetween(before, after, [])]
+  if (changes.length > PATHS_MAX || changes.some(({ at }) => at.length === 0)) return undefined
+  return Object.fromEntries(changes.map(({ at, value }) => [at.join('.'), value]))
+}
+
+interface ChangedPlace {
+  readonly at: readonly string[]
+  readonly value: unknown
+}
+
+/** At the deepest places that both have: a list of another length is one change, and so are other keys. */
+function* changesBetween(
+  before: unknown,
+  after: unknown,
+  at: readonly string[],
+): Generator<ChangedPlace> {
+  if (Object.is(before, after)) return
+  if (!isTree(before) || !isTree(after) || !haveSameKeys(before, after)) {
+    yield { at, value: after }
+    return
+  }
+  const values = new Map(Object.entries(after))
+  const named = Array.isArray(before) ? (key: string) => key : pathKey
+  for (const [key, value] of Object.entries(before))
+    yield* changesBetween(value, values.get(key), [...at, named(key)])
+}
+
+const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+function haveSameKeys(a: object, b: object): boolean {
+  if (Array.isArray(a) !== Array.isArray(b)) return false
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key))
+}
+
+/** Odd keys stand in quotes. */
+const pathKey = (key: string): string =>
+  /^(?!-?\d+$)[^.[\]\\"'=\s]+$/.test(key) ? key : `"${key.replace(/["\\]/g, '\\$&')}"`
 
 /** The plan for a fork that a page asked for; throws what is wrong with it, before anything runs. */
 export function planOf(tape: Tape, request: ForkRequest): ContinuePlan {

@@ -1,10 +1,17 @@
 import type { BranchNodeView } from '@retake/web'
-import { editText, howText } from '../../branch-lines.js'
-import { branchTree, readNode, readRun } from '../../branch-tree.js'
-import type { BranchNode, OwnNode, TreeReader } from '../../branch-tree.js'
+import {
+  type BranchNode,
+  branchTree,
+  editText,
+  howText,
+  type OwnNode,
+  readNode,
+  readRun,
+  type TreeReader,
+} from '../../branch-tree.js'
 import { unknownRun } from '../../errors/runs.js'
 import type { RunStore } from '../../run-store.js'
-import { factsView } from '../changes/facts-view.js'
+import { factsView } from '../changes/jobs.js'
 import { FileStamps } from '../runs/file-stamps.js'
 
 /** How much of an edit is shown in a line; the whole stands in `branch.edits`. */

@@ -1,8 +1,7 @@
 import type { RunCard, UnreadableRun } from '@retake/web'
-import { isRecording } from '../../recording-mark.js'
-import type { RunStore } from '../../run-store.js'
+import { isRecording, type RunStore } from '../../run-store.js'
 import { summarizeRun } from '../../run-summary.js'
-import { stampsOf, type TapeStamp } from './tape-stamps.js'
+import { stampsOf, type TapeStamp } from './run-models.js'
 
 type Card = RunCard | UnreadableRun
 

@@ -1,12 +1,10 @@
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { RunModel } from '@retake/web'
-import type { RunStatus } from '@retake/web'
+import { RunModel, type RunStatus } from '@retake/web'
 import { unknownRun } from '../../errors/runs.js'
-import { isRecording } from '../../recording-mark.js'
-import type { RunStore } from '../../run-store.js'
+import { isRecording, type RunStore } from '../../run-store.js'
 import { statusOf } from '../../run-summary.js'
 import { readOptions } from '../../view-run.js'
-import { stampOf } from './tape-stamps.js'
+import { readdirSync, statSync } from 'node:fs'
 
 /** A run as it was read last. */
 export interface ReadRun {
@@ -160,3 +158,38 @@ const isResting = (run: ReadRun): boolean =>
   run.model.status === 'recording' && performance.now() < restUntil(run)
 
 const restUntil = ({ readAt, tookMs }: ReadRun): number => readAt + 4 * tookMs
+
+/** What a file looks like from outside: as long as it stays, so does what was read from it. */
+export interface TapeStamp {
+  readonly text: string
+  readonly bytes: number
+  readonly modifiedAt: number
+}
+
+/** Undefined when there is no such tape. */
+export function stampOf(file: string): TapeStamp | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile()) return undefined
+  const { ino, size, mtimeMs } = found
+  return { text: `${ino} ${size} ${mtimeMs}`, bytes: size, modifiedAt: mtimeMs }
+}
+
+/** Every run of a folder, by id, without reading any. No folder is one without runs. */
+export function stampsOf(store: RunStore): ReadonlyMap<string, TapeStamp> {
+  const stamps = new Map<string, TapeStamp>()
+  for (const id of idsIn(store)) {
+    const stamp = stampOf(store.pathOf(id))
+    if (stamp !== undefined) stamps.set(id, stamp)
+  }
+  return stamps
+}
+
+function idsIn({ folder }: RunStore): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.endsWith('.tape'))
+      .map((name) => name.slice(0, -'.tape'.length))
+  } catch {
+    return []
+  }
+}

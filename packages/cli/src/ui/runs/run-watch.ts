@@ -1,8 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { HomeChange } from '@retake/web'
 import type { RunStore } from '../../run-store.js'
-import type { RunModels } from './run-models.js'
-import { stampsOf, type TapeStamp } from './tape-stamps.js'
+import { type RunModels, stampsOf, type TapeStamp } from './run-models.js'
 
 /** Changes of the disk within this are looked at together. */
 const GATHER_MS = 50

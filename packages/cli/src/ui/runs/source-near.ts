@@ -1,11 +1,10 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { maskKeys } from '@retake/tape'
-import type { Tape } from '@retake/tape'
+import { maskKeys, type Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
-import { movedHere } from '../../moved-here.js'
-import { projectRoot } from '../../project-root.js'
+import { movedHere } from '../../replay-agent.js'
+import { projectRoot } from '../../changed-files.js'
 
 /** Lines before and after the one that is asked for. */
 const AROUND = 8

@@ -1,9 +1,34 @@
 import { readFileSync } from 'node:fs'
-import type { Tape } from '@retake/tape'
+import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings-file.js'
 import { findingsUnreadable } from '../../errors/blame.js'
-import { stampOf } from './tape-stamps.js'
+import { stampOf } from './run-models.js'
+import { readStates, stateFileOf } from '../../state-file.js'
+
+/** The states that `retake snapshot` left beside tapes. Those of the run that was asked about last are kept. */
+export class CapturedStates {
+  #kept: { readonly key: string; readonly states: readonly CapturedState[] } | undefined
+
+  /** Throws when they cannot be read. */
+  of(tape: Tape): readonly CapturedState[] {
+    const file = stateFileOf(tape)
+    const stamp = stampOf(file)
+    if (stamp === undefined) return []
+    const key = `${file} ${stamp.text}`
+    if (this.#kept?.key !== key) this.#kept = { key, states: readStates(tape) ?? [] }
+    return this.#kept.states
+  }
+
+  /** None when they cannot be read: who asks for one of them is told why. */
+  readable(tape: Tape): readonly CapturedState[] {
+    try {
+      return this.of(tape)
+    } catch {
+      return []
+    }
+  }
+}
 
 /** What `retake blame` came to about a run; undefined when it was not searched. Throws when it cannot be read. */
 export function storedBlame(tape: Tape): RunBlame | undefined {
