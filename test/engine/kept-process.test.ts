@@ -5,7 +5,7 @@ import { planKept, searchableSteps } from '@retake/engine'
 import type { KeptPlan } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { continueAgent } from '../../packages/cli/dist/continue-agent.js'
+import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
 import { ForkScene, removeScenes, sha256, viewOf } from '../support/forking.js'
 import { agentPath } from '../support/run-retake.mjs'
 

@@ -1,6 +1,6 @@
-import { WRONG_USAGE } from './exit-codes.js'
-import { generalHelp } from './help.js'
-import { version } from './version.js'
+import { WRONG_USAGE } from './command-line/exit-codes.js'
+import { generalHelp } from './command-line/help.js'
+import { version } from './command-line/version.js'
 
 /** Runs one command line and leaves its exit code in `process.exitCode`. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -19,7 +19,7 @@ async function run(args: readonly string[]): Promise<number> {
   if (first === undefined) return print(generalHelp(), WRONG_USAGE)
   if (first === '--help' || first === '-h') return print(generalHelp())
   if (first === 'help' && rest[0] === undefined) return print(generalHelp())
-  const { runVerb, explainVerb } = await import('./verb.js')
+  const { runVerb, explainVerb } = await import('./command-line/verb.js')
   return first === 'help' ? explainVerb(rest[0] ?? '') : runVerb(first, rest)
 }
 

@@ -11,11 +11,11 @@ import {
   sameCommit,
 } from '../errors/bisect.js'
 import { notANodeRun, notAProcessRun } from '../errors/programs.js'
-import { requireTrust } from '../trust.js'
-import { viewRun } from '../view-run.js'
+import { requireTrust } from '../agent/trust.js'
+import { viewRun } from '../runs/view-run.js'
 import { type Commit, GitRepository } from './git-repository.js'
 import { type Trial, type Tried, tryCommit } from './try-commit.js'
-import { Interrupted } from '../agent-process.js'
+import { Interrupted } from '../agent/agent-process.js'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -1,5 +1,5 @@
 import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors/bisect.js'
-import { type CommandEnd, runCommand } from '../run-command.js'
+import { type CommandEnd, runCommand } from '../agent/run-command.js'
 
 export interface Commit {
   readonly hash: string

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import { explain } from '../print-error.js'
-import { replayAgent, type Replayed } from '../replay-agent.js'
+import { explain } from '../command-line/print-error.js'
+import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import type { GitRepository } from './git-repository.js'
 import type { Interruption } from './bisect-run.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { runCommand } from '../run-command.js'
+import { runCommand } from '../agent/run-command.js'
 import { randomBytes } from 'node:crypto'
 import {
   existsSync,

@@ -1,6 +1,6 @@
 import type { BlamedStep, CauseSet, Probe, ProbePurpose, Rate, SpanFindings } from '@retake/tape'
-import { duration } from '../duration.js'
-import { cost, plural } from '../facts.js'
+import { duration } from '../terminal/duration.js'
+import { cost, plural } from '../terminal/facts.js'
 import {
   type Look,
   type Paint,
@@ -9,7 +9,7 @@ import {
   table,
   wrap,
   wrapFacts,
-} from '../terminal.js'
+} from '../terminal/terminal.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
 import { labelRanges, rangesToNumbers } from './step-value.js'
 import type { ClassicView } from '@retake/diagnose'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { messageText, type Step } from '@retake/tape'
-import { plainValue } from '../terminal.js'
+import { plainValue } from '../terminal/terminal.js'
 
 /**
  * What a step came to, as a short text that is equal when it came to the same: the

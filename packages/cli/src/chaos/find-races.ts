@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { project } from '../config/project.js'
-import { Interrupted, preloadFlags, runAgent } from '../agent-process.js'
-import { throwFailure } from '../record-agent.js'
-import { loaderEnvironment, permissionFlags, startOf } from '../replay-command.js'
+import { Interrupted, preloadFlags, runAgent } from '../agent/agent-process.js'
+import { throwFailure } from '../agent/record-agent.js'
+import { loaderEnvironment, permissionFlags, startOf } from '../agent/replay-command.js'
 
 /** A program that takes longer than this in one order is stuck in a loop of its own. */
 const TIMEOUT_MS = 60_000

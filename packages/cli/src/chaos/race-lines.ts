@@ -1,6 +1,6 @@
 import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
-import { plural } from '../facts.js'
-import { fromHere, type Look, printable, wrap } from '../terminal.js'
+import { plural } from '../terminal/facts.js'
+import { fromHere, type Look, printable, wrap } from '../terminal/terminal.js'
 import type { OutcomeDifference, Race, Races } from './find-races.js'
 
 /** A delivery the way a person would say it: `the answer to step 3 (tool transfer)`. */

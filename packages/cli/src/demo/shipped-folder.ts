@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RunStore } from '../run-store.js'
+import { RunStore } from '../runs/run-store.js'
 
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
 

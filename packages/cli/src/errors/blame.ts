@@ -1,5 +1,5 @@
 import { RetakeError } from '@retake/engine/errors'
-import { printable } from '../terminal.js'
+import { printable } from '../terminal/terminal.js'
 import { reason } from './reason.js'
 
 export const findingsUnreadable = (file: string, cause: unknown): RetakeError =>

@@ -1,5 +1,5 @@
 import { RetakeError } from '@retake/engine/errors'
-import { printable } from '../terminal.js'
+import { printable } from '../terminal/terminal.js'
 
 export const noRuns = (folder: string): RetakeError =>
   new RetakeError(

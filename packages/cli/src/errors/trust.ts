@@ -1,6 +1,6 @@
 import { RetakeError } from '@retake/engine/errors'
 import type { Tape } from '@retake/tape'
-import { fromHere } from '../terminal.js'
+import { fromHere } from '../terminal/terminal.js'
 import { reason } from './reason.js'
 
 /** A tape names a program that nobody on this machine has agreed to start: exit code 2. */

@@ -8,8 +8,8 @@ import {
   type RunOutcome,
   type WrongOracle,
 } from './oracle.js'
-import { fromHere } from '../terminal.js'
-import { hashOfCode } from '../hash-of-code.js'
+import { fromHere } from '../terminal/terminal.js'
+import { hashOfCode } from '../agent/hash-of-code.js'
 
 /** Where a function of the user's is: the default export of a file, or a member of it. */
 export interface FunctionPlace {

@@ -18,10 +18,10 @@ import { jsonCheck } from './json-check.js'
 import { readOutcome } from './read-outcome.js'
 import { stdoutCheck } from './stdout-check.js'
 import { RetakeError } from '@retake/engine'
-import { hashOfCode } from '../hash-of-code.js'
-import { runCommand } from '../run-command.js'
+import { hashOfCode } from '../agent/hash-of-code.js'
+import { runCommand } from '../agent/run-command.js'
 import { project } from '../config/project.js'
-import { type OptionValues, text } from '../verb.js'
+import { type OptionValues, text } from '../command-line/verb.js'
 
 /** Options of every command that asks an oracle, beside `--oracle`. */
 export const ORACLE_OPTIONS = {

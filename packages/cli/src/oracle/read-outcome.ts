@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { overlayOf } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { viewRun } from '../view-run.js'
+import { viewRun } from '../runs/view-run.js'
 import type { RunOutcome } from './oracle.js'
 
 /** What a run came to, by its tape. */

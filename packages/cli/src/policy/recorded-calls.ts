@@ -14,7 +14,7 @@ import {
 import { judgeCalls, type Judgement, type Policy, thrownIn } from '@retake/engine/guard'
 import { openTape } from '@retake/tape/node'
 import { noTapes } from '../errors/runs.js'
-import { viewRun } from '../view-run.js'
+import { viewRun } from '../runs/view-run.js'
 
 /** A call that a policy would treat otherwise than it was treated. */
 export interface ChangedCall {

@@ -1,6 +1,6 @@
 import { judgeCalls, type Rule } from '@retake/engine/guard'
 import { clipText } from '@retake/tape'
-import { plainText } from '../terminal.js'
+import { plainText } from '../terminal/terminal.js'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'
 
 /** A value inside arguments that is not itself a container. */

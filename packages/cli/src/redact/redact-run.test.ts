@@ -6,7 +6,7 @@ import { eventLines, type NewEvent, toWire } from '@retake/tape'
 import { looseTape, openTape, TapeWriter } from '@retake/tape/node'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { viewRun } from '../view-run.js'
+import { viewRun } from '../runs/view-run.js'
 import { readPatterns } from './patterns.js'
 import { redactRun } from './redact-run.js'
 

@@ -8,13 +8,13 @@ import {
   type SourceExcerpt,
 } from '@retake/web'
 import { project } from '../config/project.js'
-import { plural } from '../facts.js'
+import { plural } from '../terminal/facts.js'
 import type { Pattern } from '../redact/patterns.js'
 import { maskBlame, maskStates } from '../redact/mask-states.js'
 import { type RedactedRun, redactRun, tapeLine } from '../redact/redact-run.js'
-import { version } from '../version.js'
-import { statusOf } from '../run-summary.js'
-import { viewRun } from '../view-run.js'
+import { version } from '../command-line/version.js'
+import { statusOf } from '../runs/run-summary.js'
+import { viewRun } from '../runs/view-run.js'
 import {
   closeSync,
   mkdtempSync,
@@ -29,7 +29,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { rewriteLine } from '../redact/mask.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
-import { readStates } from '../state-file.js'
+import { readStates } from '../debug/state-file.js'
 import { sourceNear } from '../ui/runs/source-near.js'
 import { reportWouldOverwrite, runReportNotWritable } from '../errors/reports.js'
 

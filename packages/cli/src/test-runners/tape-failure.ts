@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { type Divergence, ReplayDiverged } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
-import { divergenceAdvice } from '../divergence-advice.js'
-import { divergenceReport } from '../divergence-report.js'
-import { fromHere } from '../terminal.js'
-import { explain } from '../print-error.js'
-import { stepAt, viewRun } from '../view-run.js'
+import { divergenceAdvice } from '../agent/divergence-advice.js'
+import { divergenceReport } from '../agent/divergence-report.js'
+import { fromHere } from '../terminal/terminal.js'
+import { explain } from '../command-line/print-error.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
 
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 

@@ -5,7 +5,7 @@ import {
   recordedProgramFailed,
   testTapeCutOff,
 } from '../errors/test-tapes.js'
-import { fromHere } from '../terminal.js'
+import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
 import {
   checkFiles,
@@ -22,10 +22,10 @@ import { realpathSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { movedHere, replayHere } from '../replay-agent.js'
-import { recordAgent } from '../record-agent.js'
-import { RunStore } from '../run-store.js'
-import { trustInThisProcess } from '../trust.js'
+import { movedHere, replayHere } from '../agent/replay-agent.js'
+import { recordAgent } from '../agent/record-agent.js'
+import { RunStore } from '../runs/run-store.js'
+import { trustInThisProcess } from '../agent/trust.js'
 
 /** What the matcher knows about where it stands; both runners have these. */
 export interface MatcherState extends RunningTest {

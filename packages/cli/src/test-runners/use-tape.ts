@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { type MovedRoot, record, replay, RetakeError } from '@retake/engine'
 import { type Tape, TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { changedFileLines, changedFiles, projectRoot } from '../changed-files.js'
+import { changedFileLines, changedFiles, projectRoot } from '../agent/changed-files.js'
 import {
   filesChanged,
   notAFunctionTape,

@@ -14,7 +14,7 @@ import type { ParentLink } from '@retake/tape'
 import { createApi, type Home, type HomeChange } from '@retake/web'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { findingsFile } from '../../../../test/support/blame-findings.js'
-import { RunStore } from '../run-store.js'
+import { RunStore } from '../runs/run-store.js'
 import { compareRuns } from './compare/compare.js'
 import { localHome } from './local-home.js'
 

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Home } from '@retake/web'
-import type { RunStore } from '../run-store.js'
+import type { RunStore } from '../runs/run-store.js'
 import { abilitiesOf, localChanges } from './changes/local-changes.js'
 import { Branches } from './compare/branches.js'
 import { CapturedStates, StoredBlame } from './runs/stored-blame.js'

@@ -5,12 +5,12 @@ import {
   pendingApprovals,
   userName,
 } from '@retake/engine/guard'
-import { duration } from '../duration.js'
+import { duration } from '../terminal/duration.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { approvalNotPending } from '../errors/guard.js'
-import { printable, widthOf, wrap } from '../terminal.js'
-import { RunStore } from '../run-store.js'
-import { flag, type OptionValues, text, type Verb } from '../verb.js'
+import { printable, widthOf, wrap } from '../terminal/terminal.js'
+import { RunStore } from '../runs/run-store.js'
+import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
+import { FOUND } from '../command-line/exit-codes.js'
 import {
   fromHere,
   type Look,
@@ -13,10 +13,10 @@ import {
   table,
   widthOf,
   wrap,
-} from '../terminal.js'
+} from '../terminal/terminal.js'
 import { writeReport } from '../report/report-run.js'
-import { RunStore } from '../run-store.js'
-import { flag, text, type Verb } from '../verb.js'
+import { RunStore } from '../runs/run-store.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 import {
   clipText,
   driftText,
@@ -30,11 +30,11 @@ import {
   type Step,
   type Tape,
 } from '@retake/tape'
-import { cost, localTime, plural } from '../facts.js'
-import { duration } from '../duration.js'
+import { cost, localTime, plural } from '../terminal/facts.js'
+import { duration } from '../terminal/duration.js'
 import { createHash } from 'node:crypto'
-import { version } from '../version.js'
-import { viewRun } from '../view-run.js'
+import { version } from '../command-line/version.js'
+import { viewRun } from '../runs/view-run.js'
 
 /** What there is to say about a call beside its state and its rule, a remark each. */
 function callRemarks({

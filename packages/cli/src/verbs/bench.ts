@@ -1,8 +1,8 @@
 import { wrongUsage } from '../errors/command-line.js'
-import { type Look, painter, Progress, table, widthOf } from '../terminal.js'
-import { flag, type OptionValues, text, type Verb } from '../verb.js'
-import { duration } from '../duration.js'
-import { plural } from '../facts.js'
+import { type Look, painter, Progress, table, widthOf } from '../terminal/terminal.js'
+import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { duration } from '../terminal/duration.js'
+import { plural } from '../terminal/facts.js'
 import {
   accusationOf,
   blameRun,

@@ -1,16 +1,23 @@
 import { openTape } from '@retake/tape/node'
 import { type Bisected, bisectRun, Interruption } from '../bisect/bisect-run.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
-import { plural } from '../facts.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { plural } from '../terminal/facts.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
-import { type Look, type Paint, painter, printable, Progress, widthOf } from '../terminal.js'
-import { RunStore } from '../run-store.js'
-import { TRUST_OPTION } from '../trust.js'
-import { flag, type OptionValues, text, type Verb } from '../verb.js'
+import {
+  type Look,
+  type Paint,
+  painter,
+  printable,
+  Progress,
+  widthOf,
+} from '../terminal/terminal.js'
+import { RunStore } from '../runs/run-store.js'
+import { TRUST_OPTION } from '../agent/trust.js'
+import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import type { Tape } from '@retake/tape'
-import { divergenceReport } from '../divergence-report.js'
-import { stepAt, viewRun } from '../view-run.js'
+import { divergenceReport } from '../agent/divergence-report.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
 import type { Commit } from '../bisect/git-repository.js'
 import type { Tried } from '../bisect/try-commit.js'
 

@@ -16,15 +16,15 @@ import {
 import { type RaceContext, raceLines } from '../chaos/race-lines.js'
 import { recordedOrderDiffers, runHasNoEnd } from '../errors/chaos.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
+import { FOUND } from '../command-line/exit-codes.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { painter, Progress, widthOf } from '../terminal.js'
-import { startOf } from '../replay-command.js'
-import { RunStore } from '../run-store.js'
-import { TRUST_OPTION } from '../trust.js'
-import { flag, type OptionValues, text, type Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { painter, Progress, widthOf } from '../terminal/terminal.js'
+import { startOf } from '../agent/replay-command.js'
+import { RunStore } from '../runs/run-store.js'
+import { TRUST_OPTION } from '../agent/trust.js'
+import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { viewRun } from '../runs/view-run.js'
 
 const SEEDS = 50
 const SEEDS_MAX = 100_000

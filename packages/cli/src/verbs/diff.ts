@@ -1,15 +1,15 @@
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
 import type { RunView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { diffLines, stepDiffLines } from '../diff-lines.js'
+import { diffLines, stepDiffLines } from '../compare/diff-lines.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noSuchStep } from '../errors/runs.js'
-import { FOUND } from '../exit-codes.js'
-import { RunStore } from '../run-store.js'
-import { sharedDescent } from '../shared-descent.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, text, type Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { RunStore } from '../runs/run-store.js'
+import { sharedDescent } from '../compare/shared-descent.js'
+import { painter, widthOf } from '../terminal/terminal.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
+import { viewRun } from '../runs/view-run.js'
 
 export const diff: Verb = {
   usage: '<a> <b> [options]',

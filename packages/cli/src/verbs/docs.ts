@@ -1,6 +1,6 @@
 import { pageNotFound, wrongUsage } from '../errors/command-line.js'
-import { type Look, painter, table, widthOf, wrap } from '../terminal.js'
-import { flag, type Verb } from '../verb.js'
+import { type Look, painter, table, widthOf, wrap } from '../terminal/terminal.js'
+import { flag, type Verb } from '../command-line/verb.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -2,15 +2,23 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../agent-process.js'
+import { Interrupted } from '../agent/agent-process.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../exit-codes.js'
-import { fromHere, type Look, painter, printable, Progress, table, widthOf } from '../terminal.js'
-import { recordAgent, type Recording } from '../record-agent.js'
-import { replayAgent, type Replayed } from '../replay-agent.js'
-import { RunStore } from '../run-store.js'
-import { flag, texts, type Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import {
+  fromHere,
+  type Look,
+  painter,
+  printable,
+  Progress,
+  table,
+  widthOf,
+} from '../terminal/terminal.js'
+import { recordAgent, type Recording } from '../agent/record-agent.js'
+import { replayAgent, type Replayed } from '../agent/replay-agent.js'
+import { RunStore } from '../runs/run-store.js'
+import { flag, texts, type Verb } from '../command-line/verb.js'
+import { viewRun } from '../runs/view-run.js'
 import {
   clipText,
   isDelivery,
@@ -19,9 +27,9 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { plural } from '../facts.js'
-import { notCapturedDetail } from '../not-captured.js'
-import { replayReceipt } from '../replay-receipt.js'
+import { plural } from '../terminal/facts.js'
+import { notCapturedDetail } from '../agent/not-captured.js'
+import { replayReceipt } from '../agent/replay-receipt.js'
 import type { CallSites } from '@retake/engine'
 
 /** One source of values that an agent cannot know beforehand. */

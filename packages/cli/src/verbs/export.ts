@@ -5,8 +5,8 @@ import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
 import { askedPatterns } from '../redact/patterns.js'
 import { redactRun } from '../redact/redact-run.js'
-import { RunStore } from '../run-store.js'
-import { text, texts, type Verb } from '../verb.js'
+import { RunStore } from '../runs/run-store.js'
+import { text, texts, type Verb } from '../command-line/verb.js'
 
 export const exportRun: Verb = {
   usage: '<run> --jsonl',

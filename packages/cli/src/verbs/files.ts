@@ -8,12 +8,20 @@ import {
 } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { plural } from '../facts.js'
-import { RunStore } from '../run-store.js'
-import { cutTo, type Look, painter, printable, type Style, table, widthOf } from '../terminal.js'
-import { flag, text, type Verb } from '../verb.js'
+import { plural } from '../terminal/facts.js'
+import { RunStore } from '../runs/run-store.js'
+import {
+  cutTo,
+  type Look,
+  painter,
+  printable,
+  type Style,
+  table,
+  widthOf,
+} from '../terminal/terminal.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { lineDiff } from '../line-diff.js'
+import { lineDiff } from '../compare/line-diff.js'
 
 const STYLES = { added: 'green', changed: 'yellow', deleted: 'red' } as const
 

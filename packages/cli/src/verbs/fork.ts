@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ForkOptions, planFork } from '@retake/engine'
 import { answerPayload, parseSet, type Payload, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
+import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
 import {
   editedNotJson,
   editorFailed,
@@ -10,18 +10,18 @@ import {
   responseUnreadable,
 } from '../errors/branches.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { refuseProxyRun } from '../replay-command.js'
-import { RunStore } from '../run-store.js'
-import { requireTrust } from '../trust.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
+import { refuseProxyRun } from '../agent/replay-command.js'
+import { RunStore } from '../runs/run-store.js'
+import { requireTrust } from '../agent/trust.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { Interrupted } from '../agent-process.js'
+import { Interrupted } from '../agent/agent-process.js'
 import { noSuchStep } from '../errors/runs.js'
-import { errorLines, explain } from '../print-error.js'
-import { viewRun } from '../view-run.js'
+import { errorLines, explain } from '../command-line/print-error.js'
+import { viewRun } from '../runs/view-run.js'
 
 /**
  * Opens the answer of a step in the user's editor and gives back what was saved,

@@ -1,4 +1,4 @@
-import type { VerbEntry } from '../verb.js'
+import type { VerbEntry } from '../command-line/verb.js'
 
 /** In the order a newcomer needs them. A verb's module is loaded when it is asked for. */
 export const verbs: readonly VerbEntry[] = [

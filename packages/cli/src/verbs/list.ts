@@ -1,10 +1,10 @@
-import { RunStore } from '../run-store.js'
-import { duration } from '../duration.js'
-import { cost, localTime } from '../facts.js'
+import { RunStore } from '../runs/run-store.js'
+import { duration } from '../terminal/duration.js'
+import { cost, localTime } from '../terminal/facts.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { type Paint, painter, Progress, type Style, table, widthOf } from '../terminal.js'
-import { type RunStatus, type RunSummary, summarizeRun } from '../run-summary.js'
-import { flag, text, type Verb } from '../verb.js'
+import { type Paint, painter, Progress, type Style, table, widthOf } from '../terminal/terminal.js'
+import { type RunStatus, type RunSummary, summarizeRun } from '../runs/run-summary.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 
 export const list: Verb = {
   usage: '[options]',

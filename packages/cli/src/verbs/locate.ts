@@ -2,11 +2,19 @@ import { locate as locateText, type Located, type Occurrence } from '@retake/dia
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
 import { textNotFound } from '../errors/runs.js'
-import { RunStore } from '../run-store.js'
-import { cutTo, fromHere, type Look, painter, printable, widthOf, wrap } from '../terminal.js'
-import { flag, text, type Verb } from '../verb.js'
-import { viewRun } from '../view-run.js'
-import { plural } from '../facts.js'
+import { RunStore } from '../runs/run-store.js'
+import {
+  cutTo,
+  fromHere,
+  type Look,
+  painter,
+  printable,
+  widthOf,
+  wrap,
+} from '../terminal/terminal.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
+import { viewRun } from '../runs/view-run.js'
+import { plural } from '../terminal/facts.js'
 
 interface LocateLook extends Look {
   /** Every place, also those that only repeat the conversation. */

@@ -10,9 +10,9 @@ import { checkPolicyFile, loadPolicy } from '../policy/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy/suggest-rule.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noSuchToolStep, ruleNotFound } from '../errors/guard.js'
-import { FOUND } from '../exit-codes.js'
-import { plural } from '../facts.js'
-import { RunStore } from '../run-store.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { plural } from '../terminal/facts.js'
+import { RunStore } from '../runs/run-store.js'
 import {
   type Look,
   painter,
@@ -21,8 +21,8 @@ import {
   printable,
   table,
   widthOf,
-} from '../terminal.js'
-import { flag, type OptionValues, text, type Verb } from '../verb.js'
+} from '../terminal/terminal.js'
+import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 

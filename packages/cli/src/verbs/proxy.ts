@@ -1,6 +1,6 @@
 import { wrongUsage } from '../errors/command-line.js'
-import { requireTrust, TRUST_OPTION } from '../trust.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
+import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
 import {
   loadMatchers,
@@ -14,12 +14,12 @@ import {
 } from '@retake/engine/proxy'
 import { askedMatchers, recordedMatchers } from '../config/project.js'
 import { listeningLines, nextSignal } from '../proxy-lines.js'
-import { recordingJson, recordingLine } from '../recording-line.js'
-import { markRecording, RunStore } from '../run-store.js'
-import { painter, printable } from '../terminal.js'
+import { recordingJson, recordingLine } from '../agent/recording-line.js'
+import { markRecording, RunStore } from '../runs/run-store.js'
+import { painter, printable } from '../terminal/terminal.js'
 import { openTape } from '@retake/tape/node'
 import { notAProxyRun } from '../errors/programs.js'
-import { FOUND } from '../exit-codes.js'
+import { FOUND } from '../command-line/exit-codes.js'
 
 export const proxy: Verb = {
   usage: 'record --upstream <url>… [options] | replay <run> [options]',

@@ -2,18 +2,18 @@ import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
 import { recordedMatchers } from '../config/project.js'
-import { recordAgent, type Recording, type RecordingOptions } from '../record-agent.js'
+import { recordAgent, type Recording, type RecordingOptions } from '../agent/record-agent.js'
 import {
   type CommandRecording,
   type CommandRecordingOptions,
   recordCommand,
-} from '../record-command.js'
+} from '../agent/record-command.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { FOUND, signalExitCode } from '../exit-codes.js'
-import { recordingFacts, recordingJson, recordingLine } from '../recording-line.js'
-import { RunStore } from '../run-store.js'
-import { painter } from '../terminal.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
+import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
+import { recordingFacts, recordingJson, recordingLine } from '../agent/recording-line.js'
+import { RunStore } from '../runs/run-store.js'
+import { painter } from '../terminal/terminal.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 
 export const record: Verb = {
   usage: '[options] <file> [arguments of the agent…] | -- <command>',

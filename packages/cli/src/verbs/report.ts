@@ -2,12 +2,12 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { fromHere, Progress } from '../terminal.js'
+import { fromHere, Progress } from '../terminal/terminal.js'
 import { askedPatterns } from '../redact/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
-import { RunStore } from '../run-store.js'
-import { openBrowser } from '../open-browser.js'
-import { flag, text, texts, type Verb } from '../verb.js'
+import { RunStore } from '../runs/run-store.js'
+import { openBrowser } from '../terminal/open-browser.js'
+import { flag, text, texts, type Verb } from '../command-line/verb.js'
 
 /** Larger files open slowly and are refused by many mail servers. */
 const LARGE_BYTES = 20e6

@@ -1,9 +1,9 @@
 import { planRerun } from '@retake/engine'
 import { openTape } from '@retake/tape/node'
-import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
+import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { RunStore } from '../run-store.js'
-import { text, type Verb } from '../verb.js'
+import { RunStore } from '../runs/run-store.js'
+import { text, type Verb } from '../command-line/verb.js'
 
 export const rerun: Verb = {
   usage: '<run> [options]',

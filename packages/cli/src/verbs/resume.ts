@@ -1,15 +1,15 @@
 import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../continue-verb.js'
+import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { refuseProxyRun } from '../replay-command.js'
-import { RunStore } from '../run-store.js'
-import { requireTrust } from '../trust.js'
-import { text, type Verb } from '../verb.js'
-import { Interrupted } from '../agent-process.js'
-import { askOnTerminal } from '../ask-on-terminal.js'
-import { fromHere, painter, printable } from '../terminal.js'
+import { refuseProxyRun } from '../agent/replay-command.js'
+import { RunStore } from '../runs/run-store.js'
+import { requireTrust } from '../agent/trust.js'
+import { text, type Verb } from '../command-line/verb.js'
+import { Interrupted } from '../agent/agent-process.js'
+import { askOnTerminal } from '../terminal/ask-on-terminal.js'
+import { fromHere, painter, printable } from '../terminal/terminal.js'
 
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 

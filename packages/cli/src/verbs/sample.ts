@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
-import { Interrupted } from '../agent-process.js'
+import { Interrupted } from '../agent/agent-process.js'
 import { auditRun } from './audit.js'
 import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { recordAgent } from '../record-agent.js'
-import { replayAgent } from '../replay-agent.js'
-import { replayReceipt } from '../replay-receipt.js'
-import { RunStore } from '../run-store.js'
-import { painter, widthOf } from '../terminal.js'
-import { flag, type Verb } from '../verb.js'
+import { recordAgent } from '../agent/record-agent.js'
+import { replayAgent } from '../agent/replay-agent.js'
+import { replayReceipt } from '../agent/replay-receipt.js'
+import { RunStore } from '../runs/run-store.js'
+import { painter, widthOf } from '../terminal/terminal.js'
+import { flag, type Verb } from '../command-line/verb.js'
 
 export const sample: Verb = {
   usage: '[--json]',

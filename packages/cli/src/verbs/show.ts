@@ -10,15 +10,15 @@ import {
   type Tape,
 } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { branchFacts, branchLines, stepBranchLines } from '../branch-tree.js'
-import { checkTape } from '../check-tape.js'
+import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
+import { checkTape } from '../runs/check-tape.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noState } from '../errors/inspect.js'
-import { findStep, viewRun } from '../view-run.js'
-import { RunStore } from '../run-store.js'
-import { statusOf } from '../run-summary.js'
-import { readStates } from '../state-file.js'
-import { placePath, stateWord, stepJson, stepLines } from '../step-lines.js'
+import { findStep, viewRun } from '../runs/view-run.js'
+import { RunStore } from '../runs/run-store.js'
+import { statusOf } from '../runs/run-summary.js'
+import { readStates } from '../debug/state-file.js'
+import { placePath, stateWord, stepJson, stepLines } from '../runs/step-lines.js'
 import {
   cutTo,
   type Look,
@@ -28,14 +28,14 @@ import {
   printableLine,
   table,
   widthOf,
-} from '../terminal.js'
-import { flag, text, type Verb } from '../verb.js'
+} from '../terminal/terminal.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
-import { sourceExcerpt, sourceLine } from '../source-excerpt.js'
-import { place, variableLines } from '../stop-lines.js'
-import { duration } from '../duration.js'
-import { cost, localTime, plural } from '../facts.js'
-import { notCapturedDetail } from '../not-captured.js'
+import { sourceExcerpt, sourceLine } from '../debug/source-excerpt.js'
+import { place, variableLines } from '../debug/stop-lines.js'
+import { duration } from '../terminal/duration.js'
+import { cost, localTime, plural } from '../terminal/facts.js'
+import { notCapturedDetail } from '../agent/not-captured.js'
 
 /** When a step began, then how long it took: what a narrow terminal leaves out. */
 const SPARE = [1, 2]

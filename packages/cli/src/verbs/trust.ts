@@ -1,8 +1,8 @@
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { RunStore } from '../run-store.js'
-import { rememberTrust, startLine } from '../trust.js'
-import { flag, text, type Verb } from '../verb.js'
+import { RunStore } from '../runs/run-store.js'
+import { rememberTrust, startLine } from '../agent/trust.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 
 export const trust: Verb = {
   usage: '<run>… [options]',

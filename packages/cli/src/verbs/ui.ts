@@ -1,15 +1,15 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { findStep, viewRun } from '../view-run.js'
-import { fromHere } from '../terminal.js'
+import { findStep, viewRun } from '../runs/view-run.js'
+import { fromHere } from '../terminal/terminal.js'
 import { nextSignal } from '../proxy-lines.js'
-import { RunStore } from '../run-store.js'
-import { TRUST_OPTION } from '../trust.js'
+import { RunStore } from '../runs/run-store.js'
+import { TRUST_OPTION } from '../agent/trust.js'
 import { localHome } from '../ui/local-home.js'
-import { openBrowser } from '../open-browser.js'
+import { openBrowser } from '../terminal/open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../verb.js'
+import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 
 export const ui: Verb = {
   usage: '[<run>] [--step N] [options]',

@@ -2,17 +2,17 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { changedFileLines } from '../changed-files.js'
+import { changedFileLines } from '../agent/changed-files.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noRuns } from '../errors/runs.js'
 import { reportNotWritable } from '../errors/test-tapes.js'
-import { FOUND } from '../exit-codes.js'
-import { fromHere, type Paint, painter, Progress, table, widthOf } from '../terminal.js'
-import { notCapturedLines } from '../not-captured.js'
-import { explain } from '../print-error.js'
-import { RunStore } from '../run-store.js'
-import { requireTrust, TRUST_OPTION } from '../trust.js'
-import { flag, text, type Verb } from '../verb.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { fromHere, type Paint, painter, Progress, table, widthOf } from '../terminal/terminal.js'
+import { notCapturedLines } from '../agent/not-captured.js'
+import { explain } from '../command-line/print-error.js'
+import { RunStore } from '../runs/run-store.js'
+import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
+import { flag, text, type Verb } from '../command-line/verb.js'
 import {
   annotations,
   appendSummary,
@@ -22,7 +22,7 @@ import {
   type Verdict,
   verdictOf,
 } from '../verify/verdict.js'
-import { type Verified, verifyTape } from '../verify-tape.js'
+import { type Verified, verifyTape } from '../verify/verify-tape.js'
 
 export const verify: Verb = {
   usage: '<run|folder>… [options]',

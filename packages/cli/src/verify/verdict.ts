@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { divergenceAdvice, recordCommand } from '../divergence-advice.js'
-import { divergenceReport } from '../divergence-report.js'
-import { fromHere } from '../terminal.js'
-import { movedHere } from '../replay-agent.js'
-import { stepAt, viewRun } from '../view-run.js'
-import type { Verified } from '../verify-tape.js'
+import { divergenceAdvice, recordCommand } from '../agent/divergence-advice.js'
+import { divergenceReport } from '../agent/divergence-report.js'
+import { fromHere } from '../terminal/terminal.js'
+import { movedHere } from '../agent/replay-agent.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
+import type { Verified } from './verify-tape.js'
 import { appendFileSync } from 'node:fs'
 
 /**

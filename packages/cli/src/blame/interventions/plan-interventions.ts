@@ -5,8 +5,8 @@ import type { FreeAnswer } from '@retake/engine'
 import { parseSet, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../../errors/command-line.js'
-import { hashOfCode } from '../../hash-of-code.js'
-import { RunStore } from '../../run-store.js'
+import { hashOfCode } from '../../agent/hash-of-code.js'
+import { RunStore } from '../../runs/run-store.js'
 import {
   answerOf,
   answerOfData,
@@ -20,9 +20,9 @@ import {
   recordedAnswer,
 } from './build-answer.js'
 import { freedSteps } from './freed-steps.js'
-import { fromHere } from '../../terminal.js'
+import { fromHere } from '../../terminal/terminal.js'
 import { diffRuns } from '@retake/diagnose'
-import { viewRun } from '../../view-run.js'
+import { viewRun } from '../../runs/view-run.js'
 
 /** How a free step is answered, as it was asked for. */
 type FreeHow =

@@ -1,7 +1,7 @@
 import { clipText, messageText, type Tape } from '@retake/tape'
 import type { Check, Judgement, Verdict, WrongOracle } from '../oracle.js'
 import { askJudge, type JudgeEndpoint } from './ask-judge.js'
-import { viewRun } from '../../view-run.js'
+import { viewRun } from '../../runs/view-run.js'
 
 /** How often a judge said the same when its options were swapped. */
 export class Agreement {

@@ -8,20 +8,20 @@ import type {
   RunStatus,
   WaitingApproval,
 } from '@retake/web'
-import type { RunStore } from '../../run-store.js'
+import type { RunStore } from '../../runs/run-store.js'
 import { editableOf, planOf } from './plan-of.js'
 import { Jobs } from './jobs.js'
 import { openFinished, openStored } from '../runs/open-stored.js'
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
 import { RunNotTrusted } from '../../errors/trust.js'
-import { explain } from '../../print-error.js'
-import { startOf } from '../../replay-command.js'
+import { explain } from '../../command-line/print-error.js'
+import { startOf } from '../../agent/replay-command.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/engine/guard'
 import { approvalNotPending } from '../../errors/guard.js'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { fromHere } from '../../terminal.js'
+import { fromHere } from '../../terminal/terminal.js'
 
 /** Larger files are told of, and not shown. */
 const BYTES_MAX = 200_000

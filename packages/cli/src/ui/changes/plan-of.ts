@@ -10,9 +10,9 @@ import {
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
 import { editedNotJson, payloadNotChanged } from '../../errors/branches.js'
 import { noSuchStep } from '../../errors/runs.js'
-import { viewRun } from '../../view-run.js'
-import { plural } from '../../facts.js'
-import { explain } from '../../print-error.js'
+import { viewRun } from '../../runs/view-run.js'
+import { plural } from '../../terminal/facts.js'
+import { explain } from '../../command-line/print-error.js'
 
 /** Longer texts make an editor in a page crawl. */
 const CHARACTERS_MAX = 4_000_000

@@ -8,9 +8,9 @@ import {
   readNode,
   readRun,
   type TreeReader,
-} from '../../branch-tree.js'
+} from '../../runs/branch-tree.js'
 import { unknownRun } from '../../errors/runs.js'
-import type { RunStore } from '../../run-store.js'
+import type { RunStore } from '../../runs/run-store.js'
 import { factsView } from '../changes/jobs.js'
 import { FileStamps } from '../runs/file-stamps.js'
 

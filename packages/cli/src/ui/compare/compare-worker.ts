@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { PriceTable } from '@retake/tape'
 import type { Explained, RunComparison } from '@retake/web'
 import { project, useProject } from '../../config/project.js'
-import { explain } from '../../print-error.js'
-import { RunStore } from '../../run-store.js'
+import { explain } from '../../command-line/print-error.js'
+import { RunStore } from '../../runs/run-store.js'
 import { compareRuns } from './compare.js'
 
 /** What a comparison in a thread of its own is asked. */

@@ -1,12 +1,12 @@
 import { diffRuns, type LineDiff, type PrintedLine } from '@retake/diagnose'
 import type { Tape } from '@retake/tape'
 import type { ComparedLine, ComparedPrinted, RunCard, RunComparison } from '@retake/web'
-import { descentText, placeOf, totalsOf } from '../../diff-lines.js'
+import { descentText, placeOf, totalsOf } from '../../compare/diff-lines.js'
 import { openStored } from '../runs/open-stored.js'
-import type { RunStore } from '../../run-store.js'
-import { statusOf } from '../../run-summary.js'
-import { sharedDescent } from '../../shared-descent.js'
-import { viewRun } from '../../view-run.js'
+import type { RunStore } from '../../runs/run-store.js'
+import { statusOf } from '../../runs/run-summary.js'
+import { sharedDescent } from '../../compare/shared-descent.js'
+import { viewRun } from '../../runs/view-run.js'
 import { comparedRows, comparedText } from './compared-rows.js'
 
 /** Longer lines of output are cut. */

@@ -1,7 +1,7 @@
 import type { FieldDiff, RunDiff, StepDiff, ValueDiff } from '@retake/diagnose'
 import type { RunView, Step } from '@retake/tape'
 import type { ComparedStep, ComparedText } from '@retake/web'
-import { shownMessage } from '../../diff-lines.js'
+import { shownMessage } from '../../compare/diff-lines.js'
 
 /** All steps of two runs in pairs, in order. `diff` tells those that differ; the others are the same. */
 export function comparedRows(a: RunView, b: RunView, diff: RunDiff): ComparedStep[] {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { runStillRecording, unknownRun } from '../../errors/runs.js'
-import { isRecording, type RunStore } from '../../run-store.js'
+import { isRecording, type RunStore } from '../../runs/run-store.js'
 
 /** Ids hold nothing with which one could leave the folder. */
 const ID = /^[\w-][\w.-]*$/

@@ -1,6 +1,6 @@
 import type { RunCard, UnreadableRun } from '@retake/web'
-import { isRecording, type RunStore } from '../../run-store.js'
-import { summarizeRun } from '../../run-summary.js'
+import { isRecording, type RunStore } from '../../runs/run-store.js'
+import { summarizeRun } from '../../runs/run-summary.js'
 import { stampsOf, type TapeStamp } from './run-models.js'
 
 type Card = RunCard | UnreadableRun

@@ -1,9 +1,9 @@
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { RunModel, type RunStatus } from '@retake/web'
 import { unknownRun } from '../../errors/runs.js'
-import { isRecording, type RunStore } from '../../run-store.js'
-import { statusOf } from '../../run-summary.js'
-import { readOptions } from '../../view-run.js'
+import { isRecording, type RunStore } from '../../runs/run-store.js'
+import { statusOf } from '../../runs/run-summary.js'
+import { readOptions } from '../../runs/view-run.js'
 import { readdirSync, statSync } from 'node:fs'
 
 /** A run as it was read last. */

@@ -1,6 +1,6 @@
 import { watch, type FSWatcher } from 'node:fs'
 import type { HomeChange } from '@retake/web'
-import type { RunStore } from '../../run-store.js'
+import type { RunStore } from '../../runs/run-store.js'
 import { type RunModels, stampsOf, type TapeStamp } from './run-models.js'
 
 /** Changes of the disk within this are looked at together. */

@@ -3,8 +3,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { maskKeys, type Tape } from '@retake/tape'
 import type { SourceExcerpt } from '@retake/web'
-import { movedHere } from '../../replay-agent.js'
-import { projectRoot } from '../../changed-files.js'
+import { movedHere } from '../../agent/replay-agent.js'
+import { projectRoot } from '../../agent/changed-files.js'
 
 /** Lines before and after the one that is asked for. */
 const AROUND = 8

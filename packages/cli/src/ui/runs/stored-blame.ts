@@ -4,7 +4,7 @@ import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings-file.js'
 import { findingsUnreadable } from '../../errors/blame.js'
 import { stampOf } from './run-models.js'
-import { readStates, stateFileOf } from '../../state-file.js'
+import { readStates, stateFileOf } from '../../debug/state-file.js'
 
 /** The states that `retake snapshot` left beside tapes. Those of the run that was asked about last are kept. */
 export class CapturedStates {

@@ -14,14 +14,14 @@ import {
   type SessionValue,
   type StackLineView,
 } from '@retake/web'
-import { changedSources, sourceFiles } from '../../changed-sources.js'
-import { checkExpression } from '../../step-commands.js'
-import { fromHere } from '../../terminal.js'
-import { spawnProbe } from '../../probe-agent.js'
-import { startOf } from '../../replay-command.js'
-import { viewRun } from '../../view-run.js'
+import { changedSources, sourceFiles } from '../../agent/changed-sources.js'
+import { checkExpression } from '../../debug/step-commands.js'
+import { fromHere } from '../../terminal/terminal.js'
+import { spawnProbe } from '../../debug/probe-agent.js'
+import { startOf } from '../../agent/replay-command.js'
+import { viewRun } from '../../runs/view-run.js'
 import { FileStamps } from '../runs/file-stamps.js'
-import { sourceLine } from '../../source-excerpt.js'
+import { sourceLine } from '../../debug/source-excerpt.js'
 
 /** A stop of a timeline as a captured state: user code only, and no functions among its variables. */
 async function stateAt(timeline: Timeline, stop: StoppedPosition): Promise<CapturedState> {

@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import module from 'node:module'
+import path from 'node:path'
+import { isatty } from 'node:tty'
+import { type HeldPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/engine'
+import type { Preload } from '@retake/tape'
+import { hasTypeScriptLoader, takeFromNodeOptions, takePreloads } from './preloads.js'
+import { agentNotStarted } from '../errors/programs.js'
+
+export interface AgentProcess {
+  /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */
+  readonly retakeFlags: readonly string[]
+  /** Flags of the run. */
+  readonly nodeArgs: readonly string[]
+  /** Flags for this process only; not part of the run. */
+  readonly ownNodeArgs?: readonly string[]
+  /** Modules to load inside the run, in place of flags that preload them; missing when Node loads them before it. */
+  readonly preloads?: readonly Preload[]
+  readonly entry: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly stdio: StdioOptions
+  /** Gets what the agent writes to stdout, when that is a pipe. */
+  readonly onOutput?: (chunk: Buffer) => void
+  /** Killed after this; without it an agent may run for ever. */
+  readonly timeoutMs?: number
+  /** Stops it: asked to end first, killed when it does not. */
+  readonly stopped?: AbortSignal
+}
+
+export interface AgentEnd {
+  readonly code: number
+  /** The signal that killed it, if one did. */
+  readonly signal?: NodeJS.Signals
+  /** The signal that reached this process meanwhile: the user wants to stop. */
+  readonly interruptedBy?: NodeJS.Signals
+}
+
+/** The user stopped a command that has nothing to show yet. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted'
+  constructor(readonly signal: NodeJS.Signals) {
+    super(`interrupted by ${signal}`)
+  }
+}
+
+/** How long an agent may take to react to a signal it may have got itself. */
+const GRACE_MS = 250
+/** How long it may take to clean up when it is stopped. */
+const STOP_MS = 2000
+
+/**
+ * Flags that bring Retake into a process, and its TypeScript loader if the agent is written in
+ * TypeScript and the user names no loader of their own.
+ */
+export function preloadFlags({
+  entry,
+  nodeArgs,
+  env,
+}: Pick<AgentProcess, 'entry' | 'nodeArgs' | 'env'>): string[] {
+  const engine = import.meta.resolve('@retake/engine/preload')
+  const own = (file: string): string => new URL(`../typescript/${file}.js`, import.meta.url).href
+  const isTypeScript = /\.[cm]?ts$/.test(entry)
+  const modules = hasTypeScriptLoader(nodeArgs, env)
+    ? [own('user-loader'), engine]
+    : isTypeScript
+      ? [
+          own('typescript-loader'),
+          engine,
+          ...('registerHooks' in module ? [] : [own('enable-source-maps')]),
+        ]
+      : [engine]
+  return modules.map((url) => `--import=${url}`)
+}
+
+/** Systems take at most 128 kB in one variable. */
+const VARIABLE_LENGTH = 30_000
+
+/** A task as text for its variable. The plan of a fork may hold a whole conversation, a recording many files. */
+export function handedOver(task: ProcessTask, folder: string): string {
+  const text = JSON.stringify(task)
+  if (text.length <= VARIABLE_LENGTH) return text
+  const file = path.join(folder, 'task.json')
+  writeFileSync(file, text, { mode: 0o600 })
+  return `@${file}`
+}
+
+/** Arguments and environment of the process: without flags whose modules are loaded inside the run. */
+export function nodeCommand(
+  agent: Pick<
+    AgentProcess,
+    'nodeArgs' | 'ownNodeArgs' | 'retakeFlags' | 'entry' | 'args' | 'env' | 'preloads'
+  >,
+): { readonly args: string[]; readonly env: NodeJS.ProcessEnv } {
+  const { nodeArgs, ownNodeArgs = [], preloads, env } = agent
+  const flags = preloads === undefined ? nodeArgs : takePreloads(nodeArgs).flags
+  const args = [...flags, ...ownNodeArgs, ...agent.retakeFlags, agent.entry, ...agent.args]
+  if (preloads === undefined) return { args, env }
+  const { NODE_OPTIONS: nodeOptions, ...others } = env
+  const held: HeldPreloads = {
+    modules: preloads,
+    execArgv: nodeArgs,
+    ...(nodeOptions !== undefined && { nodeOptions }),
+  }
+  const rest = takeFromNodeOptions(nodeOptions ?? '').text
+  return {
+    args,
+    env: {
+      ...others,
+      ...(rest !== '' && { NODE_OPTIONS: rest }),
+      [PRELOADS_VARIABLE]: JSON.stringify(held),
+    },
+  }
+}
+
+/**
+ * Runs an agent to its end. Signals that reach this process are for the agent:
+ * it may clean up, and this process goes on until it is gone.
+ */
+export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
+  const { args, env } = nodeCommand(agent)
+  const child = spawn(process.execPath, args, {
+    cwd: agent.cwd,
+    env,
+    stdio: agent.stdio,
+    ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
+  })
+  if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
+  return endOf(child, agentNotStarted, stopWhen(agent.stopped, child))
+}
+
+/** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */
+export function endOf(
+  child: ChildProcess,
+  notStarted: (cause: unknown) => Error,
+  release: () => void,
+): Promise<AgentEnd> {
+  let interruptedBy: NodeJS.Signals | undefined
+  const stopForwarding = forwardSignals(
+    (signal) => (interruptedBy = signal),
+    (signal) => child.kill(signal),
+  )
+  return new Promise((resolve, reject) => {
+    child.on('error', (cause) => {
+      stopForwarding()
+      release()
+      reject(notStarted(cause))
+    })
+    child.on('close', (code, signal) => {
+      stopForwarding()
+      release()
+      resolve({
+        code: code ?? 1,
+        ...(signal && { signal }),
+        ...(interruptedBy && { interruptedBy }),
+      })
+    })
+  })
+}
+
+/** Ends a process when the signal says so; the answer gives that up. */
+function stopWhen(stopped: AbortSignal | undefined, child: ChildProcess): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const stop = (): void => {
+    child.kill('SIGTERM')
+    timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  }
+  if (stopped?.aborted) stop()
+  stopped?.addEventListener('abort', stop, { once: true })
+  return () => {
+    stopped?.removeEventListener('abort', stop)
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Ctrl-C reaches the agent by itself, being of the same process group; a signal
+ * sent to this process alone does not. Passed on only where the agent has not
+ * ended by then, and never for a Ctrl-C typed in a terminal.
+ */
+function forwardSignals(
+  onSignal: (signal: NodeJS.Signals) => void,
+  forward: (signal: NodeJS.Signals) => void,
+): () => void {
+  const timers: NodeJS.Timeout[] = []
+  // Not process.stdin: opening it here would make the agent's pipe non-blocking.
+  const typed = isatty(0) || process.stderr.isTTY
+  const listeners = (['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) => {
+    const listener = (): void => {
+      onSignal(signal)
+      if (signal === 'SIGINT' && typed) return
+      timers.push(setTimeout(() => forward(signal), GRACE_MS))
+    }
+    process.on(signal, listener)
+    return { signal, listener }
+  })
+  return () => {
+    for (const { signal, listener } of listeners) process.off(signal, listener)
+    for (const timer of timers) clearTimeout(timer)
+  }
+}

@@ -1,0 +1,190 @@
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type MovedRoot, PLACEHOLDER } from '@retake/engine'
+import type { FileCall, Tape } from '@retake/tape'
+import { printableLine } from '../terminal/terminal.js'
+import { viewRun } from '../runs/view-run.js'
+
+/** A file that a run read and that now differs from what the tape serves. */
+export interface ChangedFile {
+  /** From the project's root. */
+  readonly path: string
+  readonly change: 'changed' | 'deleted'
+}
+
+/** Larger files are not compared: a check must not take longer than the replay. */
+const COMPARED_BYTES_MAX = 16 * 1024 * 1024
+
+/**
+ * Files of the project that the run read whole or in order, whose content on disk now
+ * differs from what the tape serves. Not compared: files that the run wrote itself, very large
+ * files, installed packages, and everything outside the project. `moved`: the project is elsewhere now.
+ */
+export function changedFiles(tape: Tape, moved?: MovedRoot): ChangedFile[] {
+  const { cwd } = tape.details
+  if (cwd === undefined) return []
+  const recordedRoot = rootOf(tape, cwd)
+  const root = moved
+    ? path.resolve(moved.current, path.relative(moved.recorded, recordedRoot))
+    : recordedRoot
+  const { reads, isWritten } = readsOf(tape, cwd)
+  const found: ChangedFile[] = []
+  for (const [file, served] of reads) {
+    const relative = path.relative(recordedRoot, file)
+    if (!isOfProject(relative) || isWritten(file)) continue
+    const change = changeOf(path.join(root, relative), root, served)
+    if (change !== undefined) found.push({ path: relative, change })
+  }
+  return found
+}
+
+/** One line per changed file, for stderr. */
+export const changedFileLines = (files: readonly ChangedFile[]): string[] =>
+  files.map(
+    ({ path: file, change }) =>
+      `${printableLine(file)} ${change === 'deleted' ? 'was deleted' : 'changed'} since the recording; served as recorded`,
+  )
+
+function rootOf({ details: { root, entry } }: Tape, cwd: string): string {
+  if (root !== undefined) return root
+  const start = path.resolve(cwd, entry ?? 'index.js')
+  const found = projectRoot(start)
+  // Without a package.json, the working directory is the best guess.
+  const isGuess = found === path.dirname(start) && !path.relative(cwd, start).startsWith('..')
+  return isGuess ? cwd : found
+}
+
+const isOfProject = (relative: string): boolean =>
+  relative !== '' &&
+  !path.isAbsolute(relative) &&
+  !relative.split(path.sep).some((part) => part === '..' || SKIPPED.has(part))
+const SKIPPED = new Set(['node_modules', '.git', '.retake'])
+
+/** A part of a file as the tape serves it. */
+interface Served {
+  readonly bytes: () => Uint8Array
+  /** How the disk's bytes become those on the tape. */
+  readonly encoding?: BufferEncoding
+  readonly from: number
+  /** The file ended there. */
+  readonly isEnd: boolean
+}
+
+function readsOf(tape: Tape, cwd: string) {
+  const reads = new Map<string, Served[]>()
+  const written = new Set<string>()
+  const offsets = new Map<string, number>()
+  for (const { call, result } of viewRun(tape).fileCalls) {
+    const name = call.name.slice(call.name.lastIndexOf('.') + 1).replace(/Sync$/, '')
+    const [first = '', ...others] = pathsOf(call.title ?? '', cwd)
+    if (CHANGES.test(name)) for (const each of [first, ...others]) written.add(each)
+    if (name === 'open') {
+      if (opensForWriting(inputOf(tape, call))) written.add(first)
+      // Concurrent readers of a file each have a position; only the program knows which is which.
+      offsets.set(first, offsets.has(first) ? Number.NaN : 0)
+    }
+    if (name === 'close') offsets.delete(first)
+    if (result === undefined || result.error !== undefined) continue
+    const bytes = (): Uint8Array => tape.body(result.seq)
+    if (WHOLE.test(name)) {
+      const encoding = result.as === 'text' ? encodingOf(inputOf(tape, call)) : undefined
+      reads.set(first, [{ bytes, from: 0, isEnd: true, ...(encoding && { encoding }) }])
+    } else if (name === 'read' && result.as === 'bytes') {
+      const [, position] = inputOf(tape, call)
+      const from = typeof position === 'number' ? position : (offsets.get(first) ?? Number.NaN)
+      const size = tape.bodySize(result.seq)
+      if (Number.isNaN(from)) continue
+      if (typeof position !== 'number') offsets.set(first, from + size)
+      const parts = from === 0 ? [] : (reads.get(first) ?? [])
+      parts.push({ bytes, from, isEnd: size === 0 })
+      reads.set(first, parts)
+    }
+  }
+  return {
+    reads,
+    /** Also true if a parent folder was removed or replaced. */
+    isWritten: (file: string): boolean => {
+      for (let each = file; ; each = path.dirname(each)) {
+        if (written.has(each)) return true
+        if (path.dirname(each) === each) return false
+      }
+    },
+  }
+}
+
+const WHOLE = /^(readFile|openAsBlob)$/
+const CHANGES =
+  /^(writeFile|appendFile|writev?|createWriteStream|rm|rmdir|unlink|copyFile|cp|rename|link|symlink|f?truncate)$/
+
+/** The paths a call names, absolute; options of a write follow them as JSON. */
+function pathsOf(title: string, cwd: string): string[] {
+  return title
+    .replace(/ \[.*\]$/s, '')
+    .split(' → ')
+    .map((each) => path.resolve(cwd, each.startsWith('file://') ? fileURLToPath(each) : each))
+}
+
+function inputOf(tape: Tape, { seq, as }: FileCall['call']): unknown[] {
+  if (as !== 'json') return []
+  const input: unknown = JSON.parse(Buffer.from(tape.body(seq)).toString())
+  return Array.isArray(input) ? input : []
+}
+
+const opensForWriting = ([flags]: readonly unknown[]): boolean =>
+  typeof flags === 'number' ? (flags & 3) !== 0 : typeof flags === 'string' && /[wa+]/.test(flags)
+
+function encodingOf([options]: readonly unknown[]): BufferEncoding {
+  const { encoding } = (
+    typeof options === 'object' && options !== null ? options : { encoding: options }
+  ) as { encoding?: unknown }
+  return typeof encoding === 'string' && Buffer.isEncoding(encoding) ? encoding : 'utf8'
+}
+
+function changeOf(
+  file: string,
+  root: string,
+  parts: readonly Served[],
+): ChangedFile['change'] | undefined {
+  try {
+    const real = realpathSync(file)
+    const stats = statSync(real)
+    // A link may lead out of the project; a pipe would block.
+    if (path.relative(realpathSync(root), real).startsWith('..') || !stats.isFile())
+      return undefined
+    if (stats.size > COMPARED_BYTES_MAX) return undefined
+    const disk = readFileSync(real)
+    return parts.every((part) => isServedAs(disk, part)) ? undefined : 'changed'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'deleted' : undefined
+  }
+}
+
+function isServedAs(disk: Buffer, { bytes, encoding, from, isEnd }: Served): boolean {
+  const served = Buffer.from(bytes())
+  const whole = encoding === undefined ? disk : Buffer.from(disk.toString(encoding))
+  const now = isEnd ? whole.subarray(from) : whole.subarray(from, from + served.length)
+  return now.equals(served) || equalsBehindPlaceholders(now, served)
+}
+
+/** Placeholders are as long as the secrets they hide, which are not compared. */
+function equalsBehindPlaceholders(now: Buffer, served: Buffer): boolean {
+  if (now.length !== served.length) return false
+  const hidden = served.toString('latin1')
+  const shown = now.toString('latin1')
+  let from = 0
+  for (const match of hidden.matchAll(PLACEHOLDER)) {
+    if (shown.slice(from, match.index) !== hidden.slice(from, match.index)) return false
+    from = match.index + match[0].length
+  }
+  return from > 0 && shown.slice(from) === hidden.slice(from)
+}
+
+/** The folder of the nearest package.json at or above a file; the folder of the file when there is none. */
+export function projectRoot(file: string): string {
+  const start = path.dirname(path.resolve(file))
+  for (let folder = start; ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'package.json'))) return folder
+    if (path.dirname(folder) === folder) return start
+  }
+}

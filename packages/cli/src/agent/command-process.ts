@@ -1,0 +1,127 @@
+import { spawn, type StdioOptions } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { rootCertificates } from 'node:tls'
+import { type AgentEnd, endOf } from './agent-process.js'
+import { commandNotStarted } from '../errors/programs.js'
+
+export interface CommandProcess {
+  /** Program and arguments. */
+  readonly command: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  /** A terminal is passed on as it is; bytes are written and the pipe closed. */
+  readonly stdin: 'inherit' | Readable
+  readonly onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
+  readonly onStart?: (pid: number | undefined) => void
+  /** Receives what it writes to file descriptor 3, which is open only if this is set. */
+  readonly onSaid?: (bytes: Buffer) => void
+}
+
+/** Runs a command of any language to its end; what it writes is handed over as it comes. */
+export function runCommand(process: CommandProcess): Promise<AgentEnd> {
+  const [file = '', ...args] = process.command
+  const input = process.stdin === 'inherit' ? undefined : process.stdin
+  const stdio: StdioOptions = [
+    input ? 'pipe' : 'inherit',
+    'pipe',
+    'pipe',
+    ...(process.onSaid ? (['pipe'] as const) : []),
+  ]
+  const child = spawn(file, args, { cwd: process.cwd, env: process.env, stdio })
+  process.onStart?.(child.pid)
+  if (process.onSaid) (child.stdio[3] as Readable | null)?.on('data', process.onSaid)
+  for (const stream of ['stdout', 'stderr'] as const)
+    child[stream]?.on('data', (bytes: Buffer) => process.onOutput(stream, bytes))
+  // A command that does not read all of its input is fine.
+  child.stdin?.on('error', () => {})
+  if (child.stdin) input?.pipe(child.stdin)
+  return endOf(
+    child,
+    (cause) => commandNotStarted(file, cause),
+    () => input?.destroy(),
+  )
+}
+
+/** What a command gets besides its own variables: Python would hold back what it writes to a pipe. */
+export const COMMAND_DEFAULTS = { PYTHONUNBUFFERED: '1' }
+
+/**
+ * In a replay nobody is to be reached: frameworks are told not to report home, trace
+ * or fetch lists, which would be refused, and found to differ, otherwise.
+ */
+export const REPLAY_QUIET = {
+  ANONYMIZED_TELEMETRY: 'False',
+  CREWAI_DISABLE_TELEMETRY: 'true',
+  CREWAI_TRACING_ENABLED: 'false',
+  DO_NOT_TRACK: '1',
+  LANGCHAIN_TRACING_V2: 'false',
+  LANGSMITH_TRACING: 'false',
+  LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  OTEL_SDK_DISABLED: 'true',
+}
+
+/** Variables that lead a command to the proxy. */
+export const proxyVariables = (
+  variables: Readonly<Record<string, string>>,
+  url: string,
+): Record<string, string> =>
+  Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path]))
+
+/**
+ * Variables that also route every other HTTP request of a command to the proxy.
+ * An empty `NO_PROXY` stops clients from bypassing the proxy for the loopback.
+ */
+export function waysOut(url: string): Record<string, string> {
+  const upper = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NO_PROXY: '' }
+  const lower = Object.entries(upper).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return { ...upper, ...Object.fromEntries<string>(lower) }
+}
+
+/** Variables that name the certificates a client trusts: OpenSSL, Go, Python, curl, Node, Git, AWS, gRPC, Deno, Cargo. */
+const TRUST = [
+  'SSL_CERT_FILE',
+  'REQUESTS_CA_BUNDLE',
+  'CURL_CA_BUNDLE',
+  'NODE_EXTRA_CA_CERTS',
+  'GIT_SSL_CAINFO',
+  'AWS_CA_BUNDLE',
+  'GRPC_DEFAULT_SSL_ROOTS_FILE_PATH',
+  'DENO_CERT',
+  'CARGO_HTTP_CAINFO',
+  'PIP_CERT',
+]
+
+/** Certificates for a command whose HTTPS is read: a file in a separate folder. */
+export interface TrustedCertificates {
+  readonly folder: string
+  readonly variables: Readonly<Record<string, string>>
+  remove(): void
+}
+
+/**
+ * Writes the certificate of an authority beside those the command trusts anyway:
+ * the ones its variables name, or the usual ones. No private key is written.
+ */
+export function trustCertificate(certificate: string, env: NodeJS.ProcessEnv): TrustedCertificates {
+  const own = TRUST.map((name) => env[name]).filter((file) => file !== undefined && file !== '')
+  const files = [...new Set(own)].flatMap((file) => readIfThere(file ?? ''))
+  const folder = mkdtempSync(path.join(tmpdir(), 'retake-tls-'))
+  const file = path.join(folder, 'certificates.pem')
+  writeFileSync(file, [certificate, ...files, ...rootCertificates].join('\n'))
+  return {
+    folder,
+    variables: Object.fromEntries(TRUST.map((name) => [name, file])),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+function readIfThere(file: string): string[] {
+  try {
+    return [readFileSync(file, 'utf8')]
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,150 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import type { StdioOptions } from 'node:child_process'
+import {
+  type CallSites,
+  newRunId,
+  type ProcessTask,
+  RetakeError,
+  TASK_VARIABLE,
+  trustedRunsFile,
+} from '@retake/engine'
+import { openOwnTape } from '@retake/tape/node'
+import { project } from '../config/project.js'
+import { type AgentEnd, handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
+import {
+  agentMissing,
+  agentNotAFile,
+  agentNotJavaScript,
+  nothingRecorded,
+} from '../errors/programs.js'
+import type { Explained } from '../command-line/print-error.js'
+import { takeFromNodeOptions, takePreloads } from './preloads.js'
+import { codeOf } from './hash-of-code.js'
+import { markRecording, type RunStore } from '../runs/run-store.js'
+import { trustInThisProcess } from './trust.js'
+
+export interface Recording extends AgentEnd {
+  readonly id: string
+  readonly tape: string
+  readonly sites?: CallSites
+}
+
+export interface RecordingOptions {
+  readonly store: RunStore
+  readonly entry: string
+  readonly args: readonly string[]
+  readonly name?: string
+  readonly nodeArgs?: readonly string[]
+  readonly stdio?: StdioOptions
+  readonly onOutput?: (chunk: Buffer) => void
+  readonly env?: NodeJS.ProcessEnv
+  /** Stops a program that starts to listen: its run could not be replayed. */
+  readonly strict?: boolean
+  /** Folder for copies of the databases that the agent opens; the agent uses the copies. */
+  readonly databases?: string
+  /** Wants the call sites of values and timers, too. */
+  readonly withSites?: boolean
+}
+
+/** Runs an agent and records it on a new tape. Throws when Retake itself, not the agent, had to stop. */
+export async function recordAgent(options: RecordingOptions): Promise<Recording> {
+  const { store, entry, args } = options
+  checkEntry(entry)
+  store.prepare()
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  const temporary = mkdtempSync(path.join(tmpdir(), 'retake-'))
+  try {
+    const env = { ...process.env, ...options.env }
+    const nodeArgs = options.nodeArgs ?? []
+    const retakeFlags = preloadFlags({ entry, nodeArgs, env })
+    const failure = path.join(temporary, 'failure.json')
+    const sites = options.withSites ? path.join(temporary, 'sites.json') : undefined
+    const task: ProcessTask = {
+      mode: 'record',
+      id,
+      name: options.name ?? path.basename(entry).replace(/\.[cm]?[jt]s$/, ''),
+      tape,
+      entry,
+      args,
+      failure,
+      trustedRuns: trustedRunsFile(),
+      ...(sites !== undefined && { sites }),
+      ...(options.databases !== undefined && { databases: options.databases }),
+      code: codeOf(path.resolve(entry)),
+      ...(options.strict === true && { strict: true }),
+      flagCount: retakeFlags.length,
+      pureAddons: project().pureAddons,
+    }
+    const end = await runAgent({
+      retakeFlags,
+      nodeArgs,
+      preloads: [
+        ...takeFromNodeOptions(env['NODE_OPTIONS'] ?? '').preloads,
+        ...takePreloads(nodeArgs).preloads,
+      ],
+      entry,
+      args,
+      cwd: process.cwd(),
+      env: { ...env, [TASK_VARIABLE]: handedOver(task, temporary) },
+      stdio: options.stdio ?? 'inherit',
+      ...(options.onOutput && { onOutput: options.onOutput }),
+    })
+    throwFailure(failure)
+    if (!existsSync(tape)) throw notStarted(end)
+    trustInThisProcess(openOwnTape(tape))
+    return { ...end, id, tape, ...(sites !== undefined && { sites: readSites(sites) }) }
+  } finally {
+    unmark()
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function readSites(file: string): CallSites {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as CallSites
+  } catch {
+    // The agent was killed before it could tell.
+    return []
+  }
+}
+
+/** The process ended before the agent began: interrupted, or refused by Node itself. */
+function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
+  if (interruptedBy) return new Interrupted(interruptedBy)
+  return nothingRecorded(signal ? `was killed by ${signal}` : `ended with exit code ${code}`)
+}
+
+function checkEntry(entry: string): void {
+  const found = statSync(entry, { throwIfNoEntry: false })
+  if (found === undefined) throw agentMissing(entry, process.cwd())
+  if (found.isDirectory()) throw agentNotAFile(entry)
+  const command = COMMANDS[path.extname(entry)]
+  if (command !== undefined) throw agentNotJavaScript(entry, command)
+}
+
+/** What starts programs that Node cannot. */
+const COMMANDS: Readonly<Record<string, string>> = {
+  '.go': 'go run',
+  '.java': 'java',
+  '.php': 'php',
+  '.pl': 'perl',
+  '.py': 'python',
+  '.rb': 'ruby',
+  '.sh': 'sh',
+}
+
+/** What stopped Retake inside the agent's process, if something did. */
+export function throwFailure(file: string): void {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    return
+  }
+  const { code, what, why, fix } = JSON.parse(text) as Explained
+  throw new RetakeError(code, what, why, fix)
+}

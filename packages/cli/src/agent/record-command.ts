@@ -1,0 +1,217 @@
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import path from 'node:path'
+import type { Readable } from 'node:stream'
+import { isatty } from 'node:tty'
+import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
+import {
+  CertificateAuthority,
+  ClientProcess,
+  loadMatchers,
+  openProxyTape,
+  ProxyServer,
+  RecordingProxy,
+  redirectVariables,
+  type Route,
+  SecretMask,
+  WayOut,
+} from '@retake/engine/proxy'
+import { openOwnTape, type TapeWriter } from '@retake/tape/node'
+import type { AgentEnd } from './agent-process.js'
+import {
+  COMMAND_DEFAULTS,
+  proxyVariables,
+  runCommand,
+  trustCertificate,
+  waysOut,
+} from './command-process.js'
+import type { Recording } from './record-agent.js'
+import { markRecording, type RunStore } from '../runs/run-store.js'
+import { trustInThisProcess } from './trust.js'
+
+/** Folders of tools, where programs do not store their data. */
+const SKIPPED = new Set(['node_modules', '__pycache__', 'venv', 'target', 'dist', 'build'])
+
+/** Limits the search, so that it is fast in a project of any size. */
+const ENTRIES_MAX = 20_000
+
+/**
+ * Files in a folder that were written since a moment, as paths relative to it. Hidden folders
+ * and those of tools are left out, and so is everything after the first 20,000 entries.
+ */
+export function writtenFiles(folder: string, sinceMs: number): string[] {
+  const written: string[] = []
+  const folders = ['']
+  let entries = 0
+  for (const below of folders) {
+    for (const entry of readFolder(path.join(folder, below))) {
+      if (++entries > ENTRIES_MAX) return written
+      const name = path.join(below, entry.name)
+      if (entry.isDirectory() && !SKIPPED.has(entry.name) && !entry.name.startsWith('.'))
+        folders.push(name)
+      else if (entry.isFile() && wasWritten(path.join(folder, name), sinceMs)) written.push(name)
+    }
+  }
+  return written
+}
+
+function readFolder(folder: string): ReturnType<typeof list> {
+  try {
+    return list(folder)
+  } catch {
+    return []
+  }
+}
+
+const list = (folder: string) => readdirSync(folder, { withFileTypes: true })
+
+function wasWritten(file: string, sinceMs: number): boolean {
+  const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }
+  return mtimeMs >= sinceMs
+}
+
+export interface CommandRecordingOptions {
+  readonly store: RunStore
+  readonly command: readonly string[]
+  readonly name?: string
+  readonly upstreams: readonly Route[]
+  readonly matchers: readonly string[]
+  readonly port?: number
+  /** Reads the HTTPS of the command with certificates of an authority made for this run. */
+  readonly tls?: boolean
+}
+
+export interface CommandRecording extends Recording {
+  /** Requests that came through the proxy. */
+  readonly exchanges: number
+  /** Remarks about how the command reached the network, if any. */
+  readonly remarks: readonly string[]
+}
+
+/**
+ * Runs a command of any language with the base URLs of provider SDKs, and the
+ * variables that name an HTTP proxy, pointed at a recording proxy. Its HTTP
+ * requests, its output and its exit are on the tape; its clock, files and other
+ * connections are not, nor its HTTPS to hosts without a base URL unless `tls` is set.
+ */
+export async function recordCommand(options: CommandRecordingOptions): Promise<CommandRecording> {
+  const { store, command, matchers } = options
+  const cwd = process.cwd()
+  await loadMatchers(matchers, cwd)
+  const { routes, variables } = redirectVariables(process.env, options.upstreams)
+  store.prepare()
+  const server = await ProxyServer.listen(options.port ?? 0)
+  const id = newRunId()
+  const tape = store.pathOf(id)
+  const unmark = markRecording(tape)
+  const authority = options.tls ? new CertificateAuthority() : undefined
+  const trusted = authority && trustCertificate(authority.certificate, process.env)
+  const wayOut = new WayOut(process.env)
+  try {
+    const writer = openProxyTape({
+      tape,
+      id,
+      name: options.name ?? nameOf(command),
+      command,
+      proxy: {
+        port: server.port,
+        routes,
+        variables,
+        ...(matchers.length > 0 && { matchers }),
+        ...(authority && { tls: true }),
+      },
+    })
+    trustRecording(tape, trustedRunsFile())
+    const secrets = new SecretMask()
+    secrets.addEnvironment(process.env)
+    const client = new ClientProcess()
+    const proxy = new RecordingProxy({
+      server,
+      writer,
+      routes,
+      secrets,
+      client,
+      wayOut,
+      ...(authority && { authority }),
+    })
+    const env = {
+      ...process.env,
+      // The command keeps its SOCKS proxy: bypassing it may be what the proxy is there to prevent.
+      ...(wayOut.unusable.length === 0 && waysOut(server.url)),
+      ...trusted?.variables,
+      ...proxyVariables(variables, server.url),
+    }
+    const startedMs = Date.now()
+    const end = await run(command, cwd, env, proxy, (pid) =>
+      client.started(pid, server.port),
+    ).catch(async (error: unknown) => {
+      await proxy.stop()
+      writer.close()
+      rmSync(tape, { force: true })
+      throw error
+    })
+    await proxy.stop()
+    if (proxy.failure !== undefined) throw proxy.failure
+    noteWrittenFiles(writer, cwd, startedMs)
+    writer.append({
+      type: 'end',
+      ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
+    })
+    writer.seal()
+    trustInThisProcess(openOwnTape(tape))
+    return { ...end, id, tape, exchanges: proxy.exchanges, remarks: wayOut.remarks }
+  } finally {
+    await server.close()
+    trusted?.remove()
+    unmark()
+  }
+}
+
+function run(
+  command: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  proxy: RecordingProxy,
+  onStart: (pid: number | undefined) => void,
+): Promise<AgentEnd> {
+  return runCommand({
+    command,
+    cwd,
+    env: { ...COMMAND_DEFAULTS, ...env },
+    stdin: isatty(0) ? 'inherit' : recordedInput(proxy),
+    onStart,
+    onOutput: (stream, bytes) => {
+      proxy.append({ type: 'output', stream }, bytes)
+      process[stream].write(bytes)
+    },
+  })
+}
+
+/** A replay starts with today's files, which include what the command wrote while recorded. */
+function noteWrittenFiles(writer: TapeWriter, cwd: string, startedMs: number): void {
+  for (const file of writtenFiles(cwd, startedMs))
+    writer.append({
+      type: 'note',
+      kind: 'boundary',
+      name: `file ${file}`,
+      text: 'the command wrote it, and its files are not recorded; restore it before a replay if the command reads it',
+      consequence: 'replay starts with it as this run left it',
+    })
+}
+
+/** What is piped in belongs to the run: a replay hands the command the same. */
+function recordedInput(proxy: RecordingProxy): Readable {
+  let op: number | undefined
+  const input = process.stdin.on('data', (bytes: Buffer) => {
+    op ??= proxy.append({ type: 'call', kind: 'input', name: 'stdin' })
+    proxy.append({ type: 'deliver', op, part: 'chunk' }, bytes)
+  })
+  return input.on('end', () => {
+    if (op !== undefined) proxy.append({ type: 'deliver', op, part: 'end' })
+  })
+}
+
+/** `python agent.py --x` is called `agent`: the first argument that is a file, or the program. */
+function nameOf([program = 'command', ...args]: readonly string[]): string {
+  const file = args.find((arg) => /^[^-].*\.\w+$/.test(arg)) ?? program
+  return path.basename(file).replace(/\.\w+$/, '')
+}

@@ -1,0 +1,68 @@
+import path from 'node:path'
+import { isTrustedRun, trustedRunsFile } from '@retake/engine'
+import type { NotCaptured } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import type { Recording } from './record-agent.js'
+import { duration } from '../terminal/duration.js'
+import { plural } from '../terminal/facts.js'
+import { fromHere, type Paint } from '../terminal/terminal.js'
+import { notCapturedLines } from './not-captured.js'
+import { RunStore } from '../runs/run-store.js'
+import { viewRun } from '../runs/view-run.js'
+
+/** A recording in one line, with a line for each problem: cut off, not captured. */
+export function recordingLine(
+  recording: Recording,
+  paint: Paint,
+  facts = recordingFacts(recording),
+): string {
+  const { steps, ms, cutOff, trusted, notCaptured } = facts
+  const said = [...exitOf(recording), plural(steps, 'step'), duration(ms), next(recording)]
+  const line = `${paint('green', 'recorded')} ${paint('bold', recording.id)} · ${said.join(' · ')}`
+  return [
+    line,
+    ...(cutOff
+      ? [`${paint('yellow', 'cut off')} · the tape holds everything up to there, but no end`]
+      : []),
+    ...(trusted
+      ? []
+      : [
+          `${paint('yellow', 'not trusted')} · ${trustedRunsFile()} cannot be written: replay needs --trust`,
+        ]),
+    ...notCapturedLines(notCaptured, next(recording)),
+  ].join('\n')
+}
+
+export function recordingJson(recording: Recording, facts = recordingFacts(recording)): string {
+  return JSON.stringify({ ...recording, ...facts })
+}
+
+/** The command to look at it; `last` works for the folder that commands look in by themselves. */
+const next = ({ tape }: Recording): string =>
+  `retake show ${path.dirname(tape) === new RunStore().folder ? 'last' : fromHere(tape)}`
+
+const exitOf = ({ code, signal }: Recording): string[] => {
+  if (signal !== undefined) return [`killed by ${signal}`]
+  return code === 0 ? [] : [`exit code ${code}`]
+}
+
+export interface RecordingFacts {
+  readonly steps: number
+  readonly ms: number
+  readonly cutOff: boolean
+  /** The run is remembered as recorded on this machine, so it may be started again. */
+  readonly trusted: boolean
+  readonly notCaptured: readonly NotCaptured[]
+}
+
+export function recordingFacts({ tape: file }: Recording): RecordingFacts {
+  const tape = openTape(file)
+  const view = viewRun(tape)
+  return {
+    steps: view.recordedSteps.length,
+    ms: view.durationMs,
+    cutOff: view.status === 'truncated',
+    trusted: isTrustedRun(tape),
+    notCaptured: view.notCaptured,
+  }
+}

@@ -1,0 +1,248 @@
+import { statSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import {
+  CertificateAuthority,
+  ClientProcess,
+  compareCommand,
+  loadMatchers,
+  ProxyServer,
+  ReplayingProxy,
+  SecretMask,
+  sessionVariables,
+} from '@retake/engine/proxy'
+import type { ProxyDetails, Tape } from '@retake/tape'
+import { Interrupted } from './agent-process.js'
+import {
+  COMMAND_DEFAULTS,
+  proxyVariables,
+  REPLAY_QUIET,
+  runCommand,
+  trustCertificate,
+  waysOut,
+} from './command-process.js'
+import { askedMatchers } from '../config/project.js'
+import { recordedFolderMissing } from '../errors/programs.js'
+import type { Replayed } from './replay-agent.js'
+import { requireTrust } from './trust.js'
+import { runInSandbox } from '../sandbox/run-in-sandbox.js'
+import { divergenceAdvice, recordCommand } from './divergence-advice.js'
+import { divergenceReport } from './divergence-report.js'
+import { duration } from '../terminal/duration.js'
+import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
+import { plural } from '../terminal/facts.js'
+import { type Look, painter, widthOf } from '../terminal/terminal.js'
+import { flag, type OptionValues } from '../command-line/verb.js'
+import { stepAt, viewRun } from '../runs/view-run.js'
+
+export interface CommandReplayOptions {
+  readonly pace?: boolean
+  readonly matchers?: readonly string[]
+  /** Where the command's output goes; nowhere unless set. */
+  readonly show?: (stream: 'stdout' | 'stderr', bytes: Buffer) => void
+}
+
+/**
+ * Runs a recorded command again, with every answer served from the tape, and compares
+ * requests, stdout and exit. Uses a sandbox if the platform has one: `isolation`
+ * says what was blocked.
+ */
+export async function replayRecordedCommand(
+  tape: Tape,
+  options: CommandReplayOptions = {},
+): Promise<Replayed> {
+  const { command = [], cwd = '.', env = {}, proxy: taped } = tape.details
+  if (taped === undefined) throw new Error('a command run has a proxy')
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
+  requireTrust(tape)
+  const started = performance.now()
+  const matchers = await loadMatchers(
+    [...(taped.matchers ?? []), ...askedMatchers(options.matchers ?? [])],
+    cwd,
+  )
+  const server = await listenAsRecorded(taped)
+  const secrets = new SecretMask()
+  const client = new ClientProcess()
+  const authority = taped.tls ? new CertificateAuthority() : undefined
+  const trusted = authority && trustCertificate(authority.certificate, {})
+  const proxy = new ReplayingProxy({
+    client,
+    ...(authority && { authority }),
+    server,
+    tape,
+    routes: taped.routes,
+    secrets,
+    matchers,
+    paced: options.pace ?? false,
+  })
+  const stdout: Buffer[] = []
+  try {
+    // Inside a sandbox the recorded port is always free.
+    const process = (port: number) => ({
+      command,
+      cwd,
+      env: {
+        ...COMMAND_DEFAULTS,
+        ...sessionVariables(globalThis.process.env),
+        ...env,
+        ...REPLAY_QUIET,
+        ...trusted?.variables,
+        ...proxyVariables(taped.variables ?? {}, loopback(port)),
+        ...waysOut(loopback(port)),
+      },
+      onStart: (pid: number | undefined) => client.started(pid, port),
+      onOutput: (stream: 'stdout' | 'stderr', bytes: Buffer) => {
+        if (stream === 'stdout') stdout.push(bytes)
+        options.show?.(stream, bytes)
+      },
+    })
+    const sandboxed = await runInSandbox({
+      ...process(taped.port),
+      server,
+      port: taped.port,
+      stdin: () => tapedInput(tape),
+    })
+    const { isolation } = sandboxed
+    const end =
+      sandboxed.end ?? (await runCommand({ ...process(server.port), stdin: tapedInput(tape) }))
+    const isCutOff = tape.status === 'truncated'
+    if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
+    const divergences = [
+      ...proxy.misses,
+      ...(isCutOff
+        ? []
+        : compareCommand(tape, {
+            stdout: secrets.bytes(asRecorded(Buffer.concat(stdout), server.port, taped.port)),
+            ...(end.signal ? { signal: end.signal } : { exitCode: end.code }),
+            unused: proxy.exchanges.unused,
+          })),
+    ]
+    return {
+      events: tape.count,
+      position: tape.count,
+      served: proxy.served,
+      reexecuted: 0,
+      contacts: {},
+      divergences,
+      wallMs: performance.now() - started,
+      cutOff: isCutOff,
+      exitCode: end.code,
+      isolation,
+      ...(proxy.refusedTunnels.size > 0 && { notRecorded: [...proxy.refusedTunnels] }),
+      ...(end.signal && { signal: end.signal }),
+    }
+  } finally {
+    await proxy.stop()
+    trusted?.remove()
+  }
+}
+
+const loopback = (port: number): string => `http://127.0.0.1:${port}`
+
+/** What was piped into the command; nothing when that was a terminal. */
+function tapedInput(tape: Tape): Readable {
+  const pieces: Uint8Array[] = []
+  let op: number | undefined
+  for (const event of tape.events()) {
+    if (event.type === 'call' && event.kind === 'input') op = event.seq
+    if (event.type === 'deliver' && event.op === op && event.part === 'chunk')
+      pieces.push(tape.body(event.seq))
+  }
+  return Readable.from(pieces.map((piece) => Buffer.from(piece)))
+}
+
+/** The recorded port, because programs print their base URL; any other one when it is taken. */
+async function listenAsRecorded({ port }: ProxyDetails): Promise<ProxyServer> {
+  try {
+    return await ProxyServer.listen(port)
+  } catch {
+    return ProxyServer.listen(0)
+  }
+}
+
+/** Output that names the proxy's address, as if it had the recorded port. */
+function asRecorded(output: Buffer, port: number, recorded: number): Buffer {
+  if (port === recorded) return output
+  const text = output.toString('latin1')
+  return Buffer.from(text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${recorded}`), 'latin1')
+}
+
+/** `retake replay` of a run that was recorded with `retake record -- <command>`. */
+export async function replayCommandRun(tape: Tape, values: OptionValues): Promise<number> {
+  const json = flag(values, 'json')
+  const replayed = await replayRecordedCommand(tape, {
+    pace: flag(values, 'pace'),
+    show: (stream, bytes) => void (json ? process.stderr : process[stream]).write(bytes),
+  })
+  const identical = replayed.divergences.length === 0
+  if (json)
+    console.log(
+      JSON.stringify(
+        { run: tape.run.id, digest: tape.digest, identical, ...replayed },
+        undefined,
+        2,
+      ),
+    )
+  else {
+    const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
+    process.stderr.write(`${receipt(tape, replayed, look).join('\n')}\n`)
+  }
+  if (!identical) return FOUND
+  if (replayed.signal) return signalExitCode(replayed.signal)
+  return replayed.cutOff ? 0 : replayed.exitCode
+}
+
+function receipt(tape: Tape, replayed: Replayed, look: Look): string[] {
+  const { divergences } = replayed
+  const view = viewRun(tape)
+  if (divergences.length === 0) return sameLines(tape, replayed, look)
+  const again = recordCommand(tape)
+  return divergences.flatMap((divergence, index) => {
+    const step = stepAt(view, divergence.seq)
+    const fix = divergenceAdvice(tape, divergence, { again })
+    const place = { events: tape.count, fix, ...(step && { step: `step ${step.label}` }) }
+    return [...(index > 0 ? [''] : []), ...divergenceReport(divergence, place, look)]
+  })
+}
+
+/** Nothing differs. Called identical only if the sandbox blocked everything that was not compared. */
+function sameLines(tape: Tape, replayed: Replayed, look: Look): string[] {
+  const { served, wallMs, cutOff } = replayed
+  const facts = [
+    `${plural(served, 'request')} served`,
+    ...(cutOff
+      ? ['the recording was cut off, its end is not known']
+      : ['stdout and exit as recorded']),
+    `${duration(wallMs)} (recorded ${duration(viewRun(tape).durationMs)})`,
+  ]
+  const { isSame, held, gaps } = isolationFacts(replayed)
+  const verdict = isSame ? 'identical' : 'same requests and output'
+  return [
+    [look.paint(isSame ? 'green' : 'yellow', verdict), ...facts, ...held].join(' · '),
+    ...gaps.map((gap) => `${look.paint('yellow', 'note')} ${gap}`),
+    `digest ${tape.digest}`,
+  ]
+}
+
+/** Describes what was blocked for a replayed command and what was not. */
+export function isolationFacts({ isolation, notRecorded = [] }: Replayed): {
+  /** Nothing could happen besides what was compared. */
+  readonly isSame: boolean
+  readonly held: readonly string[]
+  readonly gaps: readonly string[]
+} {
+  const gaps = notRecorded.map(
+    (target) => `the connection to ${target} was not recorded, and was refused: not compared`,
+  )
+  if (isolation === undefined) return { isSame: gaps.length === 0, held: [], gaps }
+  const { network, by, except = [], why } = isolation
+  if (network === 'open')
+    gaps.push(
+      `its file writes and its connections outside the proxy were not held back: ${why ?? ''}`,
+    )
+  else if (except.length > 0) gaps.push(`not held back: ${except.join(', ')}`)
+  return {
+    isSame: gaps.length === 0,
+    held: network === 'blocked' ? [`network blocked (${by})`, 'file writes discarded'] : [],
+    gaps,
+  }
+}

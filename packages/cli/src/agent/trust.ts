@@ -1,0 +1,86 @@
+import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
+import type { Tape } from '@retake/tape'
+import { askOnTerminal } from '../terminal/ask-on-terminal.js'
+import { runNotTrusted, type RunNotTrusted, trustNotSaved } from '../errors/trust.js'
+import { painter, printableLine } from '../terminal/terminal.js'
+import type { Verb } from '../command-line/verb.js'
+
+/** Option of every verb that starts recorded programs. */
+export const TRUST_OPTION: Verb['options'] = { trust: { type: 'boolean' } }
+
+/** Digests of the runs that this process may start besides those that were recorded here. */
+const granted = new Set<string>()
+let isEverythingGranted = false
+
+/** `--trust`: this process starts what the named tapes say. Nothing is remembered. */
+export function trustEverything(): void {
+  isEverythingGranted = true
+}
+
+/** For a run that this process recorded, or whose program the caller names in code. */
+export function trustInThisProcess(tape: Tape): void {
+  granted.add(tape.startDigest)
+}
+
+/**
+ * A tape names a program to start. Handing somebody a tape must not be a way
+ * to run code on their machine, so every start of a recorded program is checked here.
+ * Throws `RUN_NOT_TRUSTED`.
+ */
+export function requireTrust(tape: Tape): void {
+  if (startLine(tape) === '') return
+  if (isEverythingGranted || granted.has(tape.startDigest) || isTrustedRun(tape)) return
+  throw runNotTrusted(tape, startLine(tape))
+}
+
+/** Remembers that a run may be started. */
+export function rememberTrust(tape: Tape): void {
+  try {
+    trustRun(tape)
+  } catch (error) {
+    throw trustNotSaved(trustedRunsFile(), error)
+  }
+}
+
+/**
+ * Shows the user at the terminal what would be started, prompts, and remembers a yes.
+ * Without a terminal the answer is no.
+ */
+export async function askForTrust(refused: RunNotTrusted): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return false
+  const { tape, what, startLine: line } = refused
+  const paint = painter(process.stderr)
+  process.stderr.write(`${paint('yellow', 'not trusted')} ${what}\n  ${line}\n`)
+  const isAllowed = await askOnTerminal(async (ask) => {
+    for (;;) {
+      const said = await ask('  Start it, now and later? [y]es or [n]o: ')
+      if (/^[yn]/i.test(said)) return /^y/i.test(said)
+    }
+  })
+  if (!isAllowed) return false
+  trustInThisProcess(tape)
+  rememberTrust(tape)
+  return true
+}
+
+/** The command line of a recorded program, safe to print in a terminal; empty if the tape names no program. */
+export function startLine({ details }: Tape): string {
+  const { command, entry, args = [], execArgv = [], env = {}, cwd, proxy } = details
+  const variables = Object.entries(env)
+    .filter(([name, value]) => value !== '' && loadsCode(name))
+    .map(([name, value]) => `${name}=${quoted(value)}`)
+  const program = command ?? (entry === undefined ? [] : ['node', ...execArgv, entry, ...args])
+  const matchers = (proxy?.matchers ?? []).filter((name) => /[./\\]/.test(name))
+  if (program.length === 0 && matchers.length === 0) return ''
+  return [
+    ...variables,
+    ...program.map(quoted),
+    ...(matchers.length > 0 ? [`(loads ${matchers.map(quoted).join(', ')})`] : []),
+    ...(cwd === undefined ? [] : [`(in ${quoted(cwd)})`]),
+  ].join(' ')
+}
+
+function quoted(text: string): string {
+  const shown = printableLine(text)
+  return /^[\w@%+=:,./-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,370 @@
+import type {
+  FieldDiff,
+  FirstDivergence,
+  LineDiff,
+  RunDiff,
+  RunSide,
+  StepDiff,
+  StepRef,
+  ToolListDiff,
+  ValueDiff,
+} from '@retake/diagnose'
+import { cost, localTime, plural } from '../terminal/facts.js'
+import { cutTo, type Look, printable, type Style, table, wrap } from '../terminal/terminal.js'
+import { duration } from '../terminal/duration.js'
+import { type Excerpt, excerpts } from './text-diff.js'
+
+/** Which two runs these are, and what they have in common by descent. */
+function sideLines(diff: RunDiff, { paint, width }: Look): string[] {
+  const { a, b } = diff
+  const line = (letter: string, { id, name, startedAt }: RunSide): string =>
+    `${paint('bold', letter)}  ${cutTo(`${id}  ${localTime(startedAt)}  ${printable(name)}`, width - 3)}`
+  const descent = descentText(diff)
+  return [line('a', a), line('b', b), ...(descent === undefined ? [] : [descent])]
+}
+
+/** What two runs have in common by descent; undefined when that is nothing. */
+export function descentText({ a, b, shared }: RunDiff): string | undefined {
+  if (shared === undefined) return undefined
+  const events = plural(shared.events, 'event')
+  if (shared.run === a.id) return `b branched off a after ${events}`
+  if (shared.run === b.id) return `a branched off b after ${events}`
+  return `both branched off ${shared.run} and share ${events}`
+}
+
+/** Sums of both runs beside each other. */
+function totalsLines(diff: RunDiff, { paint, width }: Look): string[] {
+  const header = ['', 'a', 'b', ''].map((cell) => paint('dim', cell))
+  const rows = totalsOf(diff).map(({ name, a, b, change: by = '' }) => [name, a, b, by])
+  return table([header, ...rows], width)
+}
+
+/** One sum of both runs, and how it differs. */
+interface Total {
+  readonly name: string
+  readonly a: string
+  readonly b: string
+  readonly change?: string
+}
+
+/** Sums that at least one of the runs has; last, how each ended. */
+export function totalsOf({ a, b }: RunDiff): Total[] {
+  const sums = FACTS.map(({ name, read, show }): Total => {
+    const [left, right] = [read(a), read(b)]
+    const isKnown = left !== undefined && right !== undefined && left !== right
+    const by = isKnown ? change(left, right, show) : ''
+    return { name, a: show(left), b: show(right), ...(by !== '' && { change: by }) }
+  })
+  return [
+    ...sums.filter((sum) => sum.a !== '' || sum.b !== ''),
+    { name: 'exit', a: endOf(a), b: endOf(b) },
+  ]
+}
+
+interface Fact {
+  readonly name: string
+  readonly read: (side: RunSide) => number | undefined
+  readonly show: (value: number | undefined) => string
+}
+
+const count = (value: number | undefined): string => String(value ?? '')
+const FACTS: readonly Fact[] = [
+  { name: 'steps', read: ({ steps }) => steps, show: count },
+  { name: 'model calls', read: ({ totals }) => totals.modelCalls, show: count },
+  { name: 'tool calls', read: ({ totals }) => totals.toolCalls, show: count },
+  {
+    name: 'tokens in',
+    read: ({ totals: { usage } }) => usage.input + usage.cachedInput + usage.cacheWrite,
+    show: count,
+  },
+  { name: 'tokens out', read: ({ totals }) => totals.usage.output, show: count },
+  {
+    name: 'cost',
+    read: ({ totals }) => (totals.modelCalls > 0 ? (totals.costUsd ?? -1) : undefined),
+    show: (value) => (value === -1 ? 'unknown' : cost(value)),
+  },
+  {
+    name: 'took',
+    read: ({ durationMs }) => durationMs,
+    show: (value) => (value === undefined ? '' : duration(value)),
+  },
+]
+
+function change(left: number, right: number, show: Fact['show']): string {
+  if (left === -1 || right === -1) return ''
+  const sign = right > left ? '+' : '-'
+  return `${sign}${show(Math.abs(right - left))}`
+}
+
+function endOf({ exit, status }: RunSide): string {
+  if (exit?.error !== undefined) return exit.error.name
+  if (exit?.signal !== undefined) return exit.signal
+  if (exit === undefined) return status === 'truncated' ? 'cut off' : ''
+  return String(exit.code ?? 'fine')
+}
+
+/** How two values that differ are printed: the first run's with `-`, the second's with `+`. */
+class DifferenceLines {
+  readonly #look: DiffLook
+
+  constructor(look: DiffLook) {
+    this.#look = look
+  }
+
+  /** The path, then both values. */
+  field(diff: ValueDiff): string[] {
+    const { paint, width } = this.#look
+    const path = cutTo(printable(diff.path), width - 2)
+    return [`  ${paint('cyan', path)}`, ...this.sides(diff.a, diff.b)]
+  }
+
+  /** A line for each value that is there; two values are cut to where they differ. */
+  sides(a: unknown, b: unknown): string[] {
+    if (this.#look.full) return [...this.#inFull('-', 'red', a), ...this.#inFull('+', 'green', b)]
+    const [left, right] = [shownValue(a), shownValue(b)]
+    const [before, now] = excerpts(left ?? '', right ?? '', this.#look.width - 4)
+    return [
+      ...(left === undefined ? [] : [this.#line('-', 'red', before)]),
+      ...(right === undefined ? [] : [this.#line('+', 'green', now)]),
+    ]
+  }
+
+  #inFull(sign: string, style: Style, value: unknown): string[] {
+    const text = shownValue(value)
+    if (text === undefined) return []
+    return printable(text)
+      .split('\n')
+      .map((line) => `  ${this.#look.paint(style, `${sign} ${line}`)}`)
+  }
+
+  #line(sign: string, style: Style, { before, differs, after }: Excerpt): string {
+    const { paint } = this.#look
+    const marked = differs && paint('bold', paint(style, differs))
+    return `  ${paint(style, `${sign} ${before}`)}${marked}${after && paint(style, after)}`
+  }
+}
+
+/** A value as text: a message with its role, everything else as JSON. */
+function shownValue(value: unknown): string | undefined {
+  if (value === undefined || typeof value === 'string') return value
+  return shownMessage(value) ?? JSON.stringify(value)
+}
+
+/** What a message says, after who says it; undefined when the value is none. */
+export const shownMessage = (value: unknown): string | undefined =>
+  isMessage(value) ? `${value.role}: ${value.parts.map(partText).join('\n')}` : undefined
+
+interface ShownMessage {
+  readonly role: string
+  readonly parts: readonly Readonly<Record<string, unknown>>[]
+}
+
+const isMessage = (value: unknown): value is ShownMessage =>
+  typeof value === 'object' && value !== null && 'role' in value && 'parts' in value
+
+function partText({ text, name, args, content, ...rest }: ShownMessage['parts'][number]): string {
+  if (typeof text === 'string') return text
+  if (typeof name === 'string') return `→ ${name}(${JSON.stringify(args)})`
+  if (content === undefined) return JSON.stringify(rest)
+  return `← ${typeof content === 'string' ? content : JSON.stringify(content)}`
+}
+
+/** How many differences of one step are shown unless all are asked for. */
+const MOST_FIELDS = 8
+
+/** All that differs in one step. What is only carried along is counted, not repeated. */
+export function stepDiffLines(diff: StepDiff, look: DiffLook): string[] {
+  const { fields, carried } = diff
+  const news = fields.filter(({ area }) => area !== 'usage')
+  const shown = look.full ? news : news.slice(0, MOST_FIELDS)
+  const differences = new DifferenceLines(look)
+  const hidden = [
+    ...(news.length > shown.length ? [plural(news.length - shown.length, 'more difference')] : []),
+    ...(carried.length > 0 ? [`${plural(carried.length, 'message')} as in earlier steps`] : []),
+  ]
+  return [
+    headLine(diff, look),
+    ...shown.flatMap((field) => differences.field(field)),
+    ...(hidden.length > 0 ? [`  ${look.paint('dim', `… and ${hidden.join(', ')}`)}`] : []),
+    ...usageLines(diff, look),
+  ]
+}
+
+function headLine({ change, a, b }: StepDiff, { paint, width }: DiffLook): string {
+  const step = a ?? b
+  const label =
+    a !== undefined && b !== undefined && a.label !== b.label
+      ? `${a.label} → ${b.label}`
+      : step?.label
+  const lead = `${signOf(change)}step ${label}  `
+  const note = {
+    changed: '',
+    moved: 'in another order: ',
+    removed: 'only in a: ',
+    added: 'only in b: ',
+  }
+  const title = cutTo(printable(`${note[change]}${titleOf(a, b)}`), width - lead.length)
+  const style = change === 'removed' ? 'red' : 'green'
+  return change === 'removed' || change === 'added'
+    ? paint(style, lead + title)
+    : `${paint('bold', lead)}${title}`
+}
+
+const signOf = (change: StepDiff['change']): string =>
+  ({ changed: '', moved: '', removed: '- ', added: '+ ' })[change]
+
+/** What both are, where their titles agree only in part: the model, without what it said. */
+function titleOf(a: StepRef | undefined, b: StepRef | undefined): string {
+  const title = (a ?? b)?.title ?? ''
+  if (a === undefined || b === undefined || a.title === b.title) return title
+  return a.kind === 'model' ? (title.split(' → ')[0] ?? title) : title
+}
+
+function usageLines({ a, b, fields, change }: StepDiff, { paint, width }: DiffLook): string[] {
+  if (change === 'added' || change === 'removed') return []
+  const facts = fields.filter(({ area }) => area === 'usage').map(usageFact)
+  const took = [a, b].map((side) =>
+    side?.latencyMs === undefined ? '?' : duration(side.latencyMs),
+  )
+  const isTimed = a?.latencyMs !== undefined || b?.latencyMs !== undefined
+  if (isTimed && took[0] !== took[1]) facts.push(`took ${took.join(' → ')}`)
+  return packed(facts, width - 2).map((line) => `  ${paint('dim', line)}`)
+}
+
+/** Facts on as few lines as they fit on, none of them broken. */
+function packed(facts: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const fact of facts) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 3 + fact.length <= width)
+      lines[lines.length - 1] = `${last} · ${fact}`
+    else lines.push(fact)
+  }
+  return lines
+}
+
+/** `usage.input 36 → 40` in the words of a bill. */
+function usageFact({ path, a, b }: FieldDiff): string {
+  if (path === 'costUsd') return `cost ${cost(a as number) || '?'} → ${cost(b as number) || '?'}`
+  const name = path.replace(/^usage\.?/, '') || 'usage'
+  return `${NAMES[name] ?? name} ${shown(a)} → ${shown(b)}`
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  input: 'tokens in',
+  cachedInput: 'cached in',
+  cacheWrite: 'cache write',
+  output: 'tokens out',
+}
+
+const shown = (value: unknown): string => (value === undefined ? '?' : JSON.stringify(value))
+
+export interface DiffLook extends Look {
+  /** Values in full, and every step and line. */
+  readonly full: boolean
+}
+
+/** How many steps and lines of output are shown unless all are asked for. */
+const MOST_STEPS = 40
+const MOST_LINES = 12
+
+/** Two runs beside each other, for a person: what they are, what differs first, then all that differs. */
+export function diffLines(diff: RunDiff, look: DiffLook): string[] {
+  return [
+    ...sideLines(diff, look),
+    '',
+    ...totalsLines(diff, look),
+    '',
+    ...verdict(diff, look),
+    ...diff.toolLists.flatMap((list) => ['', ...toolListLines(list, look)]),
+    ...stepsLines(diff, look),
+    ...outputLines(diff.output, look),
+    ...outcomeLines(diff.outcome, look),
+  ]
+}
+
+function verdict({ equal, first, counts }: RunDiff, { paint, width }: Look): string[] {
+  if (equal) return [paint('green', 'No difference.')]
+  const { same, changed, moved, removed, added } = counts
+  const parts = [
+    `${plural(same, 'step')} the same`,
+    ...(changed > 0 ? [`${changed} changed`] : []),
+    ...(moved > 0 ? [`${moved} in another order`] : []),
+    ...(removed > 0 ? [`${removed} only in a`] : []),
+    ...(added > 0 ? [`${added} only in b`] : []),
+  ]
+  const where = first === undefined ? '' : `First difference: ${placeOf(first)}`
+  return [paint('bold', cutTo(where, width)), ...wrap(parts.join(' · '), width)]
+}
+
+/** Where two runs differ first, in words. */
+export function placeOf(first: FirstDivergence): string {
+  if (first.in === 'output') {
+    const { stream, a, b } = first.line
+    return `line ${(a ?? b)?.line} of ${stream}`
+  }
+  if (first.in === 'outcome') return `the outcome, ${first.path}`
+  const { change, a, b, path } = first
+  if (change === 'removed') return `step ${a}, which only a has`
+  if (change === 'added') return `step ${b}, which only b has`
+  const label = a === b ? `step ${a}` : `step ${a} of a, ${b} of b`
+  return path === undefined ? `${label}, in another order` : `${label}, ${path}`
+}
+
+function stepsLines({ steps: all, toolLists }: RunDiff, look: DiffLook): string[] {
+  const steps = toolLists.length === 0 ? all : all.filter((step) => !isToolList(step))
+  const shown = look.full ? steps : steps.slice(0, MOST_STEPS)
+  const rest = steps.length - shown.length
+  return [
+    ...shown.flatMap((step) => ['', ...stepDiffLines(step, look)]),
+    ...(rest > 0 ? ['', `… ${plural(rest, 'more step')} (--full shows all, --step N one)`] : []),
+  ]
+}
+
+/** A step that says no more than the difference of the tools, which is told above it. */
+const isToolList = ({ a, change, fields }: StepDiff): boolean =>
+  change === 'changed' &&
+  a?.kind === 'mcp' &&
+  fields.every(({ path }) => path.startsWith('result.tools'))
+
+function outputLines(lines: readonly LineDiff[], look: DiffLook): string[] {
+  const { paint, full } = look
+  return (['stdout', 'stderr'] as const).flatMap((stream) => {
+    const own = lines.filter((line) => line.stream === stream)
+    if (own.length === 0) return []
+    const shown = full ? own : own.slice(0, MOST_LINES)
+    const rest = own.length - shown.length
+    const differences = new DifferenceLines(look)
+    return [
+      '',
+      `${paint('bold', stream)}  ${plural(own.length, 'line')} differ${own.length === 1 ? 's' : ''}`,
+      ...shown.flatMap(({ a, b }) => differences.sides(a?.text, b?.text)),
+      ...(rest > 0 ? [`  … ${plural(rest, 'more line')} (--full shows all)`] : []),
+    ]
+  })
+}
+
+function outcomeLines(outcome: readonly ValueDiff[], look: DiffLook): string[] {
+  if (outcome.length === 0) return []
+  const differences = new DifferenceLines(look)
+  return ['', look.paint('bold', 'outcome'), ...outcome.flatMap((each) => differences.field(each))]
+}
+
+/** What an MCP server offers in one run and not in the other, and what it describes differently. */
+function toolListLines(
+  { server, added, removed, changed }: ToolListDiff,
+  look: DiffLook,
+): string[] {
+  const { paint } = look
+  const differences = new DifferenceLines(look)
+  return [
+    paint('bold', `tools of ${printable(server)}`),
+    ...removed.map((name) => `  ${paint('red', `- ${printable(name)}`)}`),
+    ...added.map((name) => `  ${paint('green', `+ ${printable(name)}`)}`),
+    ...changed.flatMap(({ name, fields }) =>
+      fields.flatMap((field) =>
+        differences.field({ ...field, path: field.path === '' ? name : `${name} ${field.path}` }),
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,78 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { Stop, Variable } from '@retake/engine/inspect'
+import type { CapturedState, Tape } from '@retake/tape'
+import { stateUnreadable } from '../errors/inspect.js'
+import { sourceLine } from './source-excerpt.js'
+
+/** First line of a state file. */
+interface Header {
+  readonly format: 1
+  readonly run: string
+  /** Number of events on the tape then. */
+  readonly events: number
+}
+
+export const stateFileOf = (tape: Tape): string => `${tape.path}.state`
+
+export function stepState(step: string, seq: number, stop: Stop): CapturedState {
+  const source = stop.location && sourceLine(stop.location)
+  return {
+    step,
+    seq,
+    isDirect: stop.isDirect,
+    location: stop.location,
+    ...(source !== undefined && { source }),
+    frames: stop.frames
+      .filter(({ isUser }) => isUser)
+      .map(({ name, location, variables }) => ({
+        name,
+        location,
+        variables: variables.filter(isState),
+      })),
+    asyncFrames: stop.asyncFrames
+      .filter(({ isUser }) => isUser)
+      .map(({ name, location }) => ({ name, location })),
+  }
+}
+
+/** Functions and imports are code, not state. */
+const isState = ({ type }: Variable): boolean => type !== 'function' && type !== 'Module'
+
+/** Written beside the tape, whole or not at all. */
+export function writeStates(tape: Tape, states: readonly CapturedState[]): string {
+  const file = stateFileOf(tape)
+  const header: Header = { format: 1, run: tape.run.id, events: tape.count }
+  const lines = [header, ...states].map((line) => `${JSON.stringify(line)}\n`)
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    // Like the tape: it holds what the agent was told.
+    writeFileSync(temporary, lines.join(''), { mode: 0o600 })
+    renameSync(temporary, file)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  return file
+}
+
+/** All captured states of a run; undefined when none were captured. */
+export function readStates(tape: Tape): readonly CapturedState[] | undefined {
+  const file = stateFileOf(tape)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw stateUnreadable(file, error)
+  }
+  try {
+    const [header, ...states] = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown)
+    const { format, run } = header as Header
+    if (format !== 1 || run !== tape.run.id) throw new Error('It belongs to another run or version')
+    return states as CapturedState[]
+  } catch (error) {
+    throw stateUnreadable(file, error)
+  }
+}

@@ -1,0 +1,259 @@
+import {
+  type BranchDetails,
+  type BranchEdit,
+  clipText,
+  isCostUnknown,
+  originOf,
+  type RunEvent,
+  type RunView,
+  type Step,
+  type StepOrigin,
+  type Tape,
+} from '@retake/tape'
+import { openOwnTape, openTape } from '@retake/tape/node'
+import { explain, type Explained } from '../command-line/print-error.js'
+import type { RunStore } from './run-store.js'
+import { type RunStatus, summarizeRun } from './run-summary.js'
+import { viewRun } from './view-run.js'
+import { printable } from '../terminal/terminal.js'
+
+/** What a branch is a branch of, where it left its parent, and what was changed, in one line; none for other runs. */
+export function branchLines({ run, details: { branch } }: Tape, width: number): string[] {
+  if (branch === undefined || run.parent === undefined) return []
+  const [edit, ...more] = branch.edits
+  const line = `${howText(branch)} of ${run.parent.run}`
+  if (edit === undefined) return [line]
+  const rest = more.length > 0 ? ` and ${more.length} more` : ''
+  const room = Math.max(20, width - line.length - rest.length - 3)
+  return [`${line} · ${editText(edit, room)}${rest}`]
+}
+
+/** Where the answer of a step came from, and what was changed there. The tape holds what the parent asked. */
+export function stepBranchLines(tape: Tape, step: Step, width: number): string[] {
+  const origin = originOf(tape, step)
+  if (origin === undefined) return []
+  const { branch } = tape.details
+  const edits = branch?.at === step.label ? branch.edits : []
+  return [
+    `${origin}${ORIGINS[origin]}`,
+    ...edits.map((edit) => `changed ${editText(edit, width - 8)}`),
+  ]
+}
+
+const ORIGINS = {
+  served: ': its answer is the one of the parent',
+  edited: ': its answer was put in by the fork',
+  lost: ': it was under way when the run went live, and could not go on',
+  live: '',
+} as const
+
+/** One edit in one line. */
+export function editText({ target, path, value }: BranchEdit, width: number): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  const line = `${target}${path === undefined ? '' : ` ${path}`} = ${printable(text)}`
+  return clipText(line, width)
+}
+
+/** `fork at step 4`, `rerun`. */
+export const howText = ({ kind, at }: BranchDetails): string =>
+  at === undefined ? kind : `${kind} at ${atText(at)}`
+
+/** `step 4`, or `event 17`. */
+export const atText = (at: string): string =>
+  /^e\d/.test(at) ? `event ${at.slice(1)}` : `step ${at}`
+
+/** A run and the branches that go on from it, oldest first. */
+export interface BranchNode {
+  readonly id: string
+  readonly name: string
+  readonly status?: RunStatus
+  readonly exitCode?: number
+  /** How it came to be; the first run of a tree has none. */
+  readonly branch?: BranchDetails
+  readonly parent?: RunEvent['parent']
+  readonly facts?: BranchFacts
+  readonly steps?: number
+  readonly startedAt?: number
+  readonly durationMs?: number
+  readonly costUsd?: number | undefined
+  /** The last line it printed: often what it came to. */
+  readonly lastLine?: string
+  /** Why it cannot be read. */
+  readonly error?: Explained
+  readonly branches: readonly BranchNode[]
+}
+
+export interface BranchTree {
+  readonly root: BranchNode
+  /** Tapes that cannot be read at all: they may be branches, too. */
+  readonly unreadable: readonly string[]
+}
+
+/** How tapes are read for a tree; whoever asks often may remember what has not changed. */
+export interface TreeReader {
+  /** The first record of a tape; undefined when it cannot be read at all. */
+  readRun(file: string): RunEvent | undefined
+  readNode(id: string, file: string, run: RunEvent | undefined): OwnNode
+}
+
+/** A node by itself. */
+export type OwnNode = Omit<BranchNode, 'branches'>
+
+/** The whole tree that a run belongs to, from its first run down. */
+export function branchTree(
+  store: RunStore,
+  id: string,
+  reader: TreeReader = { readRun, readNode },
+): BranchTree {
+  const runs = new Map<string, RunEvent>()
+  const unreadable: string[] = []
+  for (const each of store.ids().toReversed()) {
+    const run = reader.readRun(store.pathOf(each))
+    if (run === undefined) unreadable.push(each)
+    else runs.set(run.id, run)
+  }
+  // A forged tape could be its own ancestor.
+  const seen = new Set<string>()
+  const makeNode = (at: string): BranchNode => {
+    seen.add(at)
+    const own = reader.readNode(at, store.pathOf(at), runs.get(at))
+    const children = [...runs.values()].filter(({ parent }) => parent?.run === at)
+    return {
+      ...own,
+      branches: children.filter((run) => !seen.has(run.id)).map((run) => makeNode(run.id)),
+    }
+  }
+  return { root: makeNode(rootOf(runs, id)), unreadable }
+}
+
+function rootOf(runs: ReadonlyMap<string, RunEvent>, id: string): string {
+  const seen = new Set([id])
+  let root = id
+  for (;;) {
+    const up = runs.get(root)?.parent?.run
+    if (up === undefined || !runs.has(up) || seen.has(up)) return root
+    seen.add(up)
+    root = up
+  }
+}
+
+export function readRun(file: string): RunEvent | undefined {
+  try {
+    return openOwnTape(file).run
+  } catch (error) {
+    if (explain(error) === undefined) throw error
+    return undefined
+  }
+}
+
+export function readNode(id: string, file: string, run: RunEvent | undefined): OwnNode {
+  const summary = summarizeRun(id, file)
+  const common = { id, name: run?.name ?? '', ...(run?.parent && { parent: run.parent }) }
+  if ('error' in summary) return { ...common, error: summary.error }
+  const tape = openTape(file)
+  const view = viewRun(tape)
+  const { branch } = tape.details
+  return {
+    ...common,
+    status: summary.status,
+    ...(view.exit?.code !== undefined && { exitCode: view.exit.code }),
+    ...(branch && { branch, facts: branchFacts(tape, view) }),
+    steps: summary.steps,
+    startedAt: summary.startedAt,
+    durationMs: summary.durationMs,
+    ...(summary.costUsd !== undefined && { costUsd: summary.costUsd }),
+    ...lastLineOf(view),
+  }
+}
+
+const LINE_MAX = 200
+
+/** Of both streams together; lines without a letter or digit say nothing. */
+function lastLineOf(view: RunView): { lastLine?: string } {
+  let text = ''
+  for (const event of view.outputs.toReversed()) {
+    text = Buffer.from(view.outputBytes(event)).toString() + text
+    const line = text.split('\n').findLast((each) => /[\p{L}\p{N}]/u.test(each))
+    const isWhole = text.trimEnd().includes('\n') || event === view.outputs[0]
+    if (line !== undefined && (isWhole || text.length > LINE_MAX))
+      return { lastLine: line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line }
+  }
+  return {}
+}
+
+/** What a branch got from its parent instead of asking again. */
+export interface BranchFacts {
+  readonly served: number
+  /** Steps that were under way and could not go on. */
+  readonly lost: number
+  readonly live: number
+  /** Requests to models and servers that were not sent. */
+  readonly savedRequests: number
+  readonly savedTokens: number
+  /** Undefined when the price of a served model call is not known. */
+  readonly savedUsd: number | undefined
+  /** How long the parent took for what was served. */
+  readonly savedMs: number
+  readonly paidRequests: number
+  readonly paidTokens: number
+  readonly paidUsd: number | undefined
+}
+
+/** A killed run that went on: its tape does not say where, because it is one run. */
+interface ResumedOnOwnTape {
+  /** Number of events that the tape held before. */
+  readonly from: number
+  /** Events that started a step in doubt which was not made again. */
+  readonly unasked: ReadonlySet<number>
+}
+
+function originAfterResume(step: Step, { from, unasked }: ResumedOnOwnTape): StepOrigin {
+  if (unasked.has(step.seq)) return 'lost'
+  return step.seq < from && step.answerSeqs.every((seq) => seq < from) ? 'served' : 'live'
+}
+
+/** `resumed`: on its own tape; then what the tape held already is what was served. */
+export function branchFacts(tape: Tape, view: RunView, resumed?: ResumedOnOwnTape): BranchFacts {
+  const servedTo = resumed?.from ?? tape.ownFrom
+  const live: Step[] = []
+  const notAsked: Step[] = []
+  let lost = 0
+  for (const step of view.recordedSteps) {
+    const origin = resumed ? originAfterResume(step, resumed) : originOf(tape, step)
+    if (origin === 'lost') lost += 1
+    else if (origin === undefined || origin === 'live') live.push(step)
+    else notAsked.push(step)
+  }
+  const saved = sum(notAsked)
+  const paid = sum(live)
+  return {
+    served: notAsked.length,
+    lost,
+    live: live.length,
+    savedRequests: saved.requests,
+    savedTokens: saved.tokens,
+    savedUsd: saved.usd,
+    savedMs: servedTo > 0 ? tape.event(servedTo - 1).at : 0,
+    paidRequests: paid.requests,
+    paidTokens: paid.tokens,
+    paidUsd: paid.usd,
+  }
+}
+
+function sum(steps: readonly Step[]): {
+  requests: number
+  tokens: number
+  usd: number | undefined
+} {
+  let [requests, tokens] = [0, 0]
+  let usd: number | undefined = 0
+  for (const step of steps) {
+    const { kind, provider, usage, costUsd = 0 } = step
+    if (kind !== 'model' && kind !== 'http' && provider !== 'mcp') continue
+    requests += 1
+    if (kind !== 'model') continue
+    if (usage) tokens += usage.input + usage.cachedInput + usage.cacheWrite + usage.output
+    usd = usd === undefined || isCostUnknown(step) ? undefined : usd + costUsd
+  }
+  return { requests, tokens, usd }
+}

@@ -1,0 +1,136 @@
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { prepareRunsFolder } from '@retake/engine'
+import { isLocked, openTape } from '@retake/tape/node'
+import { project } from '../config/project.js'
+import { runsFolderNotWritable } from '../errors/programs.js'
+import { ambiguousRun, emptyRunName, noRuns, unknownRun } from '../errors/runs.js'
+import type { RunEvent } from '@retake/tape'
+
+/** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
+const FRESH_MS = 5000
+
+const markOf = (tape: string): string => `${tape}.pid`
+
+/**
+ * Leaves a note beside the tape that this process is recording it; the answer
+ * removes it. Throws where the folder cannot be written to, before anything ran.
+ */
+export function markRecording(tape: string): () => void {
+  try {
+    writeFileSync(markOf(tape), String(process.pid))
+  } catch (error) {
+    throw runsFolderNotWritable(path.dirname(tape), error)
+  }
+  return () => rmSync(markOf(tape), { force: true })
+}
+
+/** Whether an unfinished tape is still being written, as far as one can tell. */
+export function isRecording(tape: string, scope: RunEvent['scope']): boolean {
+  const marked = markedAlive(tape)
+  if (marked !== undefined) return marked
+  if (scope === 'process') return false
+  if (isLocked(tape)) return true
+  const found = statSync(tape, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs < FRESH_MS
+}
+
+/** Undefined without a mark. */
+function markedAlive(tape: string): boolean | undefined {
+  try {
+    return isAlive(Number(readFileSync(markOf(tape), 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+const EXTENSION = '.tape'
+
+/** The folder that holds the tapes of a project. */
+export class RunStore {
+  readonly folder: string
+  readonly #isDefault: boolean
+
+  /** `.retake/runs` under the working directory, unless `folder` or the project's configuration says otherwise. */
+  constructor(folder: string | undefined = project().runs) {
+    this.#isDefault = folder === undefined
+    this.folder = path.resolve(folder ?? path.join('.retake', 'runs'))
+  }
+
+  pathOf(id: string): string {
+    return path.join(this.folder, id + EXTENSION)
+  }
+
+  /** Makes the folder, kept out of version control: tapes hold whole conversations. */
+  prepare(): void {
+    try {
+      prepareRunsFolder(this.#isDefault ? undefined : this.folder)
+    } catch (error) {
+      throw runsFolderNotWritable(this.folder, error)
+    }
+  }
+
+  /** Ids of all runs, newest first. */
+  ids(): string[] {
+    let names: string[]
+    try {
+      names = readdirSync(this.folder)
+    } catch {
+      return []
+    }
+    const ids = names
+      .filter((name) => name.endsWith(EXTENSION))
+      .map((name) => name.slice(0, -EXTENSION.length))
+    const started = new Map<string, number>()
+    const startOf = (id: string): number => {
+      const known = started.get(id) ?? startedAt(this.pathOf(id))
+      started.set(id, known)
+      return known
+    }
+    // An id begins with its date and second; within one second the tape knows.
+    return ids.toSorted(
+      (a, b) =>
+        compareText(secondOf(b), secondOf(a)) || startOf(b) - startOf(a) || compareText(b, a),
+    )
+  }
+
+  /** Path of the tape that `name` means: an id, the start of one, a path, or `last`. */
+  find(name: string): string {
+    if (name === '') throw emptyRunName()
+    if (name === 'last') return this.#last()
+    if (/[\\/]/.test(name) || name.endsWith(EXTENSION) || isFile(name)) return name
+    const ids = this.ids()
+    const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
+    const [match] = matches
+    if (match === undefined) throw unknownRun(name, this.folder)
+    if (matches.length > 1) throw ambiguousRun(name, matches)
+    return this.pathOf(match)
+  }
+
+  #last(): string {
+    const [id] = this.ids()
+    if (id === undefined) throw noRuns(this.folder)
+    return this.pathOf(id)
+  }
+}
+
+const secondOf = (id: string): string => id.slice(0, '20261115-093012'.length)
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const isFile = (name: string): boolean =>
+  statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
+
+function startedAt(file: string): number {
+  try {
+    return openTape(file).run.startedAt
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,70 @@
+import { isBeingWritten, openTape } from '@retake/tape/node'
+import type { BranchDetails, RunView, Tape } from '@retake/tape'
+import { explain, type Explained } from '../command-line/print-error.js'
+import { isRecording } from './run-store.js'
+import { viewRun } from './view-run.js'
+
+/** How a run stands: `killed` by a signal, also when nothing could be written about it. */
+export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
+
+/** One line of `retake list`. */
+export type RunSummary =
+  | ReadableRun
+  | { readonly id: string; readonly path: string; readonly error: Explained }
+
+interface ReadableRun {
+  readonly id: string
+  readonly path: string
+  readonly name: string
+  /** Set on a branch: how it came to be, and from which run. */
+  readonly branch?: { readonly kind: BranchDetails['kind']; readonly parent: string }
+  readonly startedAt: number
+  readonly status: RunStatus
+  /** The end of the tape is missing, and no process is writing it. */
+  readonly cutOff?: true
+  readonly steps: number
+  readonly durationMs: number
+  /** Undefined when the price of one of its models is not known. */
+  readonly costUsd: number | undefined
+}
+
+/** Reads what a list shows of a run; a tape that cannot be read says why. */
+export function summarizeRun(id: string, path: string): RunSummary {
+  try {
+    const tape = openTape(path)
+    const view = viewRun(tape)
+    const { run, details } = tape
+    return {
+      id: view.id,
+      path,
+      name: view.name,
+      ...(details.branch &&
+        run.parent && { branch: { kind: details.branch.kind, parent: run.parent.run } }),
+      startedAt: view.startedAt,
+      status: statusOf(view, tape),
+      ...(isCutOff(tape) && { cutOff: true }),
+      steps: view.recordedSteps.length,
+      durationMs: view.durationMs,
+      costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
+    }
+  } catch (error) {
+    return { id, path, error: explain(error) ?? unreadable(path, error) }
+  }
+}
+
+/** One tape that breaks the reader must not hide all the others. */
+const unreadable = (path: string, error: unknown): Explained => ({
+  code: 'TAPE_CORRUPT',
+  what: `The tape ${path} cannot be read.`,
+  why: error instanceof Error ? error.message : String(error),
+  fix: 'Restore the file from a copy, or delete it.',
+})
+
+const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
+
+export function statusOf(view: RunView, tape: Tape): RunStatus {
+  const { exit } = view
+  if (exit === undefined) return isRecording(tape.path, tape.run.scope) ? 'recording' : 'killed'
+  if (exit.signal !== undefined) return 'killed'
+  return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
+}

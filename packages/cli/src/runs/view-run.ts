@@ -1,0 +1,41 @@
+import zlib from 'node:zlib'
+import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@retake/tape'
+import { project } from '../config/project.js'
+import { noSuchStep } from '../errors/runs.js'
+
+/** The step of a number or label, or an error that says which there are. */
+export function findStep(view: RunView, label: string): Step {
+  const step = view.step(label)
+  if (step === undefined) throw noSuchStep(view.id, label, view.recordedSteps.length)
+  return step
+}
+
+/**
+ * The event at which a step is looked at: its last answer, or its start when it has
+ * none. What an MCP server asks on a pipe is answered by the agent itself.
+ */
+export const momentOf = (step: Step): number => {
+  const { transport, askedBy } = step.kind === 'mcp' ? (step.mcp() ?? {}) : {}
+  const isAnsweredHere = transport === 'stdio' && askedBy === 'server'
+  return isAnsweredHere ? step.seq : (step.answerSeqs.at(-1) ?? step.seq)
+}
+
+/** How tapes are read here: with the decompressors Node has and the prices of the project. */
+export const readOptions = (): ReadOptions => ({
+  prices: project().prices,
+  gunzip: zlib.gunzipSync,
+  inflate: zlib.inflateSync,
+  brotli: zlib.brotliDecompressSync,
+})
+
+/** A tape as people want to see it. */
+export const viewRun = (tape: Tape): RunView => readRun(tape, readOptions())
+
+/** The step an event belongs to: the one it starts or answers, else the last one begun by then. */
+export function stepAt(view: RunView, seq: number): Step | undefined {
+  const { recordedSteps } = view
+  return (
+    recordedSteps.find((step) => step.seq === seq || step.answerSeqs.includes(seq)) ??
+    recordedSteps.findLast((step) => step.seq <= seq)
+  )
+}
