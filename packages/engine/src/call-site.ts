@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
 
@@ -22,23 +23,26 @@ const isNodesOwn =
  * whole stack is library code.
  */
 export function callSite(): string | undefined {
-  const isPlain = isNodesOwn && Error.prepareStackTrace === nativePrepare
-  if (!isPlain || process.sourceMapsEnabled) return printedSite()
-  return nearestSite(NEAR_FRAMES) ?? nearestSite(ALL_FRAMES)
+  if (!isPlain()) return agentFrame(framesOf(capture(ALL_FRAMES, callSite)))
+  return (
+    agentFrame(framesOf(capture(NEAR_FRAMES, callSite))) ??
+    agentFrame(framesOf(capture(ALL_FRAMES, callSite)))
+  )
 }
 
 /**
  * Finds the call site of an operation a little later, through the promise that `resolve`
  * belongs to. An async function that returns a promise without `await` is linked to it in a
- * later microtask; until then its callers are missing from the stack. The agent cannot see
- * this: nothing of its own is awaited or reordered.
+ * later microtask; until then its callers are missing from the stack. If the agent is
+ * not on that stack either, the site is that of the `Origin`, if there is one. The agent
+ * cannot see this: nothing of its own is awaited or reordered.
  */
 export function findSiteLater(
   resolve: (value: never) => void,
   found: (site: string) => void,
 ): void {
   const look = (): Promise<never> => {
-    const site = callSite()
+    const site = callSite() ?? origins.getStore()?.site
     if (site !== undefined) found(site)
     return new Promise(() => {})
   }
@@ -48,42 +52,106 @@ export function findSiteLater(
   natives.queueMicrotask(() => natives.nextTick(lookFromReaction))
 }
 
-/** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */
-function nearestSite(depth: number): string | undefined {
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = depth
-  Error.prepareStackTrace = agentFrame
-  const holder: { stack?: string } = {}
-  try {
-    Error.captureStackTrace(holder, callSite)
-    return holder.stack
-  } finally {
-    Error.prepareStackTrace = nativePrepare
-    Error.stackTraceLimit = limit
+/**
+ * The call of a package by the agent, for work that the package starts without awaiting it:
+ * the stack of that work ends inside the package. Only known for work that runs from a timer
+ * without delay, or that listens to an abort signal which the package made for it.
+ */
+class Origin {
+  /** Reading a stack takes longer than capturing it, and most are never read. */
+  #stack: Stack | undefined
+  #site: string | undefined
+
+  constructor(callee: Function) {
+    this.#stack = capture(ALL_FRAMES, callee)
+  }
+
+  get site(): string | undefined {
+    if (this.#stack !== undefined) this.#site = agentFrame(framesOf(this.#stack))
+    this.#stack = undefined
+    return this.#site
   }
 }
 
-function agentFrame(_error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined {
+const origins = new AsyncLocalStorage<Origin>()
+
+/** Makes a timer. If a package called `callee` for it, the callback has the origin of that call. */
+export function fromHere<T>(callee: Function, makeTimer: () => T): T {
+  if (!isPackage(callerFile(callee, 1))) return makeTimer()
+  const origin = new Origin(callee)
+  // Without the agent on the stack, the origin of the surrounding work is the nearest.
+  if (origins.getStore() !== undefined && origin.site === undefined) return makeTimer()
+  return origins.run(origin, makeTimer)
+}
+
+/** Signals of packages, until the turn ends: one that lives on may serve other calls of the agent. */
+const signalOrigins = new Map<AbortSignal, Origin>()
+const SIGNALS_MAX = 1000
+
+/** Remembers where a signal comes from, if a package called `callee` to make it. */
+export function signalFromHere(callee: Function, signal: AbortSignal): void {
+  if (signalOrigins.size >= SIGNALS_MAX || !isPackage(callerFile(callee, 1))) return
+  if (signalOrigins.size === 0)
+    natives.queueMicrotask(() => natives.nextTick(() => signalOrigins.clear()))
+  signalOrigins.set(signal, new Origin(callee))
+}
+
+/** Gives the work that starts to listen to `signal` the origin of the signal. */
+export function continueFromSignal(signal: AbortSignal): void {
+  const origin = signalOrigins.get(signal)
+  // With the agent on the stack, whatever it does next would have this origin, too.
+  if (origin?.site !== undefined && callSite() === undefined) origins.enterWith(origin)
+}
+
+type Stack = { readonly stack?: unknown }
+type Frame = Pick<NodeJS.CallSite, 'getFileName' | 'getLineNumber' | 'getColumnNumber'>
+
+function capture(depth: number, callee: Function): Stack {
+  const limit = Error.stackTraceLimit
+  Error.stackTraceLimit = depth
+  const holder: Stack = {}
+  Error.captureStackTrace(holder, callee)
+  Error.stackTraceLimit = limit
+  return holder
+}
+
+/** False where a stack must be read as it is printed: source maps are applied only there. */
+const isPlain = (): boolean =>
+  isNodesOwn && Error.prepareStackTrace === nativePrepare && !process.sourceMapsEnabled
+
+/** Looks at frames one by one: printing all of them takes longer than a whole exchange may. */
+function framesOf(holder: Stack): readonly Frame[] {
+  if (!isPlain()) return printedFrames(String(holder.stack))
+  Error.prepareStackTrace = asFrames
+  try {
+    const { stack } = holder
+    return Array.isArray(stack) ? (stack as Frame[]) : printedFrames(String(stack))
+  } finally {
+    Error.prepareStackTrace = nativePrepare
+  }
+}
+
+const asFrames = (_error: unknown, frames: readonly NodeJS.CallSite[]) => frames
+
+const printedFrames = (stack: string): Frame[] =>
+  stack
+    .split('\n')
+    .slice(1)
+    .flatMap((text) => {
+      const [, file, line, column] = FRAME.exec(text) ?? []
+      if (file === undefined) return []
+      return {
+        getFileName: () => file,
+        getLineNumber: () => Number(line),
+        getColumnNumber: () => Number(column),
+      }
+    })
+
+function agentFrame(frames: readonly Frame[]): string | undefined {
   for (const frame of frames) {
     const file = frame.getFileName()
     const path = file ? agentPath(file) : undefined
     if (path !== undefined) return `${path}:${frame.getLineNumber()}:${frame.getColumnNumber()}`
-  }
-  return undefined
-}
-
-/** The same from the stack as it is printed, where source maps have been applied. */
-function printedSite(): string | undefined {
-  const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = ALL_FRAMES
-  const holder: { stack?: string } = {}
-  Error.captureStackTrace(holder, callSite)
-  const stack = String(holder.stack)
-  Error.stackTraceLimit = limit
-  for (const line of stack.split('\n').slice(1)) {
-    const match = FRAME.exec(line)
-    const path = match?.[1] && agentPath(match[1])
-    if (path) return `${path}:${match?.[2]}:${match?.[3]}`
   }
   return undefined
 }
@@ -93,16 +161,19 @@ const paths = new Map<string, string | undefined>()
 /** Path of a file of the agent; undefined for Node's, Retake's and installed packages' files. */
 function agentPath(file: string): string | undefined {
   if (paths.has(file)) return paths.get(file)
-  const isLibrary =
-    file.startsWith('node:') ||
-    HOMES.some((home) => file.startsWith(home)) ||
-    file.includes('/node_modules/') ||
-    file.includes('\\node_modules\\')
+  const isAgents = isForeign(file) && !isPackage(file)
   const url = file.split('?')[0] ?? file
-  const path = isLibrary ? undefined : file.startsWith('file://') ? fileURLToPath(url) : file
+  const path = isAgents ? (file.startsWith('file://') ? fileURLToPath(url) : file) : undefined
   if (paths.size < PATHS_MAX) paths.set(file, path)
   return path
 }
+
+/** True for files that belong neither to Node nor to Retake. */
+const isForeign = (file: string): boolean =>
+  !file.startsWith('node:') && !HOMES.some((home) => file.startsWith(home))
+
+const isPackage = (file: string | undefined): boolean =>
+  file !== undefined && /[/\\]node_modules[/\\]/.test(file) && isForeign(file)
 
 /** Files with ever new names, like modules loaded with a query, must not fill the memory. */
 const PATHS_MAX = 10_000
@@ -123,28 +194,27 @@ export function calledFrom(module: string, depth: number): boolean {
  * Retake and the test runner.
  */
 export function calledByAgent(callee: Function): boolean {
+  const file = callerFile(callee, CALLER_FRAMES)
+  return file === undefined || (isForeign(file) && runner?.test(file) !== true)
+}
+
+/** Built-in functions such as `Object.keys` have frames of their own, without a file. */
+const CALLER_FRAMES = 4
+
+function callerFile(callee: Function, depth: number): string | undefined {
   const prepare: unknown = Reflect.get(Error, 'prepareStackTrace')
   const limit = Error.stackTraceLimit
-  Error.stackTraceLimit = CALLER_FRAMES
+  Error.stackTraceLimit = depth
   Error.prepareStackTrace = nearestFile
   const holder: { stack?: string } = {}
   try {
     Error.captureStackTrace(holder, callee)
-    const file = holder.stack
-    if (file === undefined) return true
-    return (
-      !file.startsWith('node:') &&
-      !HOMES.some((home) => file.startsWith(home)) &&
-      runner?.test(file) !== true
-    )
+    return holder.stack
   } finally {
     Reflect.set(Error, 'prepareStackTrace', prepare)
     Error.stackTraceLimit = limit
   }
 }
-
-/** Built-in functions such as `Object.keys` have frames of their own, without a file. */
-const CALLER_FRAMES = 4
 
 const nearestFile = (_error: unknown, frames: readonly NodeJS.CallSite[]): string | undefined =>
   frames.map((frame) => frame.getFileName()).find((file) => file !== null && file !== undefined) ??

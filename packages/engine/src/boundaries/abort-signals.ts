@@ -1,4 +1,5 @@
 import { rebuildError, recordError } from '@retake/tape'
+import { continueFromSignal, signalFromHere } from '../call-site.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'
 import { currentProcessRun, currentSession, isOwnWork, outsideRuns } from '../scope.js'
@@ -121,6 +122,7 @@ type Listening = 'addEventListener' | 'removeEventListener'
 
 function listening(method: Listening): Undo {
   return replace(AbortSignal.prototype, method, function (this: AbortSignal, ...args: unknown[]) {
+    if (method === 'addEventListener') continueFromSignal(this)
     Reflect.apply(EventTarget.prototype[method], insideSignal(this), args)
   })
 }
@@ -144,13 +146,13 @@ function patchHandler(): Undo {
 
 function patchController(): Undo {
   const Native = globalThis.AbortController
-  const Patched = new Proxy(Native, {
-    construct(native, args, newTarget) {
-      const controller = Reflect.construct(native, args, newTarget) as AbortController
-      made(controller.signal)
-      return controller
-    },
-  })
+  const construct = (native: Function, args: unknown[], newTarget: Function): AbortController => {
+    const controller = Reflect.construct(native, args, newTarget) as AbortController
+    made(controller.signal)
+    if (currentSession() !== undefined) signalFromHere(construct, controller.signal)
+    return controller
+  }
+  const Patched = new Proxy(Native, { construct })
   return replaceClass([globalThis], 'AbortController', Patched)
 }
 

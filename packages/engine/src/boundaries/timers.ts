@@ -1,6 +1,6 @@
 import timers from 'node:timers'
 import { promisify } from 'node:util'
-import { calledFrom } from '../call-site.js'
+import { calledFrom, fromHere } from '../call-site.js'
 import { natives } from '../natives.js'
 import { currentSession } from '../scope.js'
 import { replace, undoAll } from './patch.js'
@@ -50,7 +50,10 @@ function settingFunction(kind: TimerKind) {
     if (kind === 'timeout' && calledFrom('node:internal/deps/undici', 3))
       return native(callback, ...rest)
     if (kind === 'immediate') return new TapeTimer('immediate', 0, callback, rest)
-    return new TapeTimer(kind, wholeMs(rest[0]), callback, rest.slice(1))
+    const ms = wholeMs(rest[0])
+    const make = (): TapeTimer => new TapeTimer(kind, ms, callback, rest.slice(1))
+    // A package that does not wait only defers what the agent called it for.
+    return kind === 'timeout' && ms === 1 ? fromHere(set, make) : make()
   }
   Object.defineProperty(set, 'name', { value: native.name })
   return set
