@@ -86,8 +86,8 @@ test('the installed command has every page that help and errors point to, with n
 /** The programs of a package without their comments, by file. */
 const codeIn = (part: string): [file: string, code: string][] =>
   readdirSync(part, { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^(dist|bin|jest|demo|sample|validate).*\.([cm]?js|ts)$/.test(file))
-    .filter((file) => !file.endsWith('.d.ts') && !/^dist.(live|report-page)/.test(file))
+    .filter((file) => /^(bundle|bin|jest|demo|sample|validate).*\.([cm]?js|ts)$/.test(file))
+    .filter((file) => !file.endsWith('.d.ts'))
     .map((file) => {
       const text = readFileSync(join(part, file), 'utf8')
       return [file, text.replaceAll(/\/\*[^]*?\*\/|^\s*\/\/.*$/gm, '')]

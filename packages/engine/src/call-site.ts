@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { fileURLToPath } from 'node:url'
 import { natives } from './natives.js'
+import { engineRoot } from './package-root.js'
 
 /** This package, as stacks name it: by URL, or by path when source maps are on. */
-const HOME = new URL('..', import.meta.url)
-export const HOMES = [HOME.href, fileURLToPath(HOME)]
+export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]
 const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 
 /** Most calls come straight from the agent; only those inside a library look further. */
@@ -170,7 +170,7 @@ function agentPath(file: string): string | undefined {
 
 /** True for files that belong neither to Node nor to Retake. */
 const isForeign = (file: string): boolean =>
-  !file.startsWith('node:') && !HOMES.some((home) => file.startsWith(home))
+  !file.startsWith('node:') && !OWN_PREFIXES.some((own) => file.startsWith(own))
 
 const isPackage = (file: string | undefined): boolean =>
   file !== undefined && /[/\\]node_modules[/\\]/.test(file) && isForeign(file)

@@ -7,6 +7,7 @@ import { type HeldPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/
 import type { Preload } from '@retake/tape'
 import { hasTypeScriptLoader, takeFromNodeOptions, takePreloads } from './preloads.js'
 import { agentNotStarted } from '../errors/programs.js'
+import { cliEntry } from '../package-root.js'
 
 export interface AgentProcess {
   /** Retake's own flags for Node; they stand last, after every preload of the user's, and are hidden from the agent. */
@@ -61,7 +62,7 @@ export function preloadFlags({
   env,
 }: Pick<AgentProcess, 'entry' | 'nodeArgs' | 'env'>): string[] {
   const engine = import.meta.resolve('@retake/engine/preload')
-  const own = (file: string): string => new URL(`../typescript/${file}.js`, import.meta.url).href
+  const own = (name: string): string => cliEntry(name).href
   const isTypeScript = /\.[cm]?ts$/.test(entry)
   const modules = hasTypeScriptLoader(nodeArgs, env)
     ? [own('user-loader'), engine]

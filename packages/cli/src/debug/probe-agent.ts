@@ -5,6 +5,7 @@ import type { Tape } from '@retake/tape'
 import { Interrupted, nodeCommand } from '../agent/agent-process.js'
 import { agentNotStarted } from '../errors/programs.js'
 import { replayCommand } from '../agent/replay-command.js'
+import { cliRoot } from '../package-root.js'
 
 /** The signal that has ended a probe, once there was one. */
 interface Interruption {
@@ -79,7 +80,7 @@ export function spawnProbe(
     pipe: child.stdio[PIPE_FD] as Duplex,
     ended,
     pid: child.pid,
-    libraries: [new URL('..', import.meta.url).href],
+    libraries: [cliRoot.href],
     kill: () => {
       child.kill('SIGKILL')
       // Now, because this process may be about to end as well.

@@ -13,8 +13,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunStore } from '../runs/run-store.js'
+import { cliRoot } from '../package-root.js'
 
-const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
+const PACKAGE = fileURLToPath(cliRoot)
 
 /** A copy of files that come with the package, which the user may look into and change. */
 export interface ShippedFolder {

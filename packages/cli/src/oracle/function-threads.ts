@@ -10,6 +10,7 @@ import {
 } from './oracle.js'
 import { fromHere } from '../terminal/terminal.js'
 import { hashOfCode } from '../agent/hash-of-code.js'
+import { cliEntry } from '../package-root.js'
 
 /** Where a function of the user's is: the default export of a file, or a member of it. */
 export interface FunctionPlace {
@@ -70,7 +71,7 @@ export class FunctionThreads {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./function-thread.js', import.meta.url), {
+    const worker = new Worker(cliEntry('function-thread'), {
       workerData: this.#place,
       execArgv: [],
     })

@@ -16,6 +16,7 @@ import type { AgentEnd } from '../agent/agent-process.js'
 import { type CommandProcess, runCommand } from '../agent/command-process.js'
 import { commandNotStarted } from '../errors/programs.js'
 import { listeningSockets, mountScript, q } from './mount-script.js'
+import { cliEntry } from '../package-root.js'
 
 /** How far a replayed command was isolated. */
 export interface Isolation {
@@ -145,7 +146,7 @@ function prepare(folder: string, launcher: Launcher, command: SandboxedCommand):
   }
   const file = path.join(share, 'task.json')
   writeFileSync(file, JSON.stringify(task), { mode: 0o600 })
-  const entry = fileURLToPath(new URL('sandbox-entry.js', import.meta.url))
+  const entry = fileURLToPath(cliEntry('sandbox-entry'))
   const run = [process.execPath, entry, file].map(q).join(' ')
   const script = path.join(share, 'mount.sh')
   const mounts = mountScript(folder, {

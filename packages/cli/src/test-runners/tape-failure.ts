@@ -6,6 +6,7 @@ import { divergenceReport } from '../agent/divergence-report.js'
 import { fromHere } from '../terminal/terminal.js'
 import { explain } from '../command-line/print-error.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
+import { cliRoot } from '../package-root.js'
 
 const plain = { paint: (_: unknown, text: string): string => text, width: 100 }
 
@@ -94,12 +95,11 @@ export class TapeFailure extends Error {
   /** Runners translate places on the stack to the source that was written, not those in a message. */
   #stackFrom(site: string | undefined): string {
     const frames = (this.stack ?? '').split('\n').filter((line) => /^ +at /.test(line))
-    const theirs = frames.filter((line) => HOMES.every((home) => !line.includes(home)))
+    const theirs = frames.filter((line) => OWN_PREFIXES.every((own) => !line.includes(own)))
     const first = site === undefined ? [] : [`    at ${site}`]
     return [`${this.name}: ${this.message}`, ...first, ...theirs].join('\n')
   }
 }
 
 /** This package, as stacks name it: by URL, or by path. */
-const HOME = new URL('../..', import.meta.url)
-const HOMES = [HOME.href, fileURLToPath(HOME)]
+const OWN_PREFIXES = [cliRoot.href, fileURLToPath(cliRoot)]

@@ -6,6 +6,7 @@ import module from 'node:module'
 import { loadStripper, stripOutside } from './strip-types.js'
 import { answerFor, findImported, loadSource, type ResolveContext } from './typescript-hooks.js'
 import { hookRequire } from './typescript-require.js'
+import { cliEntry } from '../package-root.js'
 
 type Next<Result> = (value: string, context?: unknown) => Result
 interface SyncHooks {
@@ -43,5 +44,5 @@ if (registerHooks) {
     },
   })
 } else {
-  module.register('./typescript-hooks-thread.js', import.meta.url)
+  module.register(cliEntry('typescript-hooks-thread'))
 }

@@ -5,6 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closestName } from '@retake/engine/errors'
+import { cliRoot } from '../package-root.js'
 
 /**
  * A page as a terminal shows it: no line wider than it but those of programs,
@@ -82,8 +83,8 @@ function findPage(asked: string): DocPage {
 
 /** A package that was packed has the pages within itself; in a checkout they are written for all packages. */
 function folder(): string {
-  const packed = fileURLToPath(new URL('../../docs', import.meta.url))
-  return existsSync(packed) ? packed : fileURLToPath(new URL('../../../../docs', import.meta.url))
+  const packed = fileURLToPath(new URL('docs', cliRoot))
+  return existsSync(packed) ? packed : fileURLToPath(new URL('../../docs', cliRoot))
 }
 
 const namesIn = (part: string): string[] =>

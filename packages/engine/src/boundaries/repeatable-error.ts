@@ -1,5 +1,5 @@
 import { rebuildError, recordError } from '@retake/tape'
-import { HOMES } from '../call-site.js'
+import { OWN_PREFIXES } from '../call-site.js'
 
 const CONTEXT = /\(node:(?:async_hooks|internal\/async_local_storage)/
 
@@ -35,7 +35,7 @@ export function withoutOwnFrames(stack: string, limit: number): string {
   let frames = 0
   const kept = stack.split('\n').filter((line) => {
     if (!line.startsWith('    at ')) return true
-    if (CONTEXT.test(line) || HOMES.some((home) => line.includes(home))) return false
+    if (CONTEXT.test(line) || OWN_PREFIXES.some((own) => line.includes(own))) return false
     frames += 1
     return frames <= limit
   })

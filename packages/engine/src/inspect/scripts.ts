@@ -4,9 +4,10 @@ import type { SourceMapPayload } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ScriptLocation, ScriptParsed } from './protocol.js'
 import type { SourceLocation } from './source-location.js'
+import { engineRoot } from '../package-root.js'
 
 /** Retake's own code, as the URLs of its scripts start. */
-const OWN = [new URL('..', import.meta.url).href, new URL('.', tapeUrl()).href]
+const OWN = [engineRoot.href, new URL('.', tapeUrl()).href]
 
 function tapeUrl(): string {
   // Not there when a test runner loads this file.

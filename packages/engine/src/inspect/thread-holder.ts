@@ -7,6 +7,7 @@ import type { HeldSession } from './inspector-tools.js'
 import { pauseHere } from './pause-here.js'
 import { NEVER, SLOT, SLOTS, STATE } from './shared-slots.js'
 import type { HeldAt, InspectorThreadData } from './shared-slots.js'
+import { engineRoot } from '../package-root.js'
 
 /**
  * Holds the main thread of a replayed process where a controller wants it. The
@@ -23,7 +24,7 @@ export class ThreadHolder {
     const workerData: InspectorThreadData = { fd, slots: this.#slots }
     this.#inspector = outsideRuns(
       () =>
-        new Worker(new URL('./inspector-thread.js', import.meta.url), { workerData, execArgv: [] }),
+        new Worker(new URL('bundle/inspector-thread.js', engineRoot), { workerData, execArgv: [] }),
     )
     this.#inspector.unref()
   }

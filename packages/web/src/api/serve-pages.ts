@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Hono } from 'hono'
 import { noSuchAddress } from '../errors.js'
 import type { GuardEnv } from './answer-headers.js'
+import { webRoot } from '../package-root.js'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -13,7 +14,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-const built = fileURLToPath(new URL('../live/', import.meta.url))
+const built = fileURLToPath(new URL('dist/live/', webRoot))
 
 /** The page, the same for every address of the viewer, and its scripts, styles and fonts. */
 export const servePages = () =>

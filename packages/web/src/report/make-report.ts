@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { constants, deflateRawSync } from 'node:zlib'
 import { escapeHtml, inlineJson, inlineScript } from './escape-html.js'
 import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
+import { webRoot } from '../package-root.js'
 
 export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
   /** Tapes as `looseTape` gives them, from the root to the run itself. */
@@ -72,4 +73,4 @@ const packed = (data: Uint8Array | string): string =>
 
 /** A file of the build for reports; found from the sources, too. */
 const built = (name: string): string =>
-  readFileSync(new URL(`../../dist/report-page/${name}`, import.meta.url), 'utf8')
+  readFileSync(new URL(`dist/report-page/${name}`, webRoot), 'utf8')

@@ -5,6 +5,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import type { ProxyTask, ProxyWord } from './model-proxy-thread.js'
+import { cliEntry } from '../../package-root.js'
 
 interface ModelProxy {
   readonly url: string
@@ -42,7 +43,7 @@ function startModelProxy(options: {
   }
   try {
     mkdirSync(path.dirname(task.tape), { recursive: true })
-    const thread = new Worker(new URL('model-proxy-thread.js', import.meta.url), {
+    const thread = new Worker(cliEntry('model-proxy-thread'), {
       workerData: task,
       transferList: [theirs],
       // Not under Retake, whatever the program itself was started with.

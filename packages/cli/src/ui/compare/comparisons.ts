@@ -7,6 +7,7 @@ import type { RunStore } from '../../runs/run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
 import { FileStamps } from '../runs/file-stamps.js'
 import { openStored } from '../runs/open-stored.js'
+import { cliEntry } from '../../package-root.js'
 
 /** Results that are kept; each holds the texts of all differences. */
 const KEPT_MAX = 6
@@ -63,7 +64,7 @@ export class Comparisons {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     if (this.#isClosed) throw serverClosing()
     const workerData: CompareTask = { folder: this.#store.folder, a, b, prices: project().prices }
-    const thread = new Worker(new URL('./compare-worker.js', import.meta.url), { workerData })
+    const thread = new Worker(cliEntry('compare-worker'), { workerData })
     this.#threads.add(thread)
     try {
       const answer = await answerOf(thread)

@@ -1,0 +1,5 @@
+/** The folder of this package. Right only for files one level below it: `src`, `dist` and `bundle`. */
+export const cliRoot = new URL('..', import.meta.url)
+
+/** An entry point that a process, thread or loader starts by its own file. */
+export const cliEntry = (name: string): URL => new URL(`bundle/${name}.js`, cliRoot)

@@ -1,0 +1,107 @@
+/**
+ * Bundles every entry point of the packages into `packages/<name>/bundle`: one file
+ * per entry point, with shared code in chunks. Loading few files is most of
+ * what makes `import 'retake'` and recorded processes start fast.
+ *
+ * Packages stay external to each other, so that a process has one engine.
+ */
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { root } from './run-command.mjs'
+
+/** Sources by package; the files they are bundled into have the same names, or that of their folder. */
+const entries = {
+  tape: [
+    'packages/tape/src/index.ts',
+    'packages/tape/src/node/index.ts',
+    'packages/tape/src/browser/index.ts',
+  ],
+  engine: [
+    'packages/engine/src/index.ts',
+    'packages/engine/src/errors.ts',
+    'packages/engine/src/preload.ts',
+    'packages/engine/src/guard/index.ts',
+    'packages/engine/src/inspect/index.ts',
+    'packages/engine/src/proxy/index.ts',
+    'packages/engine/src/testing/index.ts',
+    'packages/engine/src/inspect/inspector-thread.ts',
+  ],
+  diagnose: ['packages/diagnose/src/index.ts'],
+  web: ['packages/web/src/index.ts'],
+  cli: [
+    'packages/cli/src/index.ts',
+    'packages/cli/src/main.ts',
+    'packages/cli/src/testing.ts',
+    'packages/cli/src/test-runners/vitest.ts',
+    'packages/cli/src/test-runners/jest-environment.ts',
+    'packages/cli/src/frameworks/ai-sdk/index.ts',
+    'packages/cli/src/frameworks/claude-agent/index.ts',
+    'packages/cli/src/frameworks/google-adk/index.ts',
+    'packages/cli/src/frameworks/langchain/index.ts',
+    'packages/cli/src/frameworks/langgraph/index.ts',
+    'packages/cli/src/frameworks/mastra/index.ts',
+    'packages/cli/src/frameworks/mcp/index.ts',
+    'packages/cli/src/frameworks/openai-agents/index.ts',
+    // Started by their own file: preloaded modules, threads, and the first process in a sandbox.
+    'packages/cli/src/typescript/typescript-loader.ts',
+    'packages/cli/src/typescript/typescript-hooks-thread.ts',
+    'packages/cli/src/typescript/enable-source-maps.ts',
+    'packages/cli/src/typescript/user-loader.ts',
+    'packages/cli/src/sandbox/sandbox-entry.ts',
+    'packages/cli/src/ui/compare/compare-worker.ts',
+    'packages/cli/src/oracle/function-thread.ts',
+    'packages/cli/src/frameworks/claude-agent/model-proxy-thread.ts',
+  ],
+}
+
+/** `src/node/index.ts` becomes `node`, `src/index.ts` becomes `index`, `src/x/y.ts` becomes `y`. */
+function nameOf(source) {
+  const name = basename(source, '.ts')
+  const folder = basename(dirname(source))
+  return name === 'index' && folder !== 'src' ? folder : name
+}
+
+export async function bundlePackages() {
+  await Promise.all(
+    Object.entries(entries).map(async ([name, sources]) => {
+      const dir = join(root, 'packages', name, 'bundle')
+      const input = Object.fromEntries(
+        sources.map((source) => [nameOf(source), join(root, source)]),
+      )
+      const bundle = await rolldown({
+        input,
+        platform: 'node',
+        // Everything that is not a file of the package itself.
+        external: (id) => !/^[./]/.test(id) && !/^[A-Za-z]:\\/.test(id),
+      })
+      rmSync(dir, { recursive: true, force: true })
+      await bundle.write({
+        dir,
+        format: 'esm',
+        chunkFileNames: 'chunk-[name].js',
+        comments: false,
+      })
+      await bundle.close()
+    }),
+  )
+}
+
+/** Bundles again if a source file changed after the last time. Tests call this before they start. */
+export async function bundleChangedPackages() {
+  const isStale = Object.keys(entries).some((name) => {
+    const at = join(root, 'packages', name)
+    return newest(join(at, 'src')) > newest(join(at, 'bundle'))
+  })
+  if (isStale) await bundlePackages()
+}
+
+/** The latest modification time in a folder, 0 if there is no such folder. */
+function newest(folder) {
+  const files = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+    : []
+  return Math.max(0, ...files.map((file) => statSync(join(file.parentPath, file.name)).mtimeMs))
+}
+
+if (process.argv[1] === import.meta.filename) await bundlePackages()
