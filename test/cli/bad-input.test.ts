@@ -38,7 +38,6 @@ describe('a file that is not a readable tape', () => {
       'TAPE_NOT_A_TAPE, exit code 1',
     )
     expect(oneError(await retake(['verify', 'none.tape']))).toBe('TAPE_MISSING, exit code 1')
-    expect(oneError(await retake(['show', '']))).toBe('UNKNOWN_RUN, exit code 1')
   })
 
   test('cut off inside its first record', async () => {

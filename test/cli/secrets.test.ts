@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openTape } from '../../packages/tape/src/node/index.js'
+import { blocksOf } from '../support/report-blocks.js'
 import { folderWith, tapesOf } from './workspace.js'
 
 /** Made up at run time, so that no scanner finds a key in this file. */
@@ -36,7 +37,7 @@ function everythingOn(file: string): string {
   return parts.join('\n')
 }
 
-test('a key in the code is masked in prompts, answers, files, output, source lines and exports', async () => {
+test('a key in the code is masked in prompts, answers, files, output, source lines, states, reports and exports', async () => {
   const echo = await startEcho()
   const key = `sk-${letters}`
   const workspace = await folderWith({
@@ -63,17 +64,22 @@ if (key.length !== ${key.length}) throw new Error(key)
   const replayed = await retake(['replay', 'last'])
   expect(replayed.code, replayed.stderr).toBe(0)
 
+  expect((await retake(['snapshot', 'last'])).stdout).toMatch(/^1 state of 1 step/)
   const report = await retake(['report', 'last', '-o', 'report.html'])
   expect(report.code, report.stderr).toBe(0)
-  expect(await readFile(join(folder, 'report.html'), 'latin1')).not.toContain(letters)
+  const blocks = blocksOf(join(folder, 'report.html'))
+  expect(String(blocks.get('retake-parts'))).toContain("const key = 'sk-")
+  for (const [id, block] of blocks) expect(block.includes(letters), id).toBe(false)
   for (const args of [
     ['show', 'last'],
     ['show', 'last', '--json'],
+    ['show', 'last', '--step', '1', '--state', '--json'],
     ['export', 'last', '--jsonl'],
     ['replay', 'last', '--step', '1'],
     ['eval', 'last', '--at', 'agent.mjs:5', 'key'],
   ]) {
     const shown = await retake(args)
+    expect(shown.code, shown.stderr).toBe(0)
     expect(shown.stdout, args.join(' ')).not.toContain(letters)
   }
 })

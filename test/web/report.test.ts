@@ -4,11 +4,12 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeLongChat } from '../../bench/measure/long-chat.mjs'
 import { cutTape } from '../support/cut-tape.js'
+import { blocksOf } from '../support/report-blocks.js'
 import { patiently } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { BINARY } from './support/odd-runs.js'
 import { hostile, writeHostileRun } from './support/hostile-run.js'
-import { blocksOf, makeReportFile, openOfflinePage, reportUrl } from './support/report-file.js'
+import { makeReportFile, openOfflinePage, reportUrl } from './support/report-file.js'
 import { writeTape } from './support/write-tape.js'
 
 let demo: DemoRuns

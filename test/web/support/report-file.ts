@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { inflateRawSync } from 'node:zlib'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { openPage } from './browser.js'
@@ -37,20 +35,6 @@ export async function openOfflinePage(options: BrowserContextOptions = {}): Prom
   })
   onTestFinished(() => expect(asked).toEqual([]))
   return page
-}
-
-/** The blocks of data in a report, decoded as they are in the browser. */
-export function blocksOf(file: string): Map<string, Buffer> {
-  const html = readFileSync(file, 'utf8')
-  const blocks = new Map<string, Buffer>()
-  for (const [, type = '', id = '', text = ''] of html.matchAll(
-    /<script type="([^"]+)" id="([^"]+)">([^<]*)<\/script>/g,
-  ))
-    blocks.set(
-      id,
-      type === 'application/json' ? Buffer.from(text) : inflateRawSync(Buffer.from(text, 'base64')),
-    )
-  return blocks
 }
 
 /** What the page has and Node does not. */

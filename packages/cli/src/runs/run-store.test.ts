@@ -49,6 +49,11 @@ test('an id that is the start of another one still means itself', () => {
   expect(() => store.find('2027')).toThrow(/no run "2027"/)
 })
 
+test('an empty name means no run, even where there is only one', () => {
+  const store = storeOf({ '20261115-093012-abcd': 1 })
+  expect(() => store.find('')).toThrow(expect.objectContaining({ code: 'UNKNOWN_RUN' }))
+})
+
 test('paths are taken as they are, and other files in the folder do not count', () => {
   const store = storeOf({ '20261115-093012-abcd': 1 })
   writeFileSync(path.join(store.folder, 'notes.txt'), '')
