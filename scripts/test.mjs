@@ -39,6 +39,7 @@ const checks = [
   { title: 'lint', command: [bin('oxlint'), '--type-aware', '--deny-warnings'] },
   { title: 'format', command: [bin('oxfmt'), '--check', '.'] },
   { title: 'no unused files, exports or dependencies', command: [bin('knip')] },
+  { title: 'no secrets in tracked files', command: [process.execPath, 'scripts/find-secrets.mjs'] },
   ...(await findPublishedPackages()).map((name) => ({
     title: `package ${name} is publishable`,
     command: [bin('publint'), '--strict', join('packages', name)],

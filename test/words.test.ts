@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { expect, test } from 'vitest'
+
+/** A word that names too many ideas, or none, and the words to write instead. */
+interface RetiredWord {
+  readonly forms: RegExp
+  readonly instead: string
+  /** Names that may still contain the word. Lower it when you rename some; never raise it. */
+  readonly limit: number
+}
+
+/** The words of an identifier are its parts in camelCase, PascalCase, kebab-case or CONSTANT_CASE. */
+const retired: Readonly<Record<string, RetiredWord>> = {
+  place: {
+    forms: /^(place|places|placed|nowhere|whereis)$/,
+    instead: 'scope, permit, path, anchor, location, index, endpoint or position',
+    limit: 92,
+  },
+  keep: {
+    forms: /^(keep|keeps|keeping|keeper|kept)$/,
+    instead: 'pinned (a step in blame), attachment (on a tape), cached, retained',
+    limit: 45,
+  },
+  hold: {
+    forms: /^(hold|holds|holding|holder|held|withheld)$/,
+    instead: 'paused, pinned, buffered, locked',
+    limit: 42,
+  },
+  tell: {
+    forms: /^(tell|tells|telling|told|untold)$/,
+    instead: 'report, notify, serialize, describe, unknown',
+    limit: 38,
+  },
+  ask: {
+    forms: /^(ask|asks|asking|asked|question|questions)$/,
+    instead: 'request, prompt, check, query',
+    limit: 104,
+  },
+  home: {
+    forms: /^(home|homes)$/,
+    instead: 'run repository, package root, home directory',
+    limit: 28,
+  },
+  door: { forms: /^(door|doors)$/, instead: 'platform, entry point', limit: 3 },
+  carry: {
+    forms: /^(carry|carries|carrying|carried)$/,
+    instead: 'execute, hand over, bind',
+    limit: 26,
+  },
+  traveller: {
+    forms: /^(traveller|travellers|fleet)$/,
+    instead: 'ActiveProbe, ProbePool',
+    limit: 4,
+  },
+  standing: { forms: /^(standing|stands|stand)$/, instead: 'DebugSession, is', limit: 17 },
+  shelf: { forms: /^(shelf|shelves)$/, instead: 'connectionPoolKey', limit: 4 },
+  once: { forms: /^atonce$/, instead: 'concurrent, immediately', limit: 2 },
+  let: { forms: /^letgo$/, instead: 'release, isReleased', limit: 2 },
+  mend: { forms: /^(mend|mends|mended|mending)$/, instead: 'fix', limit: 0 },
+}
+
+/** Names given by others: Node, the DOM, wire formats, and keywords of our own public API. */
+const allowed = new Set([
+  // Node and libraries.
+  'keepAlive',
+  'keepAliveTimeout',
+  'setKeepAlive',
+  'keepPreviousData',
+  // Keywords of a policy, of `--in-doubt` and of `retake files --keep`.
+  'ask',
+  'keep',
+  'keepOverlay',
+  // A stand-in is one word of plain English.
+  'StandIn',
+  'standIn',
+  'standIns',
+  'standInFor',
+  'stand-in-value',
+])
+
+/** Pairs such as `atOnce` count as one word. */
+const wordsIn = (name: string): string[] =>
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase()
+    .replaceAll(/\b(at-once|let-go|where-is)\b/g, (pair) => pair.replace('-', ''))
+    .split('-')
+
+const packages = new URL('../packages/', import.meta.url)
+
+/** Every identifier of the product's sources, and the names of its files. */
+function namesInSources(): Set<string> {
+  const names = new Set<string>()
+  for (const name of readdirSync(packages)) {
+    const source = new URL(`${name}/src/`, packages)
+    for (const path of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
+      if (!/\.tsx?$/.test(path) || /\.test\.tsx?$/.test(path)) continue
+      names.add(basename(path).replace(/\.tsx?$/, ''))
+      const text = readFileSync(new URL(path, source), 'utf8')
+      collectIdentifiers(parseSync(path, text).program, names)
+    }
+  }
+  return names
+}
+
+function collectIdentifiers(node: unknown, names: Set<string>): void {
+  if (Array.isArray(node)) for (const item of node) collectIdentifiers(item, names)
+  if (node === null || typeof node !== 'object' || Array.isArray(node)) return
+  const { type, name, ...rest } = node as Readonly<Record<string, unknown>>
+  if (typeof name === 'string' && String(type).endsWith('Identifier')) names.add(name)
+  else collectIdentifiers(name, names)
+  for (const child of Object.values(rest)) collectIdentifiers(child, names)
+}
+
+const names = [...namesInSources()].filter((name) => !allowed.has(name)).toSorted()
+
+test.each(Object.entries(retired))(
+  'no new name contains "%s"',
+  (word, { forms, instead, limit }) => {
+    const found = names.filter((name) => wordsIn(name).some((part) => forms.test(part)))
+    process.stdout.write(`${word}: ${found.length} of at most ${limit}\n`)
+    expect(
+      found.length,
+      `"${word}" is retired: write ${instead}. All names that contain it:\n${found.join(', ')}\n`,
+    ).toBeLessThanOrEqual(limit)
+  },
+)
