@@ -1,7 +1,8 @@
 /**
- * `node scripts/screenshots.mjs [folder]`: pictures of the viewer for the docs, made
- * with the built command line in real Chromium from the demo's own runs: every view in
- * light and dark, at 1280 and 1920, and as on a phone.
+ * `node scripts/screenshots.mjs [folder]`: pictures of the viewer, made with the built
+ * command line in real Chromium from the demo's own runs. Without a folder, the pictures
+ * that the docs show; with one, every view in light and dark, at 1280 and 1920, and as
+ * on a phone.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,6 +16,7 @@ import { startUi } from './start-ui.mjs'
 
 const cli = join(root, 'packages/cli/bin/retake.mjs')
 const target = resolve(process.argv[2] ?? join(root, 'docs/images'))
+const inDocs = new Set(['run-1280-light', 'blame-1280-light'])
 
 const sizes = {
   1280: { width: 1280, height: 800 },
@@ -107,7 +109,11 @@ const browser = await launchChromium()
 try {
   for (const view of views) {
     for (const size of view.sizes) {
-      for (const theme of ['light', 'dark']) await take(view, size, theme)
+      for (const theme of ['light', 'dark']) {
+        const isWanted =
+          process.argv[2] !== undefined || inDocs.has(`${view.name}-${size}-${theme}`)
+        if (isWanted) await take(view, size, theme)
+      }
     }
   }
 } finally {
