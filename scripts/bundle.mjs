@@ -16,6 +16,7 @@ const entries = {
     'packages/tape/src/index.ts',
     'packages/tape/src/node/index.ts',
     'packages/tape/src/browser/index.ts',
+    'packages/tape/src/present/index.ts',
   ],
   engine: [
     'packages/engine/src/index.ts',

@@ -32,7 +32,7 @@ export default defineConfig(({ mode }) => ({
     // Sources, so that one build of ours needs no other.
     alias: [
       { find: /^@retake\/tape$/, replacement: source('../tape/src/index.ts') },
-      { find: /^@retake\/tape\/browser$/, replacement: source('../tape/src/browser/index.ts') },
+      { find: /^@retake\/tape\/(\w+)$/, replacement: source('../tape/src/$1/index.ts') },
     ],
   },
   define: { __HOME__: JSON.stringify(mode === 'live' ? 'live' : 'report') },

@@ -67,7 +67,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
   const again = await workspace.retake(blame, PATIENT)
   expect(again.code).toBe(3)
   expect(again.stdout).toMatch(
-    /^step 2, tool search_policy, made it fail; step 3 only repeats it\n[^]* forks \(0 new\)/,
+    /^Step 2, tool search_policy, made this run fail; step 3 only repeats it\.\n[^]* forks \(0 new\)/,
   )
   expect(again.stdout).toMatch(/retake fork \S+ --at 2 --edit/)
   expect(again.stdout.split('\n').filter((line) => line.length > 80)).toEqual([])
@@ -91,8 +91,8 @@ test('Ctrl-C stops the forks and keeps what is known', async () => {
   process.kill(-(child.pid ?? 0), 'SIGINT')
   const [code] = (await closed) as [number]
   expect(code).toBe(130)
-  expect(stdout).toMatch(/^stopped/)
-  expect(stdout).not.toMatch(/made it fail|root/)
+  expect(stdout).toMatch(/^Stopped/)
+  expect(stdout).not.toMatch(/made (it|this run) fail|root/)
   // Nothing of its process group is left: a fork that was not stopped takes longer than this.
   const lookFor = () => process.kill(-(child.pid ?? 0), 0)
   await vi.waitFor(() => expect(lookFor).toThrow('ESRCH'), 500)
@@ -249,7 +249,7 @@ test('a run that passes, an oracle that cannot tell or flips, and a changed agen
 
   const none = await blame(...right, '--max-forks', '0')
   expect(none.code).toBe(1)
-  expect(none.stdout).toMatch(/^stopped: .*[Nn]o forks were allowed/)
+  expect(none.stdout).toMatch(/^Stopped .*No forks were allowed/)
 
   await writeFile(agent, readFileSync(agent, 'utf8').replace('refund window', 'return window'))
   const changed = await blame(...right)

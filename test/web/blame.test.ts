@@ -82,7 +82,7 @@ describe('what blame found', () => {
   test('is told in a sentence, with causes and steps that one can go to', async () => {
     const page = await open('team', '?list=blame')
     expect(await verdict(page).textContent()).toBe(
-      'Steps 2 and 5 together made this run fail: each of them is needed for it.',
+      'Steps 2 and 5 together made this run fail; step 9 only repeats it; step 7 would have made it fail without that.',
     )
     // The first look goes to the cause.
     await whenAt(page, '2')

@@ -1,11 +1,10 @@
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { cost, duration, plural } from '@retake/tape/present'
 import { atText, branchFacts, type BranchFacts, editText } from '../runs/branch-tree.js'
 import type { Continued } from './continue-agent.js'
 import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
-import { duration } from '../terminal/duration.js'
-import { cost, plural } from '../terminal/facts.js'
 import { fromHere, type Look, type Paint, printable, wrap } from '../terminal/terminal.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 

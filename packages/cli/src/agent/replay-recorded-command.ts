@@ -11,6 +11,7 @@ import {
   sessionVariables,
 } from '@retake/engine/proxy'
 import type { ProxyDetails, Tape } from '@retake/tape'
+import { duration, plural } from '@retake/tape/present'
 import { Interrupted } from './agent-process.js'
 import {
   COMMAND_DEFAULTS,
@@ -27,9 +28,7 @@ import { requireTrust } from './trust.js'
 import { runInSandbox } from '../sandbox/run-in-sandbox.js'
 import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
-import { duration } from '../terminal/duration.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { plural } from '../terminal/facts.js'
 import { type Look, painter, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
 import { stepAt, viewRun } from '../runs/view-run.js'

@@ -35,33 +35,33 @@ const shown = (found: FindingsFile, width: number): string[] =>
 
 test('the verdict is a sentence: the root, and what only repeats it', async () => {
   const [first] = shown(await searched(SCENARIOS['root-echo-7'](1)), 120)
-  expect(first).toBe('step 1, tool search_policy, made it fail; step 2 only repeats it')
+  expect(first).toBe('Step 1, tool search_policy, made this run fail; step 2 only repeats it.')
 })
 
 test('joint causes and back-ups are told as such', async () => {
   const lines = shown(await searched(SCENARIOS['root-echo-and2-7'](1)), 200)
   expect(lines[0]).toBe(
-    'step 1, tool search_policy, made it fail; step 2 only repeats it; ' +
-      'steps 4 and 5 together would have made it fail without that',
+    'Step 1, tool search_policy, made this run fail; step 2 only repeats it; ' +
+      'steps 4 and 5 together would have made it fail without that.',
   )
   expect(lines.join('\n')).toMatch(/repair\n +steps 1 and [45] together; then the run passes/)
   const pair = shown(await searched(SCENARIOS['and2-7'](1)), 200)
   expect(pair[0]).toBe(
-    'steps 4 and 5 (tool search_policy, tool search_policy) together made it fail',
+    'Steps 4 and 5 (tool search_policy, tool search_policy) together made this run fail.',
   )
 })
 
 test('where nothing is to blame, no step is listed', async () => {
   const lines = shown(await searched(flakyRun(1)), 100)
-  expect(lines[0]).toMatch(/^(flaky|no step made it fail)/)
+  expect(lines[0]).toMatch(/^(Flaky|No step made this run fail)/)
   expect(lines.join('\n')).not.toMatch(/causes|repair|root|joint|did not come/)
   expect(lines.join('\n')).toMatch(/it fails as often whether|not told apart, the unchanged run/)
 })
 
 test('a search that was stopped says so and blames nobody it has not proven', async () => {
   const lines = shown(await searched(SCENARIOS['and2-7'](1), 5), 100)
-  expect(lines[0]).toMatch(/^stopped/)
-  expect(lines.join('\n')).not.toMatch(/made it fail/)
+  expect(lines[0]).toMatch(/^Stopped/)
+  expect(lines.join('\n')).not.toMatch(/made (it|this run) fail/)
 })
 
 test('everything fits into 60 and into 120 columns', async () => {

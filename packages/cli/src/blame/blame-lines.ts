@@ -1,6 +1,4 @@
-import type { BlamedStep, CauseSet, Probe, ProbePurpose, Rate, SpanFindings } from '@retake/tape'
-import { duration } from '../terminal/duration.js'
-import { cost, plural } from '../terminal/facts.js'
+import type { BlamedStep, Probe, Rate, SpanFindings } from '@retake/tape'
 import {
   type Look,
   type Paint,
@@ -11,17 +9,26 @@ import {
   wrapFacts,
 } from '../terminal/terminal.js'
 import type { FindingsFile, SearchedStep } from './findings-file.js'
-import { labelRanges, rangesToNumbers } from './step-value.js'
+import { rangesToNumbers } from './step-value.js'
 import type { ClassicView } from '@retake/diagnose'
+import {
+  PURPOSE_WORDS,
+  cost,
+  duration,
+  floorPercent,
+  intervalText,
+  labelRanges,
+  plural,
+  rateText,
+  stepsText,
+  verdictSentence,
+} from '@retake/tape/present'
 
-/** `5 of 6  .42–.99`: failures among forks, and between which bounds the true rate is. */
-function rateText(rate: Rate | undefined): string {
-  if (rate === undefined || rate.forks === 0) return 'not tried'
-  return `${rate.fails} of ${rate.forks}  ${bound(rate.low)}–${bound(rate.high)}`
-}
-
-const bound = (value: number): string =>
-  value >= 0.995 ? '1' : value <= 0.005 ? '0' : value.toFixed(2).replace(/^0/, '')
+/** `5 of 6  42–99 %`: failures among forks, and the confidence interval of the rate. */
+const rateCell = (rate: Rate | undefined): string =>
+  rate === undefined || rate.forks === 0
+    ? rateText(rate)
+    : `${rateText(rate)}  ${intervalText(rate)}`
 
 /** How much of it fails, with what is not known about it: `████▒▒░░`. */
 function bar(rate: Rate | undefined, width: number): string {
@@ -31,75 +38,11 @@ function bar(rate: Rate | undefined, width: number): string {
   return '█'.repeat(low) + '▒'.repeat(high - low) + '·'.repeat(width - high)
 }
 
-type Found = Pick<FindingsFile, 'steps' | 'findings'>
-
-/** What a search came to, in one sentence. */
-function verdictSentence({ steps, findings }: Found): string {
-  const { verdict, causes } = findings
-  const why = reasonOf(findings.why)
-  if (verdict === 'no attributable step') return `no step made it fail${why}`
-  if (verdict === 'flaky') return `flaky${why}`
-  if (verdict === 'inconclusive') return `not enough to tell${why}`
-  const cause = causeSentence({ steps, findings })
-  if (verdict === 'stopped')
-    return causes.length === 0 ? `stopped${why}` : `stopped${why}; so far: ${cause}`
-  return cause
-}
-
-/** A sentence as the end of another. That it was stopped is said by the verdict. */
-function reasonOf(why: string | undefined): string {
-  if (why === undefined || why === 'It was stopped.') return ''
-  return `: ${why.charAt(0).toLowerCase()}${why.slice(1).replace(/\.$/, '')}`
-}
-
-function causeSentence({ steps, findings }: Found): string {
-  const [first, ...others] = findings.causes
-  if (first === undefined) return 'no cause was found'
-  const echoes = findings.steps.flatMap(({ role }, index) => (role === 'echo' ? [index] : []))
-  return [
-    `${subject(steps, first.steps)} ${first.steps.length > 1 ? 'together ' : ''}made it fail`,
-    ...(echoes.length === 0
-      ? []
-      : [`${numbered(steps, echoes)} only ${echoes.length === 1 ? 'repeats' : 'repeat'} it`]),
-    ...others.map((other) => `${backUp(steps, other)} would have made it fail without that`),
-  ].join('; ')
-}
-
-const backUp = (steps: readonly SearchedStep[], { steps: members }: CauseSet): string =>
-  `${numbered(steps, members)}${members.length > 1 ? ' together' : ''}`
-
-/** One step with its name; of several, each with its name after their numbers. */
-function subject(steps: readonly SearchedStep[], members: readonly number[]): string {
-  const names = members.map((index) => steps[index]?.name ?? '?')
-  if (members.length === 1) return `${numbered(steps, members)}, ${names[0]},`
-  return `${numbered(steps, members)} (${names.join(', ')})`
-}
-
-/** More than this many are told as ranges. */
-const NAMED_MAX = 4
-
-/** `step 4`, `steps 4 and 7`, `steps 4, 7 and 9`, `steps 4–11, 14`. */
-function numbered(steps: readonly SearchedStep[], indexes: readonly number[]): string {
-  const all = steps.map(({ label }) => label)
-  if (indexes.length > NAMED_MAX) return `steps ${labelRanges(indexes, all)}`
-  const labels = indexes.map((index) => all[index] ?? '?')
-  const last = labels.at(-1) ?? '?'
-  const before = labels.slice(0, -1).join(', ')
-  return labels.length === 1 ? `step ${last}` : `steps ${before} and ${last}`
-}
-
-const MEANINGS: Record<ProbePurpose, string> = {
-  anchor: 'does it fail, and only with the recorded steps?',
-  prefix: 'up to which step must be kept?',
-  cause: 'is that enough, or must others be kept with it?',
-  minimal: 'is each of them needed?',
-  repair: 'does the rest pass without them?',
-  echo: 'what only repeats it?',
-  'back-up': 'would something else have made it fail?',
-  audit: 'do coalitions that were not looked at agree?',
-  confirm: 'is a contradiction real?',
-  'one out': 'what does each single step do?',
-  risk: 'where does the risk rise?',
+/** The verdict, and why where it names no cause. */
+function verdictText({ findings, steps }: FindingsFile): string {
+  const { why } = findings
+  const sentence = verdictSentence({ findings, nameOf: (index) => steps[index]?.name })
+  return why === undefined || why === 'It was stopped.' ? sentence : `${sentence} ${why}`
 }
 
 /** Every question that was put to forks, as a tree: what it was for, what was kept, what they said. */
@@ -109,7 +52,7 @@ function evidenceLines({ findings, steps }: FindingsFile, look: Look): string[] 
   const lines = purposes.flatMap((purpose) => {
     const probes = findings.evidence.filter((probe) => probe.purpose === purpose)
     const rows = probes.map((probe, index) => probeRow(probe, labels, index === probes.length - 1))
-    return [`${purpose}  ${look.paint('dim', MEANINGS[purpose])}`, ...table(rows, look.width)]
+    return [`${purpose}  ${look.paint('dim', PURPOSE_WORDS[purpose])}`, ...table(rows, look.width)]
   })
   return lines.length === 0 ? [] : ['', look.paint('bold', 'evidence'), ...lines]
 }
@@ -126,7 +69,7 @@ function probeRow(probe: Probe, labels: readonly string[], isLast: boolean): str
   return [
     `${isLast ? '└' : '├'} ${mode === 'frozen' ? `${what}, frozen` : what}`,
     fails === undefined ? 'open' : fails ? 'fails' : 'passes',
-    rateText(rate) + (undefinedForks === 0 ? '' : `  ${undefinedForks} without a verdict`),
+    rateCell(rate) + (undefinedForks === 0 ? '' : `  ${undefinedForks} without a verdict`),
   ]
 }
 
@@ -143,7 +86,7 @@ export function blameLines(
 ): string[] {
   const { paint, width } = look
   return [
-    ...wrap(printable(verdictSentence(found)), width).map((line) => paint('bold', line)),
+    ...wrap(printable(verdictText(found)), width).map((line) => paint('bold', line)),
     ...wrapFacts(factLine(found), width),
     ...causeLines(found, look),
     ...stepLines(found, look),
@@ -163,7 +106,7 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
   const asked = forks.asked + (classic?.forks ?? 0) + (spans?.forks.asked ?? 0)
   return [
     ...(findings.verdict === 'attributed'
-      ? [`confidence ${percent(findings.confidence)} or more`]
+      ? [`confidence ${floorPercent(findings.confidence)} or more`]
       : []),
     `${plural(asked, 'fork')} (${facts.newForks} new)`,
     ...(forks.undefined === 0 ? [] : [`${forks.undefined} without a verdict`]),
@@ -174,9 +117,6 @@ function factLine({ findings, facts, classic, spans }: FindingsFile): string {
   ].join(' · ')
 }
 
-/** Rounded down: a bound must not be shown as more than it is. */
-const percent = (part: number): string => `${Math.floor(part * 100)} %`
-
 const heading = (text: string, paint: Paint): string[] => ['', paint('bold', text)]
 
 function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): string[] {
@@ -184,7 +124,7 @@ function causeLines({ findings, steps }: FindingsFile, { paint, width }: Look): 
   const rows = findings.causes.map((cause) => [
     `  ${paint(styleOf(cause.role), cause.role)}`,
     cause.steps.map((index) => steps[index]?.label ?? '?').join(' + '),
-    rateText(cause.sufficiency),
+    rateCell(cause.sufficiency),
     cause.steps.length > 1 ? `shares ${cause.shares.map(short).join(' + ')}` : '',
   ])
   return [
@@ -230,7 +170,7 @@ function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
       `  ${step.label}`,
       paint(styleOf(step.role), step.role),
       bar(step.alone, BAR_WIDTH),
-      rateText(step.alone),
+      rateCell(step.alone),
       ...(isWide ? [step.responsibility === 0 ? '' : short(step.responsibility)] : []),
       printable(isWide ? (steps[index]?.title ?? '') : (steps[index]?.name ?? '')),
     ])
@@ -245,7 +185,7 @@ function stepLines(found: FindingsFile, { paint, width }: Look): string[] {
 const moreText = ({ findings, steps }: FindingsFile, more: readonly number[]): string => {
   const roles = [...new Set(more.flatMap((index) => findings.steps[index]?.role ?? []))]
   const rising = more.toSorted((a, b) => a - b)
-  return `and ${numbered(steps, rising)} (${roles.join(', ')})`
+  return `and ${stepsText(rising, { steps })} (${roles.join(', ')})`
 }
 
 /** Those that one test has cleared together, and those that were not reached. */
@@ -278,7 +218,7 @@ const indented = (text: string, width: number): string[] =>
 function momentLines({ findings, steps }: FindingsFile, { width }: Look): string[] {
   const { decisionStep: decided, commitStep: committed } = findings
   if (decided === undefined && committed === undefined) return []
-  const at = (index: number): string => numbered(steps, [index])
+  const at = (index: number): string => stepsText([index], { steps })
   const text =
     decided === undefined || committed === undefined || decided === committed
       ? `decided at ${at(decided ?? committed ?? 0)}, and not to be avoided after it`
@@ -294,7 +234,7 @@ function repairLines({ findings, steps, run }: FindingsFile, { paint, width }: L
   const label = steps[first]?.label ?? '?'
   return [
     ...heading('repair', paint),
-    ...indented(`${numbered(steps, minimalRepair)}${together}; then the run passes`, width),
+    ...indented(`${stepsText(minimalRepair, { steps })}${together}; then the run passes`, width),
     `  retake fork ${run} --at ${label} --edit`,
     ...(minimalRepair.length > 1
       ? indented('then fork the branch at the next of them in the same way', width)
@@ -310,7 +250,7 @@ function riskLines({ findings, steps }: FindingsFile, { paint, width }: Look): s
     .map(({ upTo, rate }) => [
       upTo < 0 ? '  none' : `  to ${steps[upTo]?.label ?? '?'}`,
       bar(rate, width >= 90 ? 40 : 20),
-      rateText(rate),
+      rateCell(rate),
     ])
   return [...heading('risk: fails when the steps up to one are kept', paint), ...table(rows, width)]
 }
@@ -352,7 +292,7 @@ function classicLines(
   const rows = classic.steps.map(({ label, flip, share }, index) => [
     `  ${label}`,
     bar(flip, 10),
-    rateText(flip),
+    rateCell(flip),
     flip.isBelieved ? 'yes' : '',
     share.toFixed(2),
     ...(width < 80 ? [] : [printable(steps[index]?.name ?? '')]),
@@ -380,7 +320,7 @@ function spanLines(found: SpanFindings, { paint, width }: Look): string[] {
     speaker,
     role,
     bar(rate, 10),
-    rate === undefined ? '' : rateText(rate),
+    rate === undefined ? '' : rateCell(rate),
   ])
   return [
     '',

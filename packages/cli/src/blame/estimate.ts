@@ -1,5 +1,5 @@
 import type { Step } from '@retake/tape'
-import { cost, plural } from '../terminal/facts.js'
+import { cost, plural } from '@retake/tape/present'
 
 /** What a search will probably take, known before any fork. */
 export interface Estimate {

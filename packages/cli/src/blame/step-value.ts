@@ -74,12 +74,3 @@ export function rangesToNumbers(text: string): number[] {
     return Array.from({ length: to - from + 1 }, (_, index) => from + index)
   })
 }
-
-/** Steps by what people call them: `1–5, 8`. */
-export function labelRanges(indexes: readonly number[], labels: readonly string[]): string {
-  const name = (text: string): string => labels[Number(text)] ?? '?'
-  return stepRanges(indexes)
-    .split(',')
-    .map((range) => range.split('-').map(name).join('–'))
-    .join(', ')
-}

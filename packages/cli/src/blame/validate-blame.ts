@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { BlameFindings } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
+import { duration } from '@retake/tape/present'
 import { Interrupted } from '../agent/agent-process.js'
 import { copyShippedAside, type ShippedFolder } from '../demo/shipped-folder.js'
 import { makeOracle } from '../oracle/make-oracle.js'
@@ -13,7 +14,6 @@ import { Interruption } from '../bisect/bisect-run.js'
 import { type Look, painter, Progress, table, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
 import { readPool } from './read-search.js'
-import { duration } from '../terminal/duration.js'
 
 const FILES = ['agent.mjs', 'faults.mjs', 'simulator.mjs']
 

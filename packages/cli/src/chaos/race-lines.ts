@@ -1,5 +1,5 @@
 import { clipText, isDelivery, type RunView, type Tape, type TapeEvent } from '@retake/tape'
-import { plural } from '../terminal/facts.js'
+import { plural } from '@retake/tape/present'
 import { fromHere, type Look, printable, wrap } from '../terminal/terminal.js'
 import type { OutcomeDifference, Race, Races } from './find-races.js'
 

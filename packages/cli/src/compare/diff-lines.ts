@@ -9,9 +9,8 @@ import type {
   ToolListDiff,
   ValueDiff,
 } from '@retake/diagnose'
-import { cost, localTime, plural } from '../terminal/facts.js'
+import { cost, duration, localTime, plural } from '@retake/tape/present'
 import { cutTo, type Look, printable, type Style, table, wrap } from '../terminal/terminal.js'
-import { duration } from '../terminal/duration.js'
 import { type Excerpt, excerpts } from './text-diff.js'
 
 /** Which two runs these are, and what they have in common by descent. */

@@ -6,7 +6,7 @@ import type {
   Timeline,
   Watched,
 } from '@retake/engine/inspect'
-import { plural } from '../terminal/facts.js'
+import { plural } from '@retake/tape/present'
 import { cutTo, type Look, printable, table, wrap } from '../terminal/terminal.js'
 import { sourceExcerpt } from './source-excerpt.js'
 import { stepCommandHelp, type StepResult } from './step-commands.js'

@@ -8,7 +8,6 @@ import {
   type SourceExcerpt,
 } from '@retake/web'
 import { project } from '../config/project.js'
-import { plural } from '../terminal/facts.js'
 import type { Pattern } from '../redact/patterns.js'
 import { maskBlame, maskStates } from '../redact/mask-states.js'
 import { type RedactedRun, redactRun, tapeLine } from '../redact/redact-run.js'
@@ -27,6 +26,7 @@ import {
 } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { plural } from '@retake/tape/present'
 import { rewriteLine } from '../redact/mask.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
 import { readStates } from '../debug/state-file.js'

@@ -1,3 +1,4 @@
+import type { RunStatus } from '@retake/tape/present'
 import {
   type BranchDetails,
   type BranchEdit,
@@ -13,7 +14,7 @@ import {
 import { openOwnTape, openTape } from '@retake/tape/node'
 import { explain, type Explained } from '../command-line/print-error.js'
 import type { RunStore } from './run-store.js'
-import { type RunStatus, summarizeRun } from './run-summary.js'
+import { summarizeRun } from './run-summary.js'
 import { viewRun } from './view-run.js'
 import { printable } from '../terminal/terminal.js'
 

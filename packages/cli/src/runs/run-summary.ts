@@ -1,11 +1,9 @@
 import { isBeingWritten, openTape } from '@retake/tape/node'
 import type { BranchDetails, RunView, Tape } from '@retake/tape'
+import { runStatus, type RunStatus } from '@retake/tape/present'
 import { explain, type Explained } from '../command-line/print-error.js'
 import { isRecording } from './run-store.js'
 import { viewRun } from './view-run.js'
-
-/** How a run stands: `killed` by a signal, also when nothing could be written about it. */
-export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
 
 /** One line of `retake list`. */
 export type RunSummary =
@@ -62,9 +60,5 @@ const unreadable = (path: string, error: unknown): Explained => ({
 
 const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
 
-export function statusOf(view: RunView, tape: Tape): RunStatus {
-  const { exit } = view
-  if (exit === undefined) return isRecording(tape.path, tape.run.scope) ? 'recording' : 'killed'
-  if (exit.signal !== undefined) return 'killed'
-  return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
-}
+export const statusOf = ({ exit }: RunView, tape: Tape): RunStatus =>
+  runStatus(exit, exit === undefined && isRecording(tape.path, tape.run.scope))

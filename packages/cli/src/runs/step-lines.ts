@@ -7,8 +7,7 @@ import {
   type StepGuard,
   summarizeStep,
 } from '@retake/tape'
-import { duration } from '../terminal/duration.js'
-import { cost } from '../terminal/facts.js'
+import { cost, duration } from '@retake/tape/present'
 import {
   fromHere,
   type Look,

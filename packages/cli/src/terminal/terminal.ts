@@ -1,4 +1,5 @@
 import { maskKeys, plainJson, toWire } from '@retake/tape'
+import type { Tone } from '@retake/tape/present'
 import path from 'node:path'
 
 /** Any value that was recorded, as JSON can say it: a BigInt as text, a Map as a list of pairs. */
@@ -139,6 +140,14 @@ export const printableLine = (text: string): string =>
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
 export type Style = keyof typeof CODES
+/** The colour of each tone that the shared words have. */
+export const TONE_STYLES: Readonly<Record<Tone, Style>> = {
+  good: 'green',
+  danger: 'red',
+  warning: 'yellow',
+  accent: 'cyan',
+  neutral: 'dim',
+}
 export type Paint = (style: Style, text: string) => string
 
 /** Paints text when the stream is a terminal that wants colours. */

@@ -5,7 +5,7 @@ import {
   pendingApprovals,
   userName,
 } from '@retake/engine/guard'
-import { duration } from '../terminal/duration.js'
+import { duration } from '@retake/tape/present'
 import { wrongUsage } from '../errors/command-line.js'
 import { approvalNotPending } from '../errors/guard.js'
 import { printable, widthOf, wrap } from '../terminal/terminal.js'

@@ -30,9 +30,8 @@ import {
   type Step,
   type Tape,
 } from '@retake/tape'
-import { cost, localTime, plural } from '../terminal/facts.js'
-import { duration } from '../terminal/duration.js'
 import { createHash } from 'node:crypto'
+import { cost, duration, localTime, plural } from '@retake/tape/present'
 import { version } from '../command-line/version.js'
 import { viewRun } from '../runs/view-run.js'
 

@@ -1,8 +1,6 @@
 import { wrongUsage } from '../errors/command-line.js'
 import { type Look, painter, Progress, table, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
-import { duration } from '../terminal/duration.js'
-import { plural } from '../terminal/facts.js'
 import {
   accusationOf,
   blameRun,
@@ -17,6 +15,7 @@ import {
   type Score,
   scoreMethod,
 } from '@retake/diagnose'
+import { duration, plural } from '@retake/tape/present'
 
 /** How the search does on failures whose causes are known, because they were planted. */
 interface BlameBench {

@@ -1,12 +1,11 @@
 import { openOwnTape } from '@retake/tape/node'
 import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
-import { duration } from '../terminal/duration.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { cost, plural } from '../terminal/facts.js'
 import { cutTo, type Look, painter, printable, widthOf } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
+import { cost, duration, plural } from '@retake/tape/present'
 
 export const branches: Verb = {
   usage: '<run> [options]',

@@ -27,10 +27,10 @@ import {
   type Tape,
   type TapeEvent,
 } from '@retake/tape'
-import { plural } from '../terminal/facts.js'
 import { notCapturedDetail } from '../agent/not-captured.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import type { CallSites } from '@retake/engine'
+import { plural } from '@retake/tape/present'
 
 /** One source of values that an agent cannot know beforehand. */
 interface Source {

@@ -8,7 +8,6 @@ import {
 } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { plural } from '../terminal/facts.js'
 import { RunStore } from '../runs/run-store.js'
 import {
   cutTo,
@@ -21,7 +20,7 @@ import {
 } from '../terminal/terminal.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { lineDiff } from '../compare/line-diff.js'
+import { plural, unifiedDiff } from '@retake/tape/present'
 
 const STYLES = { added: 'green', changed: 'yellow', deleted: 'red' } as const
 
@@ -57,7 +56,7 @@ function contentLines(change: FileChange, { paint, width }: Look): string[] {
   const after = change.from === undefined ? Buffer.alloc(0) : contentOf(change.from)
   if (before.includes(0) || after.includes(0)) return [title, '  (not text)', '']
   const styles: Readonly<Record<string, Style>> = { '-': 'red', '+': 'green', '@': 'dim' }
-  const lines = lineDiff(before.toString(), after.toString()).map(({ sign, text }) => {
+  const lines = unifiedDiff(before.toString(), after.toString()).map(({ sign, text }) => {
     const line = cutTo(printable(sign === '@' ? text : `${sign} ${text}`), width - 2)
     const style = styles[sign]
     return `  ${style === undefined ? line : paint(style, line)}`

@@ -1,9 +1,8 @@
+import { RUN_STATUS_WORDS, cost, duration, localTime, type RunStatus } from '@retake/tape/present'
 import { RunStore } from '../runs/run-store.js'
-import { duration } from '../terminal/duration.js'
-import { cost, localTime } from '../terminal/facts.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { type Paint, painter, Progress, type Style, table, widthOf } from '../terminal/terminal.js'
-import { type RunStatus, type RunSummary, summarizeRun } from '../runs/run-summary.js'
+import { type Paint, painter, Progress, table, widthOf, TONE_STYLES } from '../terminal/terminal.js'
+import { type RunSummary, summarizeRun } from '../runs/run-summary.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 
 export const list: Verb = {
@@ -60,10 +59,5 @@ function print(runs: readonly RunSummary[]): void {
   console.log(table([HEADER, ...rows], widthOf(process.stdout), SPARE).join('\n'))
 }
 
-const STYLES: Readonly<Record<RunStatus, Style>> = {
-  done: 'green',
-  failed: 'red',
-  killed: 'yellow',
-  recording: 'cyan',
-}
-const painted = (status: RunStatus, paint: Paint): string => paint(STYLES[status], status)
+const painted = (status: RunStatus, paint: Paint): string =>
+  paint(TONE_STYLES[RUN_STATUS_WORDS[status].tone], status)

@@ -1,5 +1,6 @@
 import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
 import { openTape } from '@retake/tape/node'
+import { plural } from '@retake/tape/present'
 import { wrongUsage } from '../errors/command-line.js'
 import { textNotFound } from '../errors/runs.js'
 import { RunStore } from '../runs/run-store.js'
@@ -14,7 +15,6 @@ import {
 } from '../terminal/terminal.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
-import { plural } from '../terminal/facts.js'
 
 interface LocateLook extends Look {
   /** Every place, also those that only repeat the conversation. */

@@ -11,7 +11,6 @@ import { type Suggestion, suggestRule } from '../policy/suggest-rule.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { noSuchToolStep, ruleNotFound } from '../errors/guard.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { plural } from '../terminal/facts.js'
 import { RunStore } from '../runs/run-store.js'
 import {
   type Look,
@@ -25,6 +24,7 @@ import {
 import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
+import { plural } from '@retake/tape/present'
 
 /** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
 function writeSuggestion(suggestion: Suggestion, json: boolean): void {

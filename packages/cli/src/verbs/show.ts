@@ -18,7 +18,7 @@ import { findStep, viewRun } from '../runs/view-run.js'
 import { RunStore } from '../runs/run-store.js'
 import { statusOf } from '../runs/run-summary.js'
 import { readStates } from '../debug/state-file.js'
-import { placePath, stateWord, stepJson, stepLines } from '../runs/step-lines.js'
+import { stateWord, stepJson, stepLines } from '../runs/step-lines.js'
 import {
   cutTo,
   type Look,
@@ -27,43 +27,75 @@ import {
   printable,
   printableLine,
   table,
+  TONE_STYLES,
   widthOf,
 } from '../terminal/terminal.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
+import {
+  ORIGIN_WORDS,
+  STATE_WORDS,
+  STEP_CELLS,
+  costText,
+  countCalls,
+  duration,
+  localTime,
+  plural,
+  rowOf,
+  runEnd,
+  tokensText,
+  type StepRow,
+} from '@retake/tape/present'
 import { sourceExcerpt, sourceLine } from '../debug/source-excerpt.js'
 import { place, variableLines } from '../debug/stop-lines.js'
-import { duration } from '../terminal/duration.js'
-import { cost, localTime, plural } from '../terminal/facts.js'
 import { notCapturedDetail } from '../agent/not-captured.js'
 
-/** When a step began, then how long it took: what a narrow terminal leaves out. */
-const SPARE = [1, 2]
+/** Columns that a narrow terminal leaves out, the first of them first. */
+const SPARE = ['at', 'took'] as const
 
 /** A run for a person: what it was, its steps, and what was not captured. */
 function runLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
-  const columns = {
-    lanes: view.lanes.length > 1,
-    origins: tape.details.branch !== undefined,
-    places: view.steps.some((step) => step.within.length > 0),
-  }
-  const rows = view.steps.map((step) => stepRow(step, tape, columns, paint))
-  const header = [
-    'step',
+  const columns = [
+    'label',
     'at',
     'took',
-    ...(columns.lanes ? ['lane'] : []),
-    ...(columns.origins ? ['origin'] : []),
+    ...(view.lanes.length > 1 ? (['lane'] as const) : []),
+    ...(tape.details.branch === undefined ? [] : (['origin'] as const)),
     'kind',
-    ...(columns.places ? ['in'] : []),
-    '',
-  ].map((cell) => paint('dim', cell))
+    ...(view.steps.some((step) => step.within.length > 0) ? (['within'] as const) : []),
+    'title',
+  ] as const
+  const status = statusOf(view, tape)
+  const rows = view.steps.map((step) => {
+    const row = rowOf(tape, step, { status, laneOf: ({ lane }) => lane })
+    return columns.map((column) => cellOf(column, { row, step, paint }))
+  })
+  const header = columns.map((column) => paint('dim', STEP_CELLS[column].heading))
+  const spare = SPARE.map((column) => columns.indexOf(column))
   return [
     ...headLines(view, tape, { paint, width }),
     '',
-    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, SPARE)),
+    ...(rows.length === 0 ? ['No steps.'] : table([header, ...rows], width, spare)),
     ...notCapturedSection(view.notCaptured, { paint, width }),
   ]
+}
+
+/** Characters of the path of agents and nodes; its end tells steps apart. */
+const PATH_WIDTH = 28
+
+function cellOf(
+  column: keyof typeof STEP_CELLS,
+  { row, step, paint }: { row: StepRow; step: Step; paint: Paint },
+): string {
+  const text = printable(STEP_CELLS[column].text(row) ?? '')
+  if (column === 'origin') return paint(TONE_STYLES[ORIGIN_WORDS[row.origin].tone], text)
+  if (column === 'kind' && (row.state === 'failed' || row.state === 'denied'))
+    return paint(TONE_STYLES[STATE_WORDS[row.state].tone], text)
+  if (column === 'within' && text.length > PATH_WIDTH) return `…${text.slice(1 - PATH_WIDTH)}`
+  if (column !== 'title') return text
+  const isServed = step.guard?.served !== undefined
+  const state = step.state !== 'done' ? `${stateWord(step)}: ` : isServed ? 'served: ' : ''
+  return printable(state) + text
 }
 
 function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] {
@@ -85,7 +117,9 @@ function headLines(view: RunView, tape: Tape, { paint, width }: Look): string[] 
         'event',
       ),
     ].join(' · '),
-    ...(totals.modelCalls > 0 ? [`${tokensOf(view)} · ${costOf(view)}`] : []),
+    ...(totals.modelCalls > 0
+      ? [`${tokensText(totals, countCalls(view.steps))} · ${costText(totals)}`]
+      : []),
     ...integrityLines(tape, paint),
   ]
 }
@@ -99,66 +133,10 @@ function integrityLines(tape: Tape, paint: Paint): string[] {
   ]
 }
 
-/** A stream may end without counts: then they are not known, and not 0. */
-export function tokensOf({ steps, totals: { usage } }: Pick<RunView, 'steps' | 'totals'>): string {
-  const answered = steps.filter(({ kind, state }) => kind === 'model' && state !== 'failed')
-  const counted = answered.filter((step) => step.usage !== undefined).length
-  if (answered.length > 0 && counted === 0) return 'tokens unknown'
-  const sum = `${usage.input + usage.cachedInput + usage.cacheWrite} tokens in, ${usage.output} out`
-  return counted < answered.length ? `${sum} in ${counted} of ${answered.length} calls` : sum
-}
-
-const costOf = ({ totals }: RunView): string =>
-  totals.costUsd === undefined ? 'cost unknown' : cost(totals.costUsd)
-
 function endOf(view: RunView, tape: Tape): string {
   const status = statusOf(view, tape)
-  const { exit } = view
-  if (exit?.error !== undefined)
-    return `${status}: ${printable(`${exit.error.name}: ${exit.error.message.split('\n')[0]}`)}`
-  if (exit?.signal !== undefined) return `${status} by ${exit.signal}`
-  if (exit === undefined && status === 'killed') return 'killed, the recording was cut off'
-  return exit?.code ? `${status} with exit code ${exit.code}` : status
-}
-
-interface Columns {
-  readonly lanes: boolean
-  /** Whether answers may have come from a parent. */
-  readonly origins: boolean
-  /** Whether an adapter has named agents and nodes. */
-  readonly places: boolean
-}
-
-const ORIGIN_STYLES = { served: 'dim', edited: 'cyan', lost: 'yellow', live: 'green' } as const
-
-function originCell(tape: Tape, step: Step, paint: Paint): string {
-  const origin = originOf(tape, step)
-  return origin === undefined ? '' : paint(ORIGIN_STYLES[origin], origin)
-}
-
-const PLACE_WIDTH = 28
-
-/** The end of the path is what tells steps apart. */
-function placeCell(step: Step): string {
-  const path = placePath(step)
-  return path.length > PLACE_WIDTH ? `…${path.slice(1 - PLACE_WIDTH)}` : path
-}
-
-function stepRow(step: Step, tape: Tape, columns: Columns, paint: Paint): string[] {
-  const isServed = step.guard?.served !== undefined
-  const state = step.state !== 'done' ? `${stateWord(step)}: ` : isServed ? 'served: ' : ''
-  const bad = step.state === 'failed' ? 'red' : step.state === 'denied' ? 'yellow' : undefined
-  const marked = bad === undefined ? step.kind : paint(bad, step.kind)
-  return [
-    step.label,
-    duration(step.at),
-    step.latencyMs === undefined || step.inferred ? '' : duration(step.latencyMs),
-    ...(columns.lanes ? [String(step.lane)] : []),
-    ...(columns.origins ? [originCell(tape, step, paint)] : []),
-    marked,
-    ...(columns.places ? [placeCell(step)] : []),
-    printable(state + step.title),
-  ]
+  const reason = runEnd({ status, exit: view.exit })
+  return reason === undefined ? status : `${status}: ${printable(reason)}`
 }
 
 function notCapturedSection(list: readonly NotCaptured[], { width }: Look): string[] {

@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { plural } from '../terminal/facts.js'
 import { fromHere } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence } from '../debug/look-at-step.js'
 import { RunStore } from '../runs/run-store.js'
@@ -12,6 +11,7 @@ import { momentOf, viewRun } from '../runs/view-run.js'
 import { withProbe } from '../debug/probe-agent.js'
 import type { Probe, Stop } from '@retake/engine/inspect'
 import type { CapturedState, RunView, Step } from '@retake/tape'
+import { plural } from '@retake/tape/present'
 
 export const snapshot: Verb = {
   usage: '<run> [--every k]',

@@ -1,11 +1,11 @@
 import type { BlameFindings, Probe } from '@retake/tape'
+import { rateText } from '@retake/tape/present'
 import { atOnce } from './at-once.js'
 import { takeAnchors, type Anchors } from './anchors.js'
 import type { ForkSource } from './fork-source.js'
 import { learnCauses } from './learn-causes.js'
 import { probeOf } from './ledger.js'
 import { makeFindings, type Conclusion } from './make-findings.js'
-import { rateText } from './rate-of.js'
 import { Search } from './search.js'
 import { SearchStopped } from './search-stopped.js'
 
@@ -119,10 +119,10 @@ function unattributed({ kept, free, areSame }: Anchors): Conclusion {
     return { verdict: 'inconclusive', why: `Forks of ${which} came to no verdict.` }
   }
   if (kept.fails === 0) {
-    const why = `The unchanged run failed in ${rateText(kept)}: by this oracle it passes.`
+    const why = `The unchanged run failed in ${rateText(kept)} forks: by this oracle it passes.`
     return { verdict: 'no attributable step', why }
   }
-  const rates = `the unchanged run failed in ${rateText(kept)}, with every step free in ${rateText(free)}`
+  const rates = `the unchanged run failed in ${rateText(kept)} forks, with every step free in ${rateText(free)} forks`
   if (!areSame) {
     return { verdict: 'inconclusive', why: `That is too close to tell: ${rates}.` }
   }

@@ -6,8 +6,3 @@ export function rateOf(counted: { readonly fails: number; readonly forks: number
   const { fails, forks } = counted
   return { fails, forks, ...confidenceSequence(fails, forks) }
 }
-
-/** As a sentence says it. */
-export function rateText({ fails, forks }: { fails: number; forks: number }): string {
-  return `${fails} of ${forks} forks`
-}

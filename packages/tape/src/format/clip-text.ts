@@ -1,3 +1,10 @@
-/** A text that is not longer than `length`; where something was cut off, it ends in an ellipsis. */
+/** The first `length` characters at most, without half a surrogate pair at the end. */
+export function cutAt(text: string, length: number): string {
+  if (text.length <= length) return text
+  const last = text.charCodeAt(length - 1)
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length)
+}
+
+/** A text of at most `length` characters; it ends in an ellipsis if something was cut off. */
 export const clipText = (text: string, length: number): string =>
-  text.length > length ? `${text.slice(0, length - 1)}…` : text
+  text.length > length ? `${cutAt(text, length - 1)}…` : text

@@ -1,5 +1,6 @@
 import type { BranchDetails, ParentLink } from '@retake/tape'
-import type { Explained, RunStatus } from '../model/run-head.js'
+import type { RunStatus } from '@retake/tape/present'
+import type { Explained } from '../model/run-head.js'
 
 /** A run and what was forked from it, oldest first. */
 export interface BranchNodeView {

@@ -1,6 +1,7 @@
 import type { CapturedState } from '@retake/tape'
 import type { RunBlame } from '../model/run-blame.js'
-import type { RunCard, RunStatus, UnreadableRun } from '../model/run-head.js'
+import type { RunStatus } from '@retake/tape/present'
+import type { RunCard, UnreadableRun } from '../model/run-head.js'
 import type { RunModel } from '../model/run-model.js'
 import type { SourceExcerpt } from '../model/run-parts.js'
 import type { StateView } from '../model/state-view.js'

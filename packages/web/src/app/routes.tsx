@@ -57,13 +57,4 @@ const compare = createRoute({
       : NotFoundPage,
 })
 
-const gallery = createRoute({
-  getParentRoute: () => root,
-  path: '/components',
-  component:
-    __HOME__ === 'live'
-      ? latePart(async () => (await import('./design/gallery-page.js')).GalleryPage)
-      : NotFoundPage,
-})
-
-export const routes = root.addChildren([runs, run, branches, compare, gallery])
+export const routes = root.addChildren([runs, run, branches, compare])

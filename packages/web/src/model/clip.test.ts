@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clip, cutAt, cutText } from './clip.js'
+import { cutAt } from '@retake/tape/present'
+import { clip, cutText } from './clip.js'
 
 describe('a clipped value', () => {
   test('is the value itself while it is small', () => {

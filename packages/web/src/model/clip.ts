@@ -1,3 +1,4 @@
+import { cutAt } from '@retake/tape/present'
 import type { BodyView, Clipped } from './step-detail.js'
 
 /** Characters of one string, and of one body, that are shown without being asked for. */
@@ -97,13 +98,6 @@ export class ClipBudget {
 /** Names that stand for what was left out cannot be names of members. */
 const shownKey = (key: string): string =>
   key === '$clipped' || key === '$leftOut' ? `$${key}` : cutText(key, SHORT)
-
-/** The beginning of a string, without half a character at its end. */
-export function cutAt(text: string, limit: number): string {
-  if (text.length <= limit) return text
-  const last = text.charCodeAt(limit - 1)
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit)
-}
 
 /** A string for a place where only text can stand: cut, and saying so. */
 export const cutText = (text: string, limit: number): string =>

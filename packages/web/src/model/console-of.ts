@@ -1,5 +1,5 @@
 import type { RunView } from '@retake/tape'
-import { cutAt } from './clip.js'
+import { cutAt } from '@retake/tape/present'
 import { LossyText } from './lossy-text.js'
 import type { ConsolePart } from './run-parts.js'
 

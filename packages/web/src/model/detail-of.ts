@@ -1,5 +1,6 @@
 import type { Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
-import { ClipBudget, clip, cutAt, cutText, viewBody } from './clip.js'
+import { cutAt, type StepRow } from '@retake/tape/present'
+import { ClipBudget, clip, cutText, viewBody } from './clip.js'
 import { clipError, clipMcp, clipMessages } from './clip-message.js'
 import type { News } from './conversation-news.js'
 import { outputOf } from './output-of.js'
@@ -11,7 +12,6 @@ import type {
   StepDetail,
   StreamEvents,
 } from './step-detail.js'
-import type { Row } from './step-rows.js'
 
 /** Messages of a long conversation that are shown without being asked for, and at most. */
 const MESSAGES = 60
@@ -25,7 +25,7 @@ const HEADER = 32_768
 const LINE = 8192
 
 export interface DetailOptions {
-  readonly row: Row
+  readonly row: StepRow
   readonly news: (step: Step) => News
   readonly messagesFrom?: number | undefined
   readonly eventsFrom?: number | undefined

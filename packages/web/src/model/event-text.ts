@@ -1,6 +1,7 @@
 import type { DeliverEvent, RecordedError, SocketEvent, Tape, TapeEvent } from '@retake/tape'
 import { bytesText } from './bytes-text.js'
-import { cutAt, cutText } from './clip.js'
+import { cutAt } from '@retake/tape/present'
+import { cutText } from './clip.js'
 
 /** Characters of a line, and of a value in it. */
 const LINE = 240

@@ -1,7 +1,8 @@
 import type { BranchDetails, RunView, Tape } from '@retake/tape'
+import type { RunStatus } from '@retake/tape/present'
 import { clip, cutText } from './clip.js'
 import { clipError } from './clip-message.js'
-import type { LaneHead, RunHead, RunStatus } from './run-head.js'
+import type { LaneHead, RunHead } from './run-head.js'
 import { siteInStack } from './site-in-stack.js'
 
 /** Characters of a name or of one argument; kinds of notes, each of which is told once. */

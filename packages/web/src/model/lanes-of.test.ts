@@ -1,8 +1,8 @@
 import type { Place } from '@retake/tape'
 import { expect, test } from 'vitest'
+import { rowAt } from '@retake/tape/present'
 import { CHAT, RunScript } from '../../test-support/run-script.js'
 import type { RunModel } from './run-model.js'
-import { rowAt } from './step-rows.js'
 
 const inside = (...names: string[]): { within: Place[] } => ({
   within: names.map((name) => ({ kind: 'agent', name })),

@@ -1,5 +1,5 @@
 import type { CallDetail } from '@retake/tape'
-import { cutAt } from './clip.js'
+import { cutAt } from '@retake/tape/present'
 import { LossyText } from './lossy-text.js'
 import type { CallView } from './step-detail.js'
 

@@ -1,7 +1,5 @@
 import type { BranchDetails, NotCaptured, ParentLink, RecordedError, TapeEvent } from '@retake/tape'
-
-/** How a run stands. `killed`: no end was recorded, or a signal ended it. `recording`: it goes on. */
-export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
+import type { RunStatus } from '@retake/tape/present'
 
 /** One line of a list of runs. */
 export interface RunCard {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { rowAt } from '@retake/tape/present'
 import { RunScript } from '../../test-support/run-script.js'
-import { rowAt } from './step-rows.js'
 
 const user = (content: string) => ({ role: 'user', content })
 
@@ -56,7 +56,7 @@ test('a call whose answer a guard served was not really asked', () => {
     run.add({ type: 'result', op, guard: { status: 'done', ...(served && { served }) } })
   }
   const [rows] = run.model().rows()
-  expect(rows?.type === 'rows' && [0, 1].map((place) => rowAt(rows.rows, place).badge)).toEqual([
+  expect(rows?.type === 'rows' && [0, 1].map((place) => rowAt(rows.rows, place).origin)).toEqual([
     'live',
     'served',
   ])

@@ -1,11 +1,17 @@
 import { readRun, TapeError, valueTooLarge } from '@retake/tape'
 import type { CapturedState, ReadOptions, RunView, Step, Tape } from '@retake/tape'
+import {
+  rowOf,
+  toColumns,
+  type RowColumns,
+  type RowMessage,
+  type StepRow,
+  type RunStatus,
+} from '@retake/tape/present'
 import { headOf } from './head-of.js'
-import type { RunHead, RunStatus } from './run-head.js'
-import { rowOf } from './row-of.js'
+import type { RunHead } from './run-head.js'
 import { detailOf } from './detail-of.js'
 import type { BodySide, StepDetail } from './step-detail.js'
-import { toColumns, type Row, type RowColumns, type RowMessage } from './step-rows.js'
 import { bodyOf } from './step-body.js'
 import { consoleOf } from './console-of.js'
 import { eventAt, eventRows } from './event-rows.js'
@@ -153,7 +159,7 @@ export class RunModel {
   }
 
   /** One step that cannot be read must not hide all others. */
-  #readableRow(step: Step): Row {
+  #readableRow(step: Step): StepRow {
     try {
       return this.#read(() => this.#row(step))
     } catch (error) {
@@ -171,7 +177,7 @@ export class RunModel {
     }
   }
 
-  #row(step: Step): Row {
+  #row(step: Step): StepRow {
     const { status } = this
     return rowOf(this.tape, step, { status, laneOf: (each) => this.#drawnLanes.of(each) })
   }

@@ -1,3 +1,4 @@
+import type { RowMessage } from '@retake/tape/present'
 import type { RunBlame } from './run-blame.js'
 import type { RunHead } from './run-head.js'
 import type {
@@ -9,7 +10,6 @@ import type {
 } from './run-parts.js'
 import type { BodySide, StepDetail, StreamFrames } from './step-detail.js'
 import type { StateView } from './state-view.js'
-import type { RowMessage } from './step-rows.js'
 
 /**
  * One run, as the viewer asks about it. The local UI answers from a server, the

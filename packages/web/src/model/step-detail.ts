@@ -7,10 +7,10 @@ import type {
   StepGuard,
   Usage,
 } from '@retake/tape'
-import type { Row } from './step-rows.js'
+import type { StepRow } from '@retake/tape/present'
 
 /** Everything about one step, but for what is too large: that is fetched or downloaded on its own. */
-export interface StepDetail extends Row {
+export interface StepDetail extends StepRow {
   readonly number: number
   readonly startedAt: number
   readonly timeToFirstChunkMs: number | undefined

@@ -1,6 +1,6 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunBlame } from '../model/run-blame.js'
-import type { RunStatus } from '../model/run-head.js'
+import type { RunStatus } from '@retake/tape/present'
 import type { SourceExcerpt } from '../model/run-parts.js'
 
 /** Ids of the blocks of data in the page of a report. */

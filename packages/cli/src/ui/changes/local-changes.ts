@@ -1,11 +1,11 @@
 import { type FileChange, isOverlay, overlayChanges, overlayOf, planRerun } from '@retake/engine'
+import type { RunStatus } from '@retake/tape/present'
 import type {
   Abilities,
   ApprovalDecisionRequest,
   BranchFile,
   HomeChanges,
   Job,
-  RunStatus,
   WaitingApproval,
 } from '@retake/web'
 import type { RunStore } from '../../runs/run-store.js'

@@ -8,10 +8,10 @@ import {
   type Tape,
 } from '@retake/tape'
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
+import { plural } from '@retake/tape/present'
 import { editedNotJson, payloadNotChanged } from '../../errors/branches.js'
 import { noSuchStep } from '../../errors/runs.js'
 import { viewRun } from '../../runs/view-run.js'
-import { plural } from '../../terminal/facts.js'
 import { explain } from '../../command-line/print-error.js'
 
 /** Longer texts make an editor in a page crawl. */

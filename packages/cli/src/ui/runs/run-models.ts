@@ -1,5 +1,6 @@
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { RunModel, type RunStatus } from '@retake/web'
+import type { RunStatus } from '@retake/tape/present'
+import { RunModel } from '@retake/web'
 import { unknownRun } from '../../errors/runs.js'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'

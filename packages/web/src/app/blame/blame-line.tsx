@@ -1,5 +1,5 @@
+import { ROLE_WORDS, intervalText, failuresText } from '@retake/tape/present'
 import type { Run } from '../run/use-run.js'
-import { ROLE_WORDS, rateText, intervalText } from './blame-words.js'
 import { RoleName } from './role-mark.js'
 import { useBlame } from './use-blame.js'
 
@@ -19,7 +19,7 @@ export function BlameLine({ run, label }: { readonly run: Run; readonly label: s
       'kept alone',
       alone === undefined || alone.forks === 0
         ? 'not tried'
-        : `${rateText(alone)}, ${intervalText(alone)}`,
+        : `${failuresText(alone)}, ${intervalText(alone)}`,
     ],
   ] as const
   return (

@@ -1,11 +1,10 @@
 import type { Probe } from '@retake/tape'
 import { useState } from 'react'
+import { PURPOSE_WORDS, count, plural } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { count, plural } from '../design/figures.js'
 import { placed } from '../step/placed.js'
 import type { BlameView } from './blame-view.js'
-import { PURPOSE_WORDS } from './blame-words.js'
 import { evidenceGroups, type EvidenceGroup } from './evidence-groups.js'
 import { RateLine } from './rate-bar.js'
 

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { StepRole } from '@retake/tape'
+import { count, plural } from '@retake/tape/present'
 import { Button } from '../design/button.js'
-import { count, plural } from '../design/figures.js'
 import type { Run } from '../run/use-run.js'
 import type { BlameView } from './blame-view.js'
 import { RateLine } from './rate-bar.js'

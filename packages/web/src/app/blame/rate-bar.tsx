@@ -1,10 +1,10 @@
 import type { Rate } from '@retake/tape'
+import { clampRate, intervalText, failuresText } from '@retake/tape/present'
 import { classes } from '../design/classes.js'
-import { intervalText, rateText, unit } from './blame-words.js'
 
 const WIDTH = 104
 const HEIGHT = 14
-const xOf = (value: number): number => 4 + unit(value) * (WIDTH - 8)
+const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
 
 /** A rate as a dot and its interval as a whisker, between 0 and 100 %. The numbers stand beside it. */
 export function RateBar({ rate, className }: { readonly rate: Rate; readonly className?: string }) {
@@ -48,7 +48,7 @@ export function RateLine({
       className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
     >
       <RateBar rate={rate} />
-      <span className="min-w-24">{rateText(rate)}</span>
+      <span className="min-w-24">{failuresText(rate)}</span>
       {rate.forks > 0 && (
         <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">
           {intervalText(rate)}

@@ -1,5 +1,5 @@
 import { useRef } from 'react'
-import { plural } from '../design/figures.js'
+import { plural } from '@retake/tape/present'
 import { useSize } from '../run/timeline/use-canvas.js'
 import type { Run } from '../run/use-run.js'
 import type { BlameView } from './blame-view.js'

@@ -1,7 +1,7 @@
 import type { RiskPoint } from '@retake/tape'
+import { intervalText, failuresText } from '@retake/tape/present'
 import { useSelection } from '../run/use-selection.js'
 import type { BlameView } from './blame-view.js'
-import { intervalText, rateText } from './blame-words.js'
 import { riskPath, type RiskScale } from './risk-scale.js'
 
 /** With more points than this only the line is drawn. */
@@ -48,7 +48,7 @@ export function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
             onClick={() => go(upTo)}
           >
             <title>
-              {`${upTo < 0 ? 'no step kept' : `kept up to step ${view.labelOf(upTo)}`}: ${rateText(rate)}, ${intervalText(rate)}`}
+              {`${upTo < 0 ? 'no step kept' : `kept up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
             </title>
             <path
               d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}

@@ -1,5 +1,5 @@
 import type { RiskPoint } from '@retake/tape'
-import { unit } from './blame-words.js'
+import { clampRate } from '@retake/tape/present'
 
 export interface RiskScale {
   readonly width: number
@@ -25,7 +25,7 @@ export function riskScale(width: number, steps: number): RiskScale {
     top,
     bottom,
     x: (upTo) => left + ((upTo + 1) / Math.max(1, steps)) * room,
-    y: (rate) => top + (1 - unit(rate)) * (height - top - bottom),
+    y: (rate) => top + (1 - clampRate(rate)) * (height - top - bottom),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { StepRole } from '@retake/tape'
+import { ROLE_WORDS } from '@retake/tape/present'
 import { classes } from '../design/classes.js'
-import { ROLE_WORDS } from './blame-words.js'
 import { isSeen, ROLE_LOOKS, type SeenRole } from './role-shapes.js'
 
 const COLORS = {

@@ -1,7 +1,7 @@
-import { duration, localDateTime, plural } from '../design/figures.js'
+import { duration, localDateTime, plural } from '@retake/tape/present'
 import { VisibleText } from '../step/text/visible-text.js'
 import type { BlameView } from './blame-view.js'
-import { spentFacts } from './blame-words.js'
+import { spentFacts } from './spent-facts.js'
 
 /** Reasons that are named; the rest are counted. */
 const MOST = 10

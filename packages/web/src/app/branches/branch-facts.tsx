@@ -1,6 +1,6 @@
+import { cost, count, duration, localTime, plural } from '@retake/tape/present'
 import type { BranchNodeView } from '../../api/branch-view.js'
 import { Facts } from '../design/facts.js'
-import { cost, count, duration, localTime, plural } from '../design/figures.js'
 
 /** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
 export function BranchFacts({ node }: { readonly node: BranchNodeView }) {

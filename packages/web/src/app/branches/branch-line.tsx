@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
-import { RunStatusBadge } from '../design/run-status-badge.js'
+import { RunStatusBadge } from '../design/status-badges.js'
 import { BranchFacts } from './branch-facts.js'
 import type { BranchRow } from './branch-rows.js'
 

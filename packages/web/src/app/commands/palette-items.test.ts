@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { blankRow } from '../../model/blank-row.js'
-import { rowAt, toColumns } from '../../model/step-rows.js'
+import { blankRow, rowAt, toColumns } from '@retake/tape/present'
 import type { RowStore } from '../run/row-store.js'
 import { GROUPS, type Command } from './command.js'
 import { keysOf } from './key-settings.js'
@@ -48,7 +47,7 @@ test('keys are those that the person chose', () => {
 
 const columns = toColumns(
   ['lookup_order', 'search_policy', 'answer 1'].map((title, place) => ({
-    ...blankRow(String(place + 1)),
+    ...blankRow({ label: String(place + 1) }),
     seq: place,
     title,
   })),

@@ -1,5 +1,5 @@
+import { localTime } from '@retake/tape/present'
 import type { RunCard, UnreadableRun } from '../../model/run-head.js'
-import { localTime } from '../design/figures.js'
 import type { RowStore } from '../run/row-store.js'
 import type { Command } from './command.js'
 import { fuzzyMatch } from './fuzzy-match.js'

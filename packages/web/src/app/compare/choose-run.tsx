@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { localTime } from '@retake/tape/present'
 import type { RunCard } from '../../model/run-head.js'
 import { Dialog } from '../design/dialog.js'
 import { EmptyNote } from '../design/empty-note.js'
 import { ErrorNote } from '../design/error-note.js'
-import { RunStatusBadge } from '../design/run-status-badge.js'
+import { RunStatusBadge } from '../design/status-badges.js'
 import { TextField } from '../design/text-field.js'
-import { localTime } from '../design/figures.js'
 import { useHome } from '../sources/viewer-home.js'
 
 export interface ChooseRunProps {

@@ -1,7 +1,7 @@
 import type { RunComparison } from '../../api/run-comparison.js'
 import type { RunCard } from '../../model/run-head.js'
 import { Badge } from '../design/badge.js'
-import { RunStatusBadge } from '../design/run-status-badge.js'
+import { RunStatusBadge } from '../design/status-badges.js'
 
 /** The two runs and their totals, and in words where they part. */
 export function CompareSummary({ comparison }: { readonly comparison: RunComparison }) {

@@ -1,5 +1,5 @@
+import { diffWords, unmarked, type DiffLine } from '@retake/tape/present'
 import type { ComparedLine } from '../../api/run-comparison.js'
-import { diffWords, unmarked, type DiffLine } from './line-diff.js'
 import { LineDiff } from './text-diff.js'
 
 export interface ComparedPrintsProps {

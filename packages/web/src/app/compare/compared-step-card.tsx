@@ -1,7 +1,7 @@
 import type { StepKind } from '@retake/tape'
 import { Link } from '@tanstack/react-router'
+import { KINDS } from '@retake/tape/present'
 import type { ComparedStep } from '../../api/run-comparison.js'
-import { KINDS } from '../../model/step-rows.js'
 import { Badge, type BadgeProps } from '../design/badge.js'
 import { KindMark } from '../design/kind-mark.js'
 import { TextDiff } from './text-diff.js'

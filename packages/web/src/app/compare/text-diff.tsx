@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
+import { diffLines, unmarked, type DiffLine, type LinePart } from '@retake/tape/present'
 import { foldEqual } from './fold-equal.js'
-import { diffLines, unmarked, type DiffLine, type LinePart } from './line-diff.js'
 
 export interface TextDiffProps {
   /** What the two texts are. */

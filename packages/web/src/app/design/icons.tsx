@@ -27,16 +27,9 @@ export const CopyIcon = icon(
 export const CheckIcon = icon(<path d="m3 8.5 3.2 3.2L13 4.8" />)
 export const CloseIcon = icon(<path d="m4 4 8 8m0-8-8 8" />)
 export const SearchIcon = icon(<path d="M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10Zm3.7-1.3L14 14" />)
-export const PlayIcon = icon(<path d="M5 3.2v9.6l7.5-4.8L5 3.2Z" fill="currentColor" />)
-export const PauseIcon = icon(<path d="M5.5 3.5v9m5-9v9" strokeWidth="2.2" />)
-export const ChevronRightIcon = icon(<path d="m6 3.5 4.5 4.5L6 12.5" />)
 export const ChevronDownIcon = icon(<path d="M3.5 6 8 10.5 12.5 6" />)
 export const ChevronUpIcon = icon(<path d="M3.5 10 8 5.5l4.5 4.5" />)
-export const ForkIcon = icon(
-  <path d="M4.5 10.5v-5m0 0a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3Zm0 5a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3Zm7-5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3Zm0 0c0 3-7 2-7 5" />,
-)
 export const DiffIcon = icon(<path d="M3 4.5h6m-3-3v6M3 13h6m2.5-9.5v9" />)
-export const RerunIcon = icon(<path d="M13 8a5 5 0 1 1-1.6-3.7M13 2v3h-3" />)
 export const SunIcon = icon(
   <path d="M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM8 1.2v1.3m0 11v1.3M1.2 8h1.3m11 0h1.3M3.2 3.2l.9.9m7.8 7.8.9.9m0-9.6-.9.9m-7.8 7.8-.9.9" />,
 )
@@ -48,8 +41,6 @@ export const DownloadIcon = icon(<path d="M8 2.5v7.7m0 0L4.8 7M8 10.2 11.2 7M3 1
 export const LinkIcon = icon(
   <path d="M6.6 9.4a2.6 2.6 0 0 0 3.7 0l2.5-2.5a2.6 2.6 0 0 0-3.7-3.7l-.9.9m1.2 2.5a2.6 2.6 0 0 0-3.7 0L3.2 9.1a2.6 2.6 0 0 0 3.7 3.7l.9-.9" />,
 )
-export const FilterIcon = icon(<path d="M2.5 4h11m-9 4h7m-5 4h3" />)
 export const CommandIcon = icon(<path d="m3.5 4.5 3.5 3.5-3.5 3.5m5.5 0h4" />)
 export const HelpIcon = icon(<path d="M5.4 6a2.6 2.6 0 1 1 4 2.2c-.9.6-1.4 1-1.4 2M8 12.9v.1" />)
 export const WarningIcon = icon(<path d="M8 2.5 14 13H2L8 2.5Zm0 4v3m0 1.7v.1" />)
-export const MoreIcon = icon(<path d="M3.5 8h.01M8 8h.01M12.5 8h.01" strokeWidth="2.2" />)

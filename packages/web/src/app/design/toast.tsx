@@ -33,8 +33,6 @@ export function showToast(text: ReactNode, options: ToastOptions = {}): void {
   if (options.tone !== 'danger') setTimeout(() => close(id), SHOWN_MS)
 }
 
-export const useToast = (): typeof showToast => showToast
-
 const BORDERS = { neutral: 'border-line-strong', good: 'border-good', danger: 'border-danger' }
 
 /** Where toasts appear; one for the whole page, always there, so that they are read aloud. */

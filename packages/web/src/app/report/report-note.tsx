@@ -1,7 +1,7 @@
 import { useState } from 'react'
+import { localDateTime } from '@retake/tape/present'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
-import { localDateTime } from '../design/figures.js'
 import { useHome } from '../sources/viewer-home.js'
 
 /** In a report: when it was made, and what its reader has to know. Elsewhere nothing. */

@@ -1,7 +1,7 @@
+import { clock, count, plural } from '@retake/tape/present'
 import { Button } from '../design/button.js'
 import { CloseIcon } from '../design/icons.js'
 import { CostFilter } from './cost-filter.js'
-import { clock, count, plural } from '../design/figures.js'
 import type { FilteredRows } from './filtered-rows.js'
 import { FilterMenu } from './filter-menu.js'
 import { isEmpty } from './row-filter.js'

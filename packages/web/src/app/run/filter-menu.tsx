@@ -1,7 +1,7 @@
 import { Menu } from '@base-ui/react/menu'
+import { count } from '@retake/tape/present'
 import { classes } from '../design/classes.js'
 import { ChevronDownIcon } from '../design/icons.js'
-import { count } from '../design/figures.js'
 import { choicesOf, type ChoiceField } from './row-counts.js'
 import type { RowStore } from './row-store.js'
 import type { Filtering } from './use-filter.js'

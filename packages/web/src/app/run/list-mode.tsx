@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
+import { count } from '@retake/tape/present'
 import { classes } from '../design/classes.js'
-import { count } from '../design/figures.js'
 import type { ListName } from './use-list.js'
 
 export interface ListModeProps {

@@ -1,13 +1,12 @@
 import { isSeen } from '../blame/role-shapes.js'
 import { RoleName } from '../blame/role-mark.js'
 import type { StepRole } from '@retake/tape'
-import type { Row } from '../../model/step-rows.js'
+import type { StepRow } from '@retake/tape/present'
 import { Badge } from '../design/badge.js'
-import { OriginBadge } from '../design/origin-badge.js'
-import { StateBadge } from '../design/state-badge.js'
+import { OriginBadge, StateBadge } from '../design/status-badges.js'
 
 export interface RowBadgesProps {
-  readonly row: Row
+  readonly row: StepRow
   /** What it had to do with the failure, where that was asked. */
   readonly role: StepRole | undefined
   readonly isBranch: boolean
@@ -24,7 +23,7 @@ export function RowBadges({ row, role, isBranch }: RowBadgesProps) {
           inferred
         </Badge>
       )}
-      {isBranch && !row.inferred && <OriginBadge origin={row.badge} />}
+      {isBranch && !row.inferred && <OriginBadge origin={row.origin} />}
     </>
   )
 }

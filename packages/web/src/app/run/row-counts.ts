@@ -1,4 +1,4 @@
-import { BADGES, KINDS, STATES } from '../../model/step-rows.js'
+import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 import type { ListColumns } from './list-columns.js'
 import type { RowFilter } from './row-filter.js'
 
@@ -31,7 +31,7 @@ export function choicesOf(columns: ListColumns, field: ChoiceField, filter: RowF
 function columnOf(columns: ListColumns, field: ChoiceField): Uint8Array | Int32Array {
   if (field === 'kinds') return columns.kind
   if (field === 'states') return columns.state
-  if (field === 'badges') return columns.badge
+  if (field === 'badges') return columns.origin
   if (field === 'lanes') return columns.lane
   return field === 'tools' ? columns.tool : columns.model
 }
@@ -41,7 +41,7 @@ function valueOf(columns: ListColumns, field: ChoiceField, number: number): stri
   const names = {
     kinds: KINDS,
     states: STATES,
-    badges: BADGES,
+    badges: ORIGINS,
     tools: columns.names,
     models: columns.names,
   }

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blankRow } from '../../model/blank-row.js'
 import {
-  BADGES,
   KINDS,
+  ORIGINS,
   STATES,
+  blankRow,
   toColumns,
-  type Row,
   type RowMessage,
-} from '../../model/step-rows.js'
+  type StepRow,
+} from '@retake/tape/present'
 import { FilteredRows } from './filtered-rows.js'
 import { choicesOf } from './row-counts.js'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
@@ -17,7 +17,7 @@ import { RowStore } from './row-store.js'
 const rowArbitrary = fc.record({
   kind: fc.constantFrom(...KINDS),
   state: fc.constantFrom(...STATES),
-  badge: fc.constantFrom(...BADGES),
+  origin: fc.constantFrom(...ORIGINS),
   lane: fc.nat(3),
   tool: fc.constantFrom(undefined, 'search', 'read'),
   model: fc.constantFrom(undefined, 'big', 'small'),
@@ -26,8 +26,8 @@ const rowArbitrary = fc.record({
   latencyMs: fc.constantFrom(undefined, 5, 50),
 })
 
-const makeRow = (fields: Partial<Row>, label: string): Row => ({
-  ...blankRow(label),
+const makeRow = (fields: Partial<StepRow>, label: string): StepRow => ({
+  ...blankRow({ label }),
   title: label,
   ...fields,
 })
@@ -36,7 +36,7 @@ const some = <T>(...values: readonly T[]) => fc.subarray([...values])
 const filterArbitrary: fc.Arbitrary<RowFilter> = fc.record({
   kinds: some(...KINDS),
   states: some(...STATES),
-  badges: some(...BADGES),
+  badges: some(...ORIGINS),
   lanes: some(0, 1, 2, 3),
   tools: some('search', 'read', 'never seen'),
   models: some('big', 'small'),
@@ -46,14 +46,14 @@ const filterArbitrary: fc.Arbitrary<RowFilter> = fc.record({
 })
 
 /** The same rule, said plainly. */
-function fits(row: Row, filter: RowFilter): boolean {
+function fits(row: StepRow, filter: RowFilter): boolean {
   const isIn = <T>(list: readonly T[], value: T | undefined): boolean =>
     list.length === 0 || (value !== undefined && list.includes(value))
   const end = row.state === 'running' ? Infinity : row.at + (row.latencyMs ?? 0)
   return (
     isIn(filter.kinds, row.kind) &&
     isIn(filter.states, row.state) &&
-    isIn(filter.badges, row.badge) &&
+    isIn(filter.badges, row.origin) &&
     isIn(filter.lanes, row.lane) &&
     isIn(filter.tools, row.tool) &&
     isIn(filter.models, row.model) &&
@@ -63,7 +63,7 @@ function fits(row: Row, filter: RowFilter): boolean {
   )
 }
 
-const message = (from: number, rows: readonly Row[]): RowMessage => ({
+const message = (from: number, rows: readonly StepRow[]): RowMessage => ({
   type: 'rows',
   from,
   rows: toColumns(rows),
@@ -79,7 +79,7 @@ describe('filtered rows', () => {
       fc.property(pieces, filterArbitrary, (readings, filter) => {
         const store = new RowStore()
         const shown = new FilteredRows(store, filter)
-        let all: Row[] = []
+        let all: StepRow[] = []
         for (const { back, rows } of readings) {
           const from = Math.max(0, all.length - back)
           const next = rows.map((fields, index) => makeRow(fields, String(from + index + 1)))

@@ -1,11 +1,11 @@
-import { BADGES, KINDS, STATES, type Badge, type RowState } from '../../model/step-rows.js'
+import { KINDS, ORIGINS, STATES, type RowOrigin, type RowState } from '@retake/tape/present'
 import type { ListColumns } from './list-columns.js'
 
 /** Which rows are shown. Of one field any value will do; of several fields, each must fit. */
 export interface RowFilter {
   readonly kinds: readonly (typeof KINDS)[number][]
   readonly states: readonly RowState[]
-  readonly badges: readonly Badge[]
+  readonly badges: readonly RowOrigin[]
   readonly lanes: readonly number[]
   readonly tools: readonly string[]
   readonly models: readonly string[]
@@ -44,17 +44,17 @@ export function filterRows(
 ): number {
   const kinds = table(filter.kinds.map((kind) => KINDS.indexOf(kind)))
   const states = table(filter.states.map((state) => STATES.indexOf(state)))
-  const badges = table(filter.badges.map((badge) => BADGES.indexOf(badge)))
+  const badges = table(filter.badges.map((badge) => ORIGINS.indexOf(badge)))
   const lanes = table(filter.lanes)
-  const tools = table(filter.tools.map((name) => columns.numberOf(name)))
-  const models = table(filter.models.map((name) => columns.numberOf(name)))
+  const tools = table(filter.tools.map((name) => columns.indexOfName(name)))
+  const models = table(filter.models.map((name) => columns.indexOfName(name)))
   const { costMin, from, to } = filter
   let next = count
   for (let place = start; place < columns.length; place++) {
     if (kinds && !kinds[columns.kind[place] ?? 0]) continue
     if (states && !states[columns.state[place] ?? 0]) continue
     // Of an inferred step nobody knows where its answer came from.
-    if (badges && (columns.inferred[place] || !badges[columns.badge[place] ?? 0])) continue
+    if (badges && (columns.inferred[place] || !badges[columns.origin[place] ?? 0])) continue
     if (lanes && !lanes[columns.lane[place] ?? 0]) continue
     if (tools && !tools[columns.tool[place] ?? -1]) continue
     if (models && !models[columns.model[place] ?? -1]) continue

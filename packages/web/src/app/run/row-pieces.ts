@@ -1,4 +1,4 @@
-import type { RowColumns } from '../../model/step-rows.js'
+import type { RowColumns } from '@retake/tape/present'
 
 /** One piece of the recorded rows, as it came. */
 export interface RowPiece {

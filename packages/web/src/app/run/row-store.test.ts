@@ -1,28 +1,33 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blankRow } from '../../model/blank-row.js'
-import { toColumns, type Row, type RowMessage, type RowState } from '../../model/step-rows.js'
+import {
+  blankRow,
+  toColumns,
+  type RowMessage,
+  type RowState,
+  type StepRow,
+} from '@retake/tape/present'
 import { RowStore } from './row-store.js'
 
-const rowOf = (label: string, changes: Partial<Row> = {}): Row => ({
-  ...blankRow(label),
+const rowOf = (label: string, changes: Partial<StepRow> = {}): StepRow => ({
+  ...blankRow({ label }),
   kind: 'model',
   title: `step ${label}`,
   ...changes,
 })
 
 const totals = {} as (RowMessage & { type: 'rest' })['totals']
-const rows = (from: number, list: readonly Row[]): RowMessage => ({
+const rows = (from: number, list: readonly StepRow[]): RowMessage => ({
   type: 'rows',
   from,
   rows: toColumns(list),
 })
 const rest = (
-  inferred: readonly Row[],
+  inferred: readonly StepRow[],
   parents: readonly (readonly [number, string])[] = [],
 ): RowMessage => ({ type: 'rest', inferred: toColumns(inferred), parents, totals })
 
-const listOf = (store: RowStore): Row[] =>
+const listOf = (store: RowStore): StepRow[] =>
   Array.from({ length: store.length }, (_, place) => store.at(place))
 
 describe('the rows of a run', () => {
@@ -73,8 +78,8 @@ describe('the rows of a run', () => {
     fc.assert(
       fc.property(fc.array(readingArbitrary, { minLength: 1, maxLength: 6 }), (readings) => {
         const store = new RowStore()
-        let recorded: Row[] = []
-        let before: Row[] = []
+        let recorded: StepRow[] = []
+        let before: StepRow[] = []
         let version = store.version
         for (const { from, fresh, pieces, asked, links } of readings) {
           const start = Math.min(from, recorded.length)

@@ -1,6 +1,13 @@
 import type { RunTotals } from '@retake/tape'
-import { rowAt, STATES, type Row, type RowColumns, type RowMessage } from '../../model/step-rows.js'
-import { ListColumns, longer } from './list-columns.js'
+import {
+  STATES,
+  isSameRow,
+  rowAt,
+  type RowColumns,
+  type RowMessage,
+  type StepRow,
+} from '@retake/tape/present'
+import { longer, makeListColumns } from './list-columns.js'
 import { RowChanges } from './row-changes.js'
 import { RowPieces, type RowPiece } from './row-pieces.js'
 
@@ -19,7 +26,7 @@ export class RowStore {
   totals: RunTotals | undefined
   /** Every row has been read. */
   isComplete = false
-  readonly columns = new ListColumns()
+  readonly columns = makeListColumns()
   readonly #pieces = new RowPieces()
   #recorded = 0
   #inferred: RowColumns | undefined
@@ -33,7 +40,7 @@ export class RowStore {
   /** By recorded row: its place in the list. */
   #positions = new Int32Array(256)
   readonly #labels = new Map<string, number>()
-  readonly #made = new Map<number, Row>()
+  readonly #made = new Map<number, StepRow>()
   readonly #changes = new RowChanges()
 
   /** Changes with everything that could change a screen. */
@@ -72,7 +79,7 @@ export class RowStore {
     this.#changes.add(0)
   }
 
-  at(place: number): Row {
+  at(place: number): StepRow {
     const made = this.#made.get(place)
     if (made !== undefined) return made
     if (place < 0 || place >= this.length) throw new RangeError(`there is no row ${place}`)
@@ -245,7 +252,7 @@ export class RowStore {
     const most = Math.max(before?.label.length ?? 0, next.label.length)
     let first = this.length
     for (let number = 0; number < most; number++) {
-      if (before !== undefined && isSame(before, next, number)) continue
+      if (before !== undefined && isSameRow(before, next, number)) continue
       for (const parent of [before?.parent[number], next.parent[number]])
         if (parent !== undefined && parent !== null && this.placeOf(parent) >= 0)
           first = Math.min(first, this.placeOf(parent))
@@ -261,7 +268,7 @@ export class RowStore {
     return first < this.#recorded ? (this.#positions[first] ?? 0) : this.length
   }
 
-  #read(id: number): Row {
+  #read(id: number): StepRow {
     if (id < 0) return rowAt(this.#inferred as RowColumns, -1 - id, true)
     const piece = this.#pieces.of(id)
     if (piece === undefined) throw new RangeError(`there is no recorded row ${id}`)
@@ -280,19 +287,3 @@ function groupByParent(inferred: RowColumns): Map<string, number[]> {
   }
   return groups
 }
-
-const COMPARED = [
-  'label',
-  'parent',
-  'title',
-  'kind',
-  'state',
-  'badge',
-  'at',
-  'latencyMs',
-  'lane',
-  'error',
-] as const
-
-const isSame = (left: RowColumns, right: RowColumns, number: number): boolean =>
-  COMPARED.every((column) => left[column][number] === right[column][number])

@@ -1,14 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import { costText, count, duration, localTime, plural, runEnd } from '@retake/tape/present'
 import type { RunHead } from '../../model/run-head.js'
 import { Badge } from '../design/badge.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
-import { RunStatusBadge } from '../design/run-status-badge.js'
+import { RunStatusBadge } from '../design/status-badges.js'
 import { ReportNote } from '../report/report-note.js'
 import { useHome } from '../sources/viewer-home.js'
-import { count, duration, localTime, plural } from '../design/figures.js'
-import { costOfRun, endOfRun, originOfRun, tokensOfRun } from './run-facts.js'
+import { originOfRun, tokensOfRun } from './run-facts.js'
 import { useRows, type Run } from './use-run.js'
 
 /** What there is to know about a run in one line. */
@@ -17,13 +17,13 @@ export function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
   const { totals } = rows
   // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
   const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
-  const end = endOfRun(head)
+  const end = runEnd(head)
   const facts = [
     plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
     totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
     totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
     tokens,
-    costOfRun(rows),
+    totals?.modelCalls ? costText(totals) : undefined,
     duration(head.durationMs),
     head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
   ].filter((fact) => fact !== undefined)

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { blankRow } from '../../model/blank-row.js'
-import { toColumns, type Row, type RowState } from '../../model/step-rows.js'
+import { blankRow, toColumns, type RowState, type StepRow } from '@retake/tape/present'
 import { FilteredRows } from './filtered-rows.js'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
@@ -9,10 +8,10 @@ import { RowStore } from './row-store.js'
 /** Rows as `lane:state`. */
 function rowsOf(...texts: readonly string[]): RowStore {
   const store = new RowStore()
-  const rows = texts.map((text, index): Row => {
+  const rows = texts.map((text, index): StepRow => {
     const [lane, state = 'done'] = text.split(':')
     return {
-      ...blankRow(String(index + 1)),
+      ...blankRow({ label: String(index + 1) }),
       seq: index,
       state: state as RowState,
       at: index,

@@ -1,4 +1,4 @@
-import { STATES } from '../../model/step-rows.js'
+import { STATES } from '@retake/tape/present'
 import type { FilteredRows } from './filtered-rows.js'
 import type { RowStore } from './row-store.js'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
+import { toColumns, type RowMessage, type RowState, type StepRow } from '@retake/tape/present'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import { toColumns, type Row, type RowMessage, type RowState } from '../../model/step-rows.js'
 import type { ViewerHome } from '../sources/viewer-home.js'
 import { RunReader } from './run-reader.js'
 
@@ -50,7 +50,7 @@ class OneRun {
     await Promise.resolve()
     if (this.error !== undefined) throw this.error
     const rows = this.states.map((state, index) => ({ label: `${index + 1}`, state, within: [] }))
-    const columns = toColumns(rows.slice(from) as unknown as Row[])
+    const columns = toColumns(rows.slice(from) as unknown as StepRow[])
     if (from < rows.length) yield { type: 'rows', from, rows: columns }
     if (this.restError !== undefined) throw this.restError
     yield { type: 'rest', inferred: toColumns([]), parents: [], totals: {} as never }

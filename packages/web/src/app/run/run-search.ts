@@ -1,4 +1,4 @@
-import { BADGES, KINDS, STATES } from '../../model/step-rows.js'
+import { KINDS, ORIGINS, STATES } from '@retake/tape/present'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
 
 /** What a link to a run holds besides its id: every step, tab, field and filter has an address. */
@@ -36,7 +36,7 @@ export function readRunSearch(search: Record<string, unknown>): RunSearch {
 export const filterOf = (search: RunSearch): RowFilter => ({
   kinds: KINDS.filter((kind) => listOf(search.kind).includes(kind)),
   states: STATES.filter((state) => listOf(search.state).includes(state)),
-  badges: BADGES.filter((badge) => listOf(search.origin).includes(badge)),
+  badges: ORIGINS.filter((badge) => listOf(search.origin).includes(badge)),
   lanes: listOf(search.lane),
   tools: listOf(search.tool),
   models: listOf(search.model),
@@ -89,7 +89,7 @@ const READERS: Record<keyof RunSearch, Reader> = {
   field: text,
   kind: some(text, KINDS),
   state: some(text, STATES),
-  origin: some(text, BADGES),
+  origin: some(text, ORIGINS),
   lane: some(number),
   tool: some(text),
   model: some(text),

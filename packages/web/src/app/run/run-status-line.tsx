@@ -1,4 +1,4 @@
-import { count, plural } from '../design/figures.js'
+import { count, plural } from '@retake/tape/present'
 import { useRows, type Run } from './use-run.js'
 
 export interface RunStatusLineProps {

@@ -1,11 +1,12 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { STEP_CELLS } from '@retake/tape/present'
 import { useBlame } from '../blame/use-blame.js'
 import { classes } from '../design/classes.js'
 import type { FilteredRows } from './filtered-rows.js'
 import { pageOf, pressInList, type ListMoves } from './list-keys.js'
-import { COLUMNS, ROW_HEIGHT, StepRow } from './step-row.js'
+import { COLUMNS, ROW_HEIGHT, StepListRow } from './step-row.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
 
@@ -93,7 +94,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
         {items.map((item) => {
           const row = rows.at(shown.placeAt(item.index))
           return (
-            <StepRow
+            <StepListRow
               key={row.label}
               id={`${id}-${row.label}`}
               row={row}
@@ -127,11 +128,6 @@ function bringIntoView(
 }
 
 function ListHeader({ hasLanes }: { readonly hasLanes: boolean }) {
-  const cell = (look: string, title: string) => (
-    <span role="columnheader" className={look}>
-      {title}
-    </span>
-  )
   return (
     <div role="rowgroup" className="sticky top-0 z-10">
       <div
@@ -139,19 +135,32 @@ function ListHeader({ hasLanes }: { readonly hasLanes: boolean }) {
         aria-rowindex={1}
         className="flex h-7 items-center gap-2 border-b border-line bg-raised pr-3 pl-1 text-sm text-muted"
       >
-        {cell(COLUMNS.label, 'step')}
-        <span role="columnheader" className="w-4 shrink-0" aria-label="kind" />
-        {cell(COLUMNS.title, '')}
-        {hasLanes && cell(COLUMNS.lane, 'lane')}
-        {cell(COLUMNS.subject, 'model, tool')}
-        {cell(COLUMNS.tokens, 'tokens')}
-        {cell(COLUMNS.cost, 'cost')}
-        {cell(COLUMNS.latency, 'took')}
-        {cell(COLUMNS.at, 'at')}
+        {HEADED.filter((column) => column !== 'lane' || hasLanes).map((column) => (
+          <span
+            key={column}
+            role="columnheader"
+            className={column === 'kind' ? 'w-4 shrink-0' : COLUMNS[column]}
+            {...(column === 'kind' && { 'aria-label': 'kind' })}
+          >
+            {column === 'kind' ? '' : STEP_CELLS[column].heading}
+          </span>
+        ))}
       </div>
     </div>
   )
 }
+
+const HEADED = [
+  'label',
+  'kind',
+  'title',
+  'lane',
+  'subject',
+  'tokens',
+  'cost',
+  'took',
+  'at',
+] as const
 
 function Nothing({ run: { rows, head } }: { readonly run: Run }) {
   const text =

@@ -1,11 +1,10 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import type { StepRole } from '@retake/tape'
 import { memo } from 'react'
+import { STEP_CELLS, count, type StepRow } from '@retake/tape/present'
 import type { LaneHead } from '../../model/run-head.js'
-import type { Row } from '../../model/step-rows.js'
 import { classes } from '../design/classes.js'
 import { KindMark } from '../design/kind-mark.js'
-import { clock, cost, count, duration } from '../design/figures.js'
 import { laneName } from './lane-name.js'
 import { RowBadges } from './row-badges.js'
 
@@ -19,12 +18,12 @@ export const COLUMNS = {
   subject: 'hidden w-36 shrink-0 truncate @min-[800px]:block',
   tokens: 'hidden w-24 shrink-0 text-right @min-[660px]:block',
   cost: 'hidden w-17 shrink-0 text-right @min-[580px]:block',
-  latency: 'hidden w-15 shrink-0 text-right @min-[340px]:block',
+  took: 'hidden w-15 shrink-0 text-right @min-[340px]:block',
   at: 'hidden w-17 shrink-0 text-right @min-[480px]:block',
 } as const
 
-export interface StepRowProps {
-  readonly row: Row
+export interface StepListRowProps {
+  readonly row: StepRow
   readonly role: StepRole | undefined
   readonly id: string
   /** Counted from 1, after the row of titles. */
@@ -38,9 +37,14 @@ export interface StepRowProps {
 }
 
 /** One step in the list. */
-export const StepRow = memo(function StepRow(props: StepRowProps) {
+export const StepListRow = memo(function StepListRow(props: StepListRowProps) {
   const { row, lane, isSelected } = props
   const depth = Math.min(lane?.depth ?? 0, 8)
+  const cell = (column: 'subject' | 'cost' | 'took' | 'at', look: string) => (
+    <span role="gridcell" className={classes(COLUMNS[column], look)}>
+      {STEP_CELLS[column].text(row) ?? UNKNOWN}
+    </span>
+  )
   return (
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
     <div
@@ -83,47 +87,22 @@ export const StepRow = memo(function StepRow(props: StepRowProps) {
           {laneName(row.lane, lane?.name)}
         </span>
       )}
-      <span role="gridcell" className={classes(COLUMNS.subject, 'text-muted')}>
-        {row.model ?? row.tool ?? ''}
+      {cell('subject', 'text-muted')}
+      <span
+        role="gridcell"
+        className={classes(COLUMNS.tokens, 'font-mono text-sm')}
+        title={tokensTitle(row)}
+      >
+        {STEP_CELLS.tokens.text(row) ?? UNKNOWN}
       </span>
-      <span role="gridcell" className={classes(COLUMNS.tokens, 'font-mono text-sm')}>
-        <Tokens row={row} />
-      </span>
-      <span role="gridcell" className={classes(COLUMNS.cost, 'font-mono text-sm')}>
-        <Cost row={row} />
-      </span>
-      <span role="gridcell" className={classes(COLUMNS.latency, 'font-mono text-sm')}>
-        {row.latencyMs === undefined || row.inferred ? '' : duration(row.latencyMs)}
-      </span>
-      <span role="gridcell" className={classes(COLUMNS.at, 'font-mono text-sm text-muted')}>
-        {clock(row.at)}
-      </span>
+      {cell('cost', 'font-mono text-sm')}
+      {cell('took', 'font-mono text-sm')}
+      {cell('at', 'font-mono text-sm text-muted')}
     </div>
   )
 })
 
-/** A call that was refused used nothing; one whose answer has no counts used an unknown number. */
-const isUnknown = (row: Row): boolean =>
-  row.kind === 'model' && row.state !== 'failed' && row.state !== 'running'
+const tokensTitle = ({ tokensIn, tokensOut }: StepRow): string | undefined =>
+  tokensIn === undefined ? undefined : `${count(tokensIn)} tokens in, ${count(tokensOut ?? 0)} out`
 
-function Tokens({ row }: { readonly row: Row }) {
-  if (row.tokensIn === undefined && row.tokensOut === undefined)
-    return isUnknown(row) ? <Unknown what="tokens" /> : null
-  const [inside, outside] = [row.tokensIn ?? 0, row.tokensOut ?? 0]
-  return (
-    <span title={`${count(inside)} tokens in, ${count(outside)} out`}>
-      {count(inside)} <span className="text-muted">→</span> {count(outside)}
-    </span>
-  )
-}
-
-function Cost({ row }: { readonly row: Row }) {
-  if (row.costUsd === undefined) return isUnknown(row) ? <Unknown what="cost" /> : null
-  return cost(row.costUsd)
-}
-
-const Unknown = ({ what }: { readonly what: string }) => (
-  <span className="text-muted" title={`the ${what} of this call: not known`}>
-    unknown
-  </span>
-)
+const UNKNOWN = <span className="text-muted">unknown</span>

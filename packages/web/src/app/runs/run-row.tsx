@@ -1,8 +1,7 @@
 import { Link } from '@tanstack/react-router'
+import { cost, count, duration, localDateTime, relativeTime } from '@retake/tape/present'
 import type { RunCard } from '../../model/run-head.js'
-import { RunStatusBadge } from '../design/run-status-badge.js'
-import { cost, count, duration, localDateTime } from '../design/figures.js'
-import { relativeTime } from './relative-time.js'
+import { RunStatusBadge } from '../design/status-badges.js'
 
 export interface RunRowProps {
   readonly run: RunCard

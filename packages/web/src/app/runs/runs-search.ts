@@ -1,4 +1,4 @@
-import type { RunStatus } from '../../model/run-head.js'
+import type { RunStatus } from '@retake/tape/present'
 
 /** Which runs the list shows; it stands in the address. */
 export interface RunsSearch {

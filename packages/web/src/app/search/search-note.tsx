@@ -1,5 +1,5 @@
+import { count } from '@retake/tape/present'
 import { Kbd } from '../design/kbd.js'
-import { count } from '../design/figures.js'
 import { useSearchState } from './use-search.js'
 
 /** In the line at the bottom: which hit of a search is looked at. */

@@ -1,6 +1,6 @@
+import { count, plural } from '@retake/tape/present'
 import { Kbd } from '../design/kbd.js'
 import { Progress } from '../design/progress.js'
-import { count, plural } from '../design/figures.js'
 import type { SearchState } from './search-store.js'
 
 /** How far the search is, and whether there is more than is shown. */

@@ -1,3 +1,4 @@
+import type { RowMessage } from '@retake/tape/present'
 import type { StepOptions } from '../../model/run-model.js'
 import type { RunBlame } from '../../model/run-blame.js'
 import type { RunHead } from '../../model/run-head.js'
@@ -11,7 +12,6 @@ import type {
 } from '../../model/run-parts.js'
 import type { StateView } from '../../model/state-view.js'
 import type { BodySide, StepDetail, StreamFrames } from '../../model/step-detail.js'
-import type { RowMessage } from '../../model/step-rows.js'
 import type { Answerer } from './ask-worker.js'
 import { HomeError } from './home-error.js'
 

@@ -1,6 +1,6 @@
+import { clock, cost, count, duration, plural } from '@retake/tape/present'
 import type { RunHead } from '../../model/run-head.js'
 import type { StepDetail } from '../../model/step-detail.js'
-import { clock, cost, count, duration, plural } from '../design/figures.js'
 
 /** One fact about a step, in a few words. */
 export interface Fact {

@@ -1,8 +1,7 @@
 import { BlameLine } from '../blame/blame-line.js'
 import { Badge } from '../design/badge.js'
 import { KIND_NAMES, KindMark } from '../design/kind-mark.js'
-import { OriginBadge } from '../design/origin-badge.js'
-import { StateBadge } from '../design/state-badge.js'
+import { OriginBadge, StateBadge } from '../design/status-badges.js'
 import type { StepDetail } from '../../model/step-detail.js'
 import type { Run } from '../run/use-run.js'
 import { Field } from './field/field-links.js'
@@ -31,7 +30,7 @@ export function StepHeader({ run, detail }: { readonly run: Run; readonly detail
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
         <span className="flex gap-1">
           <StateBadge state={detail.state} />
-          {!detail.inferred && <OriginBadge origin={detail.badge} />}
+          {!detail.inferred && <OriginBadge origin={detail.origin} />}
           {detail.inferred && (
             <Badge title="Not recorded itself: it is seen in the conversation">inferred</Badge>
           )}

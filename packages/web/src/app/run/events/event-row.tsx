@@ -1,8 +1,8 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { memo } from 'react'
+import { clock, count } from '@retake/tape/present'
 import type { EventRow as Event } from '../../../model/run-parts.js'
 import { classes } from '../../design/classes.js'
-import { clock, count } from '../../design/figures.js'
 
 export const EVENT_HEIGHT = 24
 

@@ -1,4 +1,4 @@
-import { duration } from '../../design/figures.js'
+import { duration } from '@retake/tape/present'
 import { AXIS_HEIGHT, xOf, type Scene } from './scene.js'
 import type { Span } from './time-scale.js'
 import { ticksOf } from './time-ticks.js'

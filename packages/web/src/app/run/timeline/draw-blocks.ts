@@ -1,4 +1,4 @@
-import { STATES } from '../../../model/step-rows.js'
+import { STATES } from '@retake/tape/present'
 import { fitText, topOf, visibleLines } from './draw-lanes.js'
 import { xOf, type Scene } from './scene.js'
 import type { TimelineColors } from './timeline-colors.js'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { toColumns, type StepRow } from '@retake/tape/present'
 import { findingsFile, sampleFindings } from '../../../../../../test/support/blame-findings.js'
 import { readRunBlame } from '../../../model/read-run-blame.js'
 import type { RunHead } from '../../../model/run-head.js'
-import { toColumns, type Row } from '../../../model/step-rows.js'
 import { BlameView } from '../../blame/blame-view.js'
 import { RowStore } from '../row-store.js'
 import { heatOf, markNear } from './heat.js'
@@ -20,7 +20,7 @@ function rowsOf(count: number): RowStore {
     within: [],
   }))
   const store = new RowStore()
-  store.add({ type: 'rows', from: 0, rows: toColumns(rows as unknown as Row[]) })
+  store.add({ type: 'rows', from: 0, rows: toColumns(rows as unknown as StepRow[]) })
   return store
 }
 

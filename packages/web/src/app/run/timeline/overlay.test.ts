@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { KINDS, STATES } from '../../../model/step-rows.js'
-import { ListColumns } from '../list-columns.js'
+import { KINDS, STATES } from '@retake/tape/present'
+import { makeListColumns } from '../list-columns.js'
 import { overlayValues, sumText } from './overlay.js'
 
 /** Model calls by their state and cost. */
 function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number | undefined])[]) {
-  const columns = new ListColumns()
+  const columns = makeListColumns()
   for (const [place, [state, costUsd]] of calls.entries()) {
     columns.kind[place] = KINDS.indexOf('model')
     columns.state[place] = STATES.indexOf(state)

@@ -1,5 +1,4 @@
-import { KINDS, STATES } from '../../../model/step-rows.js'
-import { cost, count, duration, plural } from '../../design/figures.js'
+import { KINDS, STATES, cost, count, duration, plural } from '@retake/tape/present'
 import type { ListColumns } from '../list-columns.js'
 
 export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const

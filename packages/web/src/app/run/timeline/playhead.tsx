@@ -1,9 +1,8 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- it stands where its step is drawn, which no input can */
-import type { Row } from '../../../model/step-rows.js'
-import { clock } from '../../design/figures.js'
+import { clock, type StepRow } from '@retake/tape/present'
 
 export interface PlayheadProps {
-  readonly row: Row
+  readonly row: StepRow
   /** Counted from 1 among the shown steps, and how many there are. */
   readonly position: number
   readonly count: number

@@ -1,11 +1,9 @@
+import { ROLE_WORDS, clock, cost, count, duration, type StepRow } from '@retake/tape/present'
 import type { SeenRole } from '../../blame/role-shapes.js'
 import { RoleName } from '../../blame/role-mark.js'
-import { ROLE_WORDS } from '../../blame/blame-words.js'
-import type { Row } from '../../../model/step-rows.js'
-import { clock, cost, count, duration } from '../../design/figures.js'
 
 export interface RowTipProps {
-  readonly row: Row
+  readonly row: StepRow
   /** What it had to do with the failure, if that was asked and it had something to do with it. */
   readonly role: SeenRole | undefined
   readonly x: number

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
+import { KINDS } from '@retake/tape/present'
 import { ROLE_LOOKS, SEEN_ROLES } from '../../blame/role-shapes.js'
-import { KINDS } from '../../../model/step-rows.js'
 
 /** The design's colours as a canvas needs them. */
 export interface TimelineColors {

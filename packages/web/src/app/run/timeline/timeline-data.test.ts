@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { toColumns, type StepRow } from '@retake/tape/present'
 import type { RunHead } from '../../../model/run-head.js'
-import { toColumns, type Row } from '../../../model/step-rows.js'
 import { RowStore } from '../row-store.js'
 import { firstReaching, rowAtTime, rowNear, timelineData } from './timeline-data.js'
 
@@ -16,7 +16,7 @@ function dataOf(...steps: readonly (readonly [lane: number, at: number, latencyM
     latencyMs,
     within: [],
   }))
-  store.add({ type: 'rows', from: 0, rows: toColumns(rows as unknown as Row[]) })
+  store.add({ type: 'rows', from: 0, rows: toColumns(rows as unknown as StepRow[]) })
   const head = { durationMs: 1000, lanes: [{ id: 0, depth: 0 }] } as unknown as RunHead
   return timelineData(store, head)
 }

@@ -1,4 +1,4 @@
-import { duration, plural } from '../../design/figures.js'
+import { duration, plural } from '@retake/tape/present'
 import type { Run } from '../use-run.js'
 import type { Heat } from './heat.js'
 import type { TimelineData } from './timeline-data.js'

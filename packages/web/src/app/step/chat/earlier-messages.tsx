@@ -1,5 +1,5 @@
+import { count, plural } from '@retake/tape/present'
 import type { Conversation } from '../../../model/step-detail.js'
-import { count, plural } from '../../design/figures.js'
 import { StepLink } from '../step-link.js'
 import type { ShownMessages } from './use-messages.js'
 

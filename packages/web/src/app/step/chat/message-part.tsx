@@ -1,7 +1,7 @@
 import type { MessagePart } from '@retake/tape'
+import { plural } from '@retake/tape/present'
 import { Field } from '../field/field-links.js'
 import { Fold } from '../field/fold.js'
-import { plural } from '../../design/figures.js'
 import { textOf } from '../json/clipped.js'
 import { JsonTree } from '../json/json-tree.js'
 import { LongText } from '../text/long-text.js'

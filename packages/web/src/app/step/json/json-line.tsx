@@ -1,7 +1,7 @@
 import { memo, type KeyboardEvent, type ReactNode } from 'react'
+import { count, plural } from '@retake/tape/present'
 import { copyAndSay } from '../copy/copy-and-say.js'
 import { CopyFieldLink, MARKED, scrollHere } from '../field/field-links.js'
-import { count, plural } from '../../design/figures.js'
 import { LongText } from '../text/long-text.js'
 import { VisibleText } from '../text/visible-text.js'
 import { asClipped } from './clipped.js'

@@ -1,6 +1,6 @@
+import { plural } from '@retake/tape/present'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { plural } from '../../design/figures.js'
 import { Section } from '../section.js'
 import { VisibleText } from '../text/visible-text.js'
 import type { TabProps } from '../tabs/tab-props.js'

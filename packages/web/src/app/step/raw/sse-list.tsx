@@ -1,7 +1,7 @@
+import { count, duration, plural } from '@retake/tape/present'
 import type { StreamEvents } from '../../../model/step-detail.js'
 import { Field } from '../field/field-links.js'
 import { Fold } from '../field/fold.js'
-import { count, duration, plural } from '../../design/figures.js'
 import { jsonIn } from '../json/json-in.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'

@@ -1,6 +1,6 @@
+import { clock, plural } from '@retake/tape/present'
 import { Badge } from '../../design/badge.js'
 import { Field } from '../field/field-links.js'
-import { clock, plural } from '../../design/figures.js'
 import { JsonTree } from '../json/json-tree.js'
 import { placed } from '../placed.js'
 import { Section } from '../section.js'

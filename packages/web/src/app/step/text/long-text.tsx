@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react'
-import { count } from '../../design/figures.js'
+import { count } from '@retake/tape/present'
 import { AnsiSpans } from './ansi-spans.js'
 import { foldAt } from './fold-at.js'
 import { Prose } from './prose.js'

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { rateOf, sampleFindings } from '../../../../test/support/blame-findings.js'
+import type { BlamedStep, BlameFindings } from '../findings/blame-findings.js'
+import {
+  confidenceText,
+  failuresText,
+  intervalText,
+  rateText,
+  stepsText,
+  verdictSentence,
+} from './blame-words.js'
+
+const root = { role: 'root', steps: [3], sufficiency: rateOf(4, 4), shares: [1] } as const
+const withoutEchoes = {
+  steps: sampleFindings().steps.map((step): BlamedStep => ({ ...step, role: 'clear' })),
+}
+const sentenceOf = (changes: Partial<BlameFindings>): string =>
+  verdictSentence({ findings: sampleFindings({ ...withoutEchoes, ...changes }) })
+
+test.each([
+  [{ causes: [root] }, 'Step 4 made this run fail.'],
+  [{ causes: [], verdict: 'no attributable step' }, 'No step made this run fail.'],
+  [{ causes: [], verdict: 'flaky' }, 'Flaky: no step explains this failure.'],
+  [
+    { causes: [], verdict: 'inconclusive' },
+    'Inconclusive: no step could be proven to cause the failure.',
+  ],
+  [
+    { causes: [root], verdict: 'stopped' },
+    'Stopped before a verdict. So far the evidence points to step 4.',
+  ],
+  [{ causes: [] }, 'The failure was attributed, but no cause is named.'],
+] as const)('the verdict of %j is a sentence', (changes, sentence) => {
+  expect(sentenceOf(changes)).toBe(sentence)
+})
+
+test('a verdict names echoes, joint causes and back-ups, with tools where they are known', () => {
+  const [first, second] = [root, { ...root, role: 'back-up', steps: [0, 5] }] as const
+  const echo = { ...sampleFindings().steps[0], role: 'echo' } as BlamedStep
+  const steps = withoutEchoes.steps.with(4, { ...echo, label: '5' })
+  const findings = sampleFindings({ steps, causes: [first, second] })
+  expect(verdictSentence({ findings, nameOf: () => 'tool search' })).toBe(
+    'Step 4, tool search, made this run fail; step 5 only repeats it; ' +
+      'steps 1 and 6 together would have made it fail without that.',
+  )
+})
+
+test('few steps are listed and many are ranges', () => {
+  const steps = Array.from({ length: 20 }, (_, index) => ({ label: `${index + 1}` }))
+  expect(stepsText([3], { steps })).toBe('step 4')
+  expect(stepsText([3, 6, 8], { steps })).toBe('steps 4, 7 and 9')
+  expect(stepsText([3, 4, 5, 6, 13], { steps })).toBe('steps 4–7, 14')
+})
+
+test('only a named cause has a confidence, and it is never rounded up', () => {
+  expect(confidenceText(sampleFindings())).toContain('At least 96 %')
+  expect(confidenceText(sampleFindings({ confidence: 0.99996 }))).toContain('At least 99.9 %')
+  expect(confidenceText(sampleFindings({ confidence: 1 }))).toContain('At least 100 %')
+  expect(confidenceText(sampleFindings({ verdict: 'stopped' }))).toBeUndefined()
+})
+
+test('an interval is rounded outwards, within 0 and 100 %', () => {
+  expect(intervalText({ fails: 7, forks: 8, low: 0.519, high: 0.991 })).toBe('51–100 %')
+  expect(intervalText({ fails: 0, forks: 8, low: -0.2, high: 0.301 })).toBe('0–31 %')
+  expect([rateOf(7, 8), rateOf(0, 0)].map(rateText)).toEqual(['7 of 8', 'not tried'])
+  expect([rateOf(7, 8), rateOf(0, 0)].map(failuresText)).toEqual(['7 of 8 failed', 'not tried'])
+})

@@ -1,0 +1,76 @@
+import type { RecordedError } from '../format/events.js'
+import type { Step } from '../read-model/step.js'
+import type { RunTotals } from '../read-model/totals.js'
+import { cost, count, plural } from './figures.js'
+
+/** Colour of a word: each view has one for each. */
+export type Tone = 'good' | 'danger' | 'warning' | 'accent' | 'neutral'
+
+/** `killed`: a signal ended it, or no end was recorded. `recording`: it is still running. */
+export type RunStatus = 'done' | 'failed' | 'killed' | 'recording'
+
+export const RUN_STATUS_WORDS: Readonly<Record<RunStatus, { tone: Tone; title: string }>> = {
+  done: { tone: 'good', title: 'It ended without an error.' },
+  failed: { tone: 'danger', title: 'It ended with an error or an exit code other than 0.' },
+  killed: { tone: 'warning', title: 'No end was recorded, or a signal ended it.' },
+  recording: { tone: 'accent', title: 'It is still running; the page follows it.' },
+}
+
+interface RunExit {
+  readonly code?: number
+  readonly signal?: string
+  readonly error?: RecordedError
+}
+
+export function runStatus(exit: RunExit | undefined, isRecording: boolean): RunStatus {
+  if (exit === undefined) return isRecording ? 'recording' : 'killed'
+  if (exit.signal !== undefined) return 'killed'
+  return exit.error !== undefined || (exit.code ?? 0) !== 0 ? 'failed' : 'done'
+}
+
+/** Why a run has its status; undefined if the status says it all. */
+export function runEnd(run: {
+  readonly status: RunStatus
+  readonly exit?: RunExit | undefined
+}): string | undefined {
+  const { status, exit } = run
+  if (exit?.error !== undefined) return `${exit.error.name}: ${exit.error.message.split('\n')[0]}`
+  if (exit?.signal !== undefined) return exit.signal
+  if (exit === undefined && status === 'killed') return 'no end was recorded'
+  return exit?.code ? `exit code ${exit.code}` : undefined
+}
+
+/** How many model calls have an answer, and how many of these report tokens. */
+export interface CountedCalls {
+  readonly answered: number
+  readonly counted: number
+}
+
+export function countCalls(steps: readonly Pick<Step, 'kind' | 'state' | 'usage'>[]): CountedCalls {
+  const answered = steps.filter(({ kind, state }) => kind === 'model' && state !== 'failed')
+  return {
+    answered: answered.length,
+    counted: answered.filter(({ usage }) => usage !== undefined).length,
+  }
+}
+
+/** Tokens of a run. A stream may end without counts: these are unknown, not 0. */
+export function tokensText(
+  { usage }: Pick<RunTotals, 'usage'>,
+  { answered, counted }: CountedCalls,
+): string {
+  if (answered > 0 && counted === 0) return 'tokens unknown'
+  const { input, cachedInput, cacheWrite, output } = usage
+  const sum = `${count(input + cachedInput + cacheWrite)} tokens in, ${count(output)} out`
+  return counted < answered ? `${sum} in ${counted} of ${answered} calls` : sum
+}
+
+/** Cost of a run; where prices are missing, the known part and the number of calls without one. */
+export function costText(
+  totals: Pick<RunTotals, 'costUsd' | 'knownCostUsd' | 'unknownCost' | 'modelCalls'>,
+): string {
+  const { costUsd, knownCostUsd, unknownCost, modelCalls } = totals
+  if (costUsd !== undefined) return cost(costUsd)
+  if (unknownCost.length === modelCalls || knownCostUsd === 0) return 'cost unknown'
+  return `${cost(knownCostUsd)} + ${plural(unknownCost.length, 'call')} without a price`
+}
