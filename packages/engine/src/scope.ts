@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { CallBounds } from './guard/bounds/call-bounds.js'
+import type { BoundaryCheck } from './hook/boundary-check.js'
 import type { Session } from './sessions/session.js'
 
 /**
@@ -13,14 +13,13 @@ const storage = new AsyncLocalStorage<Session | ToolWork | null>()
 class ToolWork {
   constructor(
     readonly session: Session,
-    readonly bounds: readonly CallBounds[],
-    /** A run that was begun inside the tool: what it touches is recorded, and bound all the same. */
+    readonly check: BoundaryCheck | undefined,
+    /** A run that was begun inside the tool: its work is recorded, and checked all the same. */
     readonly run?: Session,
   ) {}
 }
 
-const UNBOUND: readonly CallBounds[] = []
-let boundCalls = 0
+let hasChecks = false
 
 let processSession: Session | undefined
 let openSessions = 0
@@ -77,50 +76,31 @@ export function outsideRuns<T>(work: () => T): T {
   return storage.run(null, work)
 }
 
-/** Runs the work of a tool of this run, within bounds when it is guarded, and those it is called in. */
-export function insideTool<T>(session: Session, work: () => T, bounds?: CallBounds): T {
-  const outer = bounds?.around ?? currentBounds()
-  if (bounds !== undefined) boundCalls += 1
-  return storage.run(new ToolWork(session, bounds ? within(outer, bounds) : outer), work)
+/** Runs the work of a tool of this run. Boundaries consult `check` first; unless given, that of the caller. */
+export function insideTool<T>(session: Session, work: () => T, check = currentCheck()): T {
+  if (check !== undefined) hasChecks = true
+  return storage.run(new ToolWork(session, check), work)
 }
 
-const within = (outer: readonly CallBounds[], bounds: CallBounds): readonly CallBounds[] =>
-  outer.length === 0 ? [bounds] : [...outer, bounds]
-
-/** What the guarded calls allow in which this happens; every boundary asks all of them. Usually none. */
-export function currentBounds(): readonly CallBounds[] {
-  if (boundCalls === 0) return UNBOUND
+/** The check that a boundary has to consult; usually none. */
+export function currentCheck(): BoundaryCheck | undefined {
+  if (!hasChecks) return undefined
   const store = storage.getStore()
-  return store instanceof ToolWork ? store.bounds : UNBOUND
+  return store instanceof ToolWork ? store.check : undefined
 }
 
 /**
- * Carries the bounds of here to work that is done for it elsewhere: a connection that
- * is recorded by a run inside a guarded tool is opened outside of that run.
+ * Binds work that is done elsewhere to the check of here: a connection that is recorded by a
+ * run inside a checked tool is opened outside of that run. `later` replaces the check each
+ * time the work is done.
  */
-export function carryBounds(): <T>(work: () => T) => T {
-  const store = boundCalls === 0 ? undefined : storage.getStore()
-  if (!(store instanceof ToolWork) || store.bounds.length === 0) return here
-  return (work) => storage.run(new ToolWork(store.session, store.bounds), work)
-}
-
-/**
- * The same for a listener, which others may call long after the call: what it is part of may
- * be theirs by then. It stays within the scopes, and is refused everything only when
- * the call was given up.
- */
-export function carryListener(): <T>(work: () => T) => T {
-  const store = boundCalls === 0 ? undefined : storage.getStore()
-  if (!(store instanceof ToolWork) || store.bounds.length === 0) return here
-  const { session, bounds } = store
-  return (work) =>
-    storage.run(
-      new ToolWork(
-        session,
-        bounds.map((each) => each.orAfter()),
-      ),
-      work,
-    )
+export function bindCheck(
+  later: (check: BoundaryCheck) => BoundaryCheck = (check) => check,
+): <T>(work: () => T) => T {
+  const store = hasChecks ? storage.getStore() : undefined
+  if (!(store instanceof ToolWork) || store.check === undefined) return here
+  const { session, check } = store
+  return (work) => storage.run(new ToolWork(session, later(check)), work)
 }
 
 const here = <T>(work: () => T): T => work()
@@ -132,10 +112,10 @@ export function toolOwner(): Session | undefined {
 }
 
 export function insideRun<T>(session: Session, work: () => T): T {
-  const bounds = currentBounds()
+  const check = currentCheck()
   const around = storage.getStore()
-  return bounds.length > 0 && around instanceof ToolWork
-    ? storage.run(new ToolWork(around.session, bounds, session), work)
+  return check !== undefined && around instanceof ToolWork
+    ? storage.run(new ToolWork(around.session, check, session), work)
     : storage.run(session, work)
 }
 

@@ -1,5 +1,6 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { watchModuleLoads } from '../module-loads.js'
+import { outsideRuns } from '../scope.js'
 import { patchAbortSignals } from './abort-signals.js'
 import { patchChildProcess } from './processes/child-process.js'
 import { patchClock } from './clock.js'
@@ -8,15 +9,8 @@ import { patchDns } from './network/dns.js'
 import { loadFetch, patchFetch } from './network/fetch.js'
 import { patchFiles } from './files/files.js'
 import { patchHostFacts } from './host-facts.js'
-import { patchDatagrams } from './network/guarded/datagrams.js'
-import { patchErrorEvents } from './network/guarded/error-events.js'
-import { patchHttpRequests } from './network/guarded/http-requests.js'
-import { patchListening } from './network/guarded/listening.js'
-import { patchSocketWrites } from './network/guarded/socket-writes.js'
 import { patchHttp2 } from './network/http2.js'
 import { patchHttpAgent } from './network/http-agent.js'
-import { patchEmitterListeners } from './listeners/emitter-listeners.js'
-import { patchTargetListeners } from './listeners/target-listeners.js'
 import { patchAddons, patchBindings } from './native/addons.js'
 import { patchNodeSqlite } from './native/node-sqlite.js'
 import { patchInput } from './input.js'
@@ -24,7 +18,6 @@ import { patchOrderedWork } from './ordered-work.js'
 import { patchOutput } from './output.js'
 import { undoAll } from './patch.js'
 import type { Undo } from './patch.js'
-import { patchProcessControl } from './processes/process-control.js'
 import { patchProcessKill } from './processes/process-kill.js'
 import { patchRandom } from './random.js'
 import { installInRealm } from './realm.js'
@@ -68,16 +61,10 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchFetch(),
     patchHttp2(),
     patchHttpAgent(),
-    patchHttpRequests(),
     patchSockets(),
-    patchSocketWrites(),
-    patchErrorEvents(),
     patchChildProcess(),
     patchProcessKill(),
-    patchProcessControl(),
-    patchEmitterListeners(),
     patchSharedPostgres(),
-    patchTargetListeners(),
     patchWorker(),
     patchOrderedWork(),
     patchZlibStreams(),
@@ -87,8 +74,6 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
     patchOutput(),
     patchUncaptured(),
     patchBindings(),
-    patchDatagrams(),
-    patchListening(),
     watchModuleLoads(),
   ])
   // Named imports such as `import { randomUUID } from 'node:crypto'` are copies: refresh them.
@@ -97,7 +82,28 @@ export function install({ ownRealm = true }: InstallOptions = {}): void {
 
 export const isInstalled = (): boolean => undo !== undefined
 
+/** Patches above those of the recorder, in the order in which they were made. */
+const above = new Set<Undo>()
+
+/** Makes patches above those of the recorder, which `uninstall` has to take back first. */
+export function installAbove(patch: () => Undo): Undo {
+  const change = <T>(work: () => T): T =>
+    // Node reads every export of its modules to refresh them, also in the middle of a run.
+    outsideRuns(() => {
+      const done = work()
+      syncBuiltinESMExports()
+      return done
+    })
+  const undoPatch = change(patch)
+  const remove = (): void => {
+    if (above.delete(remove)) change(undoPatch)
+  }
+  above.add(remove)
+  return remove
+}
+
 export function uninstall(): void {
+  undoAll([...above])()
   undo?.()
   undo = undefined
   syncBuiltinESMExports()

@@ -1,5 +1,6 @@
 import { GUARD_NOTES, type CallUsage, type GuardFacts } from '@retake/tape'
 import { insideTool } from '../scope.js'
+import { checkOf } from './enforcement/bounds-check.js'
 import { EMPTY, type Operation } from '../sessions/session.js'
 import { askApproval, expiredApproval } from './approval/ask-approval.js'
 import { CallBounds } from './bounds/call-bounds.js'
@@ -184,7 +185,7 @@ class CarriedCall {
       const told = insideTool(
         session.owner ?? session,
         () => tellError(name, outcome.error, blocked),
-        bounds,
+        checkOf(bounds),
       )
       const { isRefusal, ...error } = told
       const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)

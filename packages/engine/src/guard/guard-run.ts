@@ -8,11 +8,11 @@ import {
   type GuardSavings,
   type ResumedRun,
 } from '@retake/tape'
-import { lockBinding } from '../boundaries/files/bounded/binding-lock.js'
 import { install } from '../boundaries/install.js'
 import { protectGuard } from './bounds/own-files.js'
 import type { StandardSchema } from './contract/contract.js'
 import { checkToolOptions, wrongCallOptions } from './check-options.js'
+import { installGuard } from './enforcement/install.js'
 import { GuardError, type Denial } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import { GuardedCall } from './guarded-call.js'
@@ -47,7 +47,7 @@ export class GuardRun {
   constructor(readonly options: GuardOptions) {
     install()
     protectGuard(options.dir)
-    lockBinding()
+    installGuard()
     this.name = options.name
     const { policy = [] } = options
     this.policy = CompiledPolicy.of(policy)

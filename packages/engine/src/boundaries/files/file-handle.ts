@@ -3,10 +3,8 @@ import type { ReadStream, WriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import { promisify } from 'node:util'
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { AskedBounds } from './bounded/asked-bounds.js'
-import { askDescriptor } from './bounded/own-descriptors.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
 import { forgetDescriptor, rememberDescriptor } from './file-descriptors.js'
 import { handleClosed } from './file-errors.js'
@@ -184,9 +182,7 @@ export class TapeFileHandle extends EventEmitter {
     work: (session: Session | undefined, fd: number) => Promise<T>,
   ): Promise<T> {
     if (this.#fd === -1) throw handleClosed(name)
-    const bounds = currentBounds()
-    if (bounds.length > 0 && !this.#session.replaying)
-      askDescriptor(new AskedBounds(bounds), accessOf(name), this.#fd)
+    if (!this.#session.replaying) currentCheck()?.descriptor(accessOf(name), this.#fd)
     this.hold()
     try {
       return await work(this.#live(name), this.#fd)

@@ -1,8 +1,7 @@
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { unrecordedFileSession } from './unrecorded-session.js'
-import { callWithin, type BoundedFunction } from './bounded/bounded-call.js'
-import { isCode } from './bounded/is-code.js'
+import type { CheckedFunction } from '../../hook/boundary-check.js'
 import type { FileFunction } from './file-natives.js'
 import { dressLike, replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -10,23 +9,28 @@ import type { Undo } from '../patch.js'
 /**
  * A function that looks like `native`; when the agent calls it in a run, `inside`
  * answers. Node itself calls the public functions too, to load modules and source
- * maps: those calls are nobody's reading, and neither is what they call in turn. A guarded
- * tool's calls are asked about first, as those of the function that `bounded` names; without it they are not.
+ * maps: those calls are nobody's reading, and neither is what they call in turn. Calls of a
+ * checked tool are checked as those of the function that `checked` names; without it they are not.
  */
 export function wrapFileFunction(
   native: FileFunction,
   inside: (session: Session, args: unknown[]) => unknown,
-  bounded?: BoundedFunction,
+  checked?: CheckedFunction,
 ): FileFunction {
   const wrapper: FileFunction = (...args) => {
-    const bounds = currentBounds()
+    const check = currentCheck()
     const session = currentSession() ?? unrecordedFileSession()
-    // What a tape answers touches nothing.
-    if (bounds.length > 0 && bounded !== undefined && session?.replaying !== true) {
-      if (isCode(bounded.name, args[0]) && isNodesOwn(wrapper))
-        return outsideRuns(() => native(...args))
+    // A call that a tape answers touches nothing.
+    if (check !== undefined && checked !== undefined && session?.replaying !== true) {
       const call = session === undefined ? native : (...used: unknown[]) => inside(session, used)
-      return callWithin(bounds, bounded, session, call, args)
+      return check.file({
+        ...checked,
+        args,
+        call,
+        native,
+        session,
+        isNodesOwn: () => isNodesOwn(wrapper),
+      })
     }
     if (session === undefined) return native(...args)
     return isNodesOwn(wrapper) ? outsideRuns(() => native(...args)) : inside(session, args)
@@ -39,12 +43,12 @@ export function replaceFileFunction(
   module: object,
   name: string,
   inside: (session: Session, args: unknown[], native: FileFunction) => unknown,
-  bounded?: BoundedFunction,
+  checked?: CheckedFunction,
 ): Undo {
   const native = (module as Record<string, FileFunction | undefined>)[name]
   if (native === undefined) return () => {}
   const answer = (session: Session, args: unknown[]): unknown => inside(session, args, native)
-  const wrapper = wrapFileFunction(native, answer, bounded)
+  const wrapper = wrapFileFunction(native, answer, checked)
   return replace(module, name, wrapper)
 }
 

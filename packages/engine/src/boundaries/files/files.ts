@@ -1,4 +1,3 @@
-import { patchOtherWays } from './bounded/other-ways.js'
 import { patchBlobs } from './file-blobs.js'
 import { patchCallbackFunctions } from './file-callbacks.js'
 import { patchDirectories } from './file-directories.js'
@@ -16,7 +15,7 @@ import type { Undo } from '../patch.js'
  * All of `node:fs`. What is read goes on tape and is served from there; what is
  * written goes on tape to be compared. On replay the disk is not touched, and a
  * descriptor is only the recorded number. Module loading is not the agent's
- * reading and stays as it is. Inside guarded calls everything is asked about first: see `bounded/`.
+ * reading and stays as it is.
  */
 export function patchFiles(): Undo {
   return undoAll([
@@ -30,6 +29,5 @@ export function patchFiles(): Undo {
     patchTemporaryFolders(),
     patchWatching(),
     patchLoadEnvFile(),
-    patchOtherWays(),
   ])
 }

@@ -1,12 +1,11 @@
 import dns from 'node:dns'
 import { isIP } from 'node:net'
 import { beforeContact } from '../../outside-contact.js'
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { performCall, promiseCall, startCall } from '../captured-call.js'
 import type { CapturedCall } from '../captured-call.js'
 import { asksNobody } from './dns-arguments.js'
-import { checkQuestion, checkServers } from './guarded/checked-questions.js'
 import { encodeOptions } from '../files/file-arguments.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -22,8 +21,8 @@ export function patchDns(): Undo {
     ...patchQuestions(dns.promises, 'dns.promises', withPromise),
     ...patchQuestions(dns.Resolver.prototype, 'Resolver', withCallback),
     ...patchQuestions(dns.promises.Resolver.prototype, 'promises.Resolver', withPromise),
-    ...[dns, dns.promises, Object.getPrototypeOf(dns.Resolver.prototype) as object].flatMap(
-      (target) => [patchServers(target), patchChoice(target)],
+    ...[dns, dns.promises, Object.getPrototypeOf(dns.Resolver.prototype) as object].map(
+      patchServers,
     ),
   ])
 }
@@ -45,11 +44,8 @@ function patchQuestions(target: object, prefix: string, ask: Ask): Undo[] {
 
 function question(label: string, name: string, native: DnsFunction, ask: Ask): DnsFunction {
   const patched = function (this: unknown, ...args: unknown[]): unknown {
-    const bounds = currentBounds()
-    if (bounds.length > 0) {
-      const refusal = checkQuestion(bounds, name, args)
-      if (refusal !== undefined) return refuse(refusal, ask, args)
-    }
+    const refusal = currentCheck()?.lookup(name, args)
+    if (refusal !== undefined) return refuse(refusal, ask, args)
     const session = currentSession()
     if (session === undefined) {
       beforeContact('dns')
@@ -110,19 +106,6 @@ function patchServers(target: object): Undo {
       const session = currentSession()
       if (session === undefined) return native.call(this)
       return session.draw('dns.getServers', () => outsideRuns(() => native.call(this)))
-    }, native),
-  )
-}
-
-/** Whom a guarded call may ask. */
-function patchChoice(target: object): Undo {
-  const native = (target as { setServers: (servers: unknown) => void }).setServers
-  return replace(
-    target,
-    'setServers',
-    dressLike(function (this: unknown, servers: unknown): void {
-      const bounds = currentBounds()
-      return native.call(this, bounds.length === 0 ? servers : checkServers(bounds, servers))
     }, native),
   )
 }

@@ -2,12 +2,11 @@ import { rebuildError } from '@retake/tape'
 import type { ResponseEvent } from '@retake/tape'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
-import { carryBounds, currentBounds, outsideRuns } from '../../scope.js'
+import { bindCheck, currentCheck, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 import type { CollectedBody } from './fetch-body.js'
 import type { DescribedRequest } from './fetch-request.js'
-import { fetchWithin } from './guarded/fetch-within.js'
 import { asFromNetwork } from './network-response.js'
 
 /** Statuses whose responses must not have a body. */
@@ -19,9 +18,9 @@ export class FetchAnswer {
   #stream: ReadableByteStreamController | undefined
   #native: AbortController | undefined
   #reader: ReadableStreamDefaultReader | undefined
-  /** Of the guarded calls that the run was begun in. */
-  readonly #bounds = currentBounds()
-  readonly #bound = carryBounds()
+  /** Of the tool that the run was begun in. */
+  readonly #check = currentCheck()
+  readonly #bound = bindCheck()
   readonly #onAbort = (): void => this.#abort()
 
   constructor(
@@ -41,14 +40,13 @@ export class FetchAnswer {
         method: this.request.method,
         headers: this.request.headers,
         signal: this.#native?.signal ?? null,
-        ...(this.#bounds.length === 0 && privateDispatcher()),
+        ...(this.#check === undefined && privateDispatcher()),
       }
       delete init.body
       if (body.bytes !== undefined)
         init.body = body.native ?? (body.bytes as RequestInit['body'] & {})
-      const response = await (this.#bounds.length === 0
-        ? natives.fetch(this.request.url, init)
-        : this.#bound(() => fetchWithin(this.#bounds, this.request.url, init)))
+      const client = this.#check ?? natives
+      const response = await this.#bound(() => client.fetch(this.request.url, init))
       operation.complete(responseHead(operation.session, response), undefined, response)
       if (response.body === null) return
       const reader = response.body.getReader()

@@ -1,5 +1,5 @@
 import type { Session } from '../../sessions/session.js'
-import { carryBounds, outsideRuns } from '../../scope.js'
+import { bindCheck, outsideRuns } from '../../scope.js'
 
 /** What `fetch` takes first. */
 export type FetchInput = string | URL | Request
@@ -41,8 +41,8 @@ export function collectBody(
   if (ArrayBuffer.isView(body))
     return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() }
   if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body).slice() }
-  const carry = carryBounds()
-  const wrapper = outsideRuns(() => carry(() => new Response(body as never)))
+  const bound = bindCheck()
+  const wrapper = outsideRuns(() => bound(() => new Response(body as never)))
   return readBody(session, wrapper, body instanceof FormData && !headers.has('content-type'))
 }
 
@@ -56,13 +56,13 @@ function readBody(
 ): Promise<CollectedBody> {
   const contentType = source.headers.get('content-type') ?? undefined
   // What yields the pieces is code of whoever asked: that of a tool stays within its bounds.
-  const carry = carryBounds()
+  const bound = bindCheck()
   return new Promise((resolve, reject) => {
     session.perform({
       event: { type: 'work', name: 'fetch.body' },
       reexecuted: true,
       start: (operation) => {
-        carry(() => source.arrayBuffer()).then(
+        bound(() => source.arrayBuffer()).then(
           (buffer) => operation.complete({ type: 'deliver', part: 'fire' }, undefined, { buffer }),
           (error: unknown) =>
             operation.complete({ type: 'deliver', part: 'fire' }, undefined, { error }),

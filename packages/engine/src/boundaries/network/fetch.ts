@@ -2,7 +2,7 @@ import { SITE_NOTE } from '@retake/tape'
 import { callSite, findSiteLater } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -11,7 +11,6 @@ import { collectBody } from './fetch-body.js'
 import type { CollectedBody, FetchInput } from './fetch-body.js'
 import { describeRequest } from './fetch-request.js'
 import type { DescribedRequest } from './fetch-request.js'
-import { fetchWithin } from './guarded/fetch-within.js'
 
 /** `fetch`: the request is an initiation, the head, each chunk and the end are deliveries. */
 export function patchFetch(): Undo {
@@ -20,10 +19,7 @@ export function patchFetch(): Undo {
     'fetch',
     function fetch(input: FetchInput, init?: RequestInit): Promise<Response> {
       const session = currentSession()
-      if (session === undefined) {
-        const bounds = currentBounds()
-        return bounds.length === 0 ? natives.fetch(input, init) : fetchWithin(bounds, input, init)
-      }
+      if (session === undefined) return (currentCheck() ?? natives).fetch(input, init)
       return recordedFetch(session, input, init)
     },
   )

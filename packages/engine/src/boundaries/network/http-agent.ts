@@ -1,14 +1,12 @@
 import http from 'node:http'
-import { currentBounds, currentSession } from '../../scope.js'
+import { currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import { replace } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { callShelf } from './guarded/call-shelf.js'
 
 /**
  * HTTP agents keep connections for later requests. Each run gets its own shelf in
- * that store: a request must not travel on a connection that another run tapes. So does
- * each guarded call: what others have opened was not judged by its policy.
+ * that store: a request must not travel on a connection that another run tapes.
  */
 export function patchHttpAgent(): Undo {
   const shelves = new WeakMap<Session, string>()
@@ -16,7 +14,7 @@ export function patchHttpAgent(): Undo {
   const native = http.Agent.prototype as unknown as { getName(options?: object): string }
   const getName = native.getName
   return replace(native, 'getName', function (this: http.Agent, options?: object) {
-    const name = getName.call(this, options) + callShelf(currentBounds())
+    const name = getName.call(this, options)
     const session = currentSession()
     if (session === undefined) return name
     let shelf = shelves.get(session)

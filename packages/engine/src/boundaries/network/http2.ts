@@ -1,9 +1,8 @@
 import { EventEmitter } from 'node:events'
 import http2 from 'node:http2'
 import { rebuildError } from '@retake/tape'
-import { carryBounds, currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
-import { checkStream, http2Within } from './guarded/http2-within.js'
 import { Http2TapeStream } from './http2-stream.js'
 import { reportEnding } from './report-ending.js'
 import { replace } from '../patch.js'
@@ -14,16 +13,16 @@ import type { Undo } from '../patch.js'
  * flushed at moments of Node's own choosing, headers and data are not.
  */
 export function patchHttp2(): Undo {
-  const native = http2Within(http2.connect)
+  const native = http2.connect
   return replace(http2, 'connect', (authority: string | URL, options?: any, listener?: any) => {
     const session = currentSession()
     const settings = typeof options === 'function' ? {} : (options ?? {})
     if (session === undefined || settings.createConnection)
       return native(authority, options, listener)
     const onConnect = typeof options === 'function' ? options : listener
-    const bound = carryBounds()
+    const bound = bindCheck()
     return new Http2TapeSession(session, new URL(authority), onConnect, () =>
-      bound(() => native(authority, settings)),
+      bound(() => http2.connect(authority, settings)),
     )
   })
 }
@@ -90,7 +89,7 @@ export class Http2TapeSession extends EventEmitter {
         'ERR_HTTP2_GOAWAY_SESSION',
         'New streams cannot be created after receiving a GOAWAY',
       )
-    checkStream(currentBounds(), this.authority, headers)
+    currentCheck()?.request(this.authority, headers)
     const unsent = Symbol('request')
     this.#unsent.add(unsent)
     // A request without a body may leave before the constructor returns.

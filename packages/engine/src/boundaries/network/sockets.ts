@@ -1,11 +1,9 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import { beforeContact } from '../../outside-contact.js'
-import { carryBounds, currentBounds, currentSession } from '../../scope.js'
+import { bindCheck, currentCheck, currentSession } from '../../scope.js'
 import { replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
-import { connectWithin } from './guarded/connect-within.js'
-import { secureWithin } from './guarded/secure-within.js'
 import type { Target } from './real-connection.js'
 import { TapeConnection } from './tape-connection.js'
 
@@ -28,8 +26,8 @@ function patchConnect(): Undo {
   const native = net.Socket.prototype.connect as (...args: unknown[]) => net.Socket
   return replace(net.Socket.prototype, 'connect', function (this: net.Socket, ...args: unknown[]) {
     const session = currentSession()
-    const bounds = currentBounds()
-    if (session === undefined && bounds.length === 0) {
+    const check = currentCheck()
+    if (session === undefined && check === undefined) {
       beforeContact('socket')
       return native.apply(this, args)
     }
@@ -37,9 +35,9 @@ function patchConnect(): Undo {
     const [options, callback] = Array.isArray(args[0])
       ? (args[0] as ReturnType<NormalizeArgs>)
       : normalizeArgs(args)
-    if (session === undefined) return connectWithin(bounds, this, options, callback, native)
+    if (session === undefined) return check?.connect(this, options, callback, native) as net.Socket
     if (callback) this.once('connect', callback)
-    const bound = carryBounds()
+    const bound = bindCheck()
     new TapeConnection(session, this, targetOf('tcp', options), () =>
       bound(() => net.connect(options)),
     )
@@ -51,10 +49,8 @@ function patchTls(): Undo {
   const native = tls.connect as (...args: unknown[]) => tls.TLSSocket
   return replace(tls, 'connect', (...args: unknown[]) => {
     const session = currentSession()
-    const bounds = currentBounds()
-    if (session === undefined)
-      return bounds.length === 0 ? native(...args) : secureWithin(bounds, args, native)
-    const bound = carryBounds()
+    if (session === undefined) return native(...args)
+    const bound = bindCheck()
     const [normalized, callback] = normalizeArgs(args)
     const options: tls.ConnectionOptions = {
       ...normalized,

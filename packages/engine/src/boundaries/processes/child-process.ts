@@ -1,8 +1,7 @@
 import childProcess, { ChildProcess } from 'node:child_process'
 import { promisify } from 'node:util'
 import { beforeContact } from '../../outside-contact.js'
-import { currentBounds, currentSession } from '../../scope.js'
-import { boundChild, boundOptions } from './bound-child.js'
+import { currentCheck, currentSession } from '../../scope.js'
 import { childStdio, fileSession } from './child-files.js'
 import { dressLike, replace, undoAll } from '../patch.js'
 import type { Undo } from '../patch.js'
@@ -15,7 +14,7 @@ import { TapeTimer } from '../tape-timer.js'
  * `ChildProcess.prototype.spawn`, the others through `spawnSync`; on replay no process is started.
  */
 export function patchChildProcess(): Undo {
-  return undoAll([patchSpawn(), patchSpawnDoor(), patchTimeouts(), patchSpawnSync()])
+  return undoAll([patchSpawn(), patchTimeouts(), patchSpawnSync()])
 }
 
 function patchSpawn(): Undo {
@@ -26,36 +25,15 @@ function patchSpawn(): Undo {
     const files = fileSession()
     const start = (child: ChildProcess, how: any): number => {
       beforeContact('process')
-      isAsked = true
-      try {
-        return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
-      } finally {
-        isAsked = false
-      }
+      return nativeSpawn.call(child, { ...how, stdio: childStdio(files, how.stdio) })
     }
-    const bounds = currentBounds()
-    const how = bounds.length === 0 ? options : boundOptions(bounds, options)
-    let started = 0
-    if (session === undefined) started = start(this, how)
-    else new TapeChild(session, this, how, start)
-    if (bounds.length > 0) boundChild(bounds, this, how.detached === true)
-    return started
-  })
-}
-
-/** The calls around have been asked about the process that is started now. */
-let isAsked = false
-
-/** The handle below `ChildProcess`, which a tool could take and use itself. */
-function patchSpawnDoor(): Undo {
-  const child = new (ChildProcess as unknown as new () => { _handle?: object })()
-  const handle =
-    child._handle === undefined ? null : (Object.getPrototypeOf(child._handle) as object)
-  const native = handle && (handle as { spawn?: unknown }).spawn
-  if (handle === null || typeof native !== 'function') return () => {}
-  return replace(handle, 'spawn', function (this: object, options: any): unknown {
-    const bounds = isAsked ? [] : currentBounds()
-    return native.call(this, bounds.length === 0 ? options : boundOptions(bounds, options))
+    const spawn = (how: any): number => {
+      if (session === undefined) return start(this, how)
+      new TapeChild(session, this, how, start)
+      return 0
+    }
+    const check = currentCheck()
+    return check === undefined ? spawn(options) : check.spawn(this, options, spawn)
   })
 }
 

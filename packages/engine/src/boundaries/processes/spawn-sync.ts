@@ -1,9 +1,9 @@
 import childProcess from 'node:child_process'
 import { decodeBody, encodeBody } from '@retake/tape'
 import { callSite } from '../../call-site.js'
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentCheck, currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
-import { boundOptions, type SpawnOptions } from './bound-child.js'
+import type { SpawnOptions } from '../../hook/boundary-check.js'
 import { childStdio, fileSession } from './child-files.js'
 import { commandLine, describeCommand } from './command-line.js'
 import { replace, undoAll } from '../patch.js'
@@ -20,9 +20,7 @@ interface SyncResult {
 }
 
 /** Child processes that the program stands still for: all forms come to `spawnSync`. */
-export const patchSpawnSync = (): Undo => undoAll([patchForms(), patchDoor()])
-
-function patchForms(): Undo {
+export function patchSpawnSync(): Undo {
   const { execFileSync, execSync, spawnSync } = childProcess
   return undoAll([
     replace(childProcess, 'spawnSync', (file: string, ...rest: any[]) => {
@@ -52,24 +50,6 @@ function patchForms(): Undo {
   ])
 }
 
-/**
- * What all synchronous forms come to, also those that a library took before the patches.
- * Under Node's permission model it cannot be reached: there, the forms are asked themselves.
- */
-function patchDoor(): Undo {
-  const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
-  try {
-    const door = outsideRuns(() => binding.call(process, 'spawn_sync'))
-    const native = door.spawn
-    return replace(door, 'spawn', function (options: any): unknown {
-      const bounds = currentBounds()
-      return native.call(door, bounds.length === 0 ? options : boundOptions(bounds, options))
-    })
-  } catch {
-    return () => {}
-  }
-}
-
 function splitArguments(rest: any[]): { args: string[]; options: any } {
   const args = Array.isArray(rest[0]) ? rest[0] : []
   const options = (Array.isArray(rest[0]) || rest[0] === undefined ? rest[1] : rest[0]) ?? {}
@@ -83,8 +63,7 @@ function capturedSpawnSync(
   args: string[],
   options: any,
 ): SyncResult {
-  const bounds = currentBounds()
-  if (bounds.length > 0) boundOptions(bounds, normalised(file, args, options))
+  currentCheck()?.spawnSync(normalised(file, args, options))
   const inherited = inheritedPipes(options.stdio)
   const site = callSite()
   const delivery = session.performSync({

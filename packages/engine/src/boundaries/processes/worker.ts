@@ -1,14 +1,11 @@
 import { EventEmitter } from 'node:events'
-import path from 'node:path'
 import { Readable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
 import worker from 'node:worker_threads'
 import type { WorkerOptions } from 'node:worker_threads'
 import { rebuildError } from '@retake/tape'
 import { callSite } from '../../call-site.js'
-import type { CallBounds } from '../../guard/bounds/call-bounds.js'
-import { currentBounds, currentSession, outsideRuns } from '../../scope.js'
+import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { deliverError } from '../deliver-error.js'
 import { noteDisk } from './child-files.js'
@@ -26,8 +23,6 @@ export function patchWorker(): Undo {
   const Patched = new Proxy(Native, {
     construct(native, args: [string | URL, WorkerOptions?], newTarget) {
       const session = currentSession()
-      const bounds = currentBounds()
-      if (bounds.length > 0) return boundWorker(bounds, native, args, newTarget)
       if (session === undefined) return Reflect.construct(native, args, newTarget) as object
       return new TapeWorker(session, args, () => {
         noteDisk(session)
@@ -36,36 +31,6 @@ export function patchWorker(): Undo {
     },
   })
   return replace(worker, 'Worker', Patched)
-}
-
-/** A thread that a guarded tool starts, asked about as a program is, and ended with the call. */
-function boundWorker(
-  bounds: readonly CallBounds[],
-  native: typeof worker.Worker,
-  [file, options]: [string | URL, WorkerOptions?],
-  newTarget: Function,
-): worker.Worker {
-  const { eval: isCode, ...how } = { ...options }
-  const given = typeof file === 'string' ? file : new URL(file)
-  // As Node does: anything but false, 0 or nothing makes it code.
-  const name = isCode
-    ? '(code)'
-    : typeof given === 'string'
-      ? path.resolve(given)
-      : given.protocol === 'file:'
-        ? fileURLToPath(given)
-        : given.href
-  for (const each of bounds) each.worker(name)
-  const started = Reflect.construct(
-    native,
-    [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
-    newTarget,
-  ) as worker.Worker
-  const releases = bounds.map((each) => each.hold(() => void started.terminate()))
-  started.once('exit', () => {
-    for (const release of releases) release()
-  })
-  return started
 }
 
 /** The `Worker` that the agent holds. */

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { lockBinding } from '../../boundaries/files/bounded/binding-lock.js'
-import { lockNativeWays } from '../../boundaries/files/bounded/native-ways.js'
+import { lockNativeWays } from '../enforcement/files/native-ways.js'
+import { installOnce } from '../enforcement/install.js'
 import { fileDenial, type FileDenialCode } from './file-denials.js'
 import { FileRoots } from './file-roots.js'
 import type { FileScope } from './file-scope.js'
@@ -16,8 +16,7 @@ import type { FileAccess, Scopes } from './scopes.js'
  * a tool starts: a courtesy that stays silent about everything that may be ordinary text.
  */
 export function fileBounds(policy: string, scope: FileScope): NonNullable<Scopes['files']> {
-  lockBinding()
-  lockNativeWays()
+  installOnce(lockNativeWays)
   const read = scope.read && new FileRoots(scope.read)
   const isSame = JSON.stringify(scope.read) === JSON.stringify(scope.write)
   const write = isSame ? read : scope.write && new FileRoots(scope.write)

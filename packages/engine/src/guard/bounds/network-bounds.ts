@@ -1,4 +1,5 @@
-import { watchUndici } from '../../boundaries/network/guarded/undici-requests.js'
+import { installOnce } from '../enforcement/install.js'
+import { watchUndici } from '../enforcement/network/undici-requests.js'
 import type { Denial } from '../guard-error.js'
 import { kindOf, knownBlocks } from './address-ranges.js'
 import { canonicalHost, type CanonicalHost } from './canonical-host.js'
@@ -25,7 +26,7 @@ const LOOPBACK = ['127.0.0.1', '::1'].map(parseAddress) as [Address, Address]
  * known then. Does not resolve anything itself.
  */
 export function networkBounds(policy: string, scope: NetworkScope): NetworkBounds {
-  watchUndici()
+  installOnce(watchUndici)
   knownBlocks()
   const allow = scope.allow?.map(hostPattern)
   const listed = new ListedAddresses(scope.addresses ?? [])

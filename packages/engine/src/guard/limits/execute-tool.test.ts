@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { settled, TestClock } from '../../../../../test/support/test-clock.js'
-import { currentBounds } from '../../scope.js'
+import { currentBounds } from '../enforcement/current-bounds.js'
 import type { Session } from '../../sessions/session.js'
 import { CallBounds } from '../bounds/call-bounds.js'
 import { GuardError } from '../guard-error.js'

@@ -3,6 +3,7 @@ import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
 import { insideTool } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
+import { checkOf } from '../enforcement/bounds-check.js'
 import { GuardError, type Denial } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
@@ -232,7 +233,7 @@ class Execution {
   }
 
   #inside<T>(work: () => T): T {
-    return insideTool(this.options.session, work, this.options.bounds)
+    return insideTool(this.options.session, work, checkOf(this.options.bounds))
   }
 }
 

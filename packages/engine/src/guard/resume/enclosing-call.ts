@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { currentBounds } from '../../scope.js'
 import type { CallBounds } from '../bounds/call-bounds.js'
+import { currentBounds } from '../enforcement/current-bounds.js'
 
 /** Remembers, in short where it is deep inside others, which call has these bounds, for the calls that its tool makes. */
 export function encloseCalls(bounds: CallBounds, key: string): void {

@@ -1,0 +1,111 @@
+import type net from 'node:net'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import { GuardError } from '../../guard-error.js'
+import { guardErrors } from '../../guard-errors.js'
+import { expectUnheard } from '../../bounds/unheard-refusals.js'
+import { SocketWatch, type Place } from './socket-watch.js'
+
+/** Sockets that guarded calls have opened. */
+const opened = new WeakMap<net.Socket, SocketWatch>()
+let hasOpened = false
+/** Sockets of others that guarded calls write to, by call. */
+const borrowed = new WeakMap<CallBounds, WeakMap<net.Socket, SocketWatch>>()
+/** What a socket was lent for, while a request of somebody else is under way on it. */
+const lent = new WeakSet<net.Socket>()
+
+/** From now on the socket belongs to these calls, and ends with the first of them. */
+export function watchSocket(bounds: readonly CallBounds[], socket: net.Socket, place: Place): void {
+  hasOpened = true
+  opened.set(socket, new SocketWatch(bounds, socket, place))
+  holdForCall(bounds, socket)
+}
+
+/** Ends a connection with the call that has opened it. */
+export function holdForCall(bounds: readonly CallBounds[], socket: Ending): void {
+  const releases = bounds.map((each) =>
+    each.hold(() => {
+      if (lent.has(socket as net.Socket)) return
+      const error = new GuardError(guardErrors.callOver(each.tool))
+      expectUnheard(error)
+      socket.destroy(error)
+    }),
+  )
+  socket.once('close', () => {
+    for (const release of releases) release()
+  })
+}
+
+interface Ending {
+  once(event: 'close', listener: () => void): unknown
+  destroy(error?: Error): unknown
+}
+
+/** A pooled socket carries a request of somebody else now, or no longer does. */
+export function lend(socket: net.Socket, isLent: boolean): void {
+  if (isLent) lent.add(socket)
+  else lent.delete(socket)
+}
+
+export const placeOf = (socket: net.Socket): Place | undefined => opened.get(socket)?.place
+
+export const isWatched = (socket: net.Socket): boolean => hasOpened && opened.has(socket)
+
+export const isWatchedBy = (bounds: CallBounds, socket: net.Socket): boolean =>
+  opened.get(socket)?.bounds.includes(bounds) === true
+
+/** Throws when these bytes must not be written by these calls, or to a socket of other ones. */
+export function checkWrite(
+  bounds: readonly CallBounds[],
+  socket: net.Socket,
+  bytes: Uint8Array,
+): void {
+  const own = opened.get(socket)
+  if (!lent.has(socket)) own?.check(bytes)
+  const strangers = own === undefined ? bounds : bounds.filter((each) => !own.bounds.includes(each))
+  if (strangers.length > 0) borrow(strangers, socket)?.check(bytes)
+}
+
+/** A socket that was there before, or is another call's: it may be used if it could have been opened. */
+export function borrow(bounds: readonly CallBounds[], socket: net.Socket): SocketWatch | undefined {
+  const innermost = bounds.at(-1)
+  if (innermost === undefined || isFromOutside(socket)) return undefined
+  let watches = borrowed.get(innermost)
+  if (watches === undefined) borrowed.set(innermost, (watches = new WeakMap()))
+  let watch = watches.get(socket)
+  if (watch === undefined) {
+    checkOpen(bounds, socket)
+    watch = new SocketWatch(bounds, socket, whereIs(socket))
+    watches.set(socket, watch)
+  }
+  return watch
+}
+
+/** Judges an open connection by the address at its other end. */
+export function checkOpen(bounds: readonly CallBounds[], socket: net.Socket): void {
+  if (isFromOutside(socket)) return
+  const judge = (): void => {
+    const { host, port } = whereIs(socket)
+    for (const each of bounds) {
+      each.host(host, port, false)
+      each.address(socket.remoteAddress ?? '', port, host)
+    }
+  }
+  if (!socket.connecting) return judge()
+  socket.prependOnceListener('connect', () => {
+    try {
+      judge()
+    } catch (error) {
+      socket.destroy(error as Error)
+    }
+  })
+}
+
+/** Not a connection of this process to somewhere: somebody connected to it, or it is a pipe to a child. */
+const isFromOutside = (socket: net.Socket): boolean =>
+  ((socket as { server?: unknown }).server ?? undefined) !== undefined ||
+  (!socket.connecting && socket.remoteAddress === undefined)
+
+function whereIs(socket: net.Socket): Place {
+  const host = (socket as { _host?: string | null })._host ?? socket.remoteAddress ?? ''
+  return placeOf(socket) ?? { host, port: socket.remotePort ?? 0 }
+}

@@ -1,0 +1,69 @@
+import type { ChildProcess } from 'node:child_process'
+import type http2 from 'node:http2'
+import type net from 'node:net'
+import type { FetchInput } from '../boundaries/network/fetch-body.js'
+import type { Session } from '../sessions/session.js'
+
+/**
+ * Decides what the work of a tool may touch. `insideTool` puts one around that work, and
+ * every boundary consults the one around it before anything native happens, whichever library
+ * made the call. A method that gets a native function makes the call itself; a refusal is
+ * reported the way the function reports errors. A run that is only recorded has none.
+ */
+export interface BoundaryCheck {
+  /** A call of `node:fs`. */
+  file(call: FileCall): unknown
+  /** Throws if a file handle may not use its descriptor. */
+  descriptor(access: 'read' | 'write', fd: number): void
+  fetch(input: FetchInput, init?: RequestInit): Promise<Response>
+  /** Opens a connection that no higher boundary has seen. */
+  connect(
+    socket: net.Socket,
+    options: object,
+    callback: (() => void) | null,
+    native: (...args: unknown[]) => net.Socket,
+  ): net.Socket
+  /** Throws if a stream of HTTP/2 may not be opened. */
+  request(origin: URL, headers: http2.OutgoingHttpHeaders): void
+  /** The reason why a resolver may not be queried: `name` is the function of `node:dns`. */
+  lookup(name: string, args: readonly unknown[]): Error | undefined
+  /** Starts a child process by calling `start` with the options that were checked. */
+  spawn(
+    child: ChildProcess,
+    options: SpawnOptions,
+    start: (options: SpawnOptions) => number,
+  ): number
+  /** Throws if a process may not be started that the program waits for. */
+  spawnSync(options: SpawnOptions): void
+}
+
+/** A function of `node:fs`: its name without `Sync`, and how it answers. */
+export interface CheckedFunction {
+  readonly name: string
+  readonly style: 'sync' | 'callback' | 'promise' | 'iterator'
+}
+
+export interface FileCall extends CheckedFunction {
+  readonly args: unknown[]
+  /** Makes the call: natively, or in `session`. */
+  readonly call: (...args: unknown[]) => unknown
+  readonly native: (...args: unknown[]) => unknown
+  /** The run between the call and the disk, if there is one. */
+  readonly session: Session | undefined
+  /** True if Node itself makes the call, to load a module for example. Looks at the stack. */
+  readonly isNodesOwn: () => boolean
+}
+
+/** The one form in which Node hands down every way to start a process. */
+export interface SpawnOptions {
+  readonly file: string
+  /** With the name the program is called by in front. */
+  readonly args?: readonly unknown[]
+  /** `NAME=value` each. */
+  readonly envPairs?: readonly string[]
+  readonly cwd?: string | undefined
+  readonly shell?: unknown
+  readonly uid?: number | undefined
+  readonly gid?: number | undefined
+  readonly detached?: boolean
+}
