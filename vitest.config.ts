@@ -6,7 +6,7 @@ const source = (path: string) => fileURLToPath(new URL(`packages/${path}`, impor
 /** Tests must not touch what Retake remembers about the real user. */
 const globalSetup = 'test/support/state-folder.ts'
 
-/** A soak run repeats what a normal run does once. */
+/** `npm run soak`: full matrices and repetitions. */
 const soak = process.env['RETAKE_SOAK'] === '1'
 
 export default defineConfig({
@@ -27,6 +27,8 @@ export default defineConfig({
           globalSetup,
           include: ['packages/**/src/**/*.test.ts'],
           maxWorkers: 2,
+          // Loading modules anew for each file takes longer than the tests themselves.
+          isolate: false,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           sequence: { groupOrder: 0 },

@@ -1,12 +1,59 @@
 /**
- * `npm run soak`: the system tests with the counts of a long run (see
- * `RETAKE_SOAK` in the tests). Minutes to hours; not part of `npm test`.
+ * `npm run soak`: the full matrices, repetitions and long simulations, of which
+ * `npm test` runs a sample. Takes hours.
+ *
+ * `npm run soak -- crashes blame` runs these parts only. Whatever follows the
+ * first dash goes to vitest: `npm run soak -- forks -t http2`.
  */
 import { runVitest } from './run-vitest.mjs'
 
-const { passed, failed } = await runVitest({
-  args: ['--project=system', ...process.argv.slice(2)],
-  env: { RETAKE_SOAK: '1' },
-})
-console.log(`${passed} passed, ${failed} failed`)
-process.exitCode = failed === 0 ? 0 : 1
+/** Test files by part, as vitest's file filters. Together they are all system tests. */
+const parts = {
+  simulation: ['test/simulation'],
+  replays: ['test/engine/sdk-replay', 'test/engine/stress', 'test/engine/concurrent-runs'],
+  sdks: ['test/sdks', 'test/frameworks'],
+  everyday: ['test/everyday', 'test/native', 'test/examples'],
+  forks: ['test/engine/fork-matrix', 'test/engine/offline-tail', 'test/cli/fork', 'test/cli/rerun'],
+  crashes: ['test/crash'],
+  blame: ['test/blame', 'test/cli/blame', 'test/cli/bisect', 'test/cli/chaos'],
+  matchers: ['test/cli/vitest-matcher', 'test/cli/jest-matcher', 'test/cli/changed-files'],
+  proxies: ['test/cli/proxy', 'test/cli/command-isolation', 'test/engine/proxy'],
+  viewer: ['test/web'],
+  guard: ['test/guard'],
+  engine: ['test/engine', 'test/golden', 'test/support'],
+  cli: ['test/cli'],
+}
+
+const args = process.argv.slice(2)
+const firstFlag = args.findIndex((arg) => arg.startsWith('-'))
+const chosen = firstFlag === -1 ? args : args.slice(0, firstFlag)
+const flags = args.slice(chosen.length)
+const unknown = chosen.filter((name) => !Object.hasOwn(parts, name))
+if (unknown.length > 0) {
+  console.error(
+    `Unknown part: ${unknown.join(', ')}. Choose from ${Object.keys(parts).join(', ')}.`,
+  )
+  process.exit(2)
+}
+
+/** Filters of the parts that come before: no file runs twice. */
+const done = []
+const rows = []
+for (const [name, filters] of Object.entries(parts)) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue
+  const excluded = done.flatMap((path) => ['--exclude', `${path}*`, '--exclude', `${path}*/**`])
+  const counts = await runVitest({
+    args: ['--project=system', ...filters, ...excluded, ...flags],
+    env: { RETAKE_SOAK: '1' },
+  })
+  done.push(...filters)
+  rows.push({ name, ...counts })
+}
+
+// As docs/benchmarks.md shows it.
+console.log('\n| part | passed | failed | minutes |\n|---|---|---|---|')
+for (const { name, passed, failed, seconds } of rows)
+  console.log(`| ${name} | ${passed} | ${failed} | ${(seconds / 60).toFixed(1)} |`)
+const sum = (key) => rows.reduce((total, row) => total + row[key], 0)
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`)
+process.exitCode = sum('failed') === 0 ? 0 : 1

@@ -72,7 +72,7 @@ for (const major of majors) {
       'test/frameworks/newest',
       'test/examples.test.ts',
     ],
-    env: { PATH: pathWith(node), RETAKE_SDKS: 'newest' },
+    env: { PATH: pathWith(node), RETAKE_SDKS: 'newest', RETAKE_SOAK: '1' },
   })
   passed += counts.passed
   failed += counts.failed

@@ -36,7 +36,7 @@ async function testOn(major) {
     env: {
       // Children started as plain `node` must be this Node too.
       PATH: dirname(node) + delimiter + process.env.PATH,
-      RETAKE_STRESS_CYCLES: process.env.RETAKE_STRESS_CYCLES ?? '100',
+      RETAKE_SOAK: '1',
     },
   })
   return { node: version, ...counts }

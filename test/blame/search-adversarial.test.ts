@@ -20,8 +20,9 @@ import {
   type Structure,
 } from '@retake/diagnose'
 import { expect, test } from 'vitest'
+import { repetitions } from '../support/soak.js'
 
-const SEEDS = process.env['RETAKE_SOAK'] === '1' ? 1000 : 60
+const SEEDS = repetitions('RETAKE_SEEDS', { beforeMerge: 20, soak: 1000 })
 
 const CERTAIN: FailLevels = { withCause: 1, without: 0 }
 const NOISY: FailLevels = { withCause: 0.85, without: 0.08 }

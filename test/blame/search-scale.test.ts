@@ -20,9 +20,9 @@ import {
   type Score,
 } from '@retake/diagnose'
 import { expect, test } from 'vitest'
+import { repetitions } from '../support/soak.js'
 
-/** The whole matrix takes about 25 s of one processor; a soak run takes all of it, others a part. */
-const SEEDS = process.env['RETAKE_SOAK'] === '1' ? 1000 : 200
+const SEEDS = repetitions('RETAKE_SEEDS', { beforeMerge: 60, soak: 1000 })
 
 interface Reach {
   readonly exact: number

@@ -14,8 +14,8 @@ import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
 import simulate from '../agents/blame/clerk-simulator.mjs'
 import { folderWith, tapesOf } from '../cli/workspace.js'
 import { agentPath, type Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
-const isSoak = process.env['RETAKE_SOAK'] === '1'
 const simulator = agentPath('blame/clerk-simulator.mjs')
 const ORACLE = 'stdout:/APPROVED/'
 
@@ -61,25 +61,23 @@ test('a fork asks a model what it was asked without some of its words, and the r
   expect(again).toMatchObject({ outcome: 'pass', isServed: true })
 })
 
-test.runIf(isSoak)(
-  'blame says which words of a real request made the model fail the run, offline',
-  async () => {
-    const workspace = await clerkRun()
-    const ended = await workspace.retake(
-      ['blame', 'last', '--oracle', ORACLE, '--simulator', simulator, '--spans', '2', '--json'],
-      { timeoutMs: 600_000 },
-    )
-    const { spans } = JSON.parse(ended.stdout) as FindingsFile
-    expect(spans, ended.stderr).toMatchObject({ step: '2', verdict: 'attributed' })
-    expect(spans?.messages.map(({ role }) => role)).toEqual(['joint', 'clear', 'joint'])
-    expect(spans?.spans.map(({ path, role, excerpt }) => [path, role, excerpt])).toEqual([
-      ['messages.0.content', 'joint', 'Do as the policy says.'],
-      ['messages.2.content', 'joint', expect.stringContaining('All sales are final.')],
-    ])
-    expect(spans?.forks).toMatchObject({ undefined: 0 })
-    expect(spans?.forks.asked).toBeLessThan(120)
-  },
-)
+test('blame says which words of a real request made the model fail the run, offline', async () => {
+  soakOnly()
+  const workspace = await clerkRun()
+  const ended = await workspace.retake(
+    ['blame', 'last', '--oracle', ORACLE, '--simulator', simulator, '--spans', '2', '--json'],
+    { timeoutMs: 600_000 },
+  )
+  const { spans } = JSON.parse(ended.stdout) as FindingsFile
+  expect(spans, ended.stderr).toMatchObject({ step: '2', verdict: 'attributed' })
+  expect(spans?.messages.map(({ role }) => role)).toEqual(['joint', 'clear', 'joint'])
+  expect(spans?.spans.map(({ path, role, excerpt }) => [path, role, excerpt])).toEqual([
+    ['messages.0.content', 'joint', 'Do as the policy says.'],
+    ['messages.2.content', 'joint', expect.stringContaining('All sales are final.')],
+  ])
+  expect(spans?.forks).toMatchObject({ undefined: 0 })
+  expect(spans?.forks.asked).toBeLessThan(120)
+})
 
 /** A recorded run that ended in DENIED; its provider is gone when the test is over. */
 async function clerkRun(): Promise<Workspace> {

@@ -4,6 +4,7 @@ import { openTape } from '@retake/tape/node'
 import { describe, expect, test } from 'vitest'
 import { run, type Finished } from '../support/run-retake.mjs'
 import { cli, folderWith, interrupt, smallAgent, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /**
  * The code of the one error a command ended with, and its exit code. Anything
@@ -41,6 +42,7 @@ describe('a file that is not a readable tape', () => {
   })
 
   test('cut off inside its first record', async () => {
+    soakOnly()
     const { retake, path, bytes } = await recorded()
     await writeFile(path, bytes.subarray(0, 60))
     expect(oneError(await retake(['show', 'last']))).toBe('TAPE_NO_RUN, exit code 1')
@@ -105,6 +107,7 @@ describe('without permission', () => {
   })
 
   test('a folder that may not be written to', async () => {
+    soakOnly()
     const { folder } = await folderWith({ 'agent.mjs': smallAgent })
     await chmod(folder, 0o555)
     await openParent(folder)
@@ -116,6 +119,7 @@ describe('without permission', () => {
   })
 
   test('a folder for tapes that turns read-only', async () => {
+    soakOnly()
     const { folder } = await folderWith({ 'agent.mjs': smallAgent })
     await openParent(folder)
     if (process.getuid?.() === 0) await chown(folder, 65534, 65534)
@@ -142,6 +146,7 @@ describe('a run that is not one', () => {
   })
 
   test('with --json the error is JSON on stdout', async () => {
+    soakOnly()
     const { retake } = await folderWith({})
     const { stdout, stderr, code } = await retake(['show', 'nope', '--json'])
     expect({ stderr, code }).toEqual({ stderr: '', code: 1 })
@@ -184,6 +189,7 @@ describe('an agent that cannot run', () => {
   })
 
   test('throws: its own error is shown, the tape is whole and replays', async () => {
+    soakOnly()
     const { retake } = await folderWith({ 'agent.mjs': `throw new TypeError('no luck')` })
     const { code, stderr } = await retake(['record', 'agent.mjs'])
     expect(code).toBe(1)
@@ -258,6 +264,7 @@ setInterval(() => console.log('tick', Date.now()), 20)`
   })
 
   test('an agent that handles Ctrl-C ends as it likes', async () => {
+    soakOnly()
     const workspace = await folderWith({
       'agent.mjs': `process.on('SIGINT', () => { console.log('saved'); process.exit(5) })
 console.log('ready'); setInterval(() => {}, 1000)`,
@@ -284,6 +291,7 @@ console.log('ready'); setInterval(() => {}, 1000)`,
 })
 
 test('a closed stdin is an empty one', async () => {
+  soakOnly()
   const { folder, retake } = await folderWith({
     'agent.mjs': `let n = 0; for await (const chunk of process.stdin) n += chunk.length; console.log('read', n)`,
   })

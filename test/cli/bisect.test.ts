@@ -6,6 +6,7 @@ import { expect, test, vi } from 'vitest'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { run } from '../support/run-retake.mjs'
 import { cli, folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 type Files = Readonly<Record<string, string>>
 
@@ -104,6 +105,7 @@ test('the commit that changed the prompt is found among twelve, one of which doe
 })
 
 test('a commit that does not start is passed over, and named when it may be the one', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake } = repository
   const good = await commit('Start', { 'agent.mjs': agent, 'ask.mjs': ask('Be brief.') })
@@ -160,6 +162,7 @@ ${exit}`
 })
 
 test('a TypeScript agent in a subfolder that names its own place everywhere', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, folder } = repository
   const source = (greeting: string) => `import { readFileSync, realpathSync } from 'node:fs'
@@ -212,6 +215,7 @@ console.log(typeof await ask(${JSON.stringify(greeting)} + here))
 })
 
 test('installed packages are lent where the lock file is the same; own packages come from the commit', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, write, folder } = repository
   const own = (word: string) => ({ 'packages/own/index.js': `export default '${word}'` })
@@ -248,6 +252,7 @@ test('installed packages are lent where the lock file is the same; own packages 
 })
 
 test('--run builds each commit before it is replayed', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, write } = repository
   const source = (word: string) => ({ 'source.txt': `console.log('${word}')` })
@@ -267,6 +272,7 @@ test('--run builds each commit before it is replayed', async () => {
 })
 
 test('a commit on a side branch is found, not the merge that brought it', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, git } = repository
   const files = {
@@ -360,6 +366,7 @@ test('what cannot be searched is refused with the reason', async () => {
 })
 
 test('a run that was recorded by record() is refused', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, folder } = repository
   const front = new URL('../../packages/cli/dist/index.js', import.meta.url).href

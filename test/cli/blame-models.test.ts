@@ -6,10 +6,12 @@ import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 const foundBy = (stdout: string): FindingsFile => JSON.parse(stdout) as FindingsFile
 
 test('the bug of the demo: the retrieval tool is the root, the approval only repeats it, in fewer than 60 forks', async () => {
+  soakOnly()
   const { retake } = await folderWith({})
   const { stdout, stderr, code } = await retake(['blame', '--demo', '--json'], {
     timeoutMs: 500_000,
@@ -47,12 +49,11 @@ async function startClerk(): Promise<string> {
 }
 
 // About 70 forks: too many for every run of the tests.
-test.runIf(process.env['RETAKE_SOAK'] === '1')(
-  '--spans names the words that a model was misled by',
-  async () => {
-    const url = await startClerk()
-    const workspace = await folderWith({
-      'agent.mjs': `
+test('--spans names the words that a model was misled by', async () => {
+  soakOnly()
+  const url = await startClerk()
+  const workspace = await folderWith({
+    'agent.mjs': `
 const response = await fetch('${url}', {
   method: 'POST',
   headers: { 'content-type': 'application/json' },
@@ -66,26 +67,25 @@ const response = await fetch('${url}', {
 })
 const { choices } = await response.json()
 console.log(choices[0].message.content)`,
-    })
-    expect((await workspace.retake(['record', 'agent.mjs'])).stdout).toBe('APPROVED\n')
-    const blame = ['blame', 'last', '--oracle', 'stdout:DENIED', '--spans']
-    const { stdout, stderr } = await workspace.retake([...blame, '1', '--json'], {
-      timeoutMs: 1_200_000,
-    })
-    expect(stderr).toContain('cost unknown')
-    const { spans, findings } = foundBy(stdout)
-    // Asked the same, the model says the same: no step is to blame, its words are.
-    expect(findings).toMatchObject({ verdict: 'no attributable step', causes: [] })
-    expect(spans).toMatchObject({ step: '1', verdict: 'attributed' })
-    expect(spans?.messages.map(({ role }) => role)).toEqual(['clear', 'root'])
-    expect(spans?.spans.map(({ excerpt }) => excerpt)).toEqual(['Returns are free within 60 days.'])
-    expect(spans?.forks.tokens).toBe(21 * (spans?.forks.asked ?? 0))
+  })
+  expect((await workspace.retake(['record', 'agent.mjs'])).stdout).toBe('APPROVED\n')
+  const blame = ['blame', 'last', '--oracle', 'stdout:DENIED', '--spans']
+  const { stdout, stderr } = await workspace.retake([...blame, '1', '--json'], {
+    timeoutMs: 1_200_000,
+  })
+  expect(stderr).toContain('cost unknown')
+  const { spans, findings } = foundBy(stdout)
+  // Asked the same, the model says the same: no step is to blame, its words are.
+  expect(findings).toMatchObject({ verdict: 'no attributable step', causes: [] })
+  expect(spans).toMatchObject({ step: '1', verdict: 'attributed' })
+  expect(spans?.messages.map(({ role }) => role)).toEqual(['clear', 'root'])
+  expect(spans?.spans.map(({ excerpt }) => excerpt)).toEqual(['Returns are free within 60 days.'])
+  expect(spans?.forks.tokens).toBe(21 * (spans?.forks.asked ?? 0))
 
-    const wrong = await workspace.retake([...blame, '4'])
-    expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toContain('--spans 4 is no model step.')
-    const capped = await workspace.retake(['blame', 'last', '--oracle', 'exit:1', '--max-usd', '1'])
-    expect(capped.code).toBe(2)
-    expect(capped.stderr).toContain('--max-usd cannot be kept')
-  },
-)
+  const wrong = await workspace.retake([...blame, '4'])
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('--spans 4 is no model step.')
+  const capped = await workspace.retake(['blame', 'last', '--oracle', 'exit:1', '--max-usd', '1'])
+  expect(capped.code).toBe(2)
+  expect(capped.stderr).toContain('--max-usd cannot be kept')
+})

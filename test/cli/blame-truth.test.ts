@@ -12,6 +12,7 @@ import { RateLimitPause } from '../../packages/cli/dist/blame/process-forks.js'
 import { filesNote } from '../../packages/cli/dist/blame/search-run.js'
 import { makeOracle } from '../../packages/cli/dist/oracle/make-oracle.js'
 import { folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** A program whose steps follow from one another, without processes. What is kept is wrong; `free` makes the others. */
 function program(
@@ -35,6 +36,7 @@ function program(
 }
 
 test('what follows from one half of a joint cause only repeats it, and is no cause beside the other half', async () => {
+  soakOnly()
   // Two lanes: 0 then 3, and 2 then 4; 6 joins them. 1 and 5 are bystanders.
   const source = program(
     7,
@@ -75,6 +77,7 @@ test('a world that breaks while it is searched makes no step a cause', async () 
 })
 
 test('an audit whose forks come to no verdict is not passed over', async () => {
+  soakOnly()
   for (const [soundForks, isNoted] of [
     [16, true],
     [Infinity, false],
@@ -127,6 +130,7 @@ test('no more is spent than allowed: not by forks at once, not by those that are
 })
 
 test('tries that a provider turned away are paid for', async () => {
+  soakOnly()
   const pause = new RateLimitPause(new AbortController().signal)
   let tries = 0
   const run = await pause.retrying(() =>
@@ -145,6 +149,7 @@ test('tries that a provider turned away are paid for', async () => {
 })
 
 test('an oracle is another one when a script that it names, or what its file imports, is another one', async () => {
+  soakOnly()
   const { folder } = await folderWith({
     'check.sh': 'grep -q PASSED',
     'oracle.mjs': `import { word } from './word.mjs'\nexport default ({ stdout }) => stdout.includes(word)`,
@@ -166,6 +171,7 @@ test('an oracle is another one when a script that it names, or what its file imp
 })
 
 test('a provider that is down is nobody to blame, and what was asked of it is asked again by the next command', async () => {
+  soakOnly()
   const provider = { says: 'bad', isDown: false }
   const server = createServer((_, response) => {
     if (provider.isDown) response.writeHead(500)
@@ -195,6 +201,7 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
 })
 
 test('an oracle finds what a fork wrote, one that does not look there is told, and other files to read are another question', async () => {
+  soakOnly()
   const workspace = await folderWith({
     'agent.mjs': `import { readFileSync, writeFileSync } from 'node:fs'
 import { execFileSync } from 'node:child_process'

@@ -10,6 +10,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { FindingsFile } from '../../packages/cli/dist/blame/findings-file.js'
 import { agentPath, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 const simulator = agentPath('blame/refund-simulator.mjs')
 const right = ['--oracle', 'stdout:/DENIED/', '--simulator', simulator]
@@ -78,6 +79,7 @@ test('blame names the tool and the step that only repeats it, within a budget, a
 })
 
 test('Ctrl-C stops the forks and keeps what is known', async () => {
+  soakOnly()
   const workspace = await refundRun()
   const child = spawn(process.execPath, [cli, 'blame', 'last', ...right, '--jobs', '1'], {
     cwd: workspace.folder,
@@ -104,6 +106,7 @@ test('Ctrl-C stops the forks and keeps what is known', async () => {
 })
 
 test('a run of one step, asked live of a provider that limits the rate, loses no fork', async () => {
+  soakOnly()
   const provider = { says: 'bad', refusals: 0, answered: 0 }
   const server = createServer((_, response) => {
     if (provider.refusals > 0) {
@@ -127,7 +130,10 @@ console.log(policy === 'good' ? 'PASSED' : 'FAILED')`,
   const blame = ['blame', 'last', '--oracle', 'stdout:PASSED', '--json', '--keep']
   const { stdout, code } = await workspace.retake(blame, PATIENT)
   const { findings, facts } = foundBy(stdout)
-  expect(findings).toMatchObject({ verdict: 'attributed', causes: [{ role: 'root', steps: [0] }] })
+  expect(findings).toMatchObject({
+    verdict: 'attributed',
+    causes: [{ role: 'root', steps: [0] }],
+  })
   expect(code).toBe(3)
   expect(facts.undefinedBy).toEqual({})
   expect(provider.refusals).toBe(0)
@@ -194,6 +200,7 @@ console.log(await ask('two'))`,
 })
 
 test('forks that crash or hang come to no verdict, and nobody is blamed for them', async () => {
+  soakOnly()
   const crashing = await refundRun('crash')
   const crashed = await crashing.retake(
     ['blame', 'last', ...right, '--max-forks', '8', '--json'],
@@ -279,6 +286,7 @@ test('what cannot be searched is said before anything runs', async () => {
 })
 
 test('bench blame shows nine of nine, and controls that stay flat', async () => {
+  soakOnly()
   const { retake } = await folderWith({})
   const { stdout, code } = await retake(['bench', 'blame', '--seeds', '4', '--json'])
   const bench = JSON.parse(stdout) as {
@@ -293,14 +301,12 @@ test('bench blame shows nine of nine, and controls that stay flat', async () => 
   expect(bench.controls.map(({ blamed }) => blamed)).toEqual([0, 0, 0])
 })
 
-test.runIf(process.env['RETAKE_SOAK'] === '1')(
-  'blame --validate finds what was planted, through processes, and nobody in the control',
-  async () => {
-    const { retake } = await folderWith({})
-    const { stdout, code } = await retake(['blame', '--validate', '--json'], {
-      timeoutMs: 600_000,
-    })
-    expect(JSON.parse(stdout)).toMatchObject({ good: true })
-    expect(code).toBe(0)
-  },
-)
+test('blame --validate finds what was planted, through processes, and nobody in the control', async () => {
+  soakOnly()
+  const { retake } = await folderWith({})
+  const { stdout, code } = await retake(['blame', '--validate', '--json'], {
+    timeoutMs: 600_000,
+  })
+  expect(JSON.parse(stdout)).toMatchObject({ good: true })
+  expect(code).toBe(0)
+})

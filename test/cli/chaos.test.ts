@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { folderWith, interrupt, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 async function withProvider(): Promise<Awaited<ReturnType<typeof startProvider>>> {
   const provider = await startProvider()
@@ -57,6 +58,7 @@ N orders · smallest seed 1
 })
 
 test('a log that is written in other portions is no race', async () => {
+  soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
   await record('chaos/log-stream.mjs', { provider })
@@ -66,6 +68,7 @@ test('a log that is written in other portions is no race', async () => {
 })
 
 test('the kept tape of a changed outcome is an ordinary one', async () => {
+  soakOnly()
   const provider = await withProvider()
   const workspace = await folderWith({})
   await workspace.record('chaos/last-writer.mjs', { provider })
@@ -81,6 +84,7 @@ test('the kept tape of a changed outcome is an ordinary one', async () => {
 })
 
 test('responses of which the last one wins are found, and nothing is asked', async () => {
+  soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
   await record('chaos/last-writer.mjs', { provider })
@@ -94,6 +98,7 @@ test('responses of which the last one wins are found, and nothing is asked', asy
 })
 
 test('an order in which the agent asks for something else is named with the request', async () => {
+  soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
   await record('chaos/last-writer.mjs', { provider, args: ['ask'] })
@@ -104,6 +109,7 @@ test('an order in which the agent asks for something else is named with the requ
 })
 
 test('an agent without a race yields none in 50 orders, and touches nothing', async () => {
+  soakOnly()
   const provider = await withProvider()
   const { record, retake, folder } = await folderWith({})
   const recorded = await record('chaos/race-free.mjs', { provider })
@@ -118,6 +124,7 @@ test('an agent without a race yields none in 50 orders, and touches nothing', as
 })
 
 test('lanes that print in another order are told apart from a changed outcome', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `
 import { readFile } from 'node:fs/promises'
@@ -146,6 +153,7 @@ nothing in this run happens at the same time
 })
 
 test('an oracle decides what counts', async () => {
+  soakOnly()
   const provider = await withProvider()
   const { record, retake } = await folderWith({})
   await record('chaos/shared-total.mjs', { provider })

@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path'
 import { CertificateAuthority } from '@retake/engine/proxy'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 const works = (program: string, ...args: string[]): boolean =>
   spawnSync(program, args, { stdio: 'ignore' }).status === 0
@@ -114,6 +115,7 @@ describe.skipIf(!hasPython)('a replayed command', () => {
     })
 
   test('says what was not held back where there is no sandbox', async () => {
+    soakOnly()
     const { workspace, shop, temporary } = await recordRefund()
     const PATH = await pathWithout('bwrap', 'unshare')
     const replayed = await workspace.retake(['replay', 'last'], { env: { PATH } })
@@ -210,6 +212,7 @@ except OSError as error:
   }
 
   test('is passed on and named as not recorded, and refused on replay', async () => {
+    soakOnly()
     const { shop, workspace, env } = await secureShop()
     const recorded = await workspace.retake(['record', '--', 'python3', 'agent.py'], { env })
     expect(recorded.stdout, recorded.stderr).toBe("b'order 1'\n")

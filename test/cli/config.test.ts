@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { linkModules } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** Asks a model that has no public price twice. */
 const agent = `
@@ -76,6 +77,7 @@ export default config`,
 })
 
 test('a price for one provider holds only there, and options win over the config', async () => {
+  soakOnly()
   const workspace = await folderWith({
     'agent.mjs': agent,
     'retake.config.mjs': `export default {
@@ -96,6 +98,7 @@ test('a price for one provider holds only there, and options win over the config
 })
 
 test('the config is found from the working folder upward to the root of the project, and no further', async () => {
+  soakOnly()
   const workspace = await folderWith({
     'retake.config.json': '{ "runs": "far" }',
     'agent.mjs': smallAgent,
@@ -139,6 +142,7 @@ test('a config with a mistake is refused, with its path and what was meant', asy
 })
 
 test('a config that cannot be loaded says why; help works without it', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({ 'retake.config.json': '{ "runs": ' })
   const broken = await retake(['list'])
   expect(broken.code).toBe(1)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 test('the demo records, replays without a socket, shows a divergence, jumps and forks, in 80 columns', async () => {
   const { retake } = await folderWith({})
@@ -28,6 +29,7 @@ test('the demo records, replays without a socket, shows a divergence, jumps and 
 })
 
 test('demo --json gives the receipt', async () => {
+  soakOnly()
   const { retake } = await folderWith({})
   const { stdout } = await retake(['demo', '--json'])
   expect(JSON.parse(stdout)).toMatchObject({

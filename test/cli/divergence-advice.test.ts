@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** The lines of advice, without their indentation. */
 const adviceIn = (text: string): string[] =>
@@ -27,6 +28,7 @@ generateKeySync('hmac', { length: 128 })
 })
 
 test('with unchanged code, the advice names the secret that is a placeholder', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `import { createHmac } from 'node:crypto'
 const signature = createHmac('sha256', process.env.SHOP_SECRET).update('x').digest('hex')
@@ -45,6 +47,7 @@ await fetch(process.env.AGENT_BASE_URL, { headers: { 'x-signature': signature } 
 })
 
 test('the advice for a command names what is not recorded, and no change', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({
     'agent.mjs': 'console.log(Math.random(), process.argv[2])',
   })
@@ -96,6 +99,7 @@ test('with changed code, the advice names the changed files and packages', async
 })
 
 test('a divergence on a connection names the host and the database', async () => {
+  soakOnly()
   /** Greets like PostgreSQL: asks for a password, whatever it is sent. */
   const server = createServer((socket) => {
     socket.on('error', () => {})

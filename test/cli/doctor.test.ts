@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 test('doctor names every captured source with file and line and proves the replay', async () => {
   const { retake, folder } = await folderWith({
@@ -43,6 +44,7 @@ generateKeyPairSync('ed25519')
 })
 
 test('doctor proves it when an uncaptured source changes what the agent does', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `import { generateKeyPairSync } from 'node:crypto'
 const { publicKey } = generateKeyPairSync('ed25519', { publicKeyEncoding: { type: 'spki', format: 'pem' }, privateKeyEncoding: { type: 'pkcs8', format: 'pem' } })
@@ -55,6 +57,7 @@ console.log(publicKey)
 })
 
 test('doctor shows why an agent failed', async () => {
+  soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': `throw new Error('no key here')` })
   const { stdout } = await retake(['doctor', 'agent.mjs'])
   expect(stdout).toMatch(/^note the agent ended with exit code 1\n[^]+Error: no key here\n/)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { digestTree } from '../support/file-tree.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 let workspace: Workspace
 let before: string
@@ -68,6 +69,7 @@ test('its files can be put into another folder, or on disk, and be discarded', a
 })
 
 test('a resumed branch goes on in files of its own, also when the old ones were discarded', async () => {
+  soakOnly()
   const failed = await workspace.retake(['fork', 'last', '--at', '1', '--set', 'value="failed"'])
   expect(failed.code).toBe(1)
   await retake('files', 'last', '--discard')
@@ -78,6 +80,7 @@ test('a resumed branch goes on in files of its own, also when the old ones were 
 })
 
 test('wrong uses are refused with a word about the right one', async () => {
+  soakOnly()
   const refused = async (...args: string[]): Promise<[number | null, string]> => {
     const { code, stderr } = await workspace.retake(['files', ...args])
     return [code, stderr]
@@ -89,6 +92,7 @@ test('wrong uses are refused with a word about the right one', async () => {
 })
 
 test('a log that the run wrote only after the point goes on as it was then', async () => {
+  soakOnly()
   writeFileSync(at('events.log'), 'old\n')
   writeFileSync(
     at('logs.mjs'),

@@ -6,6 +6,7 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
 import { run, type Finished } from '../support/run-retake.mjs'
+import { sampled, soakOnly } from '../support/soak.js'
 
 afterAll(removeScenes)
 
@@ -44,7 +45,7 @@ describe('is refused with one error, and leaves nothing behind:', () => {
     return oneError(made)
   }
 
-  test.each<[string, string[], string]>([
+  const refusals: readonly [string, string[], string][] = [
     ['a step out of range', ['--at', '99'], 'NO_SUCH_STEP, exit code 1'],
     ['step 0', ['--at', '0'], 'NO_SUCH_STEP, exit code 1'],
     ['a step that is no number', ['--at', 'four'], 'NO_SUCH_STEP, exit code 1'],
@@ -115,7 +116,8 @@ describe('is refused with one error, and leaves nothing behind:', () => {
     ],
     ['an unknown option', ['--at', '1', '--sett', 'x=1'], 'WRONG_USAGE, exit code 2'],
     ['a variable without a value', ['--at', '1', '--env', 'NAME'], 'WRONG_USAGE, exit code 2'],
-  ])('%s', async (_, args, error) => {
+  ]
+  test.each(sampled(refusals, (_, index) => index % 4 === 0))('%s', async (_, args, error) => {
     expect(await refused([scene.parent, ...args])).toBe(error)
   })
 
@@ -125,6 +127,7 @@ describe('is refused with one error, and leaves nothing behind:', () => {
   })
 
   test('a response file that is not JSON, or no answer of the provider', async () => {
+    soakOnly()
     const { folder } = scene.workspace
     await writeFile(join(folder, 'broken.json'), '{"choices": [')
     await writeFile(join(folder, 'other.json'), '{"weather": "fine"}')
@@ -134,6 +137,7 @@ describe('is refused with one error, and leaves nothing behind:', () => {
   })
 
   test('an editor that changes nothing, breaks the JSON, gives up, or is not there', async () => {
+    soakOnly()
     const { folder } = scene.workspace
     const editor = async (name: string, script: string): Promise<Record<string, string>> => {
       const path = join(folder, name)
@@ -193,6 +197,7 @@ console.log(JSON.stringify({ path: run.path, output, forked: forked.output, isNe
 })
 
 test('a tool that is only seen in the conversation cannot be forked', async () => {
+  soakOnly()
   const scene = await ForkScene.record('openai-chat.mjs')
   const inferred = viewOf(openTape(scene.parent)).steps.find((step) => step.inferred)
   const made = await scene.branch(['fork', scene.parent, '--at', inferred?.label ?? ''])
@@ -201,6 +206,7 @@ test('a tool that is only seen in the conversation cannot be forked', async () =
 })
 
 test('keys that the run was recorded with must be there again', async () => {
+  soakOnly()
   const fakeKey = (name: string) => `sk-${name}-${'x9'.repeat(8)}`
   const env = { OPENAI_API_KEY: fakeKey('test') }
   const scene = await ForkScene.record(agent, { args: ['openai-chat', '2'], env })
@@ -277,6 +283,7 @@ describe('a truncated tape', () => {
 })
 
 test('a branch whose parent is gone says so', async () => {
+  soakOnly()
   const scene = await ForkScene.record(agent, { args: ['http', '2'] })
   const made = await scene.branch(['fork', scene.parent, '--at', '2', '--set', 'heard="x"'])
   const { retake } = scene.workspace
@@ -312,6 +319,7 @@ test('an answer edited in $EDITOR is checked and served', async () => {
 })
 
 test('a whole answer from a file, an odd one by force, and a name for the branch', async () => {
+  soakOnly()
   const scene = await ForkScene.record(agent, { args: ['http', '2'] })
   const file = join(scene.workspace.folder, 'answer.json')
   const answer = viewOf(openTape(scene.parent)).step('1')?.exchange()?.response?.json

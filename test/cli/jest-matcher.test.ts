@@ -6,6 +6,7 @@ import { openTape } from '@retake/tape/node'
 import * as retake from 'retake'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeProject, runJest } from './runner-project.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 /**
  * Touches what Jest gives every test file of its own: `Date`, `Math`, `Intl`, the
@@ -138,7 +139,9 @@ async function startModel() {
   return server
 }
 
-describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) => {
+const testedKinds = sampled(Object.entries(kinds), ([, { esm }]) => esm)
+
+describe.each(testedKinds)('in Jest, %s', (_, { esm, files, source }) => {
   test('tapes are recorded the first time and replay without the model, elsewhere too', async () => {
     const folder = await makeProject(files)
     const server = await startModel()
@@ -182,6 +185,7 @@ describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) 
   })
 
   test('in CI a missing tape fails and nothing is asked; RETAKE_MODE records anew', async () => {
+    soakOnly()
     const folder = await makeProject(files)
     const server = await startModel()
     const args = ['test/a.test', '-t', 'by the matcher|gives the output|concurrent']
@@ -207,7 +211,12 @@ describe.each(Object.entries(kinds))('in Jest, %s', (_, { esm, files, source }) 
 })
 
 test('modules that Jest transforms in the middle of a run, with coverage, are not part of it', async () => {
-  const config = { testEnvironment: 'retake/jest-environment', collectCoverage: true, cache: false }
+  soakOnly()
+  const config = {
+    testEnvironment: 'retake/jest-environment',
+    collectCoverage: true,
+    cache: false,
+  }
   const folder = await makeProject({
     ...common,
     'jest.config.json': JSON.stringify({ ...config, testMatch: ['**/*.test.js'] }),
@@ -245,6 +254,7 @@ test('without its environment, retake/jest says what to set', async () => {
 })
 
 test('inside of Jest, retake has the names it has outside', async () => {
+  soakOnly()
   const folder = await makeProject({
     ...common,
     'a.test.cjs': `
@@ -256,6 +266,7 @@ test('names', () => {
 })
 
 test('what imports the engine inside of Jest, as adapters do, shares the one outside', async () => {
+  soakOnly()
   const folder = await makeProject({
     ...common,
     'a.test.mjs': `

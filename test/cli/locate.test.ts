@@ -6,6 +6,7 @@ import { startProvider } from '../support/loopback-provider.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { recordPolicy } from './policy-runs.js'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 type Retake = Workspace['retake']
 
@@ -67,6 +68,7 @@ describe('the demo', () => {
   })
 
   test('numbers, drawn values and words of the agent itself have their origins', async () => {
+    soakOnly()
     const price = await locateJson(workspace.retake, run, '249')
     expect(price.occurrences[0]).toMatchObject({ source: 'file', path: 'orders[1].price' })
     const { stdout } = await workspace.retake(['export', run, '--jsonl'])
@@ -141,6 +143,7 @@ describe('real clients', () => {
   })
 
   test('a value in a compressed answer is found', async () => {
+    soakOnly()
     const { stdout } = await workspace.retake(['replay', 'last'])
     const packed = /packed (0\.\d+)/.exec(stdout)?.[1] ?? ''
     const found = await locateJson(workspace.retake, 'last', packed)
@@ -149,6 +152,7 @@ describe('real clients', () => {
   })
 
   test('history that is sent again is left out unless all is asked for', async () => {
+    soakOnly()
     const text = 'How long can I return it?'
     const { occurrences } = await locateJson(workspace.retake, 'last', text)
     expect(occurrences.filter(({ carried }) => carried).length).toBeGreaterThan(0)
@@ -159,6 +163,7 @@ describe('real clients', () => {
   })
 
   test('a tape that was cut off is searched as far as it goes', async () => {
+    soakOnly()
     const { stdout: list } = await workspace.retake(['list', '--json'])
     const bytes = await readFile((JSON.parse(list) as { path: string }).path)
     await writeFile(join(workspace.folder, 'cut.tape'), bytes.subarray(0, bytes.length * 0.6))
@@ -170,6 +175,7 @@ describe('real clients', () => {
 })
 
 test('bytes that are no text are searched too', async () => {
+  soakOnly()
   const provider = await startProvider({ seed: 1, maxLatencyMs: 0 })
   try {
     const { retake } = await folderWith({

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { folderWith, smallAgent } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 const keys = `import { generateKeyPairSync } from 'node:crypto'
 for (let i = 0; i < 3; i++) generateKeyPairSync('ed25519')
@@ -28,6 +29,7 @@ test('record names what was not captured, where, how often, and what follows for
 })
 
 test('record says nothing more when everything was captured, --strict or not', async () => {
+  soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': smallAgent })
   const { stderr, code } = await retake(['record', '--strict', 'agent.mjs'])
   expect(stderr).toMatch(/^recorded .*\n$/)
@@ -46,6 +48,7 @@ test("record --strict exits with 3 when something was not captured, or with the 
 })
 
 test('record lists five things that were not captured and counts the rest', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `import { generateKeySync } from 'node:crypto'
 ${`generateKeySync('hmac', { length: 64 })\n`.repeat(8)}`,
@@ -64,6 +67,7 @@ server.close()
 `
 
 test('record says at the moment a program starts to listen that the run cannot be replayed', async () => {
+  soakOnly()
   const { retake } = await folderWith({ 'server.mjs': server })
   const { stdout, stderr, code } = await retake(['record', 'server.mjs'])
   expect({ stdout, code }).toEqual({ stdout: 'listening\n', code: 0 })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** A server that counts what reaches it. */
 async function counter() {
@@ -60,6 +61,7 @@ test('modules that Node preloads are part of the run: their effects do not repea
 })
 
 test('modules in NODE_OPTIONS are part of the run, and a replay needs no NODE_OPTIONS', async () => {
+  soakOnly()
   const { url, requests } = await counter()
   // The command line is a Node program, too, and preloads them outside of any run.
   const onlyAgent = `if (process.argv[1]?.endsWith('agent.mjs')) await import('./setup.mjs')`
@@ -81,6 +83,7 @@ test('modules in NODE_OPTIONS are part of the run, and a replay needs no NODE_OP
 })
 
 test('a preloaded module that throws ends the program, as under Node', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'setup.mjs': `throw new Error('no setup')`,
     'agent.mjs': agent,
@@ -91,6 +94,7 @@ test('a preloaded module that throws ends the program, as under Node', async () 
 })
 
 test('a preloaded module may register a loader', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'register.mjs': `import { register } from 'node:module'\nregister('./hooks.mjs', import.meta.url)`,
     'hooks.mjs': `export async function load(url, context, next) {

@@ -3,7 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { repetitions } from '../support/soak.js'
 
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 3, soak: 20 })
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
 /** Concurrent requests, different and identical, whole and streamed; prints every piece as it comes. */
@@ -65,7 +67,7 @@ async function startMoodyServer(): Promise<{ url: string; stop: () => void }> {
 }
 
 test.skipIf(!hasPython)(
-  'concurrent requests of a command, different and identical, replay 20 times of 20',
+  `concurrent requests of a command, different and identical, replay ${replays} times`,
   async () => {
     const workspace = await folderWith({ 'agent.py': program })
     const server = await startMoodyServer()
@@ -77,7 +79,7 @@ test.skipIf(!hasPython)(
     // The recording is worth repeating: answers did not come in the order of the questions.
     const numbers = [...recorded.stdout.matchAll(/^(\d) data: answer/gm)].map(([, n]) => Number(n))
     expect(numbers.slice(0, 10)).not.toEqual(numbers.slice(0, 10).toSorted((a, b) => a - b))
-    for (let time = 0; time < 20; time++) {
+    for (let time = 0; time < replays; time++) {
       const replayed = await workspace.retake(['replay', 'last'])
       expect(replayed.stdout, replayed.stderr).toBe(recorded.stdout)
       expect(replayed).toMatchObject({ code: 0 })

@@ -6,6 +6,7 @@ import { startModelServer } from '@retake/engine/testing'
 import { afterEach, expect, test } from 'vitest'
 import { run } from '../support/run-retake.mjs'
 import { folderWith } from './workspace.js'
+import { isSoak, repetitions, sampled } from '../support/soak.js'
 
 const sources = fileURLToPath(new URL('../languages/', import.meta.url))
 
@@ -40,13 +41,18 @@ const languages: Readonly<Record<string, Language>> = {
   },
 }
 
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
+
 const isInstalled = ([program, ...args]: Language['version']): boolean =>
   spawnSync(program, args).status === 0
 
 let stop: (() => Promise<void>) | undefined
 afterEach(() => stop?.())
 
-for (const [name, { file, version, build, command }] of Object.entries(languages)) {
+for (const [name, { file, version, build, command }] of sampled(
+  Object.entries(languages),
+  ([language]) => language === 'curl',
+)) {
   test.skipIf(!isInstalled(version))(
     `a client in ${name} is recorded with one command and repeats itself with the model gone`,
     async () => {
@@ -74,7 +80,7 @@ for (const [name, { file, version, build, command }] of Object.entries(languages
       expect(recorded.stdout).toContain('who is there?')
       expect(recorded.stdout).toContain('[DONE]')
       expect(server.requests.map(({ stream }) => stream)).toEqual([false, true])
-      for (let time = 0; time < 5; time++) {
+      for (let time = 0; time < replays; time++) {
         const replayed = await workspace.retake(['replay', 'last'])
         expect(replayed.stderr).toContain('identical · 2 requests served')
         expect(replayed).toMatchObject({ code: 0, stdout: recorded.stdout })
@@ -89,7 +95,7 @@ for (const [name, { file, version, build, command }] of Object.entries(languages
   )
 }
 
-test.skipIf(!isInstalled(['curl', '--version']))(
+test.runIf(isSoak && isInstalled(['curl', '--version']))(
   'the example for curl is recorded and repeats itself',
   async () => {
     const workspace = await folderWith({})

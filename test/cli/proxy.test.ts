@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 const run = promisify(execFile)
 const has = async (program: string) =>
@@ -108,6 +109,7 @@ describe.skipIf(!hasCurl)('curl', () => {
   })
 
   test('is told what differs when it asks for something else, and the proxy ends with code 3', async () => {
+    soakOnly()
     const workspace = await folderWith({})
     const recording = await startProxy(workspace, ['record', '--upstream', provider.url])
     await run('curl', ['-sS', '-d', 'before', `${recording.url}/echo`])
@@ -147,6 +149,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
   })
 
   test('is listed, shown, exported, compared and verified like every other run', async () => {
+    soakOnly()
     const { workspace } = await recordIt({}, ['What is déjà vu?'])
     const list = await workspace.retake(['list'])
     expect(list.stdout).toMatch(/failed +2 .*agent/)
@@ -165,6 +168,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
   })
 
   test('gets no advice that cannot work for a command', async () => {
+    soakOnly()
     const { workspace } = await recordIt({ 'agent.py': 'print(1)' })
     for (const args of [
       ['resume', 'last'],
@@ -184,6 +188,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
   })
 
   test('that asks something else now is found out, with what differs', async () => {
+    soakOnly()
     const { workspace } = await recordIt({ 'question.txt': 'Where is my order?' })
     await writeFile(join(workspace.folder, 'question.txt'), 'Where is my refund?')
     const replayed = await workspace.retake(['replay', 'last', '--json'])
@@ -203,6 +208,7 @@ describe.skipIf(!hasPython)('a Python program', () => {
   })
 
   test('is replayed with the recorded variables, except those of the session', async () => {
+    soakOnly()
     const program = `
 import os
 print(os.environ['SHOP'], os.environ['XDG_CONFIG_HOME'], 'SSH_AUTH_SOCK' in os.environ)
@@ -220,6 +226,7 @@ print(os.environ['SHOP'], os.environ['XDG_CONFIG_HOME'], 'SSH_AUTH_SOCK' in os.e
   })
 
   test('is told to be quiet on replay, where nobody can be reported to', async () => {
+    soakOnly()
     const program = `
 import os, sys
 for name in ['CREWAI_DISABLE_TELEMETRY', 'LITELLM_LOCAL_MODEL_COST_MAP', 'LANGSMITH_TRACING']:
@@ -271,6 +278,7 @@ describe('commands', () => {
   })
 
   test('input that was piped in is handed over again, and a stdin that stays open holds nothing up', async () => {
+    soakOnly()
     const workspace = await folderWith({})
     const input = 'two\nlines\n'.repeat(20_000)
     const recorded = await workspace.retake(['record', '--', 'sort', '-u'], { input })
@@ -285,6 +293,7 @@ describe('commands', () => {
   })
 
   test('output that changes by itself is named', async () => {
+    soakOnly()
     const workspace = await folderWith({
       'a.mjs': 'console.log("one"); console.log(Math.random())',
     })

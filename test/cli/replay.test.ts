@@ -8,6 +8,7 @@ import { fastest } from '../support/fastest.js'
 import { run } from '../support/run-retake.mjs'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { folderWith, interrupt, smallAgent } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 test('an identical replay prints the same, ends the same and leaves a receipt on stderr', async () => {
   const { retake } = await folderWith({ 'agent.mjs': `${smallAgent}process.exitCode = 6` })
@@ -63,6 +64,7 @@ test('--observe goes on and reports every difference', async () => {
 })
 
 test('--pace keeps the recorded pauses', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `await new Promise((resolve) => setTimeout(resolve, 1500)); console.log('late')`,
   })
@@ -84,6 +86,7 @@ test('--json leaves stdout to the receipt and moves the output of the agent to s
 })
 
 test('a program or folder that is gone is named', async () => {
+  soakOnly()
   const inner = `import { mkdirSync } from 'node:fs'\nconsole.log('here')`
   const { retake, folder } = await folderWith({ 'agent.mjs': inner })
   await retake(['record', 'agent.mjs'])
@@ -130,6 +133,7 @@ console.log(may('fs.write'), may('child'), may('fs.read'), may('worker'))`,
 )
 
 test('Ctrl-C during a replay ends it quietly with 130', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({
     'agent.mjs': `console.log('ready'); await new Promise((resolve) => setTimeout(resolve, 2000))`,
   })

@@ -7,6 +7,7 @@ import { isDelivery, readRun } from '../../packages/tape/src/index.js'
 import { openTape, TapeWriter } from '../../packages/tape/src/node/index.js'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 
@@ -103,6 +104,7 @@ describe('a step in doubt', () => {
   })
 
   test('is not made with skip: the agent gets an error it can handle', async () => {
+    soakOnly()
     const tape = cutAfter(firstTool())
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
     expect(resumed.stderr).toContain('STEP_SKIPPED')
@@ -115,6 +117,7 @@ describe('a step in doubt', () => {
   })
 
   test('is not repeated by a rerun either', async () => {
+    soakOnly()
     const tape = cutAfter(firstTool())
     const rerun = await workspace.retake(['rerun', tape])
     expect(rerun.stderr).toMatch(/in doubt step \d+ tool call charge: skipped/)
@@ -122,6 +125,7 @@ describe('a step in doubt', () => {
   })
 
   test('can be a file that was being changed', async () => {
+    soakOnly()
     const tape = cutAfter(upTo((event) => event.type === 'call' && event.name.includes('append')))
     expect((await workspace.retake(['resume', tape])).stderr).toContain('STEP_IN_DOUBT')
     const log = join(workspace.folder, 'log.txt')
@@ -133,6 +137,7 @@ describe('a step in doubt', () => {
   })
 
   test('is found also when the agent has gone on with the beginning of its answer', async () => {
+    soakOnly()
     const agent = join(workspace.folder, 'head.mjs')
     writeFileSync(
       agent,
@@ -167,6 +172,7 @@ describe('a step in doubt', () => {
   })
 
   test('of a model is skipped with an answer that its SDK does not ask for again', async () => {
+    soakOnly()
     const tape = cutAfter(upTo((event) => event.type === 'request'))
     const resumed = await workspace.retake(['resume', tape, '--in-doubt', 'skip'])
     expect(resumed.stderr).toContain('409')
@@ -204,6 +210,7 @@ describe('a run cut off', () => {
   })
 
   test('in the middle of a record loses only that record', async () => {
+    soakOnly()
     const tape = cutAfter(60)
     const bytes = readFileSync(tape)
     writeFileSync(tape, bytes.subarray(0, bytes.length - 7))
@@ -213,6 +220,7 @@ describe('a run cut off', () => {
   })
 
   test('is refused when the program is another one by now, and left as it was', async () => {
+    soakOnly()
     const agent = join(workspace.folder, 'changing.mjs')
     writeFileSync(
       agent,
@@ -315,6 +323,7 @@ describe('a run that ended with an error', () => {
   })
 
   test('by an exception of its own goes on when the code was mended', async () => {
+    soakOnly()
     const own = join(workspace.folder, 'own.mjs')
     const broken = `
       const seen = (await (await fetch(process.env.AGENT_BASE_URL + '/effect', { method: 'POST', body: 'a' })).json()).seen

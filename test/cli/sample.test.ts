@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 test('the sample shows a policy, a contract and a replay, in 80 columns', async () => {
   const { retake } = await folderWith({})
@@ -21,6 +22,7 @@ test('the sample shows a policy, a contract and a replay, in 80 columns', async 
 })
 
 test('sample --json gives what became of each call', async () => {
+  soakOnly()
   const { retake } = await folderWith({})
   expect(JSON.parse((await retake(['sample', '--json'])).stdout)).toMatchObject({
     policy: { states: ['read_note: done', 'read_note: denied', 'clean_up: denied'] },

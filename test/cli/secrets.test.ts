@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openTape } from '../../packages/tape/src/node/index.js'
 import { blocksOf } from '../support/report-blocks.js'
 import { folderWith, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** Made up at run time, so that no scanner finds a key in this file. */
 const letters = 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zC0fR3uI6oL9e'
@@ -103,6 +104,7 @@ const planted: Readonly<Record<string, string>> = {
 }
 
 test('variables that the program did not read are not on the tape', async () => {
+  soakOnly()
   const workspace = await folderWith({
     'agent.mjs': `
 import { execFileSync, spawn } from 'node:child_process'
@@ -155,6 +157,7 @@ console.log(names.map((name) => process.env[name].length))
 })
 
 test('what a program does to its environment, it finds again on replay', async () => {
+  soakOnly()
   const { retake } = await folderWith({
     'agent.mjs': `
 import { inspect } from 'node:util'
@@ -211,6 +214,7 @@ test('a header signed with a secret of the environment replays where the secret 
 })
 
 test('a home that cannot be written to does not break a recording', async () => {
+  soakOnly()
   const workspace = await folderWith({ 'agent.mjs': 'console.log(process.env.SOME_TOKEN.length)' })
   const env = { SOME_TOKEN: letters, XDG_STATE_HOME: '/dev/null/nowhere' }
   const recorded = await workspace.retake(['record', 'agent.mjs'], { env })
@@ -246,6 +250,7 @@ const newKey = (): string =>
   String(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
 
 test('a token signed with a key from a file replays where the file is, and the file is named where it is not', async () => {
+  soakOnly()
   const echo = await startEcho()
   const key = newKey()
   const workspace = await folderWith({ 'agent.mjs': tokenSigner, 'signing.pem': key })
@@ -279,6 +284,7 @@ console.log(await response.text())
 `
 
 test('a header signed with a secret of a .env file replays where the file is, and the file is named where it is not', async () => {
+  soakOnly()
   const echo = await startEcho()
   const secret = `hook-${letters}`
   const file = `PORT=1\nHOOK_SECRET=${secret}\n`
@@ -308,6 +314,7 @@ test('a header signed with a secret of a .env file replays where the file is, an
 })
 
 test('a run that goes live has the secrets that the file holds today', async () => {
+  soakOnly()
   const echo = await startEcho()
   const workspace = await folderWith({
     'agent.mjs': envReader,

@@ -12,6 +12,7 @@ import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { survivors } from '../support/start-timeline.js'
 import { cli, folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 let workspace: Workspace
 
@@ -58,6 +59,7 @@ test('steps are passed in the order of their answers, forward and back', async (
 })
 
 test('conditions, expressions and watches work in scripts', async () => {
+  soakOnly()
   const { answers, code } = await stepJson([
     '# comments and empty lines are skipped',
     '',
@@ -101,6 +103,7 @@ test('people see the step, the source with the line marked, and what changed', a
 })
 
 test('what is wrong is said, the next command is done, and the exit code tells', async () => {
+  soakOnly()
   const { answers, code } = await stepJson(['nxt', 'j 9', 'p a b', 'p 1', 'jump', 'locals 2', 'n'])
   expect(answers.map(({ error, kind }) => error?.code ?? kind)).toEqual([
     'WRONG_STEP_COMMAND',
@@ -123,6 +126,7 @@ test('what is wrong is said, the next command is done, and the exit code tells',
 })
 
 test('a program that was changed is followed up to where it differs', async () => {
+  soakOnly()
   const agent = (second: string): string => `
     import { readFile } from 'node:fs/promises'
     for (const url of ['a', '${second}']) {

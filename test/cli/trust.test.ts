@@ -13,6 +13,7 @@ import { verbs } from '../../packages/cli/src/verbs/index.js'
 import { feed } from '../support/feed.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
+import { sampled } from '../support/soak.js'
 
 /** Counts connections: code that a tape brings along gives itself away by one, also without permission to write. */
 async function startBeacon() {
@@ -162,14 +163,20 @@ describe('no command starts what a tape from elsewhere names', () => {
     expect(await attempt(verb, kind)).toEqual(refused)
   })
 
-  test.each(READS)('%s reads it without trust', async (verb) => {
-    const { started, said } = await attempt(verb, 'execArgv')
-    expect(started).toBe(false)
-    expect(said).not.toContain('RUN_NOT_TRUSTED')
-  })
+  test.each(sampled(READS, (verb) => ['show', 'report'].includes(verb)))(
+    '%s reads it without trust',
+    async (verb) => {
+      const { started, said } = await attempt(verb, 'execArgv')
+      expect(started).toBe(false)
+      expect(said).not.toContain('RUN_NOT_TRUSTED')
+    },
+  )
 
   test('--trust starts it, and is not remembered', async () => {
-    for (const kind of ['execArgv', 'NODE_OPTIONS', 'command']) {
+    for (const kind of sampled(
+      ['execArgv', 'NODE_OPTIONS', 'command'],
+      (each) => each !== 'execArgv',
+    )) {
       const { stdout } = await workspace.retake(['replay', runs[kind] ?? '', '--trust'])
       // A command has no way out of its sandbox; what it writes is shown.
       const calls = beacon.take()
@@ -257,26 +264,30 @@ process.exitCode = 1
     await workspace.remove()
   })
 
-  test.each([
+  const attempts = [
     { verb: 'replay', args: [] },
     { verb: 'fork', args: ['--at', 'e1', '--set', 'value=2'] },
     { verb: 'rerun', args: [], code: agent.replace("['-e', '']", "['-e', ';']") },
     { verb: 'resume', args: [], isCut: true },
     { verb: 'blame', args: ['--oracle', 'exit:0', '--yes', '--max-forks', '4'] },
-  ])('by $verb', async ({ verb, args, code = agent, isCut = false }) => {
-    const { folder, retake } = workspace
-    await writeFile(join(folder, 'agent.mjs'), code)
-    const value = `--import=data:text/javascript,${encodeURIComponent(beacon.code)}`
-    const read = { name: 'NODE_OPTIONS', value }
-    for (const each of [read, { ...read, isSecret: true as const }]) {
-      await mkdir(join(folder, verb, String(each === read)), { recursive: true })
-      const copy = join(folder, verb, String(each === read), basename(recorded))
-      addRead(recorded, copy, each, isCut)
-      const { stderr } = await retake([verb, copy, ...args])
-      expect(stderr).not.toMatch(/ code [A-Z]/)
-      expect(beacon.take()).toBe(0)
-    }
-  })
+  ]
+  test.each(sampled(attempts, ({ verb }) => ['replay', 'fork'].includes(verb)))(
+    'by $verb',
+    async ({ verb, args, code = agent, isCut = false }) => {
+      const { folder, retake } = workspace
+      await writeFile(join(folder, 'agent.mjs'), code)
+      const value = `--import=data:text/javascript,${encodeURIComponent(beacon.code)}`
+      const read = { name: 'NODE_OPTIONS', value }
+      for (const each of [read, { ...read, isSecret: true as const }]) {
+        await mkdir(join(folder, verb, String(each === read)), { recursive: true })
+        const copy = join(folder, verb, String(each === read), basename(recorded))
+        addRead(recorded, copy, each, isCut)
+        const { stderr } = await retake([verb, copy, ...args])
+        expect(stderr).not.toMatch(/ code [A-Z]/)
+        expect(beacon.take()).toBe(0)
+      }
+    },
+  )
 })
 
 /** `script` gives a program a terminal of its own. */

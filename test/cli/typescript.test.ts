@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { isSoak, sampled, soakOnly } from '../support/soak.js'
 
 /** A folder with files in subfolders. */
 async function project(files: Readonly<Record<string, string>>) {
@@ -45,6 +46,7 @@ module.exports = { other: (): string => Word.Hello }`,
 })
 
 test('paths of tsconfig.json resolve, also through extends and with comments', async () => {
+  soakOnly()
   const { retake } = await project({
     'package.json': '{ "type": "module" }',
     'tsconfig.base.json': `{ "compilerOptions": { "baseUrl": ".", "paths": { "@lib/*": ["src/lib/*"], "config": ["src/config.ts"] } } }`,
@@ -86,6 +88,7 @@ throw new Error(String(Space.mood))
 })
 
 test('a syntax error in an imported file names that file once', async () => {
+  soakOnly()
   const { retake, folder } = await project({
     'main.ts': `import { broken } from './broken.ts'\nconsole.log(broken)`,
     'broken.ts': `export const broken: string = 'a' 'b'`,
@@ -97,7 +100,7 @@ test('a syntax error in an imported file names that file once', async () => {
   expect(stderr).not.toMatch(/packages\/(cli|engine|tape)\//)
 })
 
-test.each(['module', 'commonjs'])(
+test.each(sampled(['module', 'commonjs'], (type) => type === 'module'))(
   'decorators in a package of type %s are compiled by the TypeScript of the project, as its tsconfig says',
   async (type) => {
     const { folder, retake } = await project({
@@ -133,7 +136,7 @@ export class Tool { @field kind: string = 'tool'; name = 'hammer' }`,
   },
 )
 
-test.each(['module', 'commonjs'])(
+test.runIf(isSoak).each(['module', 'commonjs'])(
   'in a package of type %s tsx compiles the agent outside the run, with a cold and a warm cache',
   { timeout: 300_000 },
   async (type) => {

@@ -6,6 +6,7 @@ import { readRecords } from '../support/forge-tape.js'
 import { linkModules, runLibrary } from '../support/run-library.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { folderWith, smallAgent, tapesOf } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** A folder with one recorded run; answers with the path of its tape. */
 async function recorded(): Promise<{ workspace: Workspace; tape: string }> {
@@ -40,6 +41,7 @@ test('a tape whose tail was deleted at a record boundary is cut off: a finding, 
 })
 
 test('a tape that lost only its seal is cut off, in verify, list and show', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const { retake } = workspace
   await writeFile(tape, await firstRecords(tape, readRecords(tape).length - 1))
@@ -88,6 +90,7 @@ test('a tape joined from two runs is damaged, whole or cut', async () => {
 })
 
 test('show says that an edited tape is damaged', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const bytes = await readFile(tape)
   const at = bytes.indexOf('started ')
@@ -99,6 +102,7 @@ test('show says that an edited tape is damaged', async () => {
 })
 
 test('a run that is still being recorded is neither cut off nor intact', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const { run, details } = openTape(tape)
   const { type, id: _, ...rest } = run
@@ -131,6 +135,7 @@ test.runIf(process.platform === 'linux')(
 )
 
 test('a replay that was not tried is counted apart, with the reason', async () => {
+  soakOnly()
   const workspace = await folderWith({
     'agent.mjs': smallAgent,
     'function.mjs': `import { record } from 'retake'
@@ -168,6 +173,7 @@ test('a branch of a damaged run is refused, one of a run that was killed is not'
 })
 
 test('the reason is not cut where the output is not a terminal, and ends in one full stop', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const bytes = await readFile(tape)
   const at = bytes.indexOf('started ')

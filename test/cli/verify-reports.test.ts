@@ -7,6 +7,7 @@ import type { XmlElement } from '../support/read-xml.js'
 import { linkModules, runLibrary } from '../support/run-library.mjs'
 import { makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** Prints what XML and terminals do not like. */
 const oddAgent = `
@@ -120,6 +121,7 @@ test('--junit writes a test case for each tape, which CI systems can read', asyn
 })
 
 test('in a GitHub workflow what is wrong is marked at its line, and the summary has a table', async () => {
+  soakOnly()
   const { retake, folder } = workspace
   const summary = join(folder, 'summary.md')
   await writeFile(summary, 'before\n')
@@ -156,6 +158,7 @@ test('in a GitHub workflow what is wrong is marked at its line, and the summary 
 })
 
 test('a report that cannot be written is an error before any program runs', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent })
   await retake(['record', 'agent.mjs'])
   await mkdir(join(folder, 'report'))
@@ -165,6 +168,7 @@ test('a report that cannot be written is an error before any program runs', asyn
 })
 
 test('tapes of a folder that is gone are verified with the program in the working directory', async () => {
+  soakOnly()
   const { folder } = await folderWith({})
   const [there, here] = [join(folder, 'there'), join(folder, 'here-in-ci')]
   const agent = `import { readFileSync } from 'node:fs'

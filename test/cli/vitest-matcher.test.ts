@@ -9,6 +9,7 @@ import { runLibrary } from '../support/run-library.mjs'
 import { run } from '../support/run-retake.mjs'
 import { makeProject, runVitest } from './runner-project.js'
 import { cli } from './workspace.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 /** Asks a model twice, the second time streamed, and reads clock, chance and a file beside it. */
 const agent = `
@@ -104,7 +105,8 @@ test('tapes are recorded the first time and then replay without the model, elsew
   expect(replayed).toMatchObject({ code: 0, tests: allPassed })
   const inPool = (pool: string) =>
     runVitest(folder, { ...server.env, CI: 'true' }, [`--pool=${pool}`])
-  expect((await inPool('threads')).tests).toEqual(allPassed)
+  for (const pool of sampled(['threads'], () => false))
+    expect((await inPool(pool)).tests).toEqual(allPassed)
   expect((await inPool('vmThreads')).text).toContain('pools vmThreads and vmForks')
 
   const elsewhere = await makeProject(projectFiles)
@@ -145,6 +147,7 @@ test('a changed agent fails with the difference, and at the line that asked', as
 })
 
 test('a replay needs no key', async () => {
+  soakOnly()
   const folder = await makeProject(projectFiles)
   const server = await startModel()
   await runVitest(folder, server.env, ['-t', 'matcher'])
@@ -156,6 +159,7 @@ test('a replay needs no key', async () => {
 })
 
 test('in CI a missing tape fails, and nothing is asked', async () => {
+  soakOnly()
   const folder = await makeProject(projectFiles)
   const server = await startModel()
   const { code, tests } = await runVitest(folder, { ...server.env, CI: 'true' })
@@ -170,6 +174,7 @@ test('in CI a missing tape fails, and nothing is asked', async () => {
 })
 
 test('modes: record anew keeps the old tape when the agent fails; offline never records; CI refuses a record left behind', async () => {
+  soakOnly()
   const folder = await makeProject({
     ...projectFiles,
     'test/refund.test.mjs': `
@@ -239,6 +244,7 @@ test('a mode that does not exist', async ({ tape }) => {
 })
 
 test('keys that are sent and keys of the environment are not on the tape', async () => {
+  soakOnly()
   const folder = await makeProject({
     ...projectFiles,
     'test/refund.test.mjs': `
@@ -270,6 +276,7 @@ test('keys', async ({ tape }) => {
 })
 
 test('tapes that cannot be replayed say why, and other ends are told', async () => {
+  soakOnly()
   const folder = await makeProject({
     ...projectFiles,
     'test/refund.test.mjs': `
@@ -360,6 +367,7 @@ console.log(JSON.stringify(await record({ name: 'x', dir: 'runs' }, () => agent(
 })
 
 test('a program is recorded and replayed in a process of its own, elsewhere too', async () => {
+  soakOnly()
   const program = `
 const model: string = 'gpt-4o-mini'
 const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {

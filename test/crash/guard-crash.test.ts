@@ -6,15 +6,14 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTape } from '../../packages/tape/src/node/index.js'
 import { startPostgres } from '../support/postgres.mjs'
+import { repetitions } from '../support/soak.js'
 
 /**
  * A workflow of twelve guarded steps is killed at every boundary of a step, and at random
  * moments, while it runs and while it resumes. Its effects are rows of a real PostgreSQL:
  * each must be there exactly once at the end, but for those that are reported in doubt.
  */
-const randomKills = Number(
-  process.env['RETAKE_GUARD_KILLS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 400 : 40),
-)
+const randomKills = repetitions('RETAKE_GUARD_KILLS', { beforeMerge: 10, soak: 400 })
 /** A busy machine starts a hundred processes slowly. */
 const TIMEOUT_MS = 600_000
 const workflow = fileURLToPath(new URL('guard-workflow.mjs', import.meta.url))

@@ -7,14 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTape } from '../../packages/tape/src/node/index.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { repetitions } from '../support/soak.js'
 
 /**
  * A recording proxy is killed at a random moment with many clients at work. What a
  * client has seen is on the tape, and so is every request that a provider got.
  */
-const kills = Number(
-  process.env['RETAKE_PROXY_KILLS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 100 : 12),
-)
+const kills = repetitions('RETAKE_PROXY_KILLS', { beforeMerge: 4, soak: 100 })
 const CLIENTS = 40
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 

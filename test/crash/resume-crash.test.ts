@@ -8,15 +8,14 @@ import { openTape } from '../../packages/tape/src/node/index.js'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { firstDifference } from '../support/first-difference.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { repetitions } from '../support/soak.js'
 
 /**
  * An agent is killed at a random moment, with everything that was started for
  * it, and resumed. It must come to the same end, and nothing that was answered
  * before the kill may be asked again: the provider counts.
  */
-const kills = Number(
-  process.env['RETAKE_RESUME_KILLS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 100 : 40),
-)
+const kills = repetitions('RETAKE_RESUME_KILLS', { beforeMerge: 10, soak: 100 })
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 const agent = agentPath('resume/steps.mjs')
 

@@ -6,6 +6,7 @@ import { firstDifference } from '../support/first-difference.mjs'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { runTask, runTasks } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, run, type Workspace } from '../support/run-retake.mjs'
+import { sampled } from '../support/soak.js'
 
 /**
  * A tape of the seams with meaning (fetch, tools, clock, timers, output) replays
@@ -47,8 +48,8 @@ afterAll(async () => {
   await workspace.remove()
 })
 
-// A soak records with every Node, not only with the one that runs this.
-const recorders = process.env['RETAKE_SOAK'] === '1' ? nodes : nodes.slice(0, 1)
+// Before a merge, only the Node that runs this records.
+const recorders = sampled(nodes, (_, index) => index === 0)
 
 describe.each(recorders)('what Node $major has recorded', ({ path: recorder }) => {
   test(`is replayed by ${nodes.map(({ major }) => major).join(', ')}: functions`, async () => {

@@ -5,12 +5,13 @@ import { expect, test } from 'vitest'
 import { runLibrary } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { startProviderProcess } from '../support/start-provider-process.mjs'
+import { repetitions } from '../support/soak.js'
 
 /**
  * Many runs in one process, as in a server: what one does must never be on the
  * tape of another. Swapped answers show in some rounds only, so a soak repeats.
  */
-const rounds = Number(process.env['RETAKE_ROUNDS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 20 : 1))
+const rounds = repetitions('RETAKE_ROUNDS', { beforeMerge: 1, soak: 20 })
 const runsAtOnce = 30
 
 interface Outcome {

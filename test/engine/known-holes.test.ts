@@ -13,6 +13,7 @@ import { type RawRecord, readRecords, writeRecords } from '../support/forge-tape
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { runTask, runTasks } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { repetitions } from '../support/soak.js'
 
 const plain = agentPath('library/known-holes.mjs')
 const withSdk = agentPath('library/known-sdk-holes.mjs')
@@ -215,7 +216,7 @@ describe('repeated identical calls that all get the first answer', () => {
     })
   })
 
-  const rounds = process.env['RETAKE_SOAK'] === '1' ? 20 : 3
+  const rounds = repetitions('RETAKE_ROUNDS', { beforeMerge: 1, soak: 20 })
   test(`identical calls made at once each get their own answer, ${rounds} times`, async () => {
     for (let round = 1; round <= rounds; round++) {
       const { tape, output } = await recordAgent('sameAtOnce')

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { firstDifference } from '../support/first-difference.mjs'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { startProviderProcess } from '../support/start-provider-process.mjs'
+import { repetitions } from '../support/soak.js'
 
 /** An unmodified agent and what is special about running it. */
 interface Scene {
@@ -40,9 +41,7 @@ const scenes: readonly Scene[] = [
   { agent: 'stress.mjs' },
 ]
 
-const replays = Number(
-  process.env['RETAKE_REPLAYS'] ?? (process.env['RETAKE_SOAK'] === '1' ? 50 : 10),
-)
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 2, soak: 10 })
 
 describe.concurrent(`recorded once, replayed ${replays} times without the provider`, () => {
   test.each(scenes.map((scene) => [scene.agent, scene] as const))(

@@ -2,15 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { firstDifference } from '../support/first-difference.mjs'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { makeWorkspace } from '../support/run-retake.mjs'
+import { repetitions } from '../support/soak.js'
 
 /**
  * Record → replay cycles of the agents that race most. Few cycles mislead:
  * errors of order showed up in one of three runs, so `test:nodes` and a soak
  * run a hundred. RETAKE_STRESS_CYCLES chooses.
  */
-const cycles = Number(
-  process.env['RETAKE_STRESS_CYCLES'] ?? (process.env['RETAKE_SOAK'] === '1' ? 100 : 10),
-)
+const cycles = repetitions('RETAKE_STRESS_CYCLES', { beforeMerge: 2, soak: 100 })
 
 let provider: Provider
 beforeAll(async () => {

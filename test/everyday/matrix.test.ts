@@ -12,10 +12,11 @@ import { feed } from '../support/feed.mjs'
 import { startPostgres } from '../support/postgres.mjs'
 import { startRedis } from '../support/redis.mjs'
 import { type Finished, makeWorkspace, run } from '../support/run-retake.mjs'
+import { repetitions, sampled } from '../support/soak.js'
 import { startProviderProcess } from '../support/start-provider-process.mjs'
-import { type Need, type Program, programs } from './programs.js'
+import { type Need, type Program, programs, sampledPrograms } from './programs.js'
 
-const REPLAYS = 5
+const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 2, soak: 5 })
 
 /** Oldest Node that has `node:sqlite`, and for which better-sqlite3 ships binaries in its package. */
 const SQLITE_NODE = '22'
@@ -27,7 +28,9 @@ const sources = fileURLToPath(new URL('../agents/everyday/', import.meta.url))
 /** One row a program: what became of it. */
 const table: { group: string; title: string; outcome: string; seconds: string }[] = []
 
-for (const program of programs) {
+for (const program of sampled(programs, ({ command }) =>
+  sampledPrograms.has(command.at(-1) ?? ''),
+)) {
   test(`${program.group}: ${program.title}`, async ({ skip }) => {
     expect(await tryOut(program, skip)).toMatch(/^identical|^refused/)
   })

@@ -7,6 +7,7 @@ import { openTape } from '@retake/tape/node'
 import { onTestFinished } from 'vitest'
 import { cutTape } from '../support/cut-tape.js'
 import { tapesIn } from './resume-setup.js'
+import { repetitions } from '../support/soak.js'
 
 export type Run = ReturnType<typeof guard>
 
@@ -62,9 +63,8 @@ export class Wallet {
 const KINDS = ['pay', 'both', 'outer', 'flaky', 'slow', 'spend'] as const
 export type Step = (typeof KINDS)[number]
 
-/** A soak run tries more of them. */
 export const SEEDS = Array.from(
-  { length: process.env['RETAKE_SOAK'] === '1' ? 40 : 2 },
+  { length: repetitions('RETAKE_SEEDS', { beforeMerge: 2, soak: 40 }) },
   (_, index) => index + 1,
 )
 

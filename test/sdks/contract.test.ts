@@ -16,11 +16,12 @@ import { startServerProcess } from '../support/start-server-process.mjs'
 import { newestScenes, scenes, type Scene } from './scenes.js'
 import { findOrder } from './turns.js'
 import { stepLine, type ShownStep } from './step-line.js'
+import { repetitions } from '../support/soak.js'
 
 const isNewest = process.env['RETAKE_SDKS'] === 'newest'
 const folder = isNewest ? '../newest/.agents' : '../sdks/agents'
 const table = isNewest ? [...scenes, ...newestScenes] : scenes
-const replays = Number(process.env['RETAKE_REPLAYS'] ?? 5)
+const replays = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
 
 /** Made at run time: nothing that looks like a key stands in a file. */
 const keys = {
