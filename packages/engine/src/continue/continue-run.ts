@@ -73,6 +73,8 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
             simulator,
             onBroken: callbacks.onFailed,
           })
+        // A step that is asked again leaves now: what it depends on must be on disk.
+        if (kept === undefined && offline === undefined) writer.barrier()
         const answers = withEditedDraw(plan, kept ?? offline ?? outside)
         const recorder: RecordSession = new RecordSession(writer, {
           owner,

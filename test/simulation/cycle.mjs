@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict'
+import { makeProgram, runAgent } from './agent.mjs'
+import {
+  connect,
+  current,
+  installMachine,
+  loop,
+  openTape,
+  readRun,
+  retake,
+  RUNS,
+  startProcess,
+} from './machine.mjs'
+import { reorder } from './reorder.mjs'
+import { hashOf, Seeded } from './seeded.mjs'
+import { modelKey, toolKey, World } from './world.mjs'
+
+const TOOLS = ['search', 'send', 'slow', 'extra']
+const tools = Object.fromEntries(
+  TOOLS.map((name) => [name, retake.tool(name, (args) => current.world.callTool(name, args))]),
+)
+
+/**
+ * One cycle: a random agent is recorded against a random world and replayed, then one of the
+ * other ways to run it again is tried. Throws where something is not as promised.
+ */
+export async function runCycle(seed, only) {
+  const cycle = new Cycle(seed)
+  await cycle.recordAndReplay()
+  const scenario = only ?? cycle.random.pick(SCENARIOS)
+  await cycle[scenario]()
+  return scenario
+}
+
+/** Node loads parts of itself at their first use, which a recording would note. */
+export async function warmUp() {
+  for (let seed = 0; seed < 5; seed += 1) await new Cycle(`warm up ${seed}`).recordAndReplay()
+}
+
+const SCENARIOS =
+  'fork forkOfFork offline resume resume rerun changedCode pin reorder answer'.split(' ')
+
+class Cycle {
+  constructor(seed) {
+    this.seed = seed
+    this.random = new Seeded(seed)
+    /** Answers that forks have changed, by key. */
+    this.overrides = new Map()
+    this.replayed = 0
+    this.program = makeProgram(this.random)
+    installMachine(seed)
+  }
+
+  async recordAndReplay() {
+    const { run, output } = await this.record()
+    this.goOnWith(run.path, output)
+    await this.replays(run.path, output)
+  }
+
+  /** The run that is run again from here on. */
+  goOnWith(path, output) {
+    this.path = path
+    this.output = output
+    this.tape = openTape(path)
+    this.steps = readRun(this.tape).recordedSteps
+  }
+
+  /** A fork changes one answer: all before it is served, the rest is live and as if the world had answered so. */
+  async fork(answer = 'an edited answer') {
+    const step = this.random.pick(this.steps.filter((one) => this.canEdit(one)))
+    if (step === undefined) return
+    this.overrides.set(this.keyOf(step), step.kind === 'tool' ? { value: answer } : answer)
+    const expected = await this.oracle(this.connect())
+    const asked = this.connect()
+    const { output, run } = await this.succeeds(() =>
+      retake.fork(this.path, this.agent(), { at: step.label, set: editOf(step, answer) }),
+    )
+    const before = this.steps.filter((one) => one.answerSeqs.at(-1) < step.answerSeqs[0])
+    this.wasNotAsked(asked, [...before, step])
+    this.isLike(output, expected)
+    await this.replays(run.path, output)
+    this.goOnWith(run.path, output)
+  }
+
+  async forkOfFork() {
+    await this.fork()
+    await this.fork('another edited answer')
+  }
+
+  /** The same without a way outside: what the parent asked gets its answer, everything else is refused. */
+  async offline() {
+    const step = this.random.pick(this.steps.filter((one) => this.canEdit(one)))
+    if (step === undefined) return
+    const answer = this.random.chance(0.5) ? readText(step) : 'an edited answer'
+    this.overrides.set(this.keyOf(step), step.kind === 'tool' ? { value: answer } : answer)
+    const expected = await this.oracle(this.connect())
+    const world = this.connect()
+    const result = await this.run(() =>
+      retake.fork(this.path, this.agent(), {
+        at: step.label,
+        set: editOf(step, answer),
+        tail: 'offline',
+      }),
+    )
+    assert.deepEqual(world.contacts, [], 'an offline tail reached the outside')
+    const isOther = this.program.isTimed || answer !== readText(step)
+    if (isOther && result.error?.code === 'OFFLINE_TAIL_ENDED') return
+    const { output, run } = valueOf(result)
+    this.isLike(output, expected)
+    await this.replays(run.path, output)
+  }
+
+  /** The process is killed at any system call, several times, and resumed until it is done. */
+  async resume() {
+    const calls = current.disk.calls
+    const policy = this.random.pick(['retry', 'retry', 'skip', 'fail'])
+    const lives = [await this.recordUntilKilled(calls)]
+    const first = lives[0]
+    if (first.path === undefined) return
+    this.isPrefix(first.path)
+    const world = first.world
+    for (let life = 1; ; life += 1) {
+      if (!isReadable(first.path)) return this.isUntouched(world)
+      const before = openTape(first.path)
+      if (before.status !== 'truncated') return this.replays(first.path)
+      this.hasAllContacts(before, world)
+      startProcess(`${this.seed} life ${life}`)
+      if (life < 4 && this.random.chance(0.6)) this.kill(this.random.between(1, calls))
+      const doubts = retake.findInDoubt(before)
+      const result = await this.run(() =>
+        retake.resume(first.path, this.agent(), { inDoubt: policy }),
+      )
+      if (this.revive(result)) continue
+      if (policy === 'fail' && doubts.length > 0) {
+        assert.equal(result.error?.code, 'STEP_IN_DOUBT')
+        return
+      }
+      const { output } = valueOf(result)
+      if (policy === 'retry') this.isLike(output, this.output)
+      else
+        assert.equal(new Set(world.contacts).size, world.contacts.length, 'something was repeated')
+      await this.replays(first.path, output)
+      return
+    }
+  }
+
+  /** Unchanged code asks for what it asked for: nothing reaches the outside. */
+  async rerun() {
+    const world = this.connect()
+    const { output, divergence } = await this.succeeds(() => retake.rerun(this.path, this.agent()))
+    assert.equal(divergence, undefined)
+    assert.deepEqual(world.contacts, [])
+    isSame(output, this.output)
+  }
+
+  /** Changed code is served up to its change, and live after it. */
+  async changedCode() {
+    const [lane] = this.program.lanes
+    const changed = this.random.between(0, lane.length - 1)
+    const expected = await this.oracle(this.connect(), changed)
+    const asked = this.connect()
+    const { output, run, servedEvents } = await this.succeeds(() =>
+      retake.rerun(this.path, this.agent(changed)),
+    )
+    this.wasNotAsked(
+      asked,
+      this.steps.filter((one) => one.answerSeqs.at(-1) < servedEvents),
+    )
+    this.isLike(output, expected)
+    await this.replays(run.path, output, changed)
+  }
+
+  /** Some steps are pinned to what was recorded, the others get other answers. */
+  async pin() {
+    if (this.program.isTimed) return
+    const steps = retake.searchableSteps(this.tape)
+    const pinned = steps.filter(() => this.random.chance(0.5))
+    const world = new World(`${this.seed} other`, { loop, faults: 0 })
+    connect(world)
+    const result = await this.run(() =>
+      retake.forkKept(this.path, this.agent(), {
+        kept: pinned.map(({ label }) => label),
+        mode: 'free',
+        seed: 1,
+      }),
+    )
+    const { output, run, kept } = valueOf(result)
+    if (pinned.length === steps.length) assert.deepEqual(world.contacts, [])
+    for (const step of pinned.filter(({ label }) => kept?.matched[label] !== undefined)) {
+      const [then, now] = [this.output, output].map(({ seen }) => this.laneOf(step, seen))
+      const text = readText(step)
+      if (then.includes(text)) assert.ok(now.includes(text), `${text} was pinned and not seen`)
+    }
+    if (kept) this.isReported(kept, { pinned, fork: openTape(run.path), live: world.contacts })
+    await this.replays(run.path, output)
+  }
+
+  /** The recorded answers in another order that could have been: lanes do not notice. */
+  async reorder() {
+    const world = this.connect()
+    const seed = this.random.between(0, 9)
+    const result = await this.run(() => reorder(this.path, this.agent(), { seed, dir: RUNS }))
+    assert.deepEqual(world.contacts, [], 'a run in another order reached the outside')
+    if (!this.program.isTimed) this.isLike(valueOf(result), this.output)
+  }
+
+  /** The tape answers whatever program asks for the same. */
+  async answer() {
+    const world = this.connect()
+    const result = await this.run(() =>
+      retake.answerFrom(this.path, this.agent(), { dir: RUNS, otherwise: 'fail' }),
+    )
+    assert.deepEqual(world.contacts, [], 'a tape that answers reached the outside')
+    if (this.program.isTimed && result.error?.code === 'ANSWER_NOT_ON_TAPE') return
+    this.isLike(valueOf(result).output, this.output)
+    await this.replays(result.value.run.path, result.value.output)
+  }
+
+  // ── runs ──────────────────────────────────────────────────────────────────
+
+  agent(changed) {
+    return () => runAgent(this.program, { tools, changed })
+  }
+
+  /** The world of this cycle, as it was at the start. */
+  connect() {
+    const world = connect(new World(this.seed, { loop, overrides: this.overrides }))
+    world.onContact = () => this.isCommitted()
+    return world
+  }
+
+  run(main) {
+    return loop.run(main, () => current.disk.isDead)
+  }
+
+  async succeeds(main) {
+    return valueOf(await this.run(main))
+  }
+
+  /** What the agent would do in this world without Retake. */
+  async oracle(world, changed) {
+    connect(world)
+    return this.succeeds(this.agent(changed))
+  }
+
+  async record() {
+    startProcess(this.seed)
+    this.connect()
+    return this.succeeds(() => retake.record({ name: 'simulated', dir: RUNS }, this.agent()))
+  }
+
+  async recordUntilKilled(calls) {
+    installMachine(this.seed)
+    const world = this.connect()
+    this.kill(this.random.between(1, calls))
+    const result = await this.run(() =>
+      retake.record({ name: 'simulated', dir: RUNS }, this.agent()),
+    )
+    this.revive(result)
+    const path = [...current.disk.files.keys()].find((name) => name.endsWith('.tape'))
+    if (isReadable(path)) return { world, path }
+    this.isUntouched(world)
+    return { world }
+  }
+
+  kill(call) {
+    current.disk.killAt(call, this.random.pick([0, 0, 0.3, 0.9]))
+  }
+
+  /** True if the process was killed: the disk is as the next process finds it. */
+  revive(result) {
+    if (!current.disk.isDead) {
+      current.disk.spare()
+      if ('uncaught' in result) throw result.uncaught
+      return false
+    }
+    current.disk.restart({ isPowerCut: this.random.chance(0.5), random: this.random })
+    return true
+  }
+
+  // ── promises ──────────────────────────────────────────────────────────────
+
+  /** A tape replays: the same output in the same order, and nobody outside hears of it. */
+  async replays(path, output, changed) {
+    assert.notEqual(openTape(path).status, 'truncated')
+    startProcess(`${this.seed} ${++this.replayed}`)
+    const world = this.connect()
+    const replayed = await this.succeeds(() => retake.replay(path, this.agent(changed)))
+    assert.deepEqual(world.contacts, [], 'a replay reached the outside')
+    if (output !== undefined) isSame(replayed.output, output)
+  }
+
+  /** Nothing leaves the process before everything it could depend on is safe. */
+  isCommitted() {
+    for (const name of current.disk.files.keys())
+      // The agent might catch an error.
+      if (name.endsWith('.tape') && !current.disk.isSynced(name))
+        loop.fail(new Error('a request left before its tape was synced'))
+  }
+
+  isUntouched({ contacts }) {
+    assert.deepEqual(contacts, [], 'a request left before its tape was there')
+  }
+
+  /** What a killed run left is how the run that was not killed begins. */
+  isPrefix(path) {
+    const killed = openTape(path)
+    assert.ok(killed.count <= this.tape.count)
+    for (let seq = 0; seq < killed.count; seq += 1) {
+      isSame(killed.event(seq), this.tape.event(seq))
+      assert.equal(killed.bodySha(seq), this.tape.bodySha(seq))
+    }
+  }
+
+  /** Whatever reached the outside is on the tape, even if its answer is not. */
+  hasAllContacts(tape, world) {
+    const known = new Set(readRun(tape).recordedSteps.map((step) => this.keyOf(step, tape)))
+    for (const key of world.contacts) assert.ok(known.has(key), `${key} is not on the tape`)
+  }
+
+  /** The report says of each pinned step whether it was asked something else than then. */
+  isReported(report, { pinned, fork, live }) {
+    assert.equal(report.live, live.length, 'live steps are miscounted')
+    const asked = readRun(fork).recordedSteps
+    for (const step of pinned) {
+      const now = asked.find(({ seq }) => seq === report.matched[step.label])
+      if (now === undefined) continue
+      const isForced = this.keyOf(now, fork) !== this.keyOf(step)
+      assert.equal(
+        report.forced.includes(step.label),
+        isForced,
+        `step ${step.label} is misreported`,
+      )
+    }
+  }
+
+  wasNotAsked({ contacts }, steps) {
+    for (const step of steps)
+      assert.ok(!contacts.includes(this.keyOf(step)), `served step ${step.label} was asked live`)
+  }
+
+  /** Two runs came to the same, apart from drawn values; what races comes to may differ. */
+  isLike(output, expected) {
+    if (!this.program.isTimed) isSame(output.seen, expected.seen)
+  }
+
+  keyOf(step, tape = this.tape) {
+    const event = tape.event(step.seq)
+    const body = Buffer.from(tape.body(step.seq)).toString()
+    return event.type === 'request' ? modelKey(body) : toolKey(event.name, JSON.parse(body))
+  }
+
+  /** What the lane of a step has seen. Which call is meant where not every run makes it is a judgement. */
+  laneOf(step, seen) {
+    const key = this.keyOf(step)
+    const [, lane] = /(?:You are lane |"lane":"?)(\w+)/.exec(key)
+    return key.startsWith('tool extra') ? [] : (seen[lane] ?? seen.at(-1))
+  }
+
+  canEdit(step) {
+    return step.state === 'done' && readText(step) !== undefined
+  }
+}
+
+/** Texts are quicker to compare, and objects to explain. */
+function isSame(actual, expected) {
+  if (JSON.stringify(actual) !== JSON.stringify(expected)) assert.deepEqual(actual, expected)
+}
+
+/** The text in a step's answer, if it has one. */
+function readText(step) {
+  if (step.kind === 'tool') return step.call()?.result?.value
+  const { answer = [], response } = step.exchange() ?? {}
+  return response?.status === 200 ? answer[0]?.parts[0]?.text : undefined
+}
+
+const editOf = (step, text) =>
+  step.kind === 'tool' ? { value: text } : { 'choices.0.message.content': text }
+
+function valueOf(result) {
+  if ('value' in result) return result.value
+  if (result.isHanging) throw new Error('the run waits for ever')
+  throw result.error ?? result.uncaught ?? new Error('the run was killed')
+}
+
+function isReadable(path) {
+  try {
+    openTape(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const cycleSeed = (seed, cycle) => hashOf(`${seed}/${cycle}`)

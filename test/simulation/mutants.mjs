@@ -1,0 +1,72 @@
+/**
+ * Deliberate mistakes, one line each. The simulation must notice every one of them; a
+ * mistake it does not notice is a hole in the simulation.
+ */
+export const MUTANTS = [
+  {
+    name: 'the gate delivers to the agent in the middle of what it does',
+    file: 'engine/dist/sessions/gate.js',
+    line: 'natives.setImmediate(this.#turn);',
+    mutant: 'this.#turn();',
+  },
+  {
+    name: 'the gate lets the newest answer pass the others',
+    file: 'engine/dist/sessions/record-session.js',
+    line: 'let next = this.#queue.shift();',
+    mutant: 'let next = this.#queue.pop();',
+  },
+  {
+    name: 'an answer reaches the agent without being recorded',
+    file: 'engine/dist/sessions/record-session.js',
+    line: 'this.#appendAnswer(operation.action, event, operation.id, body);',
+    mutant: 'if (!event.part) this.#appendAnswer(operation.action, event, operation.id, body);',
+  },
+  {
+    name: 'matching in sequence ignores what is asked',
+    file: 'engine/dist/sessions/replay-check.js',
+    line: 'if (recordedSha(this.tape, event.seq) !== bodySha(masked))',
+    mutant: 'if (false)',
+  },
+  {
+    name: 'matching by content ignores the content',
+    file: 'engine/dist/answers/recorded-index.js',
+    line: 'const isIdentical = (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0;',
+    mutant: 'const isIdentical = () => true;',
+  },
+  {
+    name: 'matching of pinned steps takes any step of that kind',
+    file: 'engine/dist/kept/step-matcher.js',
+    line: 'const identical = this.#identical(unused, asked);',
+    mutant: 'const identical = unused;',
+  },
+  {
+    name: 'the writer does not wait for the disk',
+    file: 'tape/dist/node/tape-file.js',
+    line: 'fdatasyncSync(this.#fd);',
+    mutant: '',
+  },
+  {
+    name: 'the writer that continues a tape forgets what is on it',
+    file: 'tape/dist/node/tape-writer.js',
+    line: 'encoder.skip(frames.frame(seq), () => tape.body(seq));',
+    mutant: '',
+  },
+  {
+    name: 'the hand-over drops what is under way',
+    file: 'engine/dist/sessions/continued-session.js',
+    line: 'for (const operation of underWay)',
+    mutant: 'for (const operation of underWay.slice(1))',
+  },
+  {
+    name: 'the hand-over repeats what may have had its effect',
+    file: 'engine/dist/continue/carry-over.js',
+    line: 'const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt;',
+    mutant: "const decision = 'retry';",
+  },
+  {
+    name: 'the hand-over asks before the tape is on disk',
+    file: 'engine/dist/continue/continue-run.js',
+    line: 'writer.barrier();',
+    mutant: ';',
+  },
+]

@@ -1,0 +1,52 @@
+import { fileURLToPath } from 'node:url'
+import { execa } from 'execa'
+import { describe, expect, test } from 'vitest'
+import { MUTANTS } from './mutants.mjs'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const isSoak = process.env['RETAKE_SOAK'] === '1'
+
+/** Two processes, one per core. A soak run has other seeds each day. */
+const seeds = isSoak
+  ? [1, 2].map((each) => `${new Date().toISOString().slice(0, 10)}-${each}`)
+  : ['1', '2']
+const cycles = isSoak ? 100_000 : 1000
+
+const simulate = (args: readonly string[], mutant?: number) =>
+  execa(
+    process.execPath,
+    [
+      '--max-semi-space-size=64',
+      ...(mutant === undefined ? [] : ['--import', `${folder}mutate.mjs`]),
+      `${folder}simulate.mjs`,
+      ...args,
+    ],
+    { reject: false, env: { RETAKE_MUTANT: String(mutant) } },
+  )
+
+test(`${2 * cycles} runs are recorded, replayed and run again as promised`, async () => {
+  const found = await Promise.all(
+    seeds.map((seed) => simulate(['--seed', seed, '--cycles', String(cycles)])),
+  )
+  for (const { stderr } of found) expect(stderr).toBe('')
+})
+
+test('a failure names the command that repeats it', async () => {
+  const mutant = MUTANTS.findIndex(({ name }) => name.includes('the hand-over repeats'))
+  const first = await simulate(['--cycles', '300'], mutant)
+  expect(first.exitCode).toBe(1)
+  const [, args = ''] = /node test\/simulation\/simulate\.mjs (.*)/.exec(first.stderr) ?? []
+  const again = await simulate(args.split(' '), mutant)
+  expect(again.stderr).toBe(first.stderr)
+})
+
+describe('a deliberate mistake is noticed', () => {
+  test.concurrent.each(MUTANTS.map(({ name }, index) => [name, index] as const))(
+    '%s',
+    async (_, mutant) => {
+      const { exitCode, stderr } = await simulate(['--cycles', '1000'], mutant)
+      expect(stderr).toContain('Repeat it:')
+      expect(exitCode).toBe(1)
+    },
+  )
+})
