@@ -6,7 +6,7 @@ import { FOUND } from '../command-line/exit-codes.js'
 import { momentOf } from '../runs/view-run.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import type { Replayed } from '../agent/replay-agent.js'
-import { painter, widthOf } from '../terminal/terminal.js'
+import { painter, widthOf, printJson } from '../terminal/terminal.js'
 
 /** The replay does something else than the tape says, before the place that was asked for. */
 export class DivergedOnTheWay extends Error {
@@ -50,7 +50,7 @@ export async function explainingDivergence(
     const { replayed } = error
     if (json) {
       const { divergences } = replayed
-      console.log(JSON.stringify({ run: tape.run.id, identical: false, divergences }, undefined, 2))
+      printJson({ run: tape.run.id, identical: false, divergences }, 2)
       return FOUND
     }
     const style = { paint: painter(process.stderr), width: widthOf(process.stderr) }

@@ -3,7 +3,7 @@ import { Interrupted } from '../agent/agent-process.js'
 import { warnOfChangedSources } from '../agent/changed-sources.js'
 import { checkEnd, explainingDivergence, lookAtStep } from './look-at-step.js'
 import { findStep, viewRun } from '../runs/view-run.js'
-import { cutTo, type Look, painter, printable, widthOf } from '../terminal/terminal.js'
+import { cutTo, type Look, painter, printable, widthOf, printJson } from '../terminal/terminal.js'
 import { stopJson, stopLines } from './stop-lines.js'
 import { withProbe } from './probe-agent.js'
 import type { Probe } from '@retake/engine/inspect'
@@ -76,7 +76,7 @@ export async function replayToStep(tape: Tape, asked: ReplayToStepOptions): Prom
       const stop = await lookAtStep(probe, view, step)
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
       const url = port === undefined ? undefined : await openInspector(probe, port)
-      if (json) console.log(JSON.stringify(jsonOf(tape, step, stop, url), undefined, 2))
+      if (json) printJson(jsonOf(tape, step, stop, url), 2)
       else {
         const notes = stop.isDirect ? [] : ['no code of yours ran for it alone; the next that ran:']
         console.log([headOf(step, look), ...notes, ...stopLines(stop, look)].join('\n'))

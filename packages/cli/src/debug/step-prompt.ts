@@ -3,7 +3,7 @@ import type { Timeline } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
 import { parseStepCommand, runStepCommand } from './step-commands.js'
 import { stepResultLines } from './step-result-lines.js'
-import { painter, widthOf } from '../terminal/terminal.js'
+import { painter, widthOf, printJson } from '../terminal/terminal.js'
 
 export interface StepPromptOptions {
   readonly json: boolean
@@ -86,7 +86,7 @@ export class StepPrompt {
     try {
       const command = parseStepCommand(line)
       const result = await runStepCommand(this.#timeline, command, signal)
-      if (this.#options.json) console.log(JSON.stringify({ command: line.trim(), ...result }))
+      if (this.#options.json) printJson({ command: line.trim(), ...result })
       else this.#say(stepResultLines(result, this.#timeline, this.#look()))
       return result.kind !== 'quit'
     } catch (error) {
@@ -106,7 +106,7 @@ export class StepPrompt {
     const explained = explain(error)
     if (explained === undefined) throw error
     if (!this.#isTerminal) this.#exitCode = exitCodeOf(error)
-    if (this.#options.json) console.log(JSON.stringify({ command: line.trim(), error: explained }))
+    if (this.#options.json) printJson({ command: line.trim(), error: explained })
     else process.stderr.write(errorLines(explained))
     return true
   }

@@ -199,3 +199,10 @@ export function fromHere(site: string): string {
   const relative = path.relative(process.cwd(), site)
   return relative.startsWith('..') || relative.length > site.length ? site : relative
 }
+
+/** Prints the answer of `--json`. Keys of known shape are masked, as in everything that is shown. */
+export function printJson(value: unknown, indent?: number): void {
+  const masked = (_name: string, each: unknown): unknown =>
+    typeof each === 'string' ? maskKeys(each) : each
+  console.log(JSON.stringify(value, masked, indent))
+}

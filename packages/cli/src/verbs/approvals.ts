@@ -8,7 +8,7 @@ import {
 import { duration } from '@retake/tape/present'
 import { wrongUsage } from '../errors/command-line.js'
 import { approvalNotPending } from '../errors/guard.js'
-import { printable, widthOf, wrap } from '../terminal/terminal.js'
+import { printable, widthOf, wrap, printJson } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
 import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 
@@ -62,7 +62,7 @@ const waitingIn = (store: RunStore): Waiting[] =>
 
 function list(waiting: readonly Waiting[], json: boolean): number {
   if (json) {
-    for (const each of waiting) console.log(JSON.stringify(jsonOf(each)))
+    for (const each of waiting) printJson(jsonOf(each))
     return 0
   }
   if (waiting.length === 0) {
@@ -105,7 +105,7 @@ function decide(
   const reason = text(values, 'reason')
   const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
   if (!decideApproval(found.tape, found.of, decision, Date.now())) throw approvalNotPending(id)
-  if (flag(values, 'json')) console.log(JSON.stringify({ ...jsonOf(found), ...decision }))
+  if (flag(values, 'json')) printJson({ ...jsonOf(found), ...decision })
   else
     process.stderr.write(
       `${approved ? 'approved' : 'refused'}: ${printable(found.request.tool)} in run ${path.basename(found.tape, '.tape')}\n`,

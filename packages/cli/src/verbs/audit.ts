@@ -13,6 +13,7 @@ import {
   table,
   widthOf,
   wrap,
+  printJson,
 } from '../terminal/terminal.js'
 import { writeReport } from '../report/report-run.js'
 import { RunStore } from '../runs/run-store.js'
@@ -471,7 +472,7 @@ Examples:
       process.stderr.write(`written to ${fromHere(path.resolve(file))}\n`)
     }
     const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
-    if (flag(values, 'json')) console.log(JSON.stringify(audited))
+    if (flag(values, 'json')) printJson(audited)
     else if (file === undefined) console.log(auditLines(audited, look).join('\n'))
     return Promise.resolve(audited.tape.ok ? 0 : FOUND)
   },

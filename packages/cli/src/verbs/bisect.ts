@@ -10,6 +10,7 @@ import {
   printable,
   Progress,
   widthOf,
+  printJson,
 } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
 import { TRUST_OPTION } from '../agent/trust.js'
@@ -98,7 +99,7 @@ Examples:
         const { verdict: _, commit: __, ...difference } = tried
         const commits = all.map(({ replayed: ___, ...each }) => each)
         const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
-        console.log(JSON.stringify({ ...answer, see: `git show ${commit.short}` }, undefined, 2))
+        printJson({ ...answer, see: `git show ${commit.short}` }, 2)
       } else {
         const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
         console.log(bisectLines(tape, bisected, look).join('\n'))

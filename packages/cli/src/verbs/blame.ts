@@ -11,7 +11,15 @@ import { judgeRecording } from '../blame/check-oracle.js'
 import { type Search, searchRun } from '../blame/search-run.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { painter, printable, Progress, widthOf, wrap, wrapFacts } from '../terminal/terminal.js'
+import {
+  painter,
+  printable,
+  Progress,
+  widthOf,
+  wrap,
+  wrapFacts,
+  printJson,
+} from '../terminal/terminal.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import { RunStore } from '../runs/run-store.js'
 import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
@@ -225,7 +233,7 @@ function sayPassing(tape: Tape, reason: string, values: OptionValues): number {
 }
 
 function sayEstimate(tape: Tape, estimate: Estimate, values: OptionValues): number {
-  if (flag(values, 'json')) console.log(JSON.stringify({ run: tape.run.id, estimate }))
+  if (flag(values, 'json')) printJson({ run: tape.run.id, estimate })
   return 0
 }
 

@@ -1,7 +1,7 @@
 import { openOwnTape } from '@retake/tape/node'
 import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { cutTo, type Look, painter, printable, widthOf } from '../terminal/terminal.js'
+import { cutTo, type Look, painter, printable, widthOf, printJson } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
@@ -25,7 +25,7 @@ Examples:
     const file = new RunStore(text(values, 'dir')).find(name)
     const { id } = openOwnTape(file).run
     const { root, unreadable } = branchTree(new RunStore(path.dirname(file)), id)
-    if (flag(values, 'json')) console.log(JSON.stringify(root, undefined, 2))
+    if (flag(values, 'json')) printJson(root, 2)
     else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
       console.log(treeLines(root, id, look).join('\n'))

@@ -1,5 +1,5 @@
 import { pageNotFound, wrongUsage } from '../errors/command-line.js'
-import { type Look, painter, table, widthOf, wrap } from '../terminal/terminal.js'
+import { type Look, painter, table, widthOf, wrap, printJson } from '../terminal/terminal.js'
 import { flag, type Verb } from '../command-line/verb.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -118,7 +118,7 @@ Examples:
       throw wrongUsage('docs', `"${rest[0]}" is one too many.`, 'The command shows one page.')
     if (name !== undefined) printPage(findPage(name), flag(values, 'json'))
     else if (flag(values, 'json'))
-      for (const page of docPages()) console.log(JSON.stringify({ ...page, text: undefined }))
+      for (const page of docPages()) printJson({ ...page, text: undefined })
     else printNames(docPages())
     return Promise.resolve(0)
   },
@@ -127,7 +127,7 @@ Examples:
 /** Laid out on a terminal; elsewhere the Markdown as it is. */
 function printPage(page: DocPage, json: boolean): void {
   const { stdout } = process
-  if (json) console.log(JSON.stringify(page))
+  if (json) printJson(page)
   else if (!stdout.isTTY) stdout.write(page.text)
   else {
     const look = { paint: painter(stdout), width: widthOf(stdout) }

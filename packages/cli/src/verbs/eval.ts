@@ -5,7 +5,7 @@ import { warnOfChangedSources } from '../agent/changed-sources.js'
 import { checkExpression } from '../debug/step-commands.js'
 import { wrongUsage } from '../errors/command-line.js'
 import { lineNeverRan, sourceFileMissing } from '../errors/inspect.js'
-import { fromHere, painter, printable } from '../terminal/terminal.js'
+import { fromHere, painter, printable, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence } from '../debug/look-at-step.js'
 import { RunStore } from '../runs/run-store.js'
 import { TRUST_OPTION } from '../agent/trust.js'
@@ -91,7 +91,7 @@ function printer(tape: Tape, json: boolean): (hit: LineHit) => void {
   return ({ hit, position, location, evaluation }) => {
     const seq = position - 1
     const step = stepBy(seq)?.label
-    if (json) console.log(JSON.stringify({ hit, step, seq, location, ...evaluation }))
+    if (json) printJson({ hit, step, seq, location, ...evaluation })
     else {
       const shown = evaluation.ok
         ? evaluation.value.text

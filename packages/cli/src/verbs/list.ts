@@ -1,7 +1,15 @@
 import { RUN_STATUS_WORDS, cost, duration, localTime, type RunStatus } from '@retake/tape/present'
 import { RunStore } from '../runs/run-store.js'
 import { wrongUsage } from '../errors/command-line.js'
-import { type Paint, painter, Progress, table, widthOf, TONE_STYLES } from '../terminal/terminal.js'
+import {
+  type Paint,
+  painter,
+  Progress,
+  table,
+  widthOf,
+  TONE_STYLES,
+  printJson,
+} from '../terminal/terminal.js'
 import { type RunSummary, summarizeRun } from '../runs/run-summary.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 
@@ -28,7 +36,7 @@ Examples:
       return summarizeRun(id, store.pathOf(id))
     })
     progress.stop()
-    if (flag(values, 'json')) for (const run of runs) console.log(JSON.stringify(run))
+    if (flag(values, 'json')) for (const run of runs) printJson(run)
     else if (runs.length === 0)
       process.stderr.write('No runs yet. Record one with: retake record <file>\n')
     else print(runs)

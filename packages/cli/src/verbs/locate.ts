@@ -12,6 +12,7 @@ import {
   printable,
   widthOf,
   wrap,
+  printJson,
 } from '../terminal/terminal.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
@@ -176,8 +177,7 @@ Examples:
     const tape = openTape(new RunStore(text(values, 'dir')).find(name))
     const found = locateText(tape, viewRun(tape), wanted)
     if (found.occurrences.length === 0) throw textNotFound(tape.run.id, wanted, found.nearMisses)
-    if (flag(values, 'json'))
-      console.log(JSON.stringify({ run: tape.run.id, path: tape.path, ...found }, undefined, 2))
+    if (flag(values, 'json')) printJson({ run: tape.run.id, path: tape.path, ...found }, 2)
     else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
       console.log(locateLines(tape.run.id, found, { ...look, all: flag(values, 'all') }).join('\n'))

@@ -20,6 +20,7 @@ import {
   printable,
   table,
   widthOf,
+  printJson,
 } from '../terminal/terminal.js'
 import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import { clipText } from '@retake/tape'
@@ -29,7 +30,7 @@ import { plural } from '@retake/tape/present'
 /** The rule goes to stdout, as YAML to be put into a policy; what speaks for it to stderr. */
 function writeSuggestion(suggestion: Suggestion, json: boolean): void {
   if (json) {
-    console.log(JSON.stringify(suggestionJson(suggestion)))
+    printJson(suggestionJson(suggestion))
     return
   }
   console.log(stringify([suggestion.rule]).trimEnd())
@@ -197,8 +198,7 @@ const NAMES: Readonly<Record<string, string>> = {
 async function check(file: string, values: OptionValues): Promise<number> {
   const { policies, problems } = await checkPolicyFile(file)
   const rules = policies.reduce((sum, { rules: own = [] }) => sum + own.length, 0)
-  if (flag(values, 'json'))
-    console.log(JSON.stringify({ file, ok: problems.length === 0, rules, problems }))
+  if (flag(values, 'json')) printJson({ file, ok: problems.length === 0, rules, problems })
   else {
     for (const { place, message } of problems) console.log(`${place}  ${message}`)
     const names = policies.map(
@@ -217,7 +217,7 @@ async function test(file: string, values: OptionValues): Promise<number> {
   const [blocked, allowed] = [most(values, 'max-blocked'), most(values, 'max-allowed')]
   const policies = await loadPolicy(file)
   const result = backTest(policies, recordedRuns(tapesFolder(values)))
-  if (flag(values, 'json')) console.log(JSON.stringify(backTestJson(result)))
+  if (flag(values, 'json')) printJson(backTestJson(result))
   else {
     const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
     console.log(backTestLines(result, look).join('\n'))

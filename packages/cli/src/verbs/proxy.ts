@@ -16,7 +16,7 @@ import { askedMatchers, recordedMatchers } from '../config/project.js'
 import { listeningLines, nextSignal } from '../proxy-lines.js'
 import { recordingJson, recordingLine } from '../agent/recording-line.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
-import { painter, printable } from '../terminal/terminal.js'
+import { painter, printable, printJson } from '../terminal/terminal.js'
 import { openTape } from '@retake/tape/node'
 import { notAProxyRun } from '../errors/programs.js'
 import { FOUND } from '../command-line/exit-codes.js'
@@ -119,7 +119,7 @@ async function recordProxy(values: OptionValues, port: number): Promise<number> 
     })
     const json = flag(values, 'json')
     const signal = nextSignal()
-    if (json) console.log(JSON.stringify({ listening: server.url, run: id, tape, routes }))
+    if (json) printJson({ listening: server.url, run: id, tape, routes })
     else process.stderr.write(listeningLines('recording', server.url, id, routes))
     await signal
     await proxy.stop()
@@ -165,14 +165,13 @@ async function replayProxy(values: OptionValues, port: number, name: string): Pr
     },
   })
   const signal = nextSignal()
-  if (json)
-    console.log(JSON.stringify({ listening: server.url, run: tape.run.id, routes: taped.routes }))
+  if (json) printJson({ listening: server.url, run: tape.run.id, routes: taped.routes })
   else process.stderr.write(listeningLines('replaying', server.url, tape.run.id, taped.routes))
   await signal
   await proxy.stop()
   const { served, misses, exchanges } = proxy
   const unused = exchanges.unused.length
-  if (json) console.log(JSON.stringify({ run: tape.run.id, served, unused, misses }))
+  if (json) printJson({ run: tape.run.id, served, unused, misses })
   else {
     const facts = [
       `${served} served`,

@@ -8,7 +8,7 @@ import { replayCommandRun } from '../agent/replay-recorded-command.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import { replayToStep } from '../debug/replay-to-step.js'
 import { RunStore } from '../runs/run-store.js'
-import { painter, widthOf } from '../terminal/terminal.js'
+import { painter, widthOf, printJson } from '../terminal/terminal.js'
 import { TRUST_OPTION } from '../agent/trust.js'
 import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 
@@ -87,7 +87,7 @@ Examples:
         ...replayed,
         changedFiles: changed,
       }
-      console.log(JSON.stringify(receipt, undefined, 2))
+      printJson(receipt, 2)
     } else {
       const lines = [
         ...replayReceipt(tape, replayed, look),

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { fromHere, Progress } from '../terminal/terminal.js'
+import { fromHere, Progress, printJson } from '../terminal/terminal.js'
 import { askedPatterns } from '../redact/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
 import { RunStore } from '../runs/run-store.js'
@@ -60,7 +60,7 @@ Examples:
     }
     const bytes = Buffer.byteLength(made.html)
     const { run, notes, rawBytes } = made
-    if (flag(values, 'json')) console.log(JSON.stringify({ run, file, bytes, rawBytes, notes }))
+    if (flag(values, 'json')) printJson({ run, file, bytes, rawBytes, notes })
     else {
       for (const note of notes) console.error(note)
       console.log(`${fromHere(file)}  ${size(bytes)}, shows ${size(rawBytes)} of recorded data`)

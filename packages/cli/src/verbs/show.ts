@@ -29,6 +29,7 @@ import {
   table,
   TONE_STYLES,
   widthOf,
+  printJson,
 } from '../terminal/terminal.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
 import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
@@ -222,7 +223,7 @@ Examples:
       const json = step
         ? { ...(stepJson(step) as object), ...originJson(tape, step), ...found }
         : runJson(view, tape)
-      console.log(JSON.stringify(json, undefined, 2))
+      printJson(json, 2)
     } else {
       const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
       const lines = step

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { openTape } from '@retake/tape/node'
 import { wrongUsage } from '../errors/command-line.js'
-import { fromHere } from '../terminal/terminal.js'
+import { fromHere, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence } from '../debug/look-at-step.js'
 import { RunStore } from '../runs/run-store.js'
 import { stepState, writeStates } from '../debug/state-file.js'
@@ -56,7 +56,7 @@ Examples:
         const file = writeStates(tape, states)
         const bytes = statSync(file).size
         const count = states.length
-        if (json) console.log(JSON.stringify({ run: tape.run.id, file, states: count, bytes }))
+        if (json) printJson({ run: tape.run.id, file, states: count, bytes })
         else {
           const of = plural(view.recordedSteps.length, 'step')
           console.log(`${plural(count, 'state')} of ${of} in ${fromHere(file)}`)

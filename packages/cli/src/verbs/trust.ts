@@ -3,6 +3,7 @@ import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../runs/run-store.js'
 import { rememberTrust, startLine } from '../agent/trust.js'
 import { flag, text, type Verb } from '../command-line/verb.js'
+import { printJson } from '../terminal/terminal.js'
 
 export const trust: Verb = {
   usage: '<run>… [options]',
@@ -30,7 +31,7 @@ Examples:
       rememberTrust(tape)
       const { id } = tape.run
       const starts = startLine(tape)
-      if (flag(values, 'json')) console.log(JSON.stringify({ run: id, tape: tape.path, starts }))
+      if (flag(values, 'json')) printJson({ run: id, tape: tape.path, starts })
       else process.stderr.write(`trusted ${id}: it starts ${starts}\n`)
     }
     return Promise.resolve(0)

@@ -7,7 +7,15 @@ import { wrongUsage } from '../errors/command-line.js'
 import { noRuns } from '../errors/runs.js'
 import { reportNotWritable } from '../errors/test-tapes.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import { fromHere, type Paint, painter, Progress, table, widthOf } from '../terminal/terminal.js'
+import {
+  fromHere,
+  type Paint,
+  painter,
+  Progress,
+  table,
+  widthOf,
+  printJson,
+} from '../terminal/terminal.js'
 import { notCapturedLines } from '../agent/not-captured.js'
 import { explain } from '../command-line/print-error.js'
 import { RunStore } from '../runs/run-store.js'
@@ -82,7 +90,7 @@ Examples:
           strictFiles: flag(values, 'strict-files'),
         })
         verdicts.push(verdictOf(result, performance.now() - started, replay))
-        if (flag(values, 'json')) console.log(JSON.stringify(result))
+        if (flag(values, 'json')) printJson(result)
       }
     } finally {
       progress.stop()
