@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { redirectVariables } from './base-url-variables.js'
-import { KNOWN_PROVIDERS } from './known-providers.js'
+import { PROVIDERS } from '@retake/tape'
 import { findRoute } from './routes.js'
 
 /** Where an SDK ends up that appends `path` to its variable. */
@@ -125,7 +125,9 @@ test('an alias that is not set follows the one that is set', () => {
 })
 
 test('setting one variable of a provider never sends another one of it to a different host', () => {
-  for (const { name, variables, whenSet = [] } of KNOWN_PROVIDERS)
+  for (const { route: name, variables, whenSet = [] } of PROVIDERS.flatMap(
+    ({ address }) => address ?? [],
+  ))
     for (const set of [...variables, ...whenSet]) {
       const env = { [set]: 'https://gateway.example/base' }
       const redirected = redirectVariables(env)

@@ -1,5 +1,4 @@
-import { KNOWN_PROVIDERS } from './known-providers.js'
-import type { KnownProvider } from './known-providers.js'
+import { PROVIDERS, type ProviderAddress } from '@retake/tape'
 import type { Route } from './routes.js'
 
 export interface RedirectedVariables {
@@ -24,7 +23,7 @@ export function redirectVariables(
 ): RedirectedVariables {
   const routes: Route[] = [...upstreams]
   const variables: Record<string, string> = {}
-  for (const { name, base, variables: always, whenSet = [] } of providersFor(env)) {
+  for (const { route: name, base, variables: always, whenSet = [] } of addressesIn(env)) {
     const given = upstreams.find((route) => route.name === name)?.upstream
     const set = (names: readonly string[]): string | undefined =>
       names.map((variable) => addressIn(env[variable])).find((address) => address !== undefined)
@@ -43,26 +42,11 @@ export function redirectVariables(
   return { routes, variables }
 }
 
-function providersFor(env: NodeJS.ProcessEnv): readonly KnownProvider[] {
-  const bedrock = bedrockBase(env)
-  return KNOWN_PROVIDERS.filter(({ name }) => name !== 'openai' || !isAzureOnly(env)).map(
-    (provider) =>
-      provider.name === 'bedrock' && bedrock !== undefined
-        ? { ...provider, base: bedrock, variables: provider.whenSet ?? [], whenSet: [] }
-        : provider,
-  )
-}
-
-/** Only with a bearer token: a signature is made for the address that the client sees, the proxy's. */
-function bedrockBase(env: NodeJS.ProcessEnv): string | undefined {
-  const region = env['AWS_REGION'] ?? env['AWS_DEFAULT_REGION']
-  if (!env['AWS_BEARER_TOKEN_BEDROCK'] || !region) return undefined
-  return `https://bedrock-runtime.${region}.amazonaws.com`
-}
-
-/** The Azure client of OpenAI's SDK refuses to start when both addresses are set. */
-const isAzureOnly = (env: NodeJS.ProcessEnv): boolean =>
-  Boolean(env['AZURE_OPENAI_ENDPOINT']) && !env['OPENAI_BASE_URL'] && !env['OPENAI_API_KEY']
+const addressesIn = (env: NodeJS.ProcessEnv): readonly ProviderAddress[] =>
+  PROVIDERS.flatMap(({ address }) => {
+    const found = address?.within === undefined ? address : address.within(env)
+    return found ?? []
+  })
 
 /** A bare `host:port`, as in `OLLAMA_HOST`, counts as an address, too. */
 function addressIn(value: string | undefined): string | undefined {

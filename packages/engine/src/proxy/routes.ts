@@ -1,4 +1,4 @@
-import { knownProvider } from './known-providers.js'
+import { routedProvider } from '@retake/tape'
 import { proxyErrors } from './proxy-errors.js'
 
 /** One provider behind the proxy. */
@@ -37,12 +37,12 @@ export function findRoute(
   const [route] = only(routes.filter((route) => addressOf(route).host === wanted))
   if (route) return routed(route, path, true)
   if (absolute) return client && URL.canParse(target) ? { url: new URL(target) } : undefined
-  const [known] =
-    routes.length === 1
-      ? routes
-      : only(routes.filter((each) => knownProvider(each.name, each.upstream)?.paths.test(path)))
+  const [known] = routes.length === 1 ? routes : only(routes.filter((each) => isPathOf(each, path)))
   return known && routed(known, path)
 }
+
+const isPathOf = ({ name, upstream }: Route, path: string): boolean =>
+  routedProvider(name, upstream)?.address?.paths.test(path) === true
 
 /** A host names the origin itself: the base path of the route is part of the request then. */
 function routed(route: Route, path: string, isWhole = false): Routed | undefined {
@@ -82,4 +82,4 @@ export function parseUpstreams(texts: readonly string[]): Route[] {
 
 /** `api.openai.com` is `openai`; an unknown host keeps its name. */
 const nameOf = (upstream: string): string =>
-  knownProvider('', upstream)?.name ?? new URL(upstream).hostname.replaceAll('.', '-')
+  routedProvider('', upstream)?.address?.route ?? new URL(upstream).hostname.replaceAll('.', '-')

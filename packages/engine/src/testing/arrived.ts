@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
+import { clientProvider } from '@retake/tape'
 import type { RetakeError } from '../errors.js'
-import { KNOWN_PROVIDERS } from '../proxy/known-providers.js'
 import type { Arrived } from './model-request.js'
 import { testingErrors } from './testing-errors.js'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
-/** Reads a request to its end. A body that is no JSON object is told in `problem`. */
+/** Reads a whole request. `problem` reports a body that is not a JSON object. */
 export async function readArrived(
   message: IncomingMessage,
   number: number,
@@ -24,24 +24,10 @@ export async function readArrived(
     method,
     path,
     headers,
-    provider: providerOf(path, headers),
+    provider: clientProvider({ path: path.replace(/\?.*$/, ''), headers }).name,
     body: body ?? {},
     ...(body === undefined && { problem: testingErrors.badRequest(path) }),
   }
-}
-
-/** The first part of the path, as `env` sets it, else what only one provider's clients send. */
-function providerOf(path: string, headers: Readonly<Record<string, string>>): string {
-  const [, first = ''] = /^\/([\w-]+)/.exec(path) ?? []
-  const agent = headers['user-agent'] ?? ''
-  if (/\/openai\/deployments\//.test(path) || 'api-key' in headers) return 'azure'
-  if (path.includes('/publishers/')) return 'vertex'
-  if (/^groq\//i.test(agent)) return 'groq'
-  if (/^mistral-client/i.test(agent)) return 'mistral'
-  if (KNOWN_PROVIDERS.some(({ name }) => name === first)) return first
-  return (
-    KNOWN_PROVIDERS.find(({ paths }) => paths.test(path.replace(/\?.*$/, '')))?.name ?? 'openai'
-  )
 }
 
 async function readBody(message: IncomingMessage): Promise<string> {

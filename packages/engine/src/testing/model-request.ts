@@ -1,18 +1,12 @@
-import { findProvider, messageText } from '@retake/tape'
+import { findApi, messageText } from '@retake/tape'
 import type { Message, MessagePart } from '@retake/tape'
 
-/** The wire formats that the server speaks. */
-export type Format =
-  | 'openai-chat'
-  | 'openai-responses'
-  | 'anthropic'
-  | 'gemini'
-  | 'bedrock-converse'
-  | 'bedrock-invoke'
-  | 'ollama'
-  | 'openai-embeddings'
-  | 'gemini-embeddings'
-  | 'ollama-embeddings'
+/**
+ * A wire format that the server speaks: `openai-chat`, `openai-responses`,
+ * `openai-embeddings`, `anthropic`, `gemini`, `gemini-embeddings`,
+ * `bedrock-converse`, `bedrock-invoke`, `ollama` or `ollama-embeddings`.
+ */
+export type Format = string
 
 export interface PlainMessage {
   readonly role: Message['role']
@@ -20,11 +14,11 @@ export interface PlainMessage {
   readonly text: string
 }
 
-/** What arrived, before anybody knows its format. */
+/** A request before its format is known. */
 export interface Arrived {
   /** From 1, over all requests of the server. */
   readonly number: number
-  /** Whom the client means to ask: `openai`, `groq`, `azure`, `mistral`, … */
+  /** The provider that the client means to reach: `openai`, `groq`, `azure`, … */
   readonly provider: string
   readonly method: string
   /** With its query. */
@@ -34,7 +28,7 @@ export interface Arrived {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** A request that asks a model, as a script sees it. */
+/** A request to a model, as a script sees it. */
 export interface ModelRequest extends Arrived {
   readonly format: Format
   readonly model?: string
@@ -53,7 +47,7 @@ export function readModelRequest(arrived: Arrived, format: Format): ModelRequest
     mentions: (...keys: readonly string[]) => keys.every((key) => key in body),
     json: () => body,
   }
-  const { model, stream, messages } = findProvider(request).decodeRequest(request)
+  const { model, stream, messages } = findApi(request).decodeRequest(request)
   return {
     ...arrived,
     format,

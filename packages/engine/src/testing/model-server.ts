@@ -1,19 +1,16 @@
+import { jsonAnswer, makeReply, PROVIDERS, scriptedAt } from '@retake/tape'
+import type { Provider, ScriptedError, ScriptedFormat } from '@retake/tape'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RetakeError } from '../errors.js'
-import { answerListing } from './listings.js'
 import { readArrived } from './arrived.js'
 import { checkScript } from './check-script.js'
-import { FORMATS } from './formats/index.js'
-import { failureFormat } from './failure-format.js'
 import { readModelRequest } from './model-request.js'
 import type { Arrived, ModelRequest } from './model-request.js'
 import { listenOnOnePort } from './one-port.js'
-import { makeReply } from './reply.js'
 import { Script } from './script.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import { sendAnswer } from './send-answer.js'
 import { serverVariables } from './server-variables.js'
-import type { WireFormat } from './wire-format.js'
 import { testingErrors } from './testing-errors.js'
 
 export interface ModelServerOptions {
@@ -57,33 +54,39 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   let arrivals = 0
 
   const answerModel = async (
-    format: WireFormat,
+    { format, owner }: { readonly format: ScriptedFormat; readonly owner: Provider },
     arrived: Arrived,
     response: ServerResponse,
   ): Promise<void> => {
-    const request = readModelRequest({ ...arrived, number: requests.length + 1 }, format.name)
+    const numbered = { ...arrived, number: requests.length + 1 }
+    const request = readModelRequest(numbered, format.format)
     requests.push(request)
-    const answer = format.isComputed?.(request) === true ? {} : await decide(request)
+    const meant = { ...request, ...dialectOf(request) }
+    const answer = format.isComputed?.(meant) === true ? {} : await decide(request)
+    const promptText = request.messages.map(({ text }) => text).join('')
     const wire =
       answer.error === undefined
-        ? format.answer(makeReply(answer, request), request)
-        : format.failure(answer.error, request)
+        ? format.answer(makeReply(answer, { ...request, promptText }), meant)
+        : writeFailure(owner, answer.error, request)
     await sendAnswer(response, wire, answer)
   }
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const arrived = await readArrived(message, ++arrivals)
     const path = arrived.path.replace(/\?.*$/, '')
-    const format = FORMATS.find((each) => arrived.method === 'POST' && each.path.test(path))
+    const scripted = arrived.method === 'POST' ? scriptedAt(path) : undefined
     try {
       if (arrived.problem !== undefined) throw arrived.problem
-      if (format !== undefined) return await answerModel(format, arrived, response)
-      const listing = answerListing(arrived)
+      if (scripted !== undefined) return await answerModel(scripted, arrived, response)
+      const [listing] = PROVIDERS.flatMap(
+        ({ answerListing }) => answerListing?.({ ...arrived, path }) ?? [],
+      )
       if (listing === undefined) throw testingErrors.noEndpoint(arrived.method, path)
-      await sendAnswer(response, listing)
+      await sendAnswer(response, jsonAnswer(listing))
     } catch (error) {
-      const wire = (format ?? failureFormat(arrived)).failure(failureOf(error), arrived)
-      // Trying again would end the same.
+      const owner = scripted?.owner ?? providerNamed(arrived.provider)
+      const wire = writeFailure(owner, failureOf(error), arrived)
+      // A retry would fail the same way.
       await sendAnswer(response, {
         ...wire,
         headers: { ...wire.headers, 'x-should-retry': 'false' },
@@ -108,6 +111,22 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     env: serverVariables(url),
     stop: () => listening.close(),
   }
+}
+
+const providerNamed = (name: string): Provider | undefined =>
+  PROVIDERS.find((provider) => provider.name === name)
+
+/** The dialect of the provider that a client means to reach. */
+function dialectOf({ provider }: Arrived): Pick<Provider, 'dialect'> {
+  const dialect = providerNamed(provider)?.dialect
+  return dialect === undefined ? {} : { dialect }
+}
+
+function writeFailure(owner: Provider | undefined, error: ScriptedError, request: Arrived) {
+  const write = owner?.failure ?? providerNamed('openai')?.failure
+  return (
+    write?.(error, { ...request, ...dialectOf(request) }) ?? jsonAnswer(error, {}, error.status)
+  )
 }
 
 /** An error of ours has its status; one of the user's `answer` function is a 500 with its message. */

@@ -1,24 +1,7 @@
-import type { Usage } from '@retake/tape'
+import type { Finish, ReplyToolCall, ScriptedError, ScriptedUsage } from '@retake/tape'
 
-/** Why the model stopped, in one word for all providers. */
-export type Finish = 'stop' | 'length' | 'tool' | 'filter'
-
-export interface ScriptedToolCall {
-  readonly name: string
-  readonly args: Readonly<Record<string, unknown>>
-  /** Made up, in the provider's style, when it is left out. */
-  readonly id?: string
-}
-
-/** An error of the provider instead of an answer. */
-export interface ScriptedError {
-  readonly status: number
-  readonly message: string
-  /** Seconds a client should wait before it tries again. */
-  readonly retryAfter?: number
-  /** The provider's own code or type; follows from the status when it is left out. */
-  readonly code?: string
-}
+export type { Finish, ScriptedError, ScriptedUsage }
+export type ScriptedToolCall = ReplyToolCall
 
 /** Which requests an answer is for. All that is given must fit. */
 export interface AnswerCondition {
@@ -55,8 +38,3 @@ export interface ScriptedAnswer {
    */
   readonly when?: AnswerCondition | undefined
 }
-
-export type ScriptedUsage = Pick<
-  Usage,
-  'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning'
->

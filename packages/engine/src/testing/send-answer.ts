@@ -1,9 +1,9 @@
+import type { WireAnswer } from '@retake/tape'
 import type { ServerResponse } from 'node:http'
 import { constants } from 'node:http2'
 import type { Http2ServerResponse } from 'node:http2'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { ScriptedAnswer } from './scripted-answer.js'
-import type { WireAnswer } from './wire-format.js'
 
 /** Writes an answer piece by piece, so that a stream arrives as one. */
 export async function sendAnswer(
@@ -11,7 +11,7 @@ export async function sendAnswer(
   { status, headers, pieces }: WireAnswer,
   { delayMs = 0, breakAfter }: Pick<ScriptedAnswer, 'delayMs' | 'breakAfter'> = {},
 ): Promise<void> {
-  // Unreferenced: a stopped server does not hold the process.
+  // Unreferenced: a stopped server does not keep the process alive.
   if (delayMs > 0) await setTimeout(delayMs, undefined, { ref: false })
   if (response.destroyed) return
   const isStream = pieces.length > 1

@@ -4,7 +4,7 @@ import type { Exchange } from '../read-model/exchange.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import { toWire } from '../values/to-wire.js'
-import { answerFormat } from './answer-format.js'
+import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload } from './mcp-answer.js'
 import { bodyPayload, type Payload } from './payload.js'
 

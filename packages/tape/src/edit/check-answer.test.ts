@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkAnswer } from './check-answer.js'
+import { checkAnswer } from './edited-body.js'
 import { setPath } from './set-path.js'
 
 const chat = {

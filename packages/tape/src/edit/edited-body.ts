@@ -3,7 +3,9 @@ import type { HeaderPair } from '../format/events.js'
 import { headerValue } from '../http/http1-body.js'
 import { isRecord, recordOf } from '../providers/json-shape.js'
 import type { Exchange } from '../read-model/exchange.js'
-import { answerFormat, type AnswerFormat } from './answer-format.js'
+import { answerFormat } from '../providers/find-provider.js'
+import type { AnswerFormat } from '../providers/provider.js'
+import { sseFrame } from '../providers/wire-answer.js'
 import { answerHeaders } from './answer-headers.js'
 import { payloadBytes, type Payload } from './payload.js'
 
@@ -47,18 +49,23 @@ export const editedPieces = (
   }
   const { kind, data } = payload
   if (kind === 'json' && isRecord(data) && format !== undefined && isStreamed(exchange)) {
-    const texts = format.restream(data, {
+    const events = format.restream(data, {
       events: exchange.response?.events ?? [],
       request: exchange.request.json,
     })
-    const encode = format.frame ?? ((text: string) => new TextEncoder().encode(text))
-    return { parts: texts.map((text) => encode(text)), isStream: true }
+    return {
+      parts: events.map((event) => bytesOf((format.frame ?? sseFrame)(event))),
+      isStream: true,
+    }
   }
   const bytes = payloadBytes(payload)
   const isStream = isServerSent(exchange) && status < FAILED
   const wasEmpty = exchange.response?.chunks.length === 0 && bytes.length === 0
   return { parts: wasEmpty ? [] : isStream ? cutEvents(bytes) : [bytes], isStream }
 }
+
+const bytesOf = (framed: string | Uint8Array): Uint8Array =>
+  typeof framed === 'string' ? new TextEncoder().encode(framed) : framed
 
 const refuse = (problems: readonly string[]): void => {
   if (problems.length > 0) throw invalidAnswer(problems)
@@ -74,11 +81,11 @@ const newProblems = (exchange: Exchange, format: AnswerFormat, data: unknown): s
   return problems.filter((problem) => !known.has(problem))
 }
 
-/** It came as a stream; or an error came in place of the stream that was asked for. */
+/** True if it came as a stream, or an error came instead of the requested stream. */
 const isStreamed = ({ api, request, response }: Exchange): boolean => {
   if (response !== undefined && response.status < FAILED) return response.events !== undefined
-  const asks = answerFormat(api)?.asksForStream
-  return asks === undefined ? recordOf(request.json)['stream'] === true : asks(request)
+  const expects = answerFormat(api)?.expectsStream
+  return expects === undefined ? recordOf(request.json)['stream'] === true : expects(request)
 }
 
 /** Other streams have no borders in their text, and keep their type. */
@@ -130,3 +137,7 @@ export const editedHead = (
     ),
   }
 }
+
+/** Lists what makes the value an invalid answer of an API; empty for an unknown API. */
+export const checkAnswer = (api: string, answer: unknown): string[] =>
+  answerFormat(api)?.check(answer) ?? []

@@ -3,8 +3,8 @@
  * fork serves instead. Nothing here touches a tape; it only reads one.
  */
 export { answerPayload, requestPayload } from './answer-payload.js'
-export { bedrockEvent } from './bedrock-event.js'
-export { checkAnswer } from './check-answer.js'
+export { checkAnswer } from './edited-body.js'
+export { plainAnswer } from './plain-answer.js'
 export {
   editedAnswer,
   type EditedAnswer,

@@ -5,7 +5,7 @@ import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../read-model/tape-like.js'
 import type { Payload } from './payload.js'
-import { sseText } from '../http/sse-text.js'
+import { sseText } from '../http/sse.js'
 
 /**
  * The answer of an MCP server as a person edits it: the JSON-RPC message, the same

@@ -5,9 +5,11 @@ import { EventScript } from '../../test-support/event-script.js'
 import type { JsonRecord } from '../providers/json-shape.js'
 import { readRun } from '../read-model/read-run.js'
 import type { Step } from '../read-model/step.js'
-import { answerFormat, type AnswerFormat } from './answer-format.js'
+import { answerFormat } from '../providers/find-provider.js'
+import type { AnswerFormat } from '../providers/provider.js'
+import { sseFrame } from '../providers/wire-answer.js'
 import { answerPayload } from './answer-payload.js'
-import { checkAnswer } from './check-answer.js'
+import { checkAnswer } from './edited-body.js'
 import { editedAnswer, type EditedAnswer, type EditOptions } from './edited-answer.js'
 import { setPath } from './set-path.js'
 import { readStream } from '../http/stream-reading.js'
@@ -253,9 +255,12 @@ test('streams whose model has a form of its own are edited as bytes, and keep th
 
 /** Reads what a format streams, cut into pieces of any sizes. */
 const readBack = (format: AnswerFormat, made: JsonRecord, size: number): JsonRecord => {
-  const texts = format.restream(made, { events: [], request: undefined })
-  const frame = format.frame ?? encode
-  const bytes = texts.flatMap((text) => [...frame(text)])
+  const events = format.restream(made, { events: [], request: undefined })
+  const frame = format.frame ?? sseFrame
+  const bytes = events.flatMap((event) => {
+    const framed = frame(event)
+    return [...(typeof framed === 'string' ? encode(framed) : framed)]
+  })
   const chunks = []
   for (let at = 0; at < bytes.length; at += size)
     chunks.push({ at, bytes: Uint8Array.from(bytes.slice(at, at + size)) })

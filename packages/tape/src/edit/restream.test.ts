@@ -2,8 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseSse, type SseEvent } from '../http/sse.js'
 import type { JsonRecord } from '../providers/json-shape.js'
-import { answerFormat, type AnswerFormat } from './answer-format.js'
-import { textPieces } from './text-pieces.js'
+import { answerFormat } from '../providers/find-provider.js'
+import type { AnswerFormat } from '../providers/provider.js'
+import { sseFrame } from '../providers/wire-answer.js'
+import { textPieces } from '../providers/text-pieces.js'
 
 const formatOf = (api: string): AnswerFormat => {
   const format = answerFormat(api)
@@ -184,7 +186,9 @@ describe('a stream made from any answer adds up to that answer, however it is cu
   test('chat completions', () => {
     fc.assert(
       fc.property(completion, sizes, (made, cuts) => {
-        expect(chat.assemble(readCut(chat.restream(made, askedForUsage), cuts))).toEqual(made)
+        expect(
+          chat.assemble(readCut(chat.restream(made, askedForUsage).map(sseFrame), cuts)),
+        ).toEqual(made)
       }),
       { numRuns: 300 },
     )
@@ -193,7 +197,7 @@ describe('a stream made from any answer adds up to that answer, however it is cu
   test('responses, with and without the event that holds it all', () => {
     fc.assert(
       fc.property(response, sizes, (made, cuts) => {
-        const texts = responses.restream(made, nothing)
+        const texts = responses.restream(made, nothing).map(sseFrame)
         expect(responses.assemble(readCut(texts, cuts))).toEqual(made)
         const withoutLast = readCut(texts.slice(0, -1), cuts)
         expect(responses.assemble(withoutLast)['output']).toEqual(made.output)
@@ -214,7 +218,9 @@ describe('a stream made from any answer adds up to that answer, however it is cu
   test('messages', () => {
     fc.assert(
       fc.property(message, sizes, (made, cuts) => {
-        expect(messages.assemble(readCut(messages.restream(made, nothing), cuts))).toEqual(made)
+        expect(
+          messages.assemble(readCut(messages.restream(made, nothing).map(sseFrame), cuts)),
+        ).toEqual(made)
       }),
       { numRuns: 300 },
     )
@@ -251,7 +257,7 @@ describe('counts of tokens in a chat stream', () => {
 
   test('have a chunk of their own where the recorded stream had one', () => {
     const recorded = recordedAs({ choices: [{}], usage: null }, { choices: [], usage: {} })
-    expect(usages(chat.restream(made, recorded))).toEqual([
+    expect(usages(chat.restream(made, recorded).map(sseFrame))).toEqual([
       [1, true],
       [1, true],
       [1, true],
@@ -261,7 +267,7 @@ describe('counts of tokens in a chat stream', () => {
 
   test('stand in the last chunk where the recorded stream had them there', () => {
     const recorded = recordedAs({ choices: [{}] }, { choices: [{}], usage: {} })
-    expect(usages(chat.restream(made, recorded))).toEqual([
+    expect(usages(chat.restream(made, recorded).map(sseFrame))).toEqual([
       [1, '-'],
       [1, '-'],
       [1, false],
@@ -269,7 +275,7 @@ describe('counts of tokens in a chat stream', () => {
   })
 
   test('are not sent to a client that did not ask for them', () => {
-    expect(usages(chat.restream(made, recordedAs({ choices: [{}] })))).toEqual([
+    expect(usages(chat.restream(made, recordedAs({ choices: [{}] })).map(sseFrame))).toEqual([
       [1, '-'],
       [1, '-'],
       [1, '-'],
@@ -280,7 +286,7 @@ describe('counts of tokens in a chat stream', () => {
 test('an error that a stream reported is reported again', () => {
   const error = { type: 'overloaded_error', message: 'Overloaded' }
   for (const format of [chat, messages]) {
-    const texts = format.restream({ choices: [], content: [], error }, nothing)
+    const texts = format.restream({ choices: [], content: [], error }, nothing).map(sseFrame)
     expect(texts.join('')).not.toMatch(/DONE|message_stop/)
     expect(format.assemble(readCut(texts, []))['error']).toEqual(error)
   }

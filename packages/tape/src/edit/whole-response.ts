@@ -1,6 +1,6 @@
 import { fileNotJson } from '../format/errors.js'
 import type { Step } from '../read-model/step.js'
-import { answerFormat } from './answer-format.js'
+import { answerFormat } from '../providers/find-provider.js'
 import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
 import { bodyPayload, type Payload } from './payload.js'
 

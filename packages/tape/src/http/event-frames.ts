@@ -1,6 +1,69 @@
 import { crc32 } from '../format/crc32.js'
 import { joinBytes } from '../format/join-bytes.js'
-import type { TimedChunk } from './sse.js'
+import type { SseEvent, TimedChunk } from './sse.js'
+import { fromBase64 } from '../format/base64.js'
+import { parseJson, recordOf } from '../providers/json-shape.js'
+import type { StreamReading } from './stream-reading.js'
+
+/** One message of an AWS event stream: text headers, a payload, and both checksums. */
+export const eventFrameBytes = (
+  headers: Readonly<Record<string, string>>,
+  payload: string,
+): Uint8Array => {
+  const encoder = new TextEncoder()
+  const named = joinBytes(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const [key, text] = [encoder.encode(name), encoder.encode(value)]
+      return [
+        Uint8Array.of(key.length),
+        key,
+        Uint8Array.of(TEXT, text.length >> 8, text.length & 255),
+        text,
+      ]
+    }),
+  )
+  const body = encoder.encode(payload)
+  const lengths = joinBytes([uint32(16 + named.length + body.length), uint32(named.length)])
+  const message = joinBytes([lengths, uint32(crc32(lengths)), named, body])
+  return joinBytes([message, uint32(crc32(message))])
+}
+
+const uint32 = (value: number): Uint8Array => {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value)
+  return bytes
+}
+
+/**
+ * The events in an AWS event stream, in the form of server-sent ones. An
+ * exception has the name of its type (`throttlingException`). A `chunk` of
+ * Bedrock carries the model's own JSON in base64, and is given as that JSON.
+ */
+export const readFrameEvents = (chunks: readonly TimedChunk[]): StreamReading => {
+  const { frames, problem } = readEventFrames(chunks)
+  return { events: frames.map(eventOf), ...(problem !== undefined && { problem }) }
+}
+
+const eventOf = ({ headers, payload, at }: EventFrame): SseEvent => {
+  if (headers.get(':message-type') === 'error') {
+    const code = headers.get(':error-code')
+    const message = headers.get(':error-message') ?? code
+    return { event: 'error', data: JSON.stringify({ code, message }), at }
+  }
+  const event = headers.get(':event-type') ?? headers.get(':exception-type') ?? 'message'
+  const text = new TextDecoder().decode(payload)
+  return { event, data: event === 'chunk' ? chunkText(text) : text, at }
+}
+
+const chunkText = (text: string): string => {
+  const { bytes } = recordOf(parseJson(text))
+  if (typeof bytes !== 'string') return text
+  try {
+    return new TextDecoder().decode(fromBase64(bytes))
+  } catch {
+    return text
+  }
+}
 
 /** One message of an AWS event stream. */
 export interface EventFrame {

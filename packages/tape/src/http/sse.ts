@@ -1,3 +1,9 @@
+/** One server-sent event; data is JSON unless it is text. */
+export const sseText = (data: unknown, event?: string): string => {
+  const text = typeof data === 'string' ? data : JSON.stringify(data)
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${text}\n\n`
+}
+
 /** One piece of a body with the time it arrived, in milliseconds since the run started. */
 export interface TimedChunk {
   readonly at: number

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readArrayItems } from '../providers/json-array-items.js'
-import { readJsonLines } from './json-lines.js'
+import { readArrayItems } from '../providers/google/gemini.js'
+import { readJsonLines } from './stream-reading.js'
 import { readStream } from './stream-reading.js'
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

@@ -2,9 +2,9 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
 import { readRun } from '../read-model/read-run.js'
-import { findProvider, PROVIDERS } from './find-provider.js'
-import type { ProviderDecoder, ProviderRequest } from './provider-decoder.js'
-import { unknownHttp } from './unknown-http.js'
+import { APIS, findApi } from './find-provider.js'
+import type { ModelApi, ProviderRequest } from './provider.js'
+import { unknownHttp } from './find-provider.js'
 
 const post = (url: string, json: unknown): ProviderRequest => ({
   method: 'POST',
@@ -15,7 +15,7 @@ const post = (url: string, json: unknown): ProviderRequest => ({
 })
 const decode = (url: string, json: unknown) => {
   const request = post(url, json)
-  return findProvider(request).decodeRequest(request)
+  return findApi(request).decodeRequest(request)
 }
 
 const GEMINI =
@@ -246,15 +246,14 @@ describe('who answers', () => {
     ['https://shop.test/model/7/invoke', { size: 'xl' }, 'http'],
     ['https://shop.test/models/7:generateContent', { size: 'xl' }, 'http'],
   ])('at %s is told by host, path and shape', (url, json, name) => {
-    expect(findProvider(post(url, json)).name).toBe(name)
+    expect(findApi(post(url, json)).provider).toBe(name)
   })
 })
 
 describe('what is billed beside tokens', () => {
   const unpriced = (url: string, json: unknown, answer: unknown): readonly string[] | undefined => {
     const request = post(url, json)
-    return findProvider(request).decodeResponse({ status: 200, json: answer }, request).usage
-      ?.unpriced
+    return findApi(request).decodeResponse({ status: 200, json: answer }, request).usage?.unpriced
   }
   const chat = { model: 'm', messages: [] }
   const claude = { anthropic_version: 'v', messages: [] }
@@ -332,12 +331,12 @@ describe('what is billed beside tokens', () => {
 })
 
 test('numbers of Bedrock and Gemini that do not add up are flagged and kept', () => {
-  const bedrock = PROVIDERS.find(({ api }) => api === 'converse') as ProviderDecoder
+  const bedrock = APIS.find(({ api }) => api === 'converse') as ModelApi
   const usage = { inputTokens: 1, outputTokens: 2, totalTokens: 9, cacheReadInputTokens: 3 }
   expect(bedrock.decodeResponse({ status: 200, json: { output: {}, usage } }).usage?.mismatch).toBe(
     'a total of 9 where input and output make 6',
   )
-  const gemini = PROVIDERS.find(({ api }) => api === 'generate content') as ProviderDecoder
+  const gemini = APIS.find(({ api }) => api === 'generate content') as ModelApi
   const usageMetadata = { promptTokenCount: 5, cachedContentTokenCount: 7, totalTokenCount: 5 }
   expect(gemini.decodeResponse({ status: 200, json: { usageMetadata } }).usage).toMatchObject({
     input: 0,
@@ -347,7 +346,7 @@ test('numbers of Bedrock and Gemini that do not add up are flagged and kept', ()
 })
 
 test('what Azure filtered stands in the answer', () => {
-  const chat = PROVIDERS.find(({ api }) => api === 'chat completions') as ProviderDecoder
+  const chat = APIS.find(({ api }) => api === 'chat completions') as ModelApi
   const filter = { violence: { filtered: true, severity: 'high' } }
   const choice = {
     message: { content: '' },
@@ -359,7 +358,7 @@ test('what Azure filtered stands in the answer', () => {
 })
 
 test('a router that uses the key of its user adds the price of the model to its fee', () => {
-  const chat = PROVIDERS.find(({ api }) => api === 'chat completions') as ProviderDecoder
+  const chat = APIS.find(({ api }) => api === 'chat completions') as ModelApi
   const cost = (usage: object) => chat.decodeResponse({ status: 200, json: { usage } }).costUsd
   expect(cost({ cost: 0.5, is_byok: true, cost_details: { upstream_inference_cost: 2 } })).toBe(2.5)
   expect(cost({ cost: 0.5, is_byok: true })).toBeUndefined()
@@ -398,14 +397,14 @@ test('no decoder throws, whatever the JSON', () => {
     fc.property(tree, tree, (json, asked) => {
       const request = post('https://x.test/model/m/invoke', asked)
       const event = { event: 'chunk', data: JSON.stringify(json), at: 0 }
-      const read = (provider: ProviderDecoder) => [
+      const read = (provider: ModelApi) => [
         provider.decodeRequest(post('https://x.test/a', json)),
         provider.decodeResponse({ status: 200, json }, request),
         provider.decodeResponse({ status: 500, json }),
         provider.decodeResponse({ status: 200, text: JSON.stringify(json) }, request),
         provider.decodeResponse({ status: 200, events: [event, { ...event, data: '{' }] }, request),
       ]
-      expect(() => [...PROVIDERS, unknownHttp].map(read)).not.toThrow()
+      expect(() => [...APIS, unknownHttp].map(read)).not.toThrow()
     }),
     { numRuns: 400 },
   )

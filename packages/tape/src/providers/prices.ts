@@ -1,35 +1,17 @@
 import { modelNames } from './model-names.js'
-import { PRICES } from './price-table.js'
+import type { Price, PriceTable } from './price.js'
+import { PROVIDERS } from './list.js'
 import type { Usage } from './usage.js'
 
-/** List prices in US dollars for a million tokens of each class. */
-export interface Price {
-  readonly input: number
-  readonly cachedInput?: number
-  readonly cacheWrite?: number
-  /** Writing to the one-hour cache. */
-  readonly cacheWriteLong?: number
-  readonly output: number
-  /** Reasoning, where it does not cost what other output costs. */
-  readonly reasoning?: number
-  /** Prices hold up to this much input; above it the cost is unknown. */
-  readonly inputTokensMax?: number
-  /** What a request with more input than this costs, all of it. */
-  readonly longInput?: LongInput
-  /** How much more it costs on Bedrock when it must run in one part of the world. */
-  readonly regionalFactor?: number
-}
+/** Date of the oldest source. Providers change prices without notice: override what must be right. */
+export const PRICES_AS_OF = '2026-08'
 
-/** With more input than `above`, cached or not, each price is multiplied. */
-export interface LongInput {
-  readonly above: number
-  /** For input, cached input and cache writes. */
-  readonly inputFactor: number
-  readonly outputFactor: number
-}
-
-/** By model; `groq/llama-3.3-70b-versatile` holds only where Groq answers. */
-export type PriceTable = Readonly<Record<string, Price>>
+/**
+ * Public list prices of well-known models, not what any one customer pays.
+ * Reasoning is billed as output. A model that is not listed has an unknown cost;
+ * prices from the user's configuration come first.
+ */
+export const PRICES: PriceTable = Object.assign({}, ...PROVIDERS.map(({ prices }) => prices))
 
 /** The user's price of a model, under its whole id or any shorter name of it. */
 export const findOverride = (

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { findProvider } from './find-provider.js'
-import { anthropic } from './anthropic.js'
-import { openaiChat } from './openai-chat.js'
-import { openaiResponses } from './openai-responses.js'
+import { findApi } from './find-provider.js'
+import { messagesApi } from './anthropic/decode.js'
+import { openaiChat } from './openai/chat.js'
+import { openaiResponses } from './openai/responses.js'
 import { toolCallsIn } from './message.js'
-import type { ProviderRequest } from './provider-decoder.js'
+import type { ProviderRequest } from './provider.js'
 import type { SseEvent } from '../http/sse.js'
 
 const post = (url: string, json: unknown, headers: [string, string][] = []): ProviderRequest => ({
@@ -386,7 +386,7 @@ const CLAUDE_ANSWER = {
 
 describe('messages of Anthropic', () => {
   test('a request becomes messages, with results of tools as messages of the tool', () => {
-    const decoded = anthropic.decodeRequest(
+    const decoded = messagesApi.decodeRequest(
       post('https://api.anthropic.com/v1/messages', {
         model: 'claude-sonnet-4-5',
         max_tokens: 1024,
@@ -424,7 +424,7 @@ describe('messages of Anthropic', () => {
   })
 
   test('an answer gives its parts and its tokens by class', () => {
-    const decoded = anthropic.decodeResponse({ status: 200, json: CLAUDE_ANSWER })
+    const decoded = messagesApi.decodeResponse({ status: 200, json: CLAUDE_ANSWER })
     expect(decoded.messages[0]?.parts.map(({ type }) => type)).toEqual([
       'reasoning',
       'text',
@@ -444,7 +444,7 @@ describe('messages of Anthropic', () => {
 
   test('a stream adds up to the same answer', () => {
     const { content, usage, ...rest } = CLAUDE_ANSWER
-    const decoded = anthropic.decodeResponse({
+    const decoded = messagesApi.decodeResponse({
       status: 200,
       events: events(
         {
@@ -512,14 +512,14 @@ describe('messages of Anthropic', () => {
         { type: 'message_stop' },
       ),
     })
-    expect(decoded).toEqual(anthropic.decodeResponse({ status: 200, json: CLAUDE_ANSWER }))
+    expect(decoded).toEqual(messagesApi.decodeResponse({ status: 200, json: CLAUDE_ANSWER }))
     expect(content).toHaveLength(3)
   })
 
   test('errors give their message, in a stream too', () => {
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
-    expect(anthropic.decodeResponse({ status: 529, json: overloaded }).error).toBe('Overloaded')
-    expect(anthropic.decodeResponse({ status: 200, events: events(overloaded) }).error).toBe(
+    expect(messagesApi.decodeResponse({ status: 529, json: overloaded }).error).toBe('Overloaded')
+    expect(messagesApi.decodeResponse({ status: 200, events: events(overloaded) }).error).toBe(
       'Overloaded',
     )
   })
@@ -527,12 +527,13 @@ describe('messages of Anthropic', () => {
   test('cache parts that do not add up are flagged', () => {
     const usage = { ...CLAUDE_ANSWER.usage, cache_creation_input_tokens: 5 }
     expect(
-      anthropic.decodeResponse({ status: 200, json: { ...CLAUDE_ANSWER, usage } }).usage?.mismatch,
+      messagesApi.decodeResponse({ status: 200, json: { ...CLAUDE_ANSWER, usage } }).usage
+        ?.mismatch,
     ).toBe('5 cache writes where the parts make 300')
   })
 })
 
-describe('findProvider', () => {
+describe('findApi', () => {
   const chat = { model: 'm', messages: [] }
   const messages = { model: 'm', max_tokens: 9, messages: [] }
   test.each([
@@ -555,7 +556,7 @@ describe('findProvider', () => {
     ],
     ['https://shop.test/orders', undefined, 'http'],
   ])('knows %s by its path and shape', (url, json, api) => {
-    expect(findProvider(post(url, json)).api).toBe(api)
+    expect(findApi(post(url, json)).api).toBe(api)
   })
 
   test('does not read the body where the path and headers are enough', () => {
@@ -565,12 +566,12 @@ describe('findProvider', () => {
         throw new Error('the body was read')
       },
     })
-    expect(findProvider(unread('https://api.openai.com/v1/responses')).api).toBe('responses')
+    expect(findApi(unread('https://api.openai.com/v1/responses')).api).toBe('responses')
     expect(
-      findProvider(unread('http://127.0.0.1/v1/messages', [['anthropic-version', '2023-06-01']]))
-        .name,
+      findApi(unread('http://127.0.0.1/v1/messages', [['anthropic-version', '2023-06-01']]))
+        .provider,
     ).toBe('anthropic')
-    expect(findProvider(unread('https://shop.test/orders')).name).toBe('http')
+    expect(findApi(unread('https://shop.test/orders')).provider).toBe('http')
   })
 
   test('decoders take any JSON without throwing', () => {
@@ -584,7 +585,7 @@ describe('findProvider', () => {
       { output: [{}] },
       { content: [{ type: 9 }] },
     ]) {
-      for (const provider of [openaiChat, openaiResponses, anthropic]) {
+      for (const provider of [openaiChat, openaiResponses, messagesApi]) {
         expect(() => provider.decodeResponse({ status: 200, json })).not.toThrow()
         expect(() => provider.decodeRequest(post('http://a.test/', json))).not.toThrow()
         expect(() =>

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { anthropic } from './anthropic.js'
-import { bedrockConverse } from './bedrock-converse.js'
-import { bedrockInvoke } from './bedrock-invoke.js'
-import { gemini } from './gemini.js'
+import { messagesApi } from './anthropic/decode.js'
+import { bedrockConverse } from './bedrock/converse.js'
+import { bedrockInvoke } from './bedrock/invoke.js'
+import { gemini } from './google/gemini.js'
 import { toolCallsIn } from './message.js'
-import { openaiChat } from './openai-chat.js'
-import { openaiResponses } from './openai-responses.js'
-import type { ProviderRequest } from './provider-decoder.js'
+import { openaiChat } from './openai/chat.js'
+import { openaiResponses } from './openai/responses.js'
+import type { ProviderRequest } from './provider.js'
 
 /** Things that documentation does not tell and public recordings of real answers show. */
 
@@ -151,7 +151,7 @@ test('what another model was asked beside the answer has no known cost', () => {
     { type: 'advisor_message', model: 'claude-opus-5', input_tokens: 900, output_tokens: 80 },
   ]
   const json = claudeUsage({ iterations: rounds })
-  const { usage } = anthropic.decodeResponse({ status: 200, json })
+  const { usage } = messagesApi.decodeResponse({ status: 200, json })
   expect(usage).toMatchObject({ input: 100, output: 10, unpriced: ['other models'] })
 })
 
@@ -162,7 +162,7 @@ test('a stream of Claude that writes more to the cache later on has no odd count
     cache_creation_input_tokens: 3068,
     cache_creation: { ephemeral_5m_input_tokens: 3068, ephemeral_1h_input_tokens: 0 },
   }
-  const { usage } = anthropic.decodeResponse(
+  const { usage } = messagesApi.decodeResponse(
     sse(
       { type: 'message_start', message: { model: 'claude-sonnet-5', usage: first } },
       {
@@ -193,7 +193,7 @@ test('tools that a provider runs are not calls to be answered, and are billed be
   expect(usage?.unpriced).toEqual(['tools run by the provider'])
   const code = [{ type: 'server_tool_use', id: 's1', name: 'bash_code_execution', input: {} }]
   const claude = { ...claudeUsage({}), content: code }
-  expect(anthropic.decodeResponse({ status: 200, json: claude }).usage?.unpriced).toEqual([
+  expect(messagesApi.decodeResponse({ status: 200, json: claude }).usage?.unpriced).toEqual([
     'code execution',
   ])
 })

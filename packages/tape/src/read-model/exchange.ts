@@ -1,14 +1,14 @@
 import type { HeaderPair, RequestEvent } from '../format/events.js'
 import { headerValue } from '../http/http1-body.js'
-import { findProvider } from '../providers/find-provider.js'
+import { findApi } from '../providers/find-provider.js'
 import { parseJson } from '../providers/json-shape.js'
 import { toolCallsIn, type Message, type ToolCallPart } from '../providers/message.js'
 import type {
   DecodedRequest,
   DecodedResponse,
-  ProviderDecoder,
+  ModelApi,
   ProviderRequest,
-} from '../providers/provider-decoder.js'
+} from '../providers/provider.js'
 import type { SseEvent, TimedChunk } from '../http/sse.js'
 import { readStream } from '../http/stream-reading.js'
 import type { Usage } from '../providers/usage.js'
@@ -82,7 +82,7 @@ export class ExchangeReader {
   readonly #index: RunIndex
   readonly #decoders: BodyDecoders
   readonly #cache: RequestCache
-  #provider: ProviderDecoder | undefined
+  #provider: ModelApi | undefined
   #asked: ProviderRequest | undefined
   #head: { readonly value: AnswerHead | undefined } | undefined
   #decoded: DecodedResponse | undefined
@@ -101,8 +101,8 @@ export class ExchangeReader {
     this.#cache = requests
   }
 
-  get provider(): ProviderDecoder {
-    return (this.#provider ??= findProvider(this.#providerRequest()))
+  get provider(): ModelApi {
+    return (this.#provider ??= findApi(this.#providerRequest()))
   }
 
   /** Read from events alone, except on sockets, where it stands in the bytes. */

@@ -1,8 +1,8 @@
 import type { RecordedError, RequestEvent } from '../format/events.js'
 import { costUsd, findOverride } from '../providers/prices.js'
 import { messageText, toolCallsIn, type Message } from '../providers/message.js'
-import type { ProviderDecoder } from '../providers/provider-decoder.js'
-import { unknownHttp } from '../providers/unknown-http.js'
+import type { ModelApi } from '../providers/provider.js'
+import { unknownHttp } from '../providers/find-provider.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { Exchange } from './exchange.js'
 import { ExchangeReader } from './exchange.js'
@@ -31,15 +31,15 @@ export class RequestStep extends StepBase {
   }
 
   get kind(): StepKind {
-    return this.#decoder === undefined ? (this.#httpMcp?.kind ?? 'http') : 'model'
+    return this.#api === undefined ? (this.#httpMcp?.kind ?? 'http') : 'model'
   }
 
   override get provider(): string | undefined {
-    return this.#decoder?.name ?? (this.#httpMcp === undefined ? undefined : 'mcp')
+    return this.#api?.provider ?? (this.#httpMcp === undefined ? undefined : 'mcp')
   }
 
   override get model(): string | undefined {
-    return this.#decoder === undefined ? undefined : this.reader.model
+    return this.#api === undefined ? undefined : this.reader.model
   }
 
   /** For a tool of an MCP server: the model step that asked for it. */
@@ -52,11 +52,11 @@ export class RequestStep extends StepBase {
   }
 
   override get toolCalls(): Step['toolCalls'] {
-    return this.#decoder === undefined ? [] : toolCallsIn(this.reader.decoded.messages)
+    return this.#api === undefined ? [] : toolCallsIn(this.reader.decoded.messages)
   }
 
   override get usage(): Step['usage'] {
-    return this.#decoder === undefined ? undefined : this.reader.decoded.usage
+    return this.#api === undefined ? undefined : this.reader.decoded.usage
   }
 
   override get costUsd(): number | undefined {
@@ -67,7 +67,7 @@ export class RequestStep extends StepBase {
   #readCost(): number | undefined {
     const { model, usage, provider } = this
     const { prices } = this.context
-    const told = this.#decoder === undefined ? undefined : this.reader.decoded.costUsd
+    const told = this.#api === undefined ? undefined : this.reader.decoded.costUsd
     const isOverridden = findOverride(model ?? '', prices, provider) !== undefined
     if (told !== undefined && !isOverridden) return told
     // A stream that broke off has reported only part of what is billed.
@@ -77,7 +77,7 @@ export class RequestStep extends StepBase {
   }
 
   override get finishReason(): string | undefined {
-    return this.#decoder === undefined ? undefined : this.reader.decoded.finishReason
+    return this.#api === undefined ? undefined : this.reader.decoded.finishReason
   }
 
   override get answerSeqs(): readonly number[] {
@@ -109,7 +109,7 @@ export class RequestStep extends StepBase {
       head !== undefined && head.status >= 400
         ? `${head.status} ${head.statusText}`.trim()
         : undefined
-    const isTold = status !== undefined || this.#decoder !== undefined
+    const isTold = status !== undefined || this.#api !== undefined
     const error = isTold ? this.reader.decoded.error : undefined
     return error === undefined || status === undefined
       ? (error ?? status)
@@ -131,15 +131,15 @@ export class RequestStep extends StepBase {
   }
 
   override messages(): readonly Message[] {
-    return this.#decoder === undefined ? [] : this.reader.requestMessages()
+    return this.#api === undefined ? [] : this.reader.requestMessages()
   }
 
   override answer(): readonly Message[] {
-    return this.#decoder === undefined ? [] : this.reader.decoded.messages
+    return this.#api === undefined ? [] : this.reader.decoded.messages
   }
 
   override answerFrames(limits?: FrameLimits): readonly AnswerFrame[] {
-    return this.#decoder === undefined ? [] : this.reader.answerFrames(limits)
+    return this.#api === undefined ? [] : this.reader.answerFrames(limits)
   }
 
   override call(): CallDetail | undefined {
@@ -156,17 +156,17 @@ export class RequestStep extends StepBase {
   }
 
   #readMcp(): HttpMcp | undefined {
-    if (this.#decoder !== undefined) return undefined
+    if (this.#api !== undefined) return undefined
     const { mcpServers: servers } = this.context
     return HttpMcp.of(this.#op.event, { reader: this.reader, servers })
   }
 
   #readTitle(): string {
-    if (this.#decoder !== undefined) return this.#modelTitle()
+    if (this.#api !== undefined) return this.#modelTitle()
     return this.#httpMcp?.title ?? this.#httpTitle()
   }
 
-  get #decoder(): ProviderDecoder | undefined {
+  get #api(): ModelApi | undefined {
     const { provider } = this.reader
     return provider === unknownHttp ? undefined : provider
   }
@@ -179,7 +179,7 @@ export class RequestStep extends StepBase {
     if (failure !== undefined && head?.complete !== true) return failureState(failure)
     if (head === undefined) return this.unansweredState()
     if (head.status >= 400) return 'failed'
-    if (this.#decoder !== undefined && this.reader.decoded.error !== undefined) return 'failed'
+    if (this.#api !== undefined && this.reader.decoded.error !== undefined) return 'failed'
     // Many clients stop reading a stream at its last event, before its end.
     if (head.complete || this.finishReason !== undefined) return 'done'
     return this.unansweredState()

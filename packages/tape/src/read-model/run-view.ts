@@ -7,7 +7,7 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
-import type { PriceTable } from '../providers/prices.js'
+import type { PriceTable } from '../providers/price.js'
 import { CallStep } from './call-step.js'
 import { ConnectionStep } from './connection-step.js'
 import { continuesConversation } from './conversation.js'

@@ -1,0 +1,118 @@
+import { openaiDialect } from '../openai/chat-dialect.js'
+import { OPENAI_PATHS } from '../openai/paths.js'
+import { longInput, tokenPrice, type PriceTable } from '../price.js'
+import type { Provider } from '../provider.js'
+
+/** xAI's price list, as LiteLLM's table had it on 2026-08-08 and genai-prices on 2026-08-21. */
+const XAI_PRICES: PriceTable = {
+  'grok-3': tokenPrice(3, 0.75, 15),
+  'grok-3-mini': tokenPrice(0.3, 0.075, 0.5),
+  'grok-4-fast-reasoning': tokenPrice(0.2, 0.05, 0.5, longInput(128_000, 2, 2)),
+  'grok-4-fast-non-reasoning': tokenPrice(0.2, 0.05, 0.5, longInput(128_000, 2, 2)),
+  'grok-4-1-fast-reasoning': tokenPrice(0.2, 0.05, 0.5, longInput(128_000, 2, 2)),
+  'grok-4-1-fast-non-reasoning': tokenPrice(0.2, 0.05, 0.5, longInput(128_000, 2, 2)),
+  'grok-4.3': tokenPrice(1.25, 0.2, 2.5, longInput(200_000, 2, 2)),
+  'grok-4.5': tokenPrice(2, 0.5, 6, longInput(200_000, 2, 2)),
+  'grok-code-fast-1': tokenPrice(0.2, 0.02, 1.5),
+}
+
+/**
+ * Servers that speak the APIs of others, mostly OpenAI's, without code of their
+ * own. DeepSeek's prices depend on the time of day and are not listed.
+ */
+export const COMPATIBLE: readonly Provider[] = [
+  {
+    name: 'azure',
+    hosts: /(^|\.)(openai|cognitiveservices|services\.ai|inference\.ai)\.azure\.com$/,
+    isServer: ({ pathname }) => /\/openai\/deployments\/[^/]+\//.test(pathname),
+    isClient: ({ path, headers }) => path.includes('/openai/deployments/') || 'api-key' in headers,
+    address: {
+      route: 'azure',
+      variables: [],
+      whenSet: ['AZURE_OPENAI_ENDPOINT', 'AZURE_API_BASE'],
+      paths: /^\/openai\/(deployments|v1)\//,
+      keys: ['AZURE_OPENAI_API_KEY'],
+      testVariables: { OPENAI_API_VERSION: '2025-04-01-preview' },
+    },
+    modelPrefixes: ['azure'],
+    dialect: { ...openaiDialect, head: { system_fingerprint: 'fp_scripted' } },
+  },
+  {
+    name: 'openrouter',
+    hosts: /(^|\.)openrouter\.ai$/,
+    address: {
+      route: 'openrouter',
+      base: 'https://openrouter.ai/api/v1',
+      variables: ['OPENROUTER_BASE_URL', 'OPENROUTER_API_BASE'],
+      paths: OPENAI_PATHS,
+      keys: ['OPENROUTER_API_KEY'],
+    },
+    modelPrefixes: ['openrouter'],
+  },
+  {
+    name: 'deepseek',
+    hosts: /(^|\.)deepseek\.com$/,
+    address: {
+      route: 'deepseek',
+      base: 'https://api.deepseek.com/v1',
+      variables: [],
+      whenSet: ['DEEPSEEK_BASE_URL', 'DEEPSEEK_API_BASE'],
+      paths: OPENAI_PATHS,
+    },
+    modelPrefixes: ['deepseek'],
+  },
+  {
+    name: 'xai',
+    hosts: /(^|\.)x\.ai$/,
+    address: {
+      route: 'xai',
+      base: 'https://api.x.ai/v1',
+      variables: [],
+      whenSet: ['XAI_BASE_URL', 'XAI_API_BASE'],
+      paths: OPENAI_PATHS,
+    },
+    prices: XAI_PRICES,
+    modelPrefixes: ['x-ai', 'xai'],
+  },
+  {
+    name: 'cohere',
+    address: {
+      route: 'cohere',
+      base: 'https://api.cohere.com',
+      variables: ['CO_API_URL'],
+      paths: /^\/v[12]\/(chat|rerank|embed|generate)$/,
+    },
+  },
+  {
+    name: 'together',
+    hosts: /(^|\.)together\.(xyz|ai)$/,
+    address: {
+      route: 'together',
+      base: 'https://api.together.xyz/v1',
+      variables: ['TOGETHER_BASE_URL'],
+      whenSet: ['TOGETHER_AI_API_BASE'],
+      paths: OPENAI_PATHS,
+    },
+  },
+  { name: 'fireworks', hosts: /(^|\.)fireworks\.ai$/ },
+  { name: 'cerebras', hosts: /(^|\.)cerebras\.ai$/ },
+  {
+    name: 'vllm',
+    address: {
+      route: 'vllm',
+      variables: [],
+      whenSet: ['VLLM_BASE_URL', 'HOSTED_VLLM_API_BASE'],
+      paths: OPENAI_PATHS,
+    },
+  },
+  {
+    name: 'litellm',
+    address: {
+      route: 'litellm',
+      variables: [],
+      whenSet: ['LITELLM_PROXY_API_BASE'],
+      paths: OPENAI_PATHS,
+    },
+    modelPrefixes: ['litellm_proxy'],
+  },
+]

@@ -1,0 +1,58 @@
+import { errorMessage, optionalText, type JsonRecord } from './json-shape.js'
+import type { DecodedResponse } from './provider.js'
+import { tokensOf } from './reply.js'
+import { NO_USAGE } from './usage.js'
+
+/** The answer of an API for embeddings: no messages, only usage. */
+export const decodeEmbedding = (
+  answer: JsonRecord,
+  isThere: boolean,
+  input: number | undefined,
+): DecodedResponse => {
+  const error = errorMessage(isThere ? { error: answer['error'] } : answer)
+  return {
+    messages: [],
+    ...(input !== undefined && { usage: { ...NO_USAGE, input } }),
+    ...(isThere && { finishReason: optionalText(answer['finishReason']) ?? 'embedded' }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+const DIMENSIONS = 64
+
+/**
+ * A made-up vector of length 1 from the words of a text: texts with common words
+ * are near each other, and the same text always gets the same vector. Not
+ * promised: anything about meaning.
+ */
+export const embeddingVector = (text: string, dimensions: unknown = DIMENSIONS): number[] => {
+  const size =
+    typeof dimensions === 'number' && dimensions > 0 ? Math.floor(dimensions) : DIMENSIONS
+  const vector = Array.from({ length: size }, () => 0)
+  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? ['']) {
+    const hash = fnv1a(word)
+    const at = hash % size
+    vector[at] = (vector[at] ?? 0) + (hash & 0x10000 ? 1 : -1)
+  }
+  const length = Math.hypot(...vector)
+  return length === 0
+    ? vector.map((_, index) => (index === 0 ? 1 : 0))
+    : vector.map((value) => Math.round((value / length) * 1e6) / 1e6)
+}
+
+const fnv1a = (text: string): number => {
+  let hash = 0x811c9dc5
+  for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+  return hash >>> 0
+}
+
+/** One text, several, or lists of tokens that represent texts. */
+export const textsIn = (input: unknown): string[] => {
+  if (!Array.isArray(input)) return [String(input)]
+  return input.every((item) => typeof item === 'number')
+    ? [input.join(' ')]
+    : input.map((item: unknown) => (Array.isArray(item) ? item.join(' ') : String(item)))
+}
+
+export const countTokens = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Math.max(1, tokensOf(text)), 0)

@@ -1,0 +1,12 @@
+/** APIs of models: who speaks them, what they say and what it costs. */
+export { clientProvider, findApi, routedProvider, scriptedAt } from './find-provider.js'
+export { PROVIDERS } from './list.js'
+export { messageText, toolCallsIn } from './message.js'
+export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './message.js'
+export type { Price, PriceTable } from './price.js'
+export { costUsd, findPrice, PRICES, PRICES_AS_OF } from './prices.js'
+export type { ArrivedRequest, Provider, ProviderAddress, ScriptedFormat } from './provider.js'
+export { makeReply, type Finish, type ReplyRequest, type ReplyToolCall } from './reply.js'
+export type { ScriptedError, ScriptedUsage } from './reply.js'
+export { addUsage, NO_USAGE, type Usage } from './usage.js'
+export { jsonAnswer, type WireAnswer } from './wire-answer.js'

@@ -1,0 +1,57 @@
+import type { JsonRecord } from '../json-shape.js'
+import { callId, type Reply, type ScriptedUsage } from '../reply.js'
+import type { UsagePosition } from './chat-stream.js'
+
+/** How the chat completions of one server differ from those of others. */
+export interface ChatDialect {
+  readonly idPrefix: string
+  readonly callId: (reply: Reply, index: number) => string
+  /** The fields of a message with its reasoning and text. */
+  readonly say: (said: { readonly reasoning?: string; readonly text?: string }) => JsonRecord
+  readonly usage: (usage: ScriptedUsage) => JsonRecord
+  /** Where a stream reports its usage. */
+  readonly streamUsage: 'own chunk if requested' | 'x_groq' | Extract<UsagePosition, 'last chunk'>
+  /** True if a streamed tool call arrives in one chunk instead of with its arguments in pieces. */
+  readonly hasWholeCalls: boolean
+  /** Further fields of every document and chunk. */
+  readonly head: JsonRecord
+  /** The body of an error. */
+  readonly errorBody: (error: JsonRecord) => JsonRecord
+}
+
+export const plainUsage = (usage: ScriptedUsage): JsonRecord => {
+  const input = usage.input + usage.cachedInput + usage.cacheWrite
+  return {
+    prompt_tokens: input,
+    completion_tokens: usage.output,
+    total_tokens: input + usage.output,
+  }
+}
+
+export const openaiDialect: ChatDialect = {
+  idPrefix: 'chatcmpl-',
+  callId: (reply, index) => callId(reply, index, 'call_'),
+  say: ({ reasoning, text }) => ({
+    ...(text !== undefined && { content: text }),
+    // OpenAI hides its reasoning; this is the field of DeepSeek, vLLM and others.
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+  }),
+  usage: (usage) => ({
+    ...plainUsage(usage),
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInput,
+      audio_tokens: 0,
+      ...(usage.cacheWrite > 0 && { cache_write_tokens: usage.cacheWrite }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }),
+  streamUsage: 'own chunk if requested',
+  hasWholeCalls: false,
+  head: { service_tier: 'default', system_fingerprint: 'fp_scripted' },
+  errorBody: (error) => ({ error }),
+}

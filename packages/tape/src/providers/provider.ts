@@ -1,0 +1,174 @@
+import type { HeaderPair } from '../format/events.js'
+import type { ChatDialect } from './openai/chat-dialect.js'
+import type { JsonRecord } from './json-shape.js'
+import type { PriceTable } from './price.js'
+import type { FailedRequest, Reply, ReplyRequest, ScriptedError } from './reply.js'
+import type { WireAnswer } from './wire-answer.js'
+import type { Message } from './message.js'
+import type { SseEvent } from '../http/sse.js'
+import type { Usage } from './usage.js'
+
+/** A request as decoders see it. Its body is parsed only on demand: conversations are long. */
+export interface ProviderRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: readonly HeaderPair[]
+  /** True if the body is JSON text with these words as keys, without parsing it. */
+  readonly mentions: (...keys: readonly string[]) => boolean
+  /** The parsed body, or `undefined` if it is not JSON. */
+  readonly json: () => unknown
+}
+
+/** An answer: one JSON document or a stream of events, as far as it arrived. */
+export interface ProviderAnswer {
+  readonly status: number
+  readonly json?: unknown
+  readonly events?: readonly SseEvent[]
+  /** Any other body, such as a JSON array that broke off. */
+  readonly text?: string
+  readonly headers?: readonly HeaderPair[]
+}
+
+export interface DecodedRequest {
+  readonly model?: string
+  readonly stream: boolean
+  /** The whole conversation as sent. */
+  readonly messages: readonly Message[]
+}
+
+export interface DecodedResponse {
+  readonly model?: string
+  /** The model's output; more than one message if several choices were requested. */
+  readonly messages: readonly Message[]
+  readonly usage?: Usage
+  /** In the provider's own word. Absent when the answer broke off. */
+  readonly finishReason?: string
+  /** The provider's message when it refused or failed. */
+  readonly error?: string
+  /** The price that the provider reports, in US dollars. */
+  readonly costUsd?: number
+  /** The server that ran the model, if a router names it. */
+  readonly servedBy?: string
+}
+
+/**
+ * One API of a provider: recognises its requests, decodes and encodes its
+ * answers. Decoders never throw: a shape they do not expect reads as absent,
+ * because a tape outlives the API it recorded.
+ */
+export interface ModelApi {
+  /** Owner of the format; `findApi` replaces it by the name of a compatible server. */
+  readonly provider: string
+  readonly api: string
+  /** By path and shape, not only by host: a model may answer from anywhere. */
+  matches(request: ProviderRequest): boolean
+  decodeRequest(request: ProviderRequest): DecodedRequest
+  /** The request supplies facts that the answer omits: the model, or the calls before it. */
+  decodeResponse(answer: ProviderAnswer, request?: ProviderRequest): DecodedResponse
+  /** Absent when answers of this API cannot be edited as one document. */
+  readonly answers?: AnswerFormat
+  /** How the test model server answers requests to this API. */
+  readonly scripted?: readonly ScriptedFormat[]
+}
+
+/** One event of a stream before framing. `data` is JSON unless it is text. */
+export interface StreamEvent {
+  readonly event?: string
+  readonly data: unknown
+}
+
+/** What is known of a stream to write. */
+export interface StreamOptions {
+  /** Events of the recorded stream that is replaced; empty if there was none. */
+  readonly events: readonly SseEvent[]
+  /** The parsed request. */
+  readonly request: unknown
+  /** Cuts a text into the pieces to stream; about a word each by default. */
+  readonly cut?: (text: string) => readonly string[]
+}
+
+/** How one API writes its answers: as a document and as a stream. */
+export interface AnswerFormat {
+  /** The document that an unstreamed call would have returned. */
+  assemble(events: readonly SseEvent[]): JsonRecord
+  /** The events of a stream that `assemble` turns back into the document. */
+  restream(answer: JsonRecord, options: StreamOptions): StreamEvent[]
+  /** Lists what makes the value an invalid answer of this API. */
+  check(answer: unknown): string[]
+  /** Writes a reply as a document. */
+  encode(reply: Reply, request: ReplyRequest): JsonRecord
+  /** Fields of a document that hold the model's output and why it stopped. */
+  readonly outputFields: readonly string[]
+  /** Bytes of one event; a server-sent event by default. */
+  readonly frame?: (event: StreamEvent) => string | Uint8Array
+  /** Content type of streams, unless they are server-sent events. */
+  readonly streamType?: string
+  /** True if a request expects a stream; by default, if its body has `stream: true`. */
+  readonly expectsStream?: (request: { readonly url: string; readonly json: unknown }) => boolean
+}
+
+/** Answers requests at one path in the format of one API. */
+export interface ScriptedFormat {
+  /** For example `openai-chat`. */
+  readonly format: string
+  readonly path: RegExp
+  /** True for answers that follow from the request, such as embeddings; the reply is empty then. */
+  isComputed?(request: ReplyRequest): boolean
+  answer(reply: Reply, request: ReplyRequest): WireAnswer
+}
+
+/** Where SDKs look for a provider. */
+export interface ProviderAddress {
+  /** Name of its route at the proxy: the first part of the path. */
+  readonly route: string
+  /** Base URL that SDKs use when no variable is set. Absent without a public address. */
+  readonly base?: string
+  /** Variables with a base URL that SDKs themselves read. */
+  readonly variables: readonly string[]
+  /** Variables of frameworks, which read them differently: redirected only if set. */
+  readonly whenSet?: readonly string[]
+  /** Paths that only requests in this provider's protocol have. */
+  readonly paths: RegExp
+  /** The address in a given environment; `undefined` if the provider must not be routed there. */
+  readonly within?: (env: Environment) => ProviderAddress | undefined
+  /** Variables with a key; the test model server sets them to made-up values. */
+  readonly keys?: readonly string[]
+  /** Further variables that clients need to talk to the test model server. */
+  readonly testVariables?: Readonly<Record<string, string>>
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A request that arrived at the test model server. */
+export interface ArrivedRequest {
+  readonly method: string
+  /** Without its query. */
+  readonly path: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: JsonRecord
+}
+
+/** One company, service or server that answers requests to models. */
+export interface Provider {
+  readonly name: string
+  /** APIs that it defined; compatible servers speak those of others. */
+  readonly apis?: readonly ModelApi[]
+  /** Hosts of it that also speak APIs of others. */
+  readonly hosts?: RegExp
+  /** Recognises its server behind a proxy, by URL parts that only it has. */
+  readonly isServer?: (url: URL) => boolean
+  /** Recognises requests of its own clients, whatever address they were sent to. */
+  readonly isClient?: (request: Pick<ArrivedRequest, 'path' | 'headers'>) => boolean
+  readonly address?: ProviderAddress
+  /** List prices by model. */
+  readonly prices?: PriceTable
+  /** Prefixes of model names at routers and gateways, such as `mistralai` in `mistralai/codestral`. */
+  readonly modelPrefixes?: readonly string[]
+  /** How its chat completions differ from OpenAI's. */
+  readonly dialect?: ChatDialect
+  /** Writes an error; in OpenAI's form by default. */
+  readonly failure?: (error: ScriptedError, request: FailedRequest) => WireAnswer
+  /** Answers requests that do not run a model: lists of models, counts of tokens. */
+  readonly answerListing?: (request: ArrivedRequest) => JsonRecord | undefined
+}

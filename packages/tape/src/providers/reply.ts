@@ -1,0 +1,141 @@
+import type { JsonRecord } from './json-shape.js'
+import type { ChatDialect } from './openai/chat-dialect.js'
+import type { Usage } from './usage.js'
+
+/** Why the model stopped, in one word for all providers. */
+export type Finish = 'stop' | 'length' | 'tool' | 'filter'
+
+export type ScriptedUsage = Pick<
+  Usage,
+  'input' | 'cachedInput' | 'cacheWrite' | 'output' | 'reasoning'
+>
+
+/** A model's answer, free of any wire format, with every field filled in. */
+export interface Reply {
+  /** Number of its request: ids and times are made from it, so a script repeats them. */
+  readonly number: number
+  readonly model: string
+  /** Seconds since 1970; the first request is at the start of 2026. */
+  readonly created: number
+  readonly text: string
+  readonly reasoning: string
+  readonly toolCalls: readonly ReplyToolCall[]
+  readonly usage: ScriptedUsage
+  readonly finish: Finish
+  /** Number of pieces that a streamed text is cut into; one per word if absent. */
+  readonly chunks: number | undefined
+}
+
+export interface ReplyToolCall {
+  readonly name: string
+  readonly args: JsonRecord
+  /** Made up in the provider's style if absent; see `callId`. */
+  readonly id?: string
+}
+
+/** The parts of a request that its answer repeats or depends on. */
+export interface ReplyRequest {
+  readonly number: number
+  /** With its query. */
+  readonly path: string
+  readonly body: JsonRecord
+  readonly stream: boolean
+  readonly model?: string
+  /** Of the server that the client means to reach. */
+  readonly dialect?: ChatDialect
+}
+
+/** An error of the provider instead of an answer. */
+export interface ScriptedError {
+  readonly status: number
+  readonly message: string
+  /** Seconds a client should wait before it retries. */
+  readonly retryAfter?: number
+  /** The provider's own code or type; follows from the status if absent. */
+  readonly code?: string
+}
+
+/** A request that gets an error; one to an unknown path has no format. */
+export type FailedRequest = Pick<ReplyRequest, 'number' | 'path' | 'dialect'> & {
+  readonly stream?: boolean
+}
+
+const FIRST_CREATED = Date.UTC(2026, 0, 1) / 1000
+const CHARACTERS_PER_TOKEN = 4
+
+/** Completes a reply. Usage that is not given is estimated from the length of the texts. */
+export const makeReply = (
+  given: {
+    readonly text?: string | undefined
+    readonly reasoning?: string | undefined
+    readonly toolCalls?: readonly ReplyToolCall[] | undefined
+    readonly usage?: Partial<ScriptedUsage> | undefined
+    readonly finish?: Finish | undefined
+    readonly chunks?: number | undefined
+  },
+  request: { readonly number: number; readonly model?: string; readonly promptText: string },
+): Reply => {
+  const { text = '', reasoning = '', toolCalls = [], chunks } = given
+  const called = toolCalls.map(({ name, args }) => name + JSON.stringify(args)).join('')
+  const thought = tokensOf(reasoning)
+  return {
+    number: request.number,
+    model: request.model ?? 'scripted-model',
+    created: FIRST_CREATED + request.number - 1,
+    text,
+    reasoning,
+    toolCalls,
+    usage: {
+      input: Math.max(1, tokensOf(request.promptText)),
+      cachedInput: 0,
+      cacheWrite: 0,
+      output: Math.max(1, tokensOf(text) + tokensOf(called) + thought),
+      reasoning: thought,
+      ...given.usage,
+    },
+    finish: given.finish ?? (toolCalls.length > 0 ? 'tool' : 'stop'),
+    chunks,
+  }
+}
+
+/** False if the reply consists of reasoning or tool calls only. */
+export const hasText = ({ text, reasoning, toolCalls }: Reply): boolean =>
+  text !== '' || (reasoning === '' && toolCalls.length === 0)
+
+/** The id of a tool call: the script's, or the provider's prefix and two numbers. */
+export const callId = (reply: Reply, index: number, prefix: string): string =>
+  reply.toolCalls[index]?.id ?? `${prefix}${numbered(reply.number, 12)}${numbered(index + 1, 2)}`
+
+/** An id of this answer, such as `chatcmpl-000000000001`. */
+export const replyId = ({ number }: { readonly number: number }, prefix: string): string =>
+  prefix + numbered(number, 12)
+
+const numbered = (value: number, digits: number): string => String(value).padStart(digits, '0')
+
+export const tokensOf = (text: string): number => Math.ceil(text.length / CHARACTERS_PER_TOKEN)
+
+/** Cuts the texts of a reply: its text as scripted, reasoning whole, arguments in two. */
+export const cutReply =
+  ({ text, reasoning, chunks }: Reply) =>
+  (given: string): readonly string[] => {
+    if (given === '') return []
+    if (given === text) return chunks === undefined ? cutWords(text) : cutEvenly(text, chunks)
+    return given === reasoning ? [reasoning] : cutEvenly(given, 2)
+  }
+
+/** One piece per word, with the blanks before it. */
+const cutWords = (text: string): string[] => text.match(/\s*\S+|\s+$/gu) ?? []
+
+/** Pieces of about equal length, never cut inside a character; fewer if there are too few characters. */
+export const cutEvenly = (text: string, count: number): string[] => {
+  const characters = Array.from(text)
+  const pieces = Math.min(Math.max(1, count), characters.length)
+  return Array.from({ length: pieces }, (_, index) =>
+    characters
+      .slice(
+        Math.floor((index * characters.length) / pieces),
+        Math.floor(((index + 1) * characters.length) / pieces),
+      )
+      .join(''),
+  )
+}
