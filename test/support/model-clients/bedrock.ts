@@ -69,7 +69,7 @@ function converseClient(handler: Handler): ModelClient {
       }
       return {
         text: texts.join(''),
-        calls: calls.map(({ name, text }) => ({ name, args: parse(text) })),
+        calls: calls.map(({ name, text }) => ({ name, args: parse(text || '{}') })),
         input: total(usage),
         output: usage?.outputTokens,
         pieces: texts.length,
@@ -120,7 +120,7 @@ function invokeClient(handler: Handler): ModelClient {
       }
       return {
         text: texts.join(''),
-        calls: calls.map(({ name, text }) => ({ name, args: parse(text) })),
+        calls: calls.map(({ name, text }) => ({ name, args: parse(text || '{}') })),
         input: (metrics['inputTokenCount'] ?? 0) + (metrics['cacheReadInputTokenCount'] ?? 0),
         output: metrics['outputTokenCount'],
         pieces: texts.length,

@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http'
-import { clientProvider } from '@retake/tape'
+import { clientProvider, type Provider } from '@retake/tape'
 import type { RetakeError } from '../errors.js'
 import type { Arrived } from './model-request.js'
 import { testingErrors } from './testing-errors.js'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
+
+/** Its route at the proxy, such as `gemini`; its name if it has none. */
+export const providerId = ({ name, address }: Provider): string => address?.route ?? name
 
 /** Reads a whole request. `problem` reports a body that is not a JSON object. */
 export async function readArrived(
@@ -24,7 +27,7 @@ export async function readArrived(
     method,
     path,
     headers,
-    provider: clientProvider({ path: path.replace(/\?.*$/, ''), headers }).name,
+    provider: providerId(clientProvider({ path: path.replace(/\?.*$/, ''), headers })),
     body: body ?? {},
     ...(body === undefined && { problem: testingErrors.badRequest(path) }),
   }

@@ -2,7 +2,7 @@ import { jsonAnswer, makeReply, PROVIDERS, scriptedAt } from '@retake/tape'
 import type { Provider, ScriptedError, ScriptedFormat } from '@retake/tape'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { RetakeError } from '../errors.js'
-import { readArrived } from './arrived.js'
+import { providerId, readArrived } from './arrived.js'
 import { checkScript } from './check-script.js'
 import { readModelRequest } from './model-request.js'
 import type { Arrived, ModelRequest } from './model-request.js'
@@ -113,8 +113,8 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   }
 }
 
-const providerNamed = (name: string): Provider | undefined =>
-  PROVIDERS.find((provider) => provider.name === name)
+const providerNamed = (id: string): Provider | undefined =>
+  PROVIDERS.find((provider) => providerId(provider) === id)
 
 /** The dialect of the provider that a client means to reach. */
 function dialectOf({ provider }: Arrived): Pick<Provider, 'dialect'> {
