@@ -16,11 +16,11 @@ export function serverVariables(url: string): Record<string, string> {
   const names = addresses.flatMap(({ keys = [] }) => keys)
   const keys = Object.fromEntries(names.map((name) => [name, madeUp(name)]))
   const { variables } = redirectVariables({ ...keys, ...Object.fromEntries(given) })
-  return Object.assign(
-    Object.fromEntries(Object.entries(variables).map(([name, path]) => [name, url + path])),
-    keys,
-    ...addresses.map(({ testVariables }) => testVariables),
-  )
+  return Object.fromEntries([
+    ...Object.entries(variables).map(([name, path]) => [name, url + path] as const),
+    ...Object.entries(keys),
+    ...addresses.flatMap(({ testVariables = {} }) => Object.entries(testVariables)),
+  ])
 }
 
 const madeUp = (name: string): string => `made-up-${name.toLowerCase().replaceAll('_', '-')}`

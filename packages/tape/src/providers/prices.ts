@@ -11,7 +11,9 @@ export const PRICES_AS_OF = '2026-08'
  * Reasoning is billed as output. A model that is not listed has an unknown cost;
  * prices from the user's configuration come first.
  */
-export const PRICES: PriceTable = Object.assign({}, ...PROVIDERS.map(({ prices }) => prices))
+export const PRICES: PriceTable = Object.fromEntries(
+  PROVIDERS.flatMap(({ prices = {} }) => Object.entries(prices)),
+)
 
 /** The user's price of a model, under its whole id or any shorter name of it. */
 export const findOverride = (

@@ -3,7 +3,6 @@ import {
   isRecord,
   type JsonRecord,
   parseArguments,
-  parseJson,
   recordOf,
   recordsOf,
   textOf,

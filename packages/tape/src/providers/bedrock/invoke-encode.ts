@@ -85,13 +85,13 @@ const eventsOf = (answers: AnswerFormat, reply: Reply, request: ReplyRequest) =>
   })
 
 const claude: BedrockFamily = {
-  whole: messageAnswers.encode,
+  whole: (reply, request) => messageAnswers.encode(reply, request),
   chunks: (reply, request) =>
     eventsOf(messageAnswers, reply, request).map(({ data }) => recordOf(data)),
 }
 
 const nova: BedrockFamily = {
-  whole: converseAnswers.encode,
+  whole: (reply, request) => converseAnswers.encode(reply, request),
   chunks: (reply, request) =>
     eventsOf(converseAnswers, reply, request).map(({ event = '', data }) => ({ [event]: data })),
 }
