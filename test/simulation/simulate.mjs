@@ -3,6 +3,7 @@
  * runs cycles of a seed, or a single one. Needs a build (`npx tsc -b`).
  */
 import { parseArgs } from 'node:util'
+import './build.mjs'
 
 /** Taken before the machine is simulated. */
 const realNow = performance.now.bind(performance)

@@ -13,16 +13,10 @@ const seeds = isSoak
 const cycles = isSoak ? 100_000 : 1000
 
 const simulate = (args: readonly string[], mutant?: number) =>
-  execa(
-    process.execPath,
-    [
-      '--max-semi-space-size=64',
-      ...(mutant === undefined ? [] : ['--import', `${folder}mutate.mjs`]),
-      `${folder}simulate.mjs`,
-      ...args,
-    ],
-    { reject: false, env: { RETAKE_MUTANT: String(mutant) } },
-  )
+  execa(process.execPath, ['--max-semi-space-size=64', `${folder}simulate.mjs`, ...args], {
+    reject: false,
+    ...(mutant !== undefined && { env: { RETAKE_MUTANT: String(mutant) } }),
+  })
 
 test(`${2 * cycles} runs are recorded, replayed and run again as promised`, async () => {
   const found = await Promise.all(
