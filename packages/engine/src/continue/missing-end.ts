@@ -1,4 +1,4 @@
-import type { Step, Tape } from '@retake/tape'
+import { missingClosing, type Step, type Tape } from '@retake/tape'
 import type { AnswerPart } from '../answers/answer-part.js'
 import { EMPTY } from '../sessions/session.js'
 
@@ -21,17 +21,9 @@ export function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerP
   ]
 }
 
-/** What a provider sends after the last content of a stream, by API. */
-const CLOSING: Readonly<Record<string, string>> = {
-  'chat completions': 'data: [DONE]\n\n',
-  messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
-}
-
+/** The event after the last content of a stream, if it is missing. */
 function closingEvents(step: Step): string[] {
-  const exchange = step.exchange()
-  const closing = CLOSING[exchange?.api ?? '']
-  const text = exchange?.response?.text
-  if (exchange?.response?.events === undefined || closing === undefined || text === undefined)
-    return []
-  return text.includes(closing.trimEnd()) ? [] : [closing]
+  const { api, response } = step.exchange() ?? {}
+  if (api === undefined || response?.events === undefined || response.text === undefined) return []
+  return [missingClosing(api, response.text) ?? []].flat()
 }

@@ -141,3 +141,13 @@ export const editedHead = (
 /** Lists what makes the value an invalid answer of an API; empty for an unknown API. */
 export const checkAnswer = (api: string, answer: unknown): string[] =>
   answerFormat(api)?.check(answer) ?? []
+
+/**
+ * The framed event that ends a stream of an API if the text of the stream lacks
+ * it; `undefined` if it is there, or if streams of the API end without one.
+ */
+export const missingClosing = (api: string, text: string): string | undefined => {
+  const closing = answerFormat(api)?.closing
+  const framed = closing && sseFrame(closing)
+  return framed === undefined || text.includes(framed.trimEnd()) ? undefined : framed
+}

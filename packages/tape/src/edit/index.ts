@@ -3,7 +3,7 @@
  * fork serves instead. Nothing here touches a tape; it only reads one.
  */
 export { answerPayload, requestPayload } from './answer-payload.js'
-export { checkAnswer } from './edited-body.js'
+export { checkAnswer, missingClosing } from './edited-body.js'
 export { plainAnswer } from './plain-answer.js'
 export {
   editedAnswer,

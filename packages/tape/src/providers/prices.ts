@@ -30,12 +30,12 @@ export const findPrice = (
 ): Price | undefined => {
   const override = findOverride(model, overrides, provider)
   if (override !== undefined) return override
-  const { names, bedrockPlace } = modelNames(model)
+  const { names, bedrockRegion } = modelNames(model)
   const listed = lookUp(PRICES, names, provider)
-  if (listed?.regionalFactor === undefined || bedrockPlace === undefined) return listed
-  if (bedrockPlace === 'global') return listed
-  // Whether the region that is asked costs more, sources do not agree on.
-  return bedrockPlace === 'here'
+  if (listed?.regionalFactor === undefined || bedrockRegion === undefined) return listed
+  if (bedrockRegion === 'global') return listed
+  // Sources disagree on whether the region of the endpoint costs more.
+  return bedrockRegion === 'here'
     ? undefined
     : scale(listed, listed.regionalFactor, listed.regionalFactor)
 }

@@ -101,6 +101,8 @@ export interface AnswerFormat {
   readonly outputFields: readonly string[]
   /** Bytes of one event; a server-sent event by default. */
   readonly frame?: (event: StreamEvent) => string | Uint8Array
+  /** The event after the last content of a stream. */
+  readonly closing?: StreamEvent
   /** Content type of streams, unless they are server-sent events. */
   readonly streamType?: string
   /** True if a request expects a stream; by default, if its body has `stream: true`. */

@@ -57,6 +57,7 @@ export const messageAnswers: AnswerFormat = {
   check: checkMessage,
   encode: encodeMessage,
   outputFields: ['content', 'stop_reason', 'stop_sequence'],
+  closing: { event: 'message_stop', data: { type: 'message_stop' } },
 }
 
 /** At Anthropic, and at Vertex. */

@@ -83,6 +83,7 @@ export const chatAnswers: AnswerFormat = {
   check: checkChat,
   encode: encodeCompletion,
   outputFields: ['choices'],
+  closing: { data: '[DONE]' },
 }
 
 export const scriptedChat: ScriptedFormat = {
