@@ -1,8 +1,16 @@
 import { errorMessage } from './json-shape.js'
-import { PROVIDERS } from './list.js'
+import * as list from './list.js'
 import { openai } from './openai/index.js'
 import type { AnswerFormat, ArrivedRequest, ModelApi, Provider } from './provider.js'
 import type { ProviderRequest, ScriptedFormat } from './provider.js'
+
+/** OpenAI is first: many others have its paths. */
+export const PROVIDERS: readonly Provider[] = [
+  openai,
+  ...Object.values(list)
+    .flat()
+    .filter((provider) => provider !== openai),
+]
 
 export const APIS: readonly ModelApi[] = PROVIDERS.flatMap(({ apis = [] }) => apis)
 

@@ -1,6 +1,5 @@
 /** APIs of models: who speaks them, what they say and what it costs. */
-export { clientProvider, findApi, routedProvider, scriptedAt } from './find-provider.js'
-export { PROVIDERS } from './list.js'
+export { clientProvider, findApi, PROVIDERS, routedProvider, scriptedAt } from './find-provider.js'
 export { messageText, toolCallsIn } from './message.js'
 export type { Message, MessagePart, ToolCallPart, ToolResultPart } from './message.js'
 export type { Price, PriceTable } from './price.js'

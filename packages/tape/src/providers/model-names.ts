@@ -1,5 +1,5 @@
 import { bedrockModel, withoutArn } from './bedrock/model-id.js'
-import { PROVIDERS } from './list.js'
+import { PROVIDERS } from './find-provider.js'
 
 /**
  * Names under which the price of a model may be listed, the most exact first. An

@@ -1,6 +1,6 @@
 import { modelNames } from './model-names.js'
 import type { Price, PriceTable } from './price.js'
-import { PROVIDERS } from './list.js'
+import { PROVIDERS } from './find-provider.js'
 import type { Usage } from './usage.js'
 
 /** Date of the oldest source. Providers change prices without notice: override what must be right. */
