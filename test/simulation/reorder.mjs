@@ -1,4 +1,4 @@
-import { TapeAnswers } from '../../packages/engine/dist/answers/tape-answers.js'
+import { TapeAnswers } from '../../packages/engine/dist/player/tape-source.js'
 import { openForReplay } from '../../packages/engine/dist/open-for-replay.js'
 import { openRecording } from '../../packages/engine/dist/record.js'
 import { runToEnd } from '../../packages/engine/dist/run-to-end.js'

@@ -1,5 +1,5 @@
-import type { Divergence } from './sessions/divergence.js'
-import type { Mismatch } from './signature.js'
+import type { Divergence } from './player/divergence.js'
+import type { Mismatch } from './player/compare.js'
 
 export { closestName } from './closest-name.js'
 

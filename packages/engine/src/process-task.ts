@@ -1,7 +1,7 @@
 import type { Preload, RecordedCode, RecordedError } from '@retake/tape'
-import type { OrderOptions, Swap } from './answers/delivery-order.js'
-import type { ContinuePlan, SettledDoubt } from './continue/continue-plan.js'
-import type { KeptReport } from './kept/kept-plan.js'
+import type { OrderOptions, Swap } from './player/turns.js'
+import type { ContinuePlan, SettledDoubt } from './player/plan.js'
+import type { KeptReport } from './player/plan.js'
 
 /**
  * What the command line asks of an agent process, handed over in the variable

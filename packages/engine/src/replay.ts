@@ -5,8 +5,8 @@ import { movedTape } from './process/moved-tape.js'
 import type { MovedRoot } from './process-task.js'
 import { runToEnd } from './run-to-end.js'
 import { currentSession, outsideRuns } from './scope.js'
-import type { Divergence } from './sessions/divergence.js'
-import { ReplaySession } from './sessions/replay-session.js'
+import type { Divergence } from './player/divergence.js'
+import { ReplaySession } from './player/playback.js'
 import { stoppable } from './stoppable.js'
 
 export interface ReplayFunctionOptions {

@@ -1,5 +1,5 @@
-import { continueRun } from '../continue/continue-run.js'
-import type { Simulator } from '../kept/kept-plan.js'
+import { continueRun } from '../player/play.js'
+import type { Simulator } from '../player/plan.js'
 import { natives } from '../natives.js'
 import { forbidContact } from '../outside-contact.js'
 import type { CommonTask, ContinueReport, ContinueTask } from '../process-task.js'

@@ -1,6 +1,6 @@
 import type { Tape } from '@retake/tape'
-import { bodyMismatches } from '../sessions/body-difference.js'
-import type { Divergence } from '../sessions/divergence.js'
+import { bodyMismatches } from '../player/compare.js'
+import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'
 
 /** What a replayed command came to. */

@@ -1,6 +1,6 @@
 import { clipText } from '@retake/tape'
-import type { Divergence } from '../sessions/divergence.js'
-import type { Mismatch } from '../signature.js'
+import type { Divergence } from '../player/divergence.js'
+import type { Mismatch } from '../player/compare.js'
 import type { ProxyRequest } from './proxy-request.js'
 import type { Nearest } from './taped-exchanges.js'
 

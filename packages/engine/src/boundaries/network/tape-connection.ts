@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import { fromWire, Http1Scanner, rebuildError } from '@retake/tape'
-import { lostAnswer, SILENCE_MS } from '../../continue/given-up-answer.js'
+import { lostAnswer, SILENCE_MS } from '../../player/hand-over.js'
 import { natives } from '../../natives.js'
 import { currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'

@@ -1,5 +1,5 @@
 import { RetakeError } from '../../errors.js'
-import type { Divergence } from '../../sessions/divergence.js'
+import type { Divergence } from '../../player/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
 import type { Fleet } from './fleet.js'

@@ -1,0 +1,145 @@
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import { meaningfulHeaders } from '../headers.js'
+import { createHash } from 'node:crypto'
+
+const MOST = 20
+
+/**
+ * Where two bodies differ, in the reader's terms: paths when both are JSON,
+ * lines when both are text, else sizes. At most twenty places.
+ */
+export function bodyMismatches(recorded: Uint8Array, current: Uint8Array): Mismatch[] {
+  const before = readable(recorded)
+  const now = readable(current)
+  if (before === undefined || now === undefined) {
+    return [
+      {
+        field: 'body',
+        recorded: `${recorded.length} bytes`,
+        current: `${current.length} other bytes`,
+      },
+    ]
+  }
+  const found: Mismatch[] = []
+  try {
+    compareJson('body', JSON.parse(before), JSON.parse(now), found)
+  } catch {
+    compareLines(before, now, found)
+  }
+  if (found.length === 0) found.push({ field: 'body', recorded: before, current: now })
+  return found
+}
+
+function readable(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function compareJson(path: string, recorded: unknown, current: unknown, found: Mismatch[]): void {
+  if (found.length >= MOST || Object.is(recorded, current)) return
+  if (
+    !isContainer(recorded) ||
+    !isContainer(current) ||
+    Array.isArray(recorded) !== Array.isArray(current)
+  ) {
+    found.push({ field: path, recorded, current })
+    return
+  }
+  for (const key of new Set([...Object.keys(recorded), ...Object.keys(current)])) {
+    const inner = Array.isArray(recorded) ? `${path}[${key}]` : `${path}.${key}`
+    compareJson(inner, recorded[key], current[key], found)
+  }
+}
+
+const isContainer = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+function compareLines(recorded: string, current: string, found: Mismatch[]): void {
+  const before = recorded.split('\n')
+  const now = current.split('\n')
+  const length = Math.max(before.length, now.length)
+  for (let line = 0; line < length && found.length < MOST; line += 1) {
+    if (before[line] !== now[line]) {
+      found.push({ field: `line ${line + 1}`, recorded: before[line], current: now[line] })
+    }
+  }
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+/** That of something without a body, which has none on the tape. */
+const EMPTY_SHA = sha256(new Uint8Array(0))
+
+/** The hash by which bodies are compared without reading the recorded one. */
+export const bodySha = (body: Uint8Array): string => (body.length === 0 ? EMPTY_SHA : sha256(body))
+
+/** The same of the recorded body of an event. */
+export const recordedSha = (tape: Tape, seq: number): string => tape.bodySha(seq) ?? EMPTY_SHA
+
+/** One way in which what the program does now differs from what the tape says. */
+export interface Mismatch {
+  readonly field: string
+  readonly recorded: unknown
+  readonly current: unknown
+}
+
+/**
+ * Compares an initiation with the recorded one, bodies aside. Covers what is
+ * asked and of whom; never keys, dates or user agents.
+ */
+export function compareInitiation(
+  recorded: InitiationEvent,
+  current: NewEvent<InitiationEvent>,
+): Mismatch[] {
+  const before = fieldsOf(recorded)
+  const now = fieldsOf(current)
+  const mismatches: Mismatch[] = []
+  for (const field of new Set([...Object.keys(before), ...Object.keys(now)])) {
+    if (JSON.stringify(before[field]) !== JSON.stringify(now[field])) {
+      mismatches.push({ field, recorded: before[field], current: now[field] })
+    }
+  }
+  return mismatches
+}
+
+function fieldsOf(event: InitiationEvent | NewEvent<InitiationEvent>): Record<string, unknown> {
+  switch (event.type) {
+    case 'request': {
+      const headers = meaningfulHeaders(event.headers)
+      const fields: Record<string, unknown> = {
+        type: 'request',
+        method: event.method,
+        url: event.url,
+      }
+      for (const [name, value] of headers) {
+        const key = `header ${name}`
+        fields[key] = key in fields ? `${String(fields[key])}, ${value}` : value
+      }
+      return fields
+    }
+    case 'call':
+      return {
+        type: 'call',
+        kind: event.kind,
+        name: event.name,
+        as: event.as,
+        // Paths and host names stand nowhere else.
+        ...((event.kind === 'file' || event.kind === 'dns') && { title: event.title }),
+      }
+    case 'timer':
+      return { type: 'timer', kind: event.kind, ms: event.ms }
+    case 'work':
+      return { type: 'work', name: event.name }
+    case 'socket':
+      return {
+        type: 'socket',
+        kind: event.kind,
+        host: event.host,
+        port: event.port,
+        path: event.path,
+      }
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Knows which texts in a request come from chance or from a clock, so that two
+ * requests can be compared without them. Knows the usual forms of a value only:
+ * what a program computes from it in another way counts as a difference.
+ */
+export class DrawnValues {
+  readonly #texts = new Set<string>()
+  /** Digits of `Math.random().toString(36)`, which programs cut to some length, by the first of them. */
+  readonly #base36 = new Map<string, string[]>()
+
+  add(kind: string, value: unknown): void {
+    for (const text of formsOf(kind, value)) if (text.length >= 8) this.#texts.add(text)
+    if (kind === 'Math.random' && typeof value === 'number')
+      this.#addDigits(value.toString(36).slice(2))
+  }
+
+  #addDigits(digits: string): void {
+    const key = digits.slice(0, SHORTEST_CUT)
+    const known = this.#base36.get(key)
+    if (known === undefined) this.#base36.set(key, [digits])
+    else if (!known.includes(digits)) known.push(digits)
+  }
+
+  /** The text of a body with a mark in place of each drawn value. */
+  without(body: Uint8Array): string {
+    const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1')
+    return text.replaceAll(WORD, (word) => (this.#isDrawn(word) ? '\u0000' : word))
+  }
+
+  differsOnlyInDrawn(recorded: unknown, current: unknown): boolean {
+    if (typeof recorded !== 'string' || typeof current !== 'string') return false
+    return this.without(Buffer.from(recorded)) === this.without(Buffer.from(current))
+  }
+
+  #isDrawn(word: string): boolean {
+    if (this.#texts.has(word)) return true
+    if (!/^[0-9a-z]{5,}$/.test(word)) return false
+    const alike = this.#base36.get(word.slice(0, SHORTEST_CUT)) ?? []
+    return alike.some((digits) => digits.startsWith(word))
+  }
+}
+
+/** Fewer digits could be any word. */
+const SHORTEST_CUT = 5
+
+/** Runs of characters that ids, numbers and dates are made of; a prefix like `req_` is not part of one. */
+const WORD =
+  /\d{4}-\d\d-\d\dT[\d:.]+Z|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d+\.\d+(?:e-?\d+)?|[0-9A-Za-z]{5,}/g
+
+function formsOf(kind: string, value: unknown): string[] {
+  const [source = kind] = kind.split(' ')
+  if (source === 'Date.now' && typeof value === 'number')
+    return [value, Math.floor(value / 1000), new Date(value).toISOString(), value.toString(36)].map(
+      String,
+    )
+  if (typeof value === 'number') return [String(value)]
+  if (typeof value !== 'string') return []
+  if (source === 'crypto.randomUUID') return [value, value.replaceAll('-', '')]
+  if (!source.startsWith('crypto.')) return [value]
+  const raw = Buffer.from(value, 'base64')
+  return [value, raw.toString('hex'), raw.toString('base64url')]
+}
+
+/**
+ * A value in place of one that no recording has: a clock stands still, chance
+ * follows from the seed, a fact about the machine stays what it was. Only what
+ * was never drawn at all is asked of the machine itself.
+ */
+function standInFor(
+  kind: string,
+  from: {
+    readonly last: unknown
+    readonly random: () => number
+    readonly native: () => unknown
+  },
+): unknown {
+  const { last, random, native } = from
+  const [source = kind, size] = kind.split(' ')
+  if (source === 'Math.random') return random()
+  if (source === 'crypto.randomUUID') return uuid(random)
+  if (source === 'FormData') return `----formdata-undici-0${digits(random, 11)}`
+  if (source.startsWith('crypto.') && size !== undefined)
+    return bytes(random, Number(size)).toString('base64')
+  return last ?? native()
+}
+
+const bytes = (random: () => number, size: number): Buffer =>
+  Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)))
+
+const digits = (random: () => number, count: number): string =>
+  Array.from({ length: count }, () => Math.floor(random() * 10)).join('')
+
+function uuid(random: () => number): string {
+  const raw = bytes(random, 16)
+  raw[6] = ((raw[6] ?? 0) & 0x0f) | 0x40
+  raw[8] = ((raw[8] ?? 0) & 0x3f) | 0x80
+  return raw.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+type Queues = Map<string, unknown[]>
+
+/**
+ * The values that were drawn in a recording, by the turn they were drawn in: the
+ * time between one delivery and the next. When deliveries come in another order,
+ * each lane so keeps its own ids and times.
+ *
+ * A turn that asks for more than it did then goes on with what other turns left
+ * over, the one that was last in the recording first: what follows a join is done
+ * in the turn of whichever lane comes last.
+ */
+export class TurnDraws {
+  readonly #byTurn = new Map<number, Queues>()
+  /** Turns that are over and have not drawn all they had, in recorded order, by kind. */
+  readonly #leftOver = new Map<string, number[]>()
+  readonly #last = new Map<string, unknown>()
+  #turn: number
+  #made = 0
+
+  constructor(
+    readonly firstTurn: number,
+    readonly seed: number,
+  ) {
+    this.#turn = firstTurn
+  }
+
+  /** Notes a recorded value. */
+  add(turn: number, kind: string, value: unknown): void {
+    const queues = this.#byTurn.get(turn) ?? new Map<string, unknown[]>()
+    this.#byTurn.set(turn, queues)
+    const queue = queues.get(kind)
+    if (queue === undefined) queues.set(kind, [value])
+    else queue.push(value)
+    if (!this.#last.has(kind)) this.#last.set(kind, value)
+  }
+
+  /** The agent is about to do what it did after this delivery. */
+  begin(turn: number): void {
+    for (const [kind, queue] of this.#byTurn.get(this.#turn) ?? []) {
+      if (queue.length === 0) continue
+      const turns = this.#leftOver.get(kind) ?? []
+      if (turns.includes(this.#turn)) continue
+      turns.push(this.#turn)
+      this.#leftOver.set(
+        kind,
+        turns.toSorted((a, b) => a - b),
+      )
+    }
+    this.#turn = turn
+  }
+
+  take(kind: string, native: () => unknown): unknown {
+    const own = this.#byTurn.get(this.#turn)?.get(kind)
+    const value =
+      own !== undefined && own.length > 0 ? own.shift() : this.#takeLeftOver(kind, native)
+    this.#last.set(kind, value)
+    return value
+  }
+
+  #takeLeftOver(kind: string, native: () => unknown): unknown {
+    const turns = this.#leftOver.get(kind) ?? []
+    while (turns.length > 0) {
+      const queue = this.#byTurn.get(turns.at(-1) as number)?.get(kind)
+      if (queue !== undefined && queue.length > 0) return queue.shift()
+      turns.pop()
+    }
+    this.#made += 1
+    const random = seededRandom(`${this.seed} ${this.#turn} ${this.#made}`)
+    return standInFor(kind, { last: this.#last.get(kind), random, native })
+  }
+}
+
+/**
+ * Numbers from 0 up to 1 that follow from the seed alone, on every machine and
+ * Node. For choosing orders and standing in for values, not for secrets.
+ */
+export function seededRandom(seed: string): () => number {
+  let state = hash(seed)
+  return () => {
+    // mulberry32
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
+  }
+}
+
+/** FNV-1a, then stirred: seeds that are neighbours must not give neighbouring numbers. */
+function hash(text: string): number {
+  let value = 0x811c9dc5
+  for (let at = 0; at < text.length; at += 1) {
+    value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  }
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  return (value ^ (value >>> 13)) | 0
+}

@@ -1,0 +1,336 @@
+import {
+  answerPayload,
+  type CallEvent,
+  decodeBody,
+  editedAnswer,
+  encodeBody,
+  type NewEvent,
+  type Payload,
+  type RecordedError,
+  recordError,
+  type RequestEvent,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import type { AnswerPart } from './source.js'
+import { errors, type RetakeError } from '../errors.js'
+import { outsideRuns } from '../scope.js'
+import type { FreeAnswer, KeptPlan, KeptReport, SimulatedStep, Simulator } from './plan.js'
+import { parsed, type RecordedStep, type StepMatcher } from './pinned-matcher.js'
+import { EMPTY, type NewDelivery } from '../sessions/session.js'
+import { pathToFileURL } from 'node:url'
+import path from 'node:path'
+import type { ContinuePlan } from './plan.js'
+
+type Asked = NewEvent<RequestEvent | CallEvent>
+
+/**
+ * A given answer as the parts that a boundary delivers, in the form that the answer
+ * of `like` had: a stream stays a stream. It is not checked against what a provider
+ * may say. Throws where the payload does not fit the step at all.
+ */
+function freeParts(
+  tape: Tape,
+  answer: FreeAnswer,
+  asked: { readonly event: Asked; readonly body: Uint8Array },
+  like: Step | undefined,
+): AnswerPart[] {
+  const { event } = asked
+  if ('error' in answer) return failure(event, answer.error)
+  if (event.type === 'call' && event.kind === 'process')
+    return event.sync === true ? syncParts(answer.payload, like) : processParts(answer.payload)
+  if (like === undefined) return plainParts(event, answer.payload)
+  const payload = payloadLike(tape, like, answer.payload, asked.body)
+  const status =
+    (like.exchange()?.response?.status ?? 200) >= 400 && !saysError(payload) ? 200 : undefined
+  const options = { force: true, ...(status !== undefined && { status }) }
+  return editedAnswer(tape, like, payload, options).deliveries.map(({ event: part, body }) => ({
+    event: unstamped(part),
+    body,
+  }))
+}
+
+/** The recorded answer to a request of the Model Context Protocol, under the id of another request. */
+export function underOtherId(tape: Tape, step: Step, body: Uint8Array): AnswerPart[] | undefined {
+  const mcp = step.mcp()
+  const id = rpcId(body)
+  if (mcp?.id === undefined || id === undefined || id === mcp.id) return undefined
+  const { kind, data } = answerPayload(tape, step)
+  const payload = { kind, data: { ...(data as object), id } }
+  return editedAnswer(tape, step, payload, { force: true }).deliveries.map((part) => ({
+    event: unstamped(part.event),
+    body: part.body,
+  }))
+}
+
+function payloadLike(tape: Tape, like: Step, data: unknown, body: Uint8Array): Payload {
+  const event = tape.event(like.seq)
+  if (event.type === 'call') return { kind: 'result', data }
+  if (like.mcp()?.id !== undefined) {
+    const isMessage = isRecord(data) && ('result' in data || 'error' in data)
+    const said = isMessage ? data : { result: data }
+    return { kind: 'json', data: { jsonrpc: '2.0', ...said, id: rpcId(body) } }
+  }
+  const kind = recordedKind(tape, like)
+  if (kind === 'text' && typeof data === 'string') return { kind, data: { text: data } }
+  const fits = kind !== 'json' && isRecord(data) && kind in data
+  return { kind: fits ? kind : 'json', data }
+}
+
+function recordedKind(tape: Tape, step: Step): Payload['kind'] {
+  try {
+    return answerPayload(tape, step).kind
+  } catch {
+    return 'json'
+  }
+}
+
+const rpcId = (body: Uint8Array): unknown => (parsed(body) as { id?: unknown } | undefined)?.id
+
+const saysError = ({ data }: Payload): boolean => isRecord(data) && 'error' in data
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** How much was written by then is known anew. */
+function unstamped(part: NewDelivery): NewDelivery {
+  if (part.type !== 'deliver') return part
+  const { written: _written, digest: _digest, ...rest } = part
+  return rest
+}
+
+/** An answer whose form nothing in the recording shows: JSON. */
+function plainParts(event: Asked, payload: unknown): AnswerPart[] {
+  if (event.type === 'call')
+    return [{ event: { type: 'result', as: 'json' }, body: jsonBytes(payload) }]
+  const body = jsonBytes(payload)
+  const headers = [
+    ['content-type', 'application/json'],
+    ['content-length', String(body.length)],
+  ] as const
+  if (event.seam === 'http') {
+    const head = ['HTTP/1.1 200 OK', ...headers.map(([name, value]) => `${name}: ${value}`), '', '']
+    return [{ event: CHUNK, body: Buffer.concat([Buffer.from(head.join('\r\n')), body]) }]
+  }
+  return [
+    { event: { type: 'response', status: 200, statusText: 'OK', headers }, body: EMPTY },
+    { event: CHUNK, body },
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+    ...(event.seam === 'http2'
+      ? [{ event: { type: 'deliver', part: 'close', value: 0 } as const, body: EMPTY }]
+      : []),
+  ]
+}
+
+const CHUNK: NewDelivery = { type: 'deliver', part: 'chunk' }
+
+const jsonBytes = (payload: unknown): Uint8Array => Buffer.from(JSON.stringify(payload) ?? 'null')
+
+/** The tool throws, the request fails, the process cannot be started. */
+function failure(event: Asked, message: string): AnswerPart[] {
+  const said = bare(new Error(message))
+  if (event.type === 'call' && event.kind === 'tool')
+    return [{ event: { type: 'result', error: said }, body: EMPTY }]
+  if (event.type === 'call' && event.sync === true)
+    return [{ event: { type: 'result', error: said }, body: EMPTY }]
+  const isFetch = event.type === 'request' && event.seam === 'fetch'
+  const error = isFetch ? bare(new TypeError('fetch failed', { cause: bareError(message) })) : said
+  return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
+}
+
+/** Our own frames mean nothing to the agent. */
+function bare(error: Error): RecordedError {
+  error.stack = `${error.name}: ${error.message}`
+  return recordError(error)
+}
+
+function bareError(message: string): Error {
+  const error = new Error(message)
+  error.stack = `Error: ${message}`
+  return error
+}
+
+interface ProcessAnswer {
+  readonly stdout?: string
+  readonly stderr?: string
+  readonly exitCode?: number
+}
+
+const processAnswer = (payload: unknown): ProcessAnswer =>
+  typeof payload === 'string' ? { stdout: payload } : (payload ?? {})
+
+/** A process that says what it is given, and ends. */
+function processParts(payload: unknown): AnswerPart[] {
+  const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
+  const said = (pipe: number, text: string): AnswerPart[] =>
+    text === ''
+      ? []
+      : [{ event: { type: 'deliver', part: 'chunk', pipe }, body: Buffer.from(text) }]
+  const plain = (part: string, more: object = {}): AnswerPart => ({
+    event: { type: 'deliver', part, ...more },
+    body: EMPTY,
+  })
+  return [
+    plain('spawn'),
+    ...said(1, stdout),
+    ...said(2, stderr),
+    plain('exit', { value: [exitCode, null] }),
+    plain('end', { pipe: 1 }),
+    plain('end', { pipe: 2 }),
+    plain('close', { value: [exitCode, null] }),
+  ]
+}
+
+/** What `spawnSync` gives: texts where the recorded one gave texts, else bytes. */
+function syncParts(payload: unknown, like: Step | undefined): AnswerPart[] {
+  const { stdout = '', stderr = '', exitCode = 0 } = processAnswer(payload)
+  const then = like?.call()?.result as { stdout?: unknown } | undefined
+  const [out, err] = [stdout, stderr].map((text) =>
+    typeof then?.stdout === 'string' ? text : Buffer.from(text),
+  )
+  const result = { pid: 0, output: [null, out, err], stdout: out, stderr: err }
+  const { as, body } = encodeBody({ ...result, status: exitCode, signal: null })
+  return [{ event: { type: 'result', as }, body }]
+}
+
+export type StepEvent = NewEvent<RequestEvent | CallEvent>
+
+/** Something the agent asks, and what in the recording it is. */
+export interface AskedFree {
+  readonly event: StepEvent
+  /** Masked. */
+  readonly body: Uint8Array
+  readonly recorded: RecordedStep | undefined
+}
+
+export interface FreeStepsOptions {
+  readonly tape: Tape
+  readonly plan: KeptPlan
+  readonly matcher: StepMatcher
+  readonly simulator: Simulator | undefined
+  readonly onBroken: (error: RetakeError) => void
+}
+
+/**
+ * Answers free steps without asking: as the plan says, or as a simulator does. Where
+ * neither can, the fork is broken: nothing is asked live in silence.
+ */
+export class FreeSteps {
+  #broken: KeptReport['broken']
+
+  constructor(readonly options: FreeStepsOptions) {}
+
+  get broken(): KeptReport['broken'] {
+    return this.#broken
+  }
+
+  get simulates(): boolean {
+    return this.options.simulator !== undefined
+  }
+
+  /** What the plan gives, as the parts that reach the agent. */
+  planned(asked: AskedFree): AnswerPart[] | undefined {
+    const { recorded } = asked
+    const answer = recorded && this.options.plan.answers?.[recorded.label]
+    return answer && this.#given(asked, answer)
+  }
+
+  /** What the simulator says; undefined when it shall be asked live. */
+  async simulated(asked: AskedFree): Promise<AnswerPart[] | undefined> {
+    const { simulator } = this.options
+    try {
+      const answer = await outsideRuns(() => simulator?.(this.#described(asked)))
+      return answer === undefined ? undefined : this.#given(asked, answer)
+    } catch (cause) {
+      this.#break(errors.simulatorFailed(nameOf(asked.event), cause))
+      return []
+    }
+  }
+
+  /** The same for a call that answers in the same breath. */
+  simulatedNow(asked: AskedFree): AnswerPart[] | undefined {
+    const { simulator } = this.options
+    if (simulator === undefined) return undefined
+    try {
+      const answer = outsideRuns(() => simulator(this.#described(asked)))
+      if (answer instanceof Promise)
+        throw new Error('it answers later, and this call needs its answer at once')
+      return answer && this.#given(asked, answer)
+    } catch (cause) {
+      throw this.#break(errors.simulatorFailed(nameOf(asked.event), cause))
+    }
+  }
+
+  #given(asked: AskedFree, answer: FreeAnswer): AnswerPart[] {
+    const like = asked.recorded ?? this.options.matcher.alike(asked)
+    try {
+      return freeParts(this.options.tape, answer, asked, like?.step)
+    } catch (cause) {
+      this.#break(errors.freeAnswerUnusable(nameOf(asked.event), cause))
+      return []
+    }
+  }
+
+  #described({ event, body, recorded }: AskedFree): SimulatedStep {
+    const { tape, plan, matcher } = this.options
+    const isFrozen = plan.mode === 'frozen' && recorded !== undefined
+    const then = recorded && this.#answerOf(recorded)
+    return {
+      ...(recorded && { label: recorded.label }),
+      kind: kindOf(event, recorded ?? matcher.alike({ event, body })),
+      name: nameOf(event),
+      request:
+        (recorded && plan.questions?.[recorded.label]) ??
+        (isFrozen ? requestOf(recorded.event, tape.body(recorded.seq)) : requestOf(event, body)),
+      ...(then !== undefined && { recorded: then }),
+      seed: plan.seed,
+    }
+  }
+
+  #answerOf({ step }: RecordedStep): unknown {
+    try {
+      return answerPayload(this.options.tape, step).data
+    } catch {
+      return step.kind === 'process' ? step.call()?.result : undefined
+    }
+  }
+
+  #break(error: RetakeError): RetakeError {
+    const { code, what, why, fix } = error
+    this.#broken ??= { code, what, why, fix }
+    this.options.onBroken(error)
+    return error
+  }
+}
+
+const nameOf = (event: StepEvent): string => {
+  if (event.type === 'request') return `${event.method} ${event.url}`
+  return event.kind === 'process' ? (event.title ?? event.name) : event.name
+}
+
+function kindOf(event: StepEvent, like: RecordedStep | undefined): SimulatedStep['kind'] {
+  if (event.type === 'call') return event.kind === 'process' ? 'process' : 'tool'
+  const kind = like?.step.kind
+  return kind === undefined || kind === 'mark' ? 'http' : kind
+}
+
+const requestOf = (event: StepEvent, body: Uint8Array): unknown =>
+  event.type === 'call'
+    ? decodeBody(event.as ?? 'json', body)
+    : (parsed(body) ?? Buffer.from(body).toString('utf8'))
+
+/** Imports the simulator that a plan names. What it does while it is loaded, and later, is outside the run. */
+export async function loadSimulator({ kept }: ContinuePlan): Promise<Simulator | undefined> {
+  const file = kept?.simulator
+  if (file === undefined) return undefined
+  let module: { readonly default?: unknown }
+  try {
+    const { href } = pathToFileURL(path.resolve(file))
+    module = (await outsideRuns(() => import(href))) as { readonly default?: unknown }
+  } catch (cause) {
+    throw errors.simulatorUnusable(file, cause)
+  }
+  if (typeof module.default !== 'function')
+    throw errors.simulatorUnusable(file, 'It has no function as its default export')
+  return module.default as Simulator
+}

@@ -1,0 +1,574 @@
+import {
+  type DeliveryEvent,
+  type InitiationEvent,
+  isDelivery,
+  type NewEvent,
+  recordError,
+  type Step,
+  type Tape,
+  missingClosing,
+} from '@retake/tape'
+import type { AnswerPart } from './source.js'
+import { hasInput } from '../boundaries/input-stream.js'
+import { errors } from '../errors.js'
+import { describe } from './divergence.js'
+import { isCutOff } from './timeline.js'
+import type { RecordSession } from '../sessions/record-session.js'
+import {
+  type Action,
+  type Delivery,
+  EMPTY,
+  type NewDelivery,
+  Operation,
+  type SyncCall,
+} from '../sessions/session.js'
+import type { ContinuePlan, SettledDoubt } from './plan.js'
+import { changesFiles, findInDoubt, viewOf } from './in-doubt.js'
+import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
+import { natives } from '../natives.js'
+
+type Initiation = NewEvent<InitiationEvent>
+
+/** How long a request that the recorded run gave up by itself stays without an answer: as long as Node's fetch would wait. */
+export const SILENCE_MS = 300_000
+
+/** What the agent gets in place of an answer that it shall not ask for again: an error it can handle. */
+function skippedAnswer(event: Initiation): readonly AnswerPart[] {
+  const error = errors.stepSkipped(describe(event))
+  if (event.type === 'request') return refusal(event.seam, error.what)
+  if (event.type === 'socket') return [{ event: chunk, body: http1Refusal(error.what) }]
+  if (event.type === 'call' && event.kind === 'process') return endOfProcess
+  if (event.type === 'call' && event.kind === 'worker') return endOfWorker
+  return [{ event: { type: 'result', error: recordError(error) }, body: EMPTY }]
+}
+
+/** What the agent gets when an answer broke off, as from a lost connection. */
+export function lostAnswer(event: Initiation): readonly AnswerPart[] {
+  if (event.type === 'call' && event.kind === 'process') return endOfProcess
+  if (event.type === 'call' && event.kind === 'worker') return endOfWorker
+  if (event.type === 'call')
+    return [{ event: { type: 'result', error: recordError(errors.answerLost()) }, body: EMPTY }]
+  const error = recordError(connectionLost(event))
+  return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
+}
+
+function connectionLost(event: Initiation): Error {
+  const reset = Object.assign(new Error('read ECONNRESET'), {
+    code: 'ECONNRESET',
+    errno: -104,
+    syscall: 'read',
+  })
+  const error =
+    event.type === 'request' && event.seam === 'fetch'
+      ? new TypeError('terminated', { cause: reset })
+      : reset
+  // Our own frames mean nothing to the agent.
+  for (const each of [reset, error]) each.stack = `${each.name}: ${each.message}`
+  return error
+}
+
+/** A conflict, because clients do not take it for a passing failure; theirs say so by header. */
+const STATUS = 409
+const HEADERS = [
+  ['content-type', 'application/json'],
+  ['x-should-retry', 'false'],
+] as const
+
+const chunk: NewDelivery = { type: 'deliver', part: 'chunk' }
+
+const refusalBody = (message: string): Buffer =>
+  Buffer.from(JSON.stringify({ error: { type: 'step_skipped', code: 'STEP_SKIPPED', message } }))
+
+function refusal(seam: 'fetch' | 'http' | 'http2', message: string): readonly AnswerPart[] {
+  const parts: AnswerPart[] = [
+    {
+      event: { type: 'response', status: STATUS, statusText: 'Conflict', headers: HEADERS },
+      body: EMPTY,
+    },
+    { event: chunk, body: refusalBody(message) },
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+  ]
+  if (seam !== 'http2') return parts
+  return [...parts, { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }]
+}
+
+function http1Refusal(message: string): Uint8Array {
+  const body = refusalBody(message)
+  const head = [
+    `HTTP/1.1 ${STATUS} Conflict`,
+    ...HEADERS.map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
+  ]
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+}
+
+const endOfProcess: readonly AnswerPart[] = [
+  { event: { type: 'deliver', part: 'exit', value: [null, 'SIGKILL'] }, body: EMPTY },
+  { event: { type: 'deliver', part: 'end', pipe: 1 }, body: EMPTY },
+  { event: { type: 'deliver', part: 'end', pipe: 2 }, body: EMPTY },
+  { event: { type: 'deliver', part: 'close', value: [null, 'SIGKILL'] }, body: EMPTY },
+]
+
+/** As after `terminate()`. */
+const endOfWorker: readonly AnswerPart[] = [
+  { event: { type: 'deliver', part: 'exit', value: 1 }, body: EMPTY },
+]
+
+/**
+ * The end of an answer that had arrived in full, but for its end, when the run was
+ * killed. Asking for it again would be a second answer to something that was
+ * answered. Undefined when a part of the content is missing.
+ */
+function missingEnd(tape: Tape, step: Step | undefined): readonly AnswerPart[] | undefined {
+  const event = step && tape.event(step.seq)
+  if (step?.state !== 'done' || event?.type !== 'request' || event.seam === 'http') return undefined
+  const close: AnswerPart = { event: { type: 'deliver', part: 'close', value: 0 }, body: EMPTY }
+  return [
+    ...closingEvents(step).map((text) => ({
+      event: { type: 'deliver', part: 'chunk' } as const,
+      body: Buffer.from(text),
+    })),
+    { event: { type: 'deliver', part: 'end' }, body: EMPTY },
+    ...(event.seam === 'http2' ? [close] : []),
+  ]
+}
+
+/** The event after the last content of a stream, if it is missing. */
+function closingEvents(step: Step): string[] {
+  const { api, response } = step.exchange() ?? {}
+  if (api === undefined || response?.events === undefined || response.text === undefined) return []
+  return [missingClosing(api, response.text) ?? []].flat()
+}
+
+/** A part that the agent got before the run was killed. */
+interface SeenPart {
+  readonly event: DeliveryEvent
+  readonly body: Uint8Array
+}
+
+/**
+ * Asks again for an answer of which the agent has seen a part. When the new one
+ * begins in the same way, the agent gets the rest of it; when it does not, the
+ * answer is lost, as from a broken connection: two answers are never mixed.
+ */
+class RepeatedAnswer extends Operation {
+  readonly #status: number | undefined
+  readonly #seen: Buffer
+  #matched = 0
+  #isLost = false
+
+  constructor(
+    readonly original: Operation,
+    seen: readonly SeenPart[],
+    readonly onLost: () => void,
+  ) {
+    super(original.id, original.action, original.session)
+    const head = seen.map(({ event }) => event).find((event) => event.type === 'response')
+    this.#status = head?.status
+    this.#seen = withoutDate(Buffer.concat(seen.map(({ body }) => body)))
+  }
+
+  override complete(event: NewDelivery, body: Uint8Array = EMPTY, native?: unknown): void {
+    if (this.#isLost || this.original.closed) return
+    if (event.type === 'response') {
+      if (this.#status === undefined) this.original.complete(event, body, native)
+      else if (event.status !== this.#status) this.#lose()
+      return
+    }
+    const missing = this.#seen.length - this.#matched
+    const isChunk = event.type === 'deliver' && event.part === 'chunk'
+    if (missing === 0) return this.original.complete(event, body, native)
+    if (!isChunk) return this.#lose()
+    const again = withoutDate(Buffer.from(body))
+    const common = Math.min(missing, again.length)
+    const expected = this.#seen.subarray(this.#matched, this.#matched + common)
+    if (!again.subarray(0, common).equals(expected)) return this.#lose()
+    this.#matched += common
+    if (body.length > common) this.original.complete(event, body.subarray(common))
+  }
+
+  #lose(): void {
+    this.#isLost = true
+    this.onLost()
+    for (const { event, body } of lostAnswer(this.original.action.event))
+      this.original.complete(event, body)
+  }
+}
+
+/** The one header that differs between two equal answers of a server; it always has the same length. */
+const withoutDate = (bytes: Buffer): Buffer =>
+  bytes.subarray(0, 5).toString('latin1') === 'HTTP/'
+    ? Buffer.from(
+        bytes.toString('latin1').replace(/\r\ndate: [^\r]*/i, (line) => '-'.repeat(line.length)),
+        'latin1',
+      )
+    : bytes
+
+/** A part of an answer that a run which goes live still gets from a tape. */
+interface CarriedPart {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+  /** When it is due, in milliseconds after the run went live. */
+  readonly dueMs: number
+  /** Its place among others that are due at the same moment. */
+  readonly order: number
+}
+
+interface Carried extends CarriedPart {
+  readonly operation: Operation
+  /** How much the agent had written to a connection when it was carried over. */
+  readonly written: number | undefined
+}
+
+/**
+ * Hands out what was on its way when a run left its tape: in the recorded order,
+ * and at the recorded distance, so that a race with a timer or with something
+ * live comes out as it would have. Nothing is handed to what the agent has given
+ * up, or to a connection that it uses for its next request.
+ */
+class CarriedAnswers {
+  #waiting: Carried[] = []
+  #startedAt: number | undefined
+
+  constructor(readonly recorder: RecordSession) {}
+
+  add(operation: Operation, parts: readonly CarriedPart[]): void {
+    if (parts.length === 0) return
+    const written = isConnection(operation) ? operation.action.stamp?.().written : undefined
+    this.#waiting.push(...parts.map((part) => ({ ...part, operation, written })))
+    if (this.#startedAt !== undefined) return
+    this.#startedAt = natives.performanceNow()
+    // Everything that is under way is added in one go, before the first is due.
+    natives.setImmediate(() => {
+      this.#waiting.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)
+      this.#handOut()
+    })
+  }
+
+  #handOut(): void {
+    const elapsedMs = natives.performanceNow() - (this.#startedAt ?? 0)
+    this.#waiting = this.#waiting.filter((part) => !isObsolete(part))
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      if (next.dueMs > elapsedMs) {
+        // Looked at now and then: what the agent has given up must not keep the process alive.
+        natives.setTimeout(() => this.#handOut(), Math.min(next.dueMs - elapsedMs, LOOK_MS))
+        return
+      }
+      this.#waiting.shift()
+      this.recorder.completed(next.operation, next.event, next.body, undefined)
+    }
+  }
+}
+
+const LOOK_MS = 50
+
+const isConnection = ({ action }: Operation): boolean => action.event.type === 'socket'
+
+const isObsolete = ({ operation, written }: Carried): boolean =>
+  operation.closed || (written !== undefined && (operation.action.stamp?.().written ?? 0) > written)
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+interface Doubt {
+  /** The event that started it. */
+  readonly seq: number
+  /** The agent has seen a part of the answer. */
+  readonly partial: boolean
+}
+
+/**
+ * Decides what becomes of everything that is under way when a run goes live.
+ * Answers that the tape still has are handed out; timers and local work start
+ * again; what left and was never answered follows the policy for doubt. Nothing
+ * that may have had an effect is repeated unless the plan says so.
+ */
+export class CarryOver {
+  readonly settled: SettledDoubt[] = []
+  readonly #doubts: ReadonlyMap<number, Doubt>
+  #carried: CarriedAnswers | undefined
+  #view: ReturnType<typeof viewOf> | undefined
+
+  constructor(
+    readonly tape: Tape,
+    readonly plan: ContinuePlan,
+  ) {
+    this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
+  }
+
+  /** `at`: the first event that was not served. */
+  carry(operation: Operation, recorder: RecordSession, at: number): void {
+    const { action, id } = operation
+    const { again, answers } = this.plan
+    operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
+    const server = again?.op === id ? undefined : this.#serverOf(operation, at)
+    if (server !== undefined && this.#carryServer(operation, recorder, { server, at })) return
+    if (answers?.op === id) {
+      for (const { event, body } of answers.parts)
+        recorder.completed(operation, event, bytesOf(body), undefined)
+    } else if (again?.op === id)
+      action.start(operation, again.body === undefined ? undefined : bytesOf(again.body))
+    else if (action.event.type === 'timer' || this.#isStartedAnew(action)) action.start(operation)
+    else if (action.reexecuted === true) this.#finishWork(operation, recorder)
+    else this.#carryAnswer(operation, recorder, at)
+    action.carryOver?.(operation)
+  }
+
+  /** An offline tail never prompts: input comes from the tape. */
+  #isStartedAnew({ event, lasting }: Action): boolean {
+    return lasting === true && !(isInput(event) && this.plan.tail === 'offline')
+  }
+
+  /** A call of the same breath: it may have been made when the run was killed, too. */
+  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
+    const doubt = this.#doubts.get(op)
+    if (doubt === undefined) return recorder.answerSync(op, call)
+    const { decision, settled } = this.#decide(doubt)
+    if (decision === 'retry') return recorder.answerSync(op, call)
+    settled.decision = 'skipped'
+    const [part] = skippedAnswer(call.event)
+    return recorder.answerSync(op, part === undefined ? call : { ...call, run: () => part })
+  }
+
+  #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
+    const what = this.#nameOf(doubt.seq)
+    const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
+    if (decision === 'fail') throw errors.stepInDoubt(what)
+    const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
+    this.settled.push(settled)
+    return { decision, settled }
+  }
+
+  /** A server that was alive, and can be started again. */
+  #serverOf({ id, action }: Operation, at: number): McpChild | undefined {
+    const { event } = action
+    const isProcess = event.type === 'call' && event.kind === 'process'
+    return isProcess && action.restart ? mcpChildAt(this.tape, id, at) : undefined
+  }
+
+  /**
+   * Requests that are under way get their recorded answers; from then on a new
+   * server answers. False when it ended in the middle of one: then it ends again.
+   */
+  #carryServer(
+    operation: Operation,
+    recorder: RecordSession,
+    { server, at }: { readonly server: McpChild; readonly at: number },
+  ): boolean {
+    const { answers } = this.plan
+    const given = answers?.op === operation.id ? answers : undefined
+    const isGiven = ({ answer }: OpenRequest): boolean =>
+      answer?.seqs.some((seq) => given?.replaces?.includes(seq) === true) === true
+    const open = server.open.filter((request) => !isGiven(request))
+    const lost = open.filter(({ answer }) => answer === undefined)
+    if (lost.length > 0 && server.hasEnd) return false
+    for (const { event, body } of given?.parts ?? [])
+      recorder.completed(operation, event, bytesOf(body), undefined)
+    this.#carried ??= new CarriedAnswers(recorder)
+    this.#carried.add(operation, [
+      ...this.#restOf(operation, at).filter(({ event }) => isPart(event, 'spawn')),
+      ...open.flatMap(({ answer }) => (answer === undefined ? [] : this.#carriedLine(answer, at))),
+    ])
+    // What the run had given up by itself gets no answer again.
+    const doubts = this.#isCut ? lost : []
+    const again = doubts.filter((request) => this.#settleRequest(request, operation, recorder))
+    // The tape has placeholders where the agent sent secrets.
+    const { secrets } = recorder
+    const lines = again.map(({ line }) => secrets.reveal(line))
+    const handshake = server.handshake.map((message) => ({
+      ...message,
+      line: secrets.reveal(message.line),
+    }))
+    operation.action.restart?.(operation, handshake, lines)
+    return true
+  }
+
+  /** An answer that was on its way, without what else came in the same piece. */
+  #carriedLine(answer: { seqs: readonly number[]; line: string }, at: number): CarriedPart {
+    const from = answer.seqs.at(-1) ?? at
+    return {
+      event: { type: 'deliver', part: 'chunk', pipe: 1, from },
+      body: Buffer.from(`${answer.line}\n`),
+      dueMs: this.tape.event(from).at - this.#leftAt(at),
+      order: from,
+    }
+  }
+
+  /** Whether a request that was cut off with a killed run is sent again. */
+  #settleRequest(request: OpenRequest, operation: Operation, recorder: RecordSession): boolean {
+    const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
+    if (decision === 'retry') return true
+    settled.decision = 'skipped'
+    const { what } = errors.stepSkipped(settled.what)
+    const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
+    recorder.completed(operation, event, refusedLine(request, what), undefined)
+    return false
+  }
+
+  #carryAnswer(operation: Operation, recorder: RecordSession, at: number): void {
+    this.#carried ??= new CarriedAnswers(recorder)
+    const carried = this.#carried
+    const rest = this.#restOf(operation, at)
+    carried.add(operation, rest)
+    if (isAnswered(operation, rest)) return
+    const last = rest.at(-1)
+    this.#settle(operation, (parts, waitMs = 0) =>
+      carried.add(
+        operation,
+        parts.map((part) => ({
+          ...part,
+          dueMs: (last?.dueMs ?? 0) + waitMs,
+          order: last?.order ?? at,
+        })),
+      ),
+    )
+  }
+
+  #finishWork(operation: Operation, recorder: RecordSession): void {
+    if (operation.finished === undefined) return
+    recorder.completed(
+      operation,
+      { type: 'deliver', part: 'fire' },
+      EMPTY,
+      operation.finished.native,
+    )
+  }
+
+  /** What the tape still has for it. Of a connection, only answers to what was written by now. */
+  #restOf(operation: Operation, at: number): CarriedPart[] {
+    const written = operation.action.stamp?.().written
+    const leftAt = this.#leftAt(at)
+    const parts: CarriedPart[] = []
+    for (const event of this.tape.events(at)) {
+      if (!isDelivery(event) || event.op !== operation.id) continue
+      const isLater =
+        event.type === 'deliver' &&
+        written !== undefined &&
+        event.written !== undefined &&
+        event.written > written
+      if (isLater || (isIdleEnd(operation, event) && parts.length === 0)) break
+      parts.push({
+        event: partOf(event),
+        body: this.tape.body(event.seq),
+        dueMs: event.at - leftAt,
+        order: event.seq,
+      })
+    }
+    return parts
+  }
+
+  /** The moment of the run at which it goes live: an edited answer comes when the recorded one came. */
+  #leftAt(at: number): number {
+    const isAnswered = this.plan.answers !== undefined && at < this.tape.count
+    return this.tape.event(isAnswered ? at : at - 1).at
+  }
+
+  #settle(operation: Operation, hand: Hand): void {
+    const { event } = operation.action
+    // Whoever reads the tape cannot see that the agent still waits; here it is known.
+    const step = this.#isCut ? this.#stepOf(operation) : undefined
+    const end = missingEnd(this.tape, step)
+    if (end !== undefined) return hand(end)
+    const doubt = this.#doubts.get(operation.id) ?? doubtAbout(step)
+    if (doubt === undefined) {
+      // An empty stdin would end before the recorded lines have arrived.
+      if (isInput(event) && !hasInput())
+        hand([{ event: { type: 'deliver', part: 'end' }, body: EMPTY }])
+      else if (mayBeRepeated(operation)) operation.action.start(operation)
+      // The run had given it up by itself: it gets the time to do so again.
+      else if (event.type === 'request') hand(lostAnswer(event), SILENCE_MS)
+      else if (event.type !== 'socket') hand(lostAnswer(event))
+      return
+    }
+    const { decision, settled } = this.#decide(doubt)
+    if (decision === 'retry') {
+      const seen = doubt.partial ? this.#seenOf(operation, doubt.seq) : []
+      const onLost = (): void => void (settled.decision = 'lost')
+      operation.action.start(
+        seen.length === 0 ? operation : new RepeatedAnswer(operation, seen, onLost),
+      )
+      return
+    }
+    settled.decision = doubt.partial ? 'lost' : 'skipped'
+    hand(doubt.partial ? lostAnswer(event) : skippedAnswer(event))
+  }
+
+  /** A request on a pipe is known by what it asks, not by the pipe. */
+  #nameOf(seq: number): string {
+    const event = this.tape.event(seq)
+    if (event.type !== 'write') return describe(event)
+    const { recordedSteps } = (this.#view ??= viewOf(this.tape))
+    return recordedSteps.find((step) => step.seq === seq)?.title ?? describe(event)
+  }
+
+  /** The run was killed, and is served to its last event. */
+  get #isCut(): boolean {
+    return this.plan.until === undefined && isCutOff(this.tape)
+  }
+
+  /** The step that an operation carries; of a connection, the last one. */
+  #stepOf({ id }: Operation): Step | undefined {
+    return (this.#view ??= viewOf(this.tape)).recordedSteps.findLast(({ seq }) => {
+      const event = this.tape.event(seq)
+      return seq === id || (event.type === 'request' && event.socket === id)
+    })
+  }
+
+  /** What the agent got of an answer before the run was killed. */
+  #seenOf(operation: Operation, from: number): SeenPart[] {
+    const parts: SeenPart[] = []
+    for (const event of this.tape.events(from)) {
+      if (isDelivery(event) && event.op === operation.id)
+        parts.push({ event, body: this.tape.body(event.seq) })
+    }
+    return parts
+  }
+}
+
+const isPart = (event: NewDelivery, part: string): boolean =>
+  event.type === 'deliver' && event.part === part
+
+const isOver = (state: Step['state']): boolean =>
+  state === 'done' || state === 'failed' || state === 'denied'
+
+function doubtAbout(step: Step | undefined): Doubt | undefined {
+  if (step === undefined || isOver(step.state)) return undefined
+  return { seq: step.seq, partial: step.answerSeqs.length > 0 }
+}
+
+/** `waitMs`: how long after what the tape had. */
+type Hand = (parts: readonly AnswerPart[], waitMs?: number) => void
+
+const bytesOf = (base64: string): Uint8Array => Buffer.from(base64, 'base64')
+
+/** The event as a new one, with a note where it comes from. */
+function partOf(event: DeliveryEvent): NewDelivery {
+  const { seq, at: _at, op: _op, ...part } = event
+  return { ...part, from: seq }
+}
+
+/** A connection that was closed while nothing was asked need not be closed again. */
+const isIdleEnd = (operation: Operation, event: DeliveryEvent): boolean =>
+  operation.action.event.type === 'socket' &&
+  event.type === 'deliver' &&
+  (event.part === 'end' || event.part === 'close')
+
+/** Whether these are the last parts that will come. A connection stays open, so it always is. */
+function isAnswered({ action }: Operation, parts: readonly AnswerPart[]): boolean {
+  const { event } = action
+  const last = parts.at(-1)?.event
+  if (event.type === 'socket') return parts.length > 0
+  if (last === undefined) return false
+  if (last.type === 'result') return true
+  if (last.type === 'response') return last.empty === true
+  return last.part === 'end' || last.part === 'close' || last.part === 'error'
+}
+
+const isInput = (event: Action['event']): boolean => event.type === 'call' && event.kind === 'input'
+
+/** Looking has no effect. */
+function mayBeRepeated({ action }: Operation): boolean {
+  const { event } = action
+  if (event.type !== 'call') return false
+  if (event.kind === 'dns' || isInput(event)) return true
+  return event.kind === 'file' && !changesFiles(event)
+}

@@ -1,0 +1,77 @@
+import zlib from 'node:zlib'
+import { isDelivery, readRun } from '@retake/tape'
+import type { CallEvent, Tape, TapeEvent } from '@retake/tape'
+import { changesDatabase } from '../boundaries/native/sql.js'
+import { describe } from './divergence.js'
+
+/** Something that left the process, and of which the tape does not say whether it had its effect. */
+export interface InDoubt {
+  /** The event that started it. */
+  readonly seq: number
+  /** The operation that carries its answer: the event itself, or the connection of a request. */
+  readonly op: number
+  /** Label of its step; files have none. */
+  readonly step: string | undefined
+  readonly what: string
+  /** The agent has seen a part of the answer already. */
+  readonly partial: boolean
+  readonly site: string | undefined
+}
+
+const { gunzipSync, inflateSync, brotliDecompressSync } = zlib
+
+/** The read model with the decompressors that Node has. */
+export const viewOf = (tape: Tape): ReturnType<typeof readRun> =>
+  readRun(tape, { gunzip: gunzipSync, inflate: inflateSync, brotli: brotliDecompressSync })
+
+/** All that is in doubt at the end of a run that was killed. */
+export function findInDoubt(tape: Tape): readonly InDoubt[] {
+  const steps = viewOf(tape)
+    .recordedSteps.filter(({ state }) => state === 'in doubt')
+    .map(({ seq, label, title, answerSeqs, site }) => {
+      const event = tape.event(seq)
+      return {
+        seq,
+        op: carrierOf(event),
+        step: label,
+        what: title,
+        partial: answerSeqs.length > 0,
+        site,
+      }
+    })
+  return [...steps, ...unfinishedFileCalls(tape)].toSorted((a, b) => a.seq - b.seq)
+}
+
+/** What the answer comes through: the event itself, a connection, or the process on whose pipes it was asked. */
+const carrierOf = (event: TapeEvent): number => {
+  if (event.type === 'request') return event.socket ?? event.seq
+  return event.type === 'write' || event.type === 'deliver' ? event.op : event.seq
+}
+
+function unfinishedFileCalls(tape: Tape): InDoubt[] {
+  if (tape.status !== 'truncated') return []
+  const open = new Map<number, CallEvent>()
+  for (const event of tape.events()) {
+    if (changesFiles(event)) open.set(event.seq, event)
+    else if (isDelivery(event)) open.delete(event.op)
+  }
+  return [...open.values()].map((event) => ({
+    seq: event.seq,
+    op: event.seq,
+    step: undefined,
+    what: describe(event),
+    partial: false,
+    site: event.site,
+  }))
+}
+
+/** Calls that only look may simply be made again. */
+const READS =
+  /\.(read|stat|lstat|fstat|access|exists|realpath|opendir|open|close|watch|statfs|blob)|readdir|readlink|^FSWatcher$/i
+
+/** True if a call changes something on disk: a file, or a database. */
+export function changesFiles(event: Pick<TapeEvent, 'type'>): event is CallEvent {
+  if (event.type !== 'call') return false
+  const { kind, name, title = '' } = event as CallEvent
+  return kind === 'database' ? changesDatabase(name, title) : kind === 'file' && !READS.test(name)
+}

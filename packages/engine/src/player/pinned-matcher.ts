@@ -1,0 +1,560 @@
+import {
+  type CallEvent,
+  type InitiationEvent,
+  isDelivery,
+  isInitiation,
+  type NewEvent,
+  type RequestEvent,
+  type Step,
+  type Tape,
+} from '@retake/tape'
+import type { DrawnValues } from './draws.js'
+import { bodySha, compareInitiation, recordedSha } from './compare.js'
+import { viewOf } from './in-doubt.js'
+import { isAsked, type RecordedAnswers } from './timeline.js'
+import type { StepEvent } from './free-answers.js'
+import { createHash } from 'node:crypto'
+
+/** A step of the recording that something in a fork may match. */
+export interface RecordedStep {
+  readonly step: Step
+  readonly label: string
+  readonly seq: number
+  readonly event: RequestEvent | CallEvent
+  readonly key: string
+  /** Numbers of the deliveries that carry its answer. */
+  readonly parts: readonly number[]
+  /** The delivery that the agent was acting on when it asked. */
+  readonly turn: number
+  /** Something in the fork has matched it. */
+  used: boolean
+}
+
+/** All steps that were asked by a request, a tool call or a process of their own. */
+export function recordedSteps(
+  tape: Tape,
+  steps: readonly Step[],
+  answers: RecordedAnswers,
+): RecordedStep[] {
+  return steps.flatMap((step) => {
+    const event = step.inferred ? undefined : tape.event(step.seq)
+    if (event === undefined || !isAsked(event)) return []
+    const { label, seq } = step
+    const { parts = [], turn = 0 } = answers.byStart.get(seq) ?? {}
+    const key = stepKey(event, tape.body(seq))
+    return [{ step, label, seq, event, key, parts, turn, used: false }]
+  })
+}
+
+/**
+ * What two that match have in common in any case: the kind of step and its name. Of a
+ * request that is the host; whether path or call site must agree, a `StepMatcher` knows.
+ */
+function stepKey(event: NewEvent<InitiationEvent>, body: Uint8Array): string {
+  if (event.type === 'call') {
+    const program = event.kind === 'process' ? ` ${(event.title ?? '').split(' ')[0]}` : ''
+    return `${event.kind} ${event.name}${program}`
+  }
+  if (event.type !== 'request') return event.type
+  return `${event.method} ${originOf(event.url)}${rpcName(body)}`
+}
+
+/** Requests of the Model Context Protocol all go to one address. */
+function rpcName(body: Uint8Array): string {
+  if (body[0] !== OBJECT) return ''
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!text.includes('"jsonrpc"')) return ''
+  const { jsonrpc, method, params } = (parsed(body) ?? {}) as {
+    jsonrpc?: unknown
+    method?: unknown
+    params?: { name?: unknown }
+  }
+  if (jsonrpc !== '2.0' || typeof method !== 'string') return ''
+  return ` ${method} ${typeof params?.name === 'string' ? params.name : ''}`
+}
+
+const OBJECT = 0x7b
+
+const originOf = (url: string): string => /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? url
+
+const pathOf = (url: string): string => url.slice(originOf(url).length).split(/[?#]/)[0] ?? ''
+
+export const parsed = (body: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** What was said so far in a request to a model, part by part, as hashes. */
+interface Conversation {
+  /** The system prompt first. */
+  readonly turns: readonly string[]
+  /** What a person asked first: all of a lane have it in common. */
+  readonly task: string | undefined
+}
+
+/**
+ * The conversation in a request; undefined where there is none. What a lane of an
+ * agent has said so far tells it from all others.
+ */
+function conversationOf(
+  body: Uint8Array,
+  plain: (bytes: Uint8Array) => string,
+): Conversation | undefined {
+  const request = parsed(body)
+  if (typeof request !== 'object' || request === null) return undefined
+  const { messages, input, contents, ...rest } = request as Record<string, unknown>
+  const turns = [messages, input, contents].find((each) => Array.isArray(each))
+  if (!Array.isArray(turns)) return undefined
+  const hashOf = (turn: unknown): string => sha1(plain(Buffer.from(JSON.stringify(turn) ?? '')))
+  const system = rest['system'] ?? rest['instructions'] ?? rest['systemInstruction'] ?? null
+  const task = (turns as ({ role?: unknown } | null)[]).find((turn) => turn?.role === 'user')
+  return {
+    turns: [system, ...(turns as unknown[])].map(hashOf),
+    task: task === undefined ? undefined : hashOf(task),
+  }
+}
+
+const sha1 = (text: string): string => createHash('sha1').update(text, 'latin1').digest('base64')
+
+/**
+ * What is asked, now and in the recording, without values that came by chance or from
+ * a clock: as text, and as the conversation in it.
+ */
+class QuestionTexts {
+  readonly #texts = new Map<RecordedStep, string>()
+  readonly #conversations = new Map<RecordedStep, Conversation | undefined>()
+
+  constructor(
+    readonly tape: Tape,
+    readonly drawn: DrawnValues,
+  ) {}
+
+  /** The body, or the address where there is none. */
+  of(event: StepEvent, body: Uint8Array): string {
+    const isBare = event.type === 'request' && body.length === 0
+    return this.drawn.without(isBare ? Buffer.from(event.url) : body)
+  }
+
+  ofStep(step: RecordedStep): string {
+    const known = this.#texts.get(step)
+    if (known !== undefined) return known
+    const text = this.of(step.event, this.tape.body(step.seq))
+    this.#texts.set(step, text)
+    return text
+  }
+
+  conversation(body: Uint8Array): Conversation | undefined {
+    return conversationOf(body, (bytes) => this.drawn.without(bytes))
+  }
+
+  conversationOf(step: RecordedStep): Conversation | undefined {
+    if (!this.#conversations.has(step))
+      this.#conversations.set(step, this.conversation(this.tape.body(step.seq)))
+    return this.#conversations.get(step)
+  }
+}
+
+/**
+ * Knows after the answer of which step each thing was started. Between two
+ * deliveries a program runs without a choice, so what it starts follows from the
+ * delivery before it; a timer or a file hands on the step that it follows from itself.
+ * Where several lanes join, that is the one that came last.
+ */
+export class StepCauses {
+  /** By operation, the step that it follows from. */
+  readonly #of = new Map<number, number | undefined>()
+  readonly #steps = new Set<number>()
+  /** By connection, the request that was written last. */
+  readonly #asked = new Map<number, number>()
+  readonly #answered = new Set<number>()
+  readonly #unsure = new Set<number>()
+  #current: number | undefined
+  /** What was delivered last. */
+  #delivered: number | undefined
+
+  /** As it stands before event `until` of a tape. */
+  static of(tape: Tape, until: number): StepCauses {
+    const causes = new StepCauses()
+    const synchronous = new Set<number>()
+    for (const event of tape.events(1)) {
+      if (event.seq >= until) break
+      if (isInitiation(event)) {
+        causes.started(event.seq, event)
+        if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
+      } else if (isDelivery(event)) {
+        if (synchronous.has(event.op)) causes.#answered.add(event.op)
+        else causes.delivered(event.op)
+      }
+    }
+    return causes
+  }
+
+  started(op: number, event: NewEvent<InitiationEvent>): void {
+    this.#of.set(op, this.#current)
+    if (!isAsked(event)) return
+    this.#steps.add(op)
+    if (event.type !== 'request' || event.socket === undefined) return
+    this.#asked.set(event.socket, op)
+    if (event.socket === this.#delivered) this.#unsure.add(op)
+  }
+
+  delivered(op: number): void {
+    this.#delivered = op
+    const step = this.#steps.has(op) ? op : this.#asked.get(op)
+    if (step !== undefined) this.#answered.add(step)
+    this.#current = step ?? this.#of.get(op)
+  }
+
+  /** The step that an operation follows from, where that is sure. */
+  causeOf(op: number): number | undefined {
+    return this.#unsure.has(op) ? undefined : this.#of.get(op)
+  }
+
+  /**
+   * Whether it was written where an answer had just come on the same connection: it
+   * may follow from that answer, or have waited for the connection to be free.
+   */
+  isUnsure(op: number): boolean {
+    return this.#unsure.has(op)
+  }
+
+  /** The request that a connection carries now. */
+  askedOn(connection: number): number | undefined {
+    return this.#asked.get(connection)
+  }
+
+  /** Whether some part of its answer has come. */
+  isAnswered(step: number): boolean {
+    return this.#answered.has(step)
+  }
+
+  /** Whether `step` follows from `from`, directly or by way of others. */
+  follows(step: number, from: number): boolean {
+    for (let at = this.causeOf(step); at !== undefined; at = this.causeOf(at))
+      if (at === from) return true
+    return false
+  }
+}
+
+/** Which recorded steps could come next, by what followed from what in the recording. */
+class StepOrder {
+  readonly #bySeq: ReadonlyMap<number, RecordedStep>
+
+  constructor(
+    steps: readonly RecordedStep[],
+    readonly causes: StepCauses,
+    /** It was asked in the fork, and waits for its answer. */
+    readonly isUnderWay: (step: RecordedStep) => boolean,
+  ) {
+    this.#bySeq = new Map(steps.map((step) => [step.seq, step]))
+  }
+
+  /** Those that follow from a step, the next ones of their lines. */
+  nextOf(candidates: readonly RecordedStep[], after: RecordedStep | undefined): RecordedStep[] {
+    if (after === undefined) return []
+    return this.first(
+      candidates.filter(
+        ({ seq }) => this.causes.follows(seq, after.seq) || this.causes.isUnsure(seq),
+      ),
+    )
+  }
+
+  /** Without those that come after another of them. */
+  first(candidates: readonly RecordedStep[]): RecordedStep[] {
+    return candidates.filter(
+      ({ seq }) =>
+        !candidates.some((other) => other.seq < seq && this.causes.follows(seq, other.seq)),
+    )
+  }
+
+  /**
+   * Its own lane has not come so far: what it follows from is still being answered.
+   * `isStrict`: or was not even asked.
+   */
+  isAhead({ seq }: RecordedStep, isStrict = false): boolean {
+    for (let at = this.causes.causeOf(seq); at !== undefined; at = this.causes.causeOf(at)) {
+      const step = this.#bySeq.get(at)
+      if (step?.used === true) return this.isUnderWay(step)
+      if (isStrict) return true
+    }
+    return false
+  }
+
+  /** It does not go on with the line of work of the step `after`. */
+  isOther(found: RecordedStep, after: RecordedStep | undefined): boolean {
+    if (after === undefined) return false
+    const isNext = this.causes.follows(found.seq, after.seq)
+    return !isNext || found.step.lane !== after.step.lane
+  }
+}
+
+/** Something that the agent asks in a fork. */
+export interface AskedStep {
+  readonly event: NewEvent<RequestEvent | CallEvent>
+  /** Masked, as it stands on a tape. */
+  readonly body: Uint8Array
+  /** The nearest recorded step that it follows from, as far as that is known. */
+  readonly after: RecordedStep | undefined
+  /** What it directly follows from is no step of the recording. */
+  readonly isAfterOther: boolean
+}
+
+/** A recorded step and whether it was asked the same then. */
+export interface Match {
+  readonly step: RecordedStep
+  readonly isSame: boolean
+}
+
+export interface MatcherOptions {
+  /** What follows from what in the recording. */
+  readonly causes: StepCauses
+  readonly drawn: DrawnValues
+  /** It was asked in the fork, and waits for its answer. */
+  readonly isUnderWay: (step: RecordedStep) => boolean
+}
+
+/** Fewer bytes in common may be chance. */
+const TELLING_BYTES = 8
+/** A beginning that makes up this much of what candidates do not share tells more than their place. */
+const TELLING_SHARE = 0.25
+
+/**
+ * Finds which recorded step something is that the agent asks in a changed run. Exact
+ * questions are found wherever they are asked. For the others it is a judgement: a
+ * conversation that begins alike is the same lane, then comes what followed from the
+ * same step, then the earliest. No step is matched twice, and what goes on with a
+ * lane whose recorded steps are all used matches nothing rather than another lane's.
+ */
+export class StepMatcher {
+  readonly #byKey = new Map<string, RecordedStep[]>()
+  readonly #order: StepOrder
+  readonly #texts: QuestionTexts
+
+  constructor(
+    readonly tape: Tape,
+    steps: readonly RecordedStep[],
+    readonly options: MatcherOptions,
+  ) {
+    this.#order = new StepOrder(steps, options.causes, options.isUnderWay)
+    this.#texts = new QuestionTexts(tape, options.drawn)
+    for (const step of steps) {
+      const bucket = this.#byKey.get(step.key)
+      if (bucket === undefined) this.#byKey.set(step.key, [step])
+      else bucket.push(step)
+    }
+  }
+
+  /** Takes the recorded step that this is. */
+  take(asked: AskedStep): Match | undefined {
+    const same = this.#sameKind(asked)
+    const unused = same.filter(({ used }) => !used)
+    const identical = this.#identical(unused, asked)
+    const found =
+      identical.length > 0 ? this.#inLine(identical, asked) : this.#nearest(unused, same, asked)
+    if (found === undefined) return undefined
+    found.used = true
+    return { step: found, isSame: identical.length > 0 }
+  }
+
+  /** A recorded step of the same kind, whatever became of it: its answer shows the form that answers have. */
+  alike({ event, body }: Pick<AskedStep, 'event' | 'body'>): RecordedStep | undefined {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    const path = event.type === 'request' ? pathOf(event.url) : ''
+    const answered = bucket.filter(({ parts }) => parts.length > 0)
+    return (
+      answered.find((one) => one.event.type === 'request' && pathOf(one.event.url) === path) ??
+      answered[0]
+    )
+  }
+
+  #sameKind({ event, body }: AskedStep): readonly RecordedStep[] {
+    const bucket = this.#byKey.get(stepKey(event, body)) ?? []
+    if (event.type !== 'request') return bucket
+    const path = pathOf(event.url)
+    return bucket.filter(
+      (one) =>
+        one.event.type === 'request' &&
+        (pathOf(one.event.url) === path ||
+          (event.site !== undefined && one.event.site === event.site)),
+    )
+  }
+
+  // ── the same question ─────────────────────────────────────────────────────
+
+  #identical(candidates: readonly RecordedStep[], { event, body }: AskedStep): RecordedStep[] {
+    const sha = bodySha(body)
+    const exact = candidates.filter(
+      (one) =>
+        recordedSha(this.tape, one.seq) === sha && compareInitiation(one.event, event).length === 0,
+    )
+    if (exact.length > 0) return exact
+    const { drawn } = this.options
+    const text = this.#texts.of(event, body)
+    return candidates.filter(
+      (one) =>
+        this.#texts.ofStep(one) === text &&
+        compareInitiation(one.event, event).every(({ recorded, current }) =>
+          drawn.differsOnlyInDrawn(recorded, current),
+        ),
+    )
+  }
+
+  /** Of several that fit equally, the one that follows from the same step; else the earliest. */
+  #inLine(candidates: readonly RecordedStep[], { after }: AskedStep): RecordedStep | undefined {
+    const next = this.#order.nextOf(candidates, after)
+    return next[0] ?? candidates.find((one) => !this.#order.isAhead(one)) ?? candidates[0]
+  }
+
+  // ── another question ──────────────────────────────────────────────────────
+
+  #nearest(
+    unused: readonly RecordedStep[],
+    same: readonly RecordedStep[],
+    asked: AskedStep,
+  ): RecordedStep | undefined {
+    const used = same.filter((one) => one.used)
+    const text = this.#texts.of(asked.event, asked.body)
+    const conversation = this.#texts.conversation(asked.body)
+    const lead = (one: RecordedStep): number => this.#lead(one, conversation)
+    const common = (one: RecordedStep): number => commonLength(this.#texts.ofStep(one), text)
+    const goesOn = (one: RecordedStep): boolean =>
+      conversation === undefined
+        ? most(used, common) >= common(one) + TELLING_BYTES
+        : most(used, lead) > lead(one)
+    // It goes on with a lane whose recorded steps are all used, and not with this one's.
+    const unlessElsewhere = (found: RecordedStep): RecordedStep | undefined =>
+      this.#order.isOther(found, asked.after) && goesOn(found) ? undefined : found
+    const { site } = asked.event
+    const { causes } = this.options
+    let candidates = prefer(
+      unused,
+      (one) => site !== undefined && (one.event.site === site || causes.isUnsure(one.seq)),
+    )
+    candidates = best(candidates, lead)
+    const told = conversation === undefined ? this.#told(candidates, common) : undefined
+    if (told !== undefined) return unlessElsewhere(told)
+    const next = this.#order.nextOf(candidates, asked.after)
+    const possible =
+      next.length > 0
+        ? next
+        : this.#order.first(
+            candidates.filter((one) => !this.#order.isAhead(one, asked.isAfterOther)),
+          )
+    const longest = best(possible, common)
+    const [chosen] = longest
+    const [first] = possible
+    if (chosen === undefined || first === undefined) return undefined
+    // Of what waits in between, nobody knows which comes first; the rest keeps its order.
+    const isRace =
+      (next.length > 0 && chosen.turn !== first.turn) || this.#areLanes(same, chosen, first)
+    const telling = isRace ? 1 : TELLING_BYTES
+    const found = common(chosen) >= common(first) + telling ? chosen : first
+    return unlessElsewhere(found)
+  }
+
+  /** Whether two belong to conversations that went on side by side. */
+  #areLanes(same: readonly RecordedStep[], one: RecordedStep, other: RecordedStep): boolean {
+    const [a, b] = [one, other].map((step) => {
+      const mark = this.#texts.conversationOf(step)?.task
+      const lane = same.filter((each) => this.#texts.conversationOf(each)?.task === mark)
+      return { mark, size: lane.length, from: lane[0]?.seq ?? 0, to: lane.at(-1)?.seq ?? 0 }
+    })
+    if (a?.mark === undefined || b?.mark === undefined || a.mark === b.mark) return false
+    return a.size > 1 && b.size > 1 && a.from < b.to && b.from < a.to
+  }
+
+  /** The one whose question begins so much like this one that it can be no other. */
+  #told(
+    candidates: readonly RecordedStep[],
+    common: (one: RecordedStep) => number,
+  ): RecordedStep | undefined {
+    const [first, second] = [...candidates]
+      .map((one) => ({ one, length: common(one) }))
+      .toSorted((a, b) => b.length - a.length)
+    if (first === undefined || second === undefined) return undefined
+    const more = first.length - second.length
+    const rest = this.#texts.ofStep(first.one).length - second.length
+    return more >= TELLING_BYTES && more >= rest * TELLING_SHARE ? first.one : undefined
+  }
+
+  #lead(one: RecordedStep, conversation: Conversation | undefined): number {
+    if (conversation === undefined) return 0
+    const { turns } = conversation
+    const then = this.#texts.conversationOf(one)?.turns ?? []
+    let length = 0
+    while (length < turns.length && turns[length] === then[length]) length += 1
+    return length
+  }
+}
+
+const commonLength = (a: string, b: string): number => {
+  const end = Math.min(a.length, b.length)
+  let at = 0
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at += 1
+  return at
+}
+
+const most = (steps: readonly RecordedStep[], rank: (one: RecordedStep) => number): number =>
+  steps.reduce((sum, one) => Math.max(sum, rank(one)), 0)
+
+const best = (
+  steps: readonly RecordedStep[],
+  rank: (one: RecordedStep) => number,
+): readonly RecordedStep[] => {
+  if (steps.length < 2) return steps
+  const top = most(steps, rank)
+  return steps.filter((one) => rank(one) === top)
+}
+
+/** Those that fit; all, if none does. */
+const prefer = (
+  steps: readonly RecordedStep[],
+  fits: (one: RecordedStep) => boolean,
+): readonly RecordedStep[] => {
+  const found = steps.filter((one) => fits(one))
+  return found.length > 0 ? found : steps
+}
+
+/**
+ * The steps of a run that can be held or made free in a fork: what was asked, and
+ * answered in full. Marks and inferred steps were not asked; what the agent gave up
+ * on has no answer to hold.
+ */
+export function searchableSteps(tape: Tape): Step[] {
+  const steps = viewOf(tape).recordedSteps
+  const servers = serversIn(tape, steps)
+  return steps.filter((step) => whyNotSearchable(tape, step, servers) === undefined)
+}
+
+/** Child processes that answer requests on their pipes, by the event that started them. */
+export function serversIn(tape: Tape, steps: readonly Step[]): ReadonlySet<number> {
+  const asked = steps.map(({ seq }) => tape.event(seq))
+  return new Set(asked.flatMap((event) => (event.type === 'write' ? [event.op] : [])))
+}
+
+/** Why a step cannot be searched, in words. */
+export function whyNotSearchable(
+  tape: Tape,
+  step: Step,
+  servers: ReadonlySet<number>,
+): string | undefined {
+  if (step.kind === 'mark') return 'it is a mark that the agent set'
+  if (step.inferred) return 'it was not recorded itself, and is only seen in the conversation'
+  const event = tape.event(step.seq)
+  if (event.type === 'write' || event.type === 'deliver')
+    return 'it was asked on the pipes of a child process, which is started anew in a fork'
+  if (servers.has(step.seq)) return 'it is a server that is asked many things'
+  if (event.type === 'socket') return 'no connection came about'
+  if (step.state === 'aborted') return 'the agent gave up on it before its answer was complete'
+  if (step.state === 'in doubt') return 'its answer is not on the tape'
+  if (step.answerSeqs.length === 0) return 'it has no answer'
+  if (event.type === 'request' && isUpgrade(event)) return 'it opens a connection of another kind'
+  return undefined
+}
+
+/** Whether a request asks for something else than an answer: a socket of the web, a tunnel. */
+export const isUpgrade = ({ method, headers }: RequestEvent): boolean =>
+  method === 'CONNECT' || headers.some(([name]) => name.toLowerCase() === 'upgrade')

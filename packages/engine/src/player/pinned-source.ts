@@ -1,0 +1,697 @@
+import {
+  decodeBody,
+  type DeliveryEvent,
+  encodeBody,
+  type InitiationEvent,
+  type NewEvent,
+  type RequestEvent,
+  type SocketEvent,
+  type Tape,
+} from '@retake/tape'
+import { type Answer, type AnswerPart, type AnswerSource, outside, recordedPart } from './source.js'
+import { DrawnValues } from './draws.js'
+import { isAsked, RecordedAnswers } from './timeline.js'
+import { lostAnswer, SILENCE_MS } from './hand-over.js'
+import { viewOf } from './in-doubt.js'
+import type { RetakeError } from '../errors.js'
+import { natives } from '../natives.js'
+import { outsideRuns } from '../scope.js'
+import {
+  EMPTY,
+  type NewDelivery,
+  type Operation,
+  type Session,
+  type SyncCall,
+} from '../sessions/session.js'
+import { underOtherId } from './free-answers.js'
+import { type AskedFree, FreeSteps, type StepEvent } from './free-answers.js'
+import type { KeptPlan, KeptReport, Simulator } from './plan.js'
+import {
+  isUpgrade,
+  type RecordedStep,
+  recordedSteps,
+  serversIn,
+  StepCauses,
+  StepMatcher,
+} from './pinned-matcher.js'
+import { moduleLoadInFlight } from '../module-loads.js'
+
+/** What a free step is asked when it is asked live: as the plan says, or as it was recorded, in the form in which it is asked. */
+class StepQuestions {
+  constructor(
+    readonly tape: Tape,
+    readonly plan: KeptPlan,
+    readonly session: () => Pick<Session, 'secrets'>,
+  ) {}
+
+  /** In place of what the agent asks; undefined where it shall ask that itself. */
+  instead(step: RecordedStep): Uint8Array | undefined {
+    return this.planned(step) ?? (this.plan.mode === 'frozen' ? this.#recorded(step) : undefined)
+  }
+
+  /** What the plan has a step asked. */
+  planned({ event, label }: RecordedStep): Uint8Array | undefined {
+    const question = this.plan.questions?.[label]
+    if (question === undefined) return undefined
+    return event.type === 'call'
+      ? argumentsOf(question)
+      : this.#revealed(Buffer.from(JSON.stringify(question)))
+  }
+
+  #recorded({ event, seq }: RecordedStep): Uint8Array | undefined {
+    const body = this.tape.body(seq)
+    if (event.type === 'call')
+      return event.kind === 'tool' ? argumentsOf(decodeBody(event.as ?? 'json', body)) : undefined
+    return body.length === 0 ? undefined : this.#revealed(body)
+  }
+
+  /** The tape has placeholders where the agent sent secrets. */
+  #revealed(body: Uint8Array): Uint8Array {
+    const text = Buffer.from(body).toString('latin1')
+    const revealed = this.session().secrets.reveal(text)
+    return revealed === text ? body : Buffer.from(revealed, 'latin1')
+  }
+}
+
+/** Calls are asked by a list. */
+const argumentsOf = (question: unknown): Uint8Array =>
+  encodeBody(Array.isArray(question) ? question : [question]).body
+
+/** One part of an answer that does not come from outside. */
+interface QueuedPart {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+  /** Its place among all that wait: the number of the recorded part it stands for. */
+  readonly order: number
+  /** Of a process: how much the agent had written to it by then. */
+  readonly written?: number
+}
+
+interface Waiting {
+  /** Parts reach the agent through this one. */
+  readonly operation: Operation
+  /** Undefined while it is not known yet what they are. */
+  parts: QueuedPart[] | undefined
+  readonly order: number
+}
+
+/**
+ * Hands out answers that do not come from outside, one part at a time: in the
+ * recorded order, without the recorded delays, and each only when the agent has done
+ * everything it does about the one before. An answer that is still being made up
+ * holds back those that came later then, so that the order does not depend on how
+ * long that takes.
+ */
+class AnswerQueue {
+  #waiting: Waiting[] = []
+  #handedOut: Operation | undefined
+  #requested = false
+  #patience: NodeJS.Timeout | undefined
+
+  add(operation: Operation, parts: readonly QueuedPart[]): void {
+    if (parts.length === 0) return
+    this.#waiting.push({ operation, parts: [...parts], order: 0 })
+    this.#request()
+  }
+
+  /** An answer that is being made up. Without parts it comes from elsewhere. */
+  addLater(operation: Operation, order: number, making: Promise<readonly QueuedPart[]>): void {
+    const waiting: Waiting = { operation, parts: undefined, order }
+    this.#waiting.push(waiting)
+    const made = (parts: readonly QueuedPart[]): void => {
+      waiting.parts = [...parts]
+      this.#request()
+    }
+    making.then(made, () => made([]))
+  }
+
+  /** The agent has given it up, or uses the connection for something else: nothing more of it comes. */
+  drop(operation: Operation): void {
+    this.#waiting = this.#waiting.filter((one) => one.operation !== operation)
+  }
+
+  /** The agent wrote to something: a part that waited for that may be due. */
+  look(): void {
+    if (this.#waiting.length > 0) this.#request()
+  }
+
+  /** A part has reached the agent. */
+  delivering(operation: Operation): void {
+    if (operation !== this.#handedOut) return
+    this.#handedOut = undefined
+    this.#request()
+  }
+
+  #request(): void {
+    if (this.#requested) return
+    this.#requested = true
+    natives.setImmediate(this.#next)
+  }
+
+  /** The agent is at rest: what it started in its last turn is known. */
+  readonly #next = (): void => {
+    this.#requested = false
+    const isOnItsWay = this.#handedOut !== undefined && !this.#handedOut.closed
+    if (moduleLoadInFlight() || isOnItsWay) return this.#request()
+    this.#waiting = this.#waiting.filter(
+      ({ operation, parts }) => !operation.closed && parts?.length !== 0,
+    )
+    natives.clearTimeout(this.#patience)
+    const next = earliest(this.#waiting.filter((one) => isDue(one)))
+    if (next !== undefined) return this.#handOut(next)
+    // An agent that was changed may write less than then: its process answers all the same.
+    if (this.#waiting.length > 0)
+      this.#patience = natives.setTimeout(() => {
+        const first = earliest(this.#waiting.filter(({ operation }) => !operation.closed))
+        if (first !== undefined && this.#handedOut === undefined) this.#handOut(first)
+      }, PATIENCE_MS)
+  }
+
+  #handOut(next: Waiting): void {
+    const part = next.parts?.shift()
+    if (part === undefined) return
+    this.#handedOut = next.operation
+    next.operation.complete(part.event, part.body)
+  }
+}
+
+const PATIENCE_MS = 200
+
+const earliest = (waiting: readonly Waiting[]): Waiting | undefined =>
+  waiting.reduce<Waiting | undefined>(
+    (first, one) => (first === undefined || placeOf(one) < placeOf(first) ? one : first),
+    undefined,
+  )
+
+/** Whether the agent has written as much as it had when this came. */
+function isDue({ operation, parts }: Waiting): boolean {
+  const written = parts?.[0]?.written
+  if (written === undefined) return true
+  return (operation.action.stamp?.().written ?? written) >= written
+}
+
+const placeOf = ({ parts, order }: Waiting): number => parts?.[0]?.order ?? order
+
+type Target = Pick<SocketEvent, 'kind' | 'host' | 'port' | 'path'>
+
+/**
+ * The connections of a fork. One to where the recording sent requests is opened from
+ * the tape; there is a real one behind it only when something is really asked on it.
+ * All others are real: what goes over them is no step.
+ */
+class KeptConnections {
+  readonly #open = new Map<number, Operation>()
+  /** By address, the delivery that told the agent that it is connected. */
+  readonly #connects = new Map<string, number>()
+
+  constructor(
+    readonly tape: Tape,
+    readonly recorded: RecordedAnswers,
+    steps: Iterable<RecordedStep>,
+  ) {
+    const asked = new Set<string>()
+    const upgraded = new Set<string>()
+    for (const { event } of steps) {
+      if (event.type !== 'request') continue
+      const key = this.#keyFor(event)
+      if (key !== undefined) (isUpgrade(event) ? upgraded : asked).add(key)
+    }
+    for (const { event, parts } of recorded.operations) {
+      if (event.type !== 'socket') continue
+      const key = keyOf(event)
+      const connect = parts.find((seq) => isPart(recorded.delivery(seq), 'connect'))
+      if (connect !== undefined && asked.has(key) && !upgraded.has(key))
+        this.#connects.set(key, connect)
+    }
+  }
+
+  /** The address of the connection that a request went over; `fetch` has none that the agent sees. */
+  #keyFor({ socket, seam, url }: RequestEvent): string | undefined {
+    if (seam === 'http2') {
+      const { protocol, hostname: host, port } = new URL(url)
+      const isTls = protocol === 'https:'
+      return keyOf({ kind: isTls ? 'tls' : 'tcp', host, port: Number(port || (isTls ? 443 : 80)) })
+    }
+    const event = socket === undefined ? undefined : this.tape.event(socket)
+    return event?.type === 'socket' ? keyOf(event) : undefined
+  }
+
+  add(connection: Operation): void {
+    this.#open.set(connection.id, connection)
+  }
+
+  get(op: number | undefined): Operation | undefined {
+    return op === undefined ? undefined : this.#open.get(op)
+  }
+
+  /** The recorded delivery that opens a connection to there; undefined where only a real one will do. */
+  connectFor(target: Target): number | undefined {
+    return this.#connects.get(keyOf(target))
+  }
+
+  /** Parts of an answer. The end of its connection is one only where nothing else says that it is complete. */
+  answerParts(parts: readonly number[]): readonly number[] {
+    const first = parts.find((seq) => isPart(this.recorded.delivery(seq), 'chunk'))
+    if (first === undefined) return parts
+    const [head = ''] = Buffer.from(this.tape.body(first)).toString('latin1').split('\r\n\r\n')
+    const saysLength = /^(content-length|transfer-encoding):|^HTTP\/1\.\d (204|304)/im.test(head)
+    if (!saysLength || /^connection:\s*close/im.test(head)) return parts
+    return parts.filter((seq) => {
+      const event = this.recorded.delivery(seq)
+      return !isPart(event, 'end') && !isPart(event, 'close')
+    })
+  }
+}
+
+const isPart = (event: DeliveryEvent, part: string): boolean =>
+  event.type === 'deliver' && event.part === part
+
+const keyOf = ({ kind, host, port, path }: Target): string => `${kind} ${host} ${port} ${path}`
+
+interface HeldAnswersOptions {
+  readonly recorded: RecordedAnswers
+  readonly connections: KeptConnections
+  /** By the event that asked. */
+  readonly steps: ReadonlyMap<number, RecordedStep>
+  /** The first event that was not served: the agent has had what came before. */
+  readonly at: number
+}
+
+/** What was recorded of the answers of held steps, as parts that wait for their place. */
+class HeldAnswers {
+  constructor(
+    readonly tape: Tape,
+    readonly options: HeldAnswersOptions,
+  ) {}
+
+  /** The answer of a step, to be given through `carrier`: what asked, or its connection. */
+  of({ seq, parts }: RecordedStep, carrier: Operation): QueuedPart[] {
+    const { connections, at } = this.options
+    const isHttp1 = carrier.action.event.type === 'socket'
+    const answer = isHttp1 ? connections.answerParts(parts) : parts
+    return this.#queued(answer, seq < at ? at : 0)
+  }
+
+  /** What opens a connection that was being opened when the tape was left. */
+  opening({ id }: Operation): QueuedPart[] {
+    const { parts = [] } = this.options.recorded.byStart.get(id) ?? {}
+    return this.#queued(parts, this.options.at).filter(
+      ({ event }) =>
+        event.type === 'deliver' && (event.part === 'connect' || event.part === 'error'),
+    )
+  }
+
+  part(seq: number): AnswerPart {
+    return recordedPart(this.tape, this.options.recorded.delivery(seq))
+  }
+
+  #queued(parts: readonly number[], from: number): QueuedPart[] {
+    const { recorded, steps } = this.options
+    return parts
+      .filter((seq) => seq >= from)
+      .map((seq) => {
+        const event = recorded.delivery(seq)
+        const written = event.type === 'deliver' ? event.written : undefined
+        const isProcess = event.type === 'deliver' && steps.get(event.op)?.event.type === 'call'
+        return {
+          ...this.part(seq),
+          order: seq,
+          ...(isProcess && written !== undefined && { written }),
+        }
+      })
+  }
+}
+
+interface AskedStepsOptions {
+  /** The first event that was not served. */
+  readonly at: number
+  readonly drawn: DrawnValues
+  readonly session: () => Pick<Session, 'secrets'>
+  readonly isHeld: (step: RecordedStep) => boolean
+}
+
+/**
+ * Knows of everything that a fork asks which step of the recording it is, what it
+ * follows from, and whether its answer has come. Keeps count for the report.
+ */
+class AskedSteps {
+  readonly matcher: StepMatcher
+  readonly #matched: Record<string, number> = {}
+  readonly #forced: string[] = []
+  #unmatched = 0
+  /** What follows from what in this run. */
+  readonly #causes: StepCauses
+  /** By event of this run, the recorded step that it matched. */
+  readonly #matches = new Map<number, RecordedStep>()
+  readonly #underWay = new Set<RecordedStep>()
+
+  constructor(
+    tape: Tape,
+    steps: readonly RecordedStep[],
+    readonly options: AskedStepsOptions,
+  ) {
+    const { at, drawn } = options
+    this.#causes = StepCauses.of(tape, at)
+    this.matcher = new StepMatcher(tape, steps, {
+      causes: StepCauses.of(tape, tape.count),
+      drawn,
+      isUnderWay: (step) => this.#underWay.has(step),
+    })
+    for (const step of steps.filter(({ seq }) => seq < at)) {
+      step.used = true
+      this.#matches.set(step.seq, step)
+      this.#matched[step.label] = step.seq
+      if (step.parts.some((seq) => seq >= at)) this.#underWay.add(step)
+    }
+  }
+
+  get report(): Pick<KeptReport, 'matched' | 'forced' | 'unmatched'> {
+    return { matched: this.#matched, forced: this.#forced, unmatched: this.#unmatched }
+  }
+
+  started(op: number, event: NewEvent<InitiationEvent>): void {
+    this.#causes.started(op, event)
+  }
+
+  /** The request that a connection carries now. */
+  on(connection: number): number | undefined {
+    return this.#causes.askedOn(connection)
+  }
+
+  /** Something is asked: finds the recorded step that it is, once. */
+  match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): AskedFree {
+    const body = this.options.session().secrets.bytes(bytes)
+    const known = this.#matches.get(seq)
+    if (known !== undefined) return { event, body, recorded: known }
+    const cause = this.#causes.causeOf(seq)
+    const isAfterOther = cause !== undefined && !this.#matches.has(cause)
+    const match = this.matcher.take({ event, body, after: this.#after(seq), isAfterOther })
+    if (match === undefined) {
+      this.#unmatched += 1
+      return { event, body, recorded: undefined }
+    }
+    const { step, isSame } = match
+    this.#matches.set(seq, step)
+    this.#matched[step.label] = seq
+    this.#underWay.add(step)
+    if (!isSame && this.options.isHeld(step)) this.#forced.push(step.label)
+    return { event, body, recorded: step }
+  }
+
+  /** A part of an answer reaches the agent. */
+  delivered(operation: Operation, part: NewDelivery): void {
+    this.#causes.delivered(operation.id)
+    const step = this.#matches.get(this.#causes.askedOn(operation.id) ?? operation.id)
+    if (step !== undefined && isLast(operation, part)) this.answered(step)
+  }
+
+  /** It has its answer in full. */
+  answered(step: RecordedStep): void {
+    this.#underWay.delete(step)
+  }
+
+  /** The nearest step that this follows from and that is one of the recording. */
+  #after(seq: number): RecordedStep | undefined {
+    let at = this.#causes.causeOf(seq)
+    while (at !== undefined && !this.#matches.has(at)) at = this.#causes.causeOf(at)
+    return at === undefined ? undefined : this.#matches.get(at)
+  }
+}
+
+/** Whether an answer is complete with this part; one on a connection is taken to be with its first. */
+function isLast({ action }: Operation, part: NewDelivery): boolean {
+  if (action.event.type === 'socket' || part.type === 'result') return true
+  if (part.type === 'response') return part.empty === true
+  const isProcess = action.event.type === 'call'
+  return part.part === 'close' || part.part === 'error' || (part.part === 'end' && !isProcess)
+}
+
+export interface KeptAnswersOptions {
+  /** The first event that was not served. */
+  readonly at: number
+  readonly session: () => Pick<Session, 'secrets'>
+  readonly simulator?: Simulator | undefined
+  /** A free step cannot be answered as the plan says: what the fork comes to means nothing. */
+  readonly onBroken: (error: RetakeError) => void
+}
+
+interface Asking extends AskedFree {
+  /** The answer reaches the agent through this one: itself, or its connection. */
+  readonly carrier: Operation
+  /** Really asks; with another body, if one is given. */
+  readonly ask: (body: Uint8Array | undefined) => void
+}
+
+/**
+ * Answers a run that has left its tape with some of its steps held: those get what
+ * was recorded, the others what the plan says. Files, clocks, chance, timers and
+ * whatever is no step are real.
+ *
+ * Not promised: that a held step was asked the same as then. Where it was not, its
+ * answer is forced, and the report says so.
+ */
+export class KeptAnswers implements AnswerSource {
+  #live = 0
+  readonly #steps: ReadonlyMap<number, RecordedStep>
+  readonly #asked: AskedSteps
+  readonly #held: HeldAnswers
+  readonly #free: FreeSteps
+  readonly #questions: StepQuestions
+  readonly #connections: KeptConnections
+  readonly #queue = new AnswerQueue()
+  readonly #drawn = new DrawnValues()
+  readonly #kept: ReadonlySet<string>
+  readonly #servers: ReadonlySet<number>
+  /** Of a process that was just started and is none: the number it had. */
+  #pid: { readonly value: unknown } | undefined
+
+  constructor(
+    readonly tape: Tape,
+    readonly plan: KeptPlan,
+    readonly options: KeptAnswersOptions,
+  ) {
+    const { at, session, simulator, onBroken } = options
+    const { recordedSteps: viewed } = viewOf(tape)
+    this.#kept = new Set(plan.kept)
+    this.#servers = serversIn(tape, viewed)
+    const recorded = new RecordedAnswers(tape, 1, (_turn, kind, value) =>
+      this.#drawn.add(kind, value),
+    )
+    const steps = recordedSteps(tape, viewed, recorded)
+    this.#steps = new Map(steps.map((step) => [step.seq, step]))
+    this.#connections = new KeptConnections(tape, recorded, steps)
+    this.#held = new HeldAnswers(tape, {
+      recorded,
+      connections: this.#connections,
+      steps: this.#steps,
+      at,
+    })
+    this.#asked = new AskedSteps(tape, steps, {
+      at,
+      drawn: this.#drawn,
+      session,
+      isHeld: (step) => this.#isHeld(step),
+    })
+    const { matcher } = this.#asked
+    this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
+    this.#questions = new StepQuestions(tape, plan, session)
+  }
+
+  get report(): KeptReport {
+    const { broken } = this.#free
+    return { ...this.#asked.report, live: this.#live, ...(broken && { broken }) }
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    const value = kind === 'ChildProcess.pid' ? this.#drawPid(native) : native()
+    this.#drawn.add(kind, value)
+    return value
+  }
+
+  start(operation: Operation): void {
+    const { event, body } = operation.action
+    this.#asked.started(operation.id, event)
+    if (event.type === 'socket') this.#connect(operation, event)
+    else if (!isAsked(event)) outside.start(operation)
+    else if (event.type === 'request' && event.socket !== undefined)
+      this.#askOn(this.#connections.get(event.socket), operation, event)
+    else {
+      const asked = this.#asked.match(operation.id, event, body)
+      const ask = (edited?: Uint8Array): void => operation.action.start(operation, edited)
+      this.#answer({ ...asked, carrier: operation, ask })
+    }
+  }
+
+  run(call: SyncCall, op: number): Answer {
+    const { event, body } = call
+    if (op >= this.options.at) this.#asked.started(op, event)
+    if (!isAsked(event)) return outside.run(call, op)
+    const asked = this.#asked.match(op, event, body)
+    const { recorded } = asked
+    if (recorded !== undefined) this.#asked.answered(recorded)
+    const [seq] = recorded?.parts ?? []
+    if (recorded !== undefined && this.#isHeld(recorded) && seq !== undefined)
+      return this.#held.part(seq)
+    const [part] = this.#free.planned(asked) ?? this.#free.simulatedNow(asked) ?? []
+    if (part !== undefined) return part
+    this.#live += 1
+    return outside.run(call, op)
+  }
+
+  wrote(): void {
+    this.#queue.look()
+  }
+
+  delivering(operation: Operation, event: NewDelivery): void {
+    this.#asked.delivered(operation, event)
+    this.#queue.delivering(operation)
+  }
+
+  /**
+   * Takes over an operation that was served until now, if it is a step or carries
+   * one; what started before the first free step is held. False: it is neither.
+   */
+  carry(operation: Operation): boolean {
+    const { action, id } = operation
+    const { event } = action
+    const isConnection = event.type === 'socket'
+    if (isConnection) {
+      this.#connections.add(operation)
+      if (this.#connections.connectFor(event) === undefined) return false
+      operation.isTaped = true
+    } else if (!isAsked(event) || this.#servers.has(id)) return false
+    const recorded = this.#steps.get((isConnection ? this.#asked.on(id) : id) ?? -1)
+    if (recorded === undefined) this.#queue.add(operation, this.#held.opening(operation))
+    else if (recorded.seq !== this.options.at - 1) this.#hold(operation, recorded)
+    else {
+      // It was asked as recorded, unless the plan has another question.
+      const question = this.#questions.planned(recorded)
+      const ask = (): void => {
+        operation.isTaped = false
+        action.start(operation, question)
+      }
+      const { event: asked, seq } = recorded
+      const body = this.tape.body(seq)
+      this.#answer({ event: asked, body, recorded, carrier: operation, ask })
+    }
+    return true
+  }
+
+  // ── what is answered ──────────────────────────────────────────────────────
+
+  #answer(asking: Asking): void {
+    const { recorded, carrier, event, body } = asking
+    if (recorded !== undefined && this.#isHeld(recorded)) {
+      if (event.type === 'call' && event.kind === 'process') this.#pid = this.#pidOf(recorded)
+      const other = event.type === 'request' && underOtherId(this.tape, recorded.step, body)
+      if (other) this.#give(asking, other)
+      else this.#hold(carrier, recorded)
+      return
+    }
+    // A server is asked many things: it is no step that could be answered at once.
+    if (this.#servers.has(recorded?.seq ?? -1)) return this.#askLive(asking)
+    const planned = this.#free.planned(asking)
+    if (planned !== undefined) return this.#give(asking, planned)
+    if (!this.#free.simulates) return this.#askLive(asking)
+    carrier.isTaped = true
+    const making = this.#free.simulated(asking).then((parts) => {
+      if (parts === undefined) natives.setImmediate(() => this.#askLive(asking))
+      return placed(parts ?? [], recorded)
+    })
+    this.#queue.addLater(carrier, recorded?.parts[0] ?? LAST, making)
+  }
+
+  #hold(carrier: Operation, recorded: RecordedStep): void {
+    carrier.isTaped = true
+    this.#queue.add(carrier, this.#held.of(recorded, carrier))
+    if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
+  }
+
+  #give({ carrier, recorded }: Asking, parts: readonly AnswerPart[]): void {
+    carrier.isTaped = true
+    this.#queue.add(carrier, placed(parts, recorded))
+  }
+
+  #askLive(asking: Asking): void {
+    const { recorded, carrier, ask } = asking
+    if (carrier.closed) return
+    this.#live += 1
+    const question = recorded && this.#questions.instead(recorded)
+    outsideRuns(() => ask(question))
+  }
+
+  #isHeld({ label, step, seq }: RecordedStep): boolean {
+    if (this.#servers.has(seq)) return false
+    return this.#kept.has(label) || step.state === 'aborted'
+  }
+
+  /** The run had given it up by itself: it gets the time to do so again. */
+  #stayQuiet(operation: Operation): void {
+    const give = (): void => {
+      for (const { event, body } of lostAnswer(operation.action.event))
+        operation.complete(event, body)
+    }
+    natives.setTimeout(give, SILENCE_MS).unref()
+  }
+
+  // ── connections ───────────────────────────────────────────────────────────
+
+  #connect(operation: Operation, event: NewEvent<SocketEvent>): void {
+    this.#connections.add(operation)
+    const connect = this.#connections.connectFor(event)
+    if (connect === undefined) return outside.start(operation)
+    operation.isTaped = true
+    this.#queue.add(operation, [{ ...this.#held.part(connect), order: 0 }])
+  }
+
+  #askOn(
+    connection: Operation | undefined,
+    operation: Operation,
+    event: Extract<StepEvent, { type: 'request' }>,
+  ): void {
+    const asked = this.#asked.match(operation.id, event, operation.action.body)
+    if (connection === undefined) {
+      this.#live += 1
+      return outside.start(operation)
+    }
+    // A connection that is asked again was not closed after its last answer.
+    this.#queue.drop(connection)
+    let isWritten = false
+    const ask = (edited: Uint8Array | undefined): void => {
+      connection.isTaped = isWritten || edited !== undefined
+      // Nothing is held back yet: what the agent is about to write goes out as it is.
+      if (!connection.isTaped) return
+      natives.setImmediate(() => {
+        connection.isTaped = false
+        outsideRuns(() => connection.action.start(connection, edited))
+      })
+    }
+    this.#answer({ ...asked, carrier: connection, ask })
+    isWritten = true
+  }
+
+  // ── processes ─────────────────────────────────────────────────────────────
+
+  /** It is drawn as soon as a process is started. */
+  #drawPid<T>(native: () => T): T {
+    const known = this.#pid
+    this.#pid = undefined
+    return known === undefined ? native() : (known.value as T)
+  }
+
+  #pidOf({ seq }: RecordedStep): { readonly value: unknown } | undefined {
+    const next = this.tape.event(seq + 1)
+    return next.type === 'draw' && next.kind === 'ChildProcess.pid'
+      ? { value: next.value }
+      : undefined
+  }
+}
+
+/** After everything that was recorded. */
+const LAST = Number.MAX_SAFE_INTEGER
+
+/** A given answer comes when the recorded one came. */
+function placed(parts: readonly AnswerPart[], recorded: RecordedStep | undefined): QueuedPart[] {
+  const last = recorded?.parts.at(-1) ?? LAST
+  return parts.map((part, index) => ({ ...part, order: recorded?.parts[index] ?? last }))
+}

@@ -1,0 +1,241 @@
+import { isDelivery, isInitiation } from '@retake/tape'
+import type {
+  BodyForm,
+  DeliveryEvent,
+  DrawEvent,
+  EndEvent,
+  InitiationEvent,
+  NewEvent,
+  OutputEvent,
+  Tape,
+  TapeEvent,
+} from '@retake/tape'
+import { bodySha, recordedSha } from './compare.js'
+import type { SecretMask } from '../secrets.js'
+import { compareInitiation } from './compare.js'
+import type { Mismatch } from './compare.js'
+import { bodyMismatches } from './compare.js'
+import { describe } from './divergence.js'
+import type { DivergenceLog } from './divergence.js'
+import type { RunEnd } from '../sessions/record-session.js'
+import { EMPTY } from '../sessions/session.js'
+import type { Operation } from '../sessions/session.js'
+import type { TapeCursor } from './timeline.js'
+
+export interface ReplayCheckOptions {
+  readonly cursor: TapeCursor
+  readonly log: DivergenceLog
+  readonly secrets: SecretMask
+  /** What the program asked for is past: a delivery may be next. */
+  readonly onAdvanced: () => void
+  /** Told of each initiation once it is found to be the recorded one. */
+  readonly afterInitiation: ((event: InitiationEvent) => void) | undefined
+}
+
+/**
+ * Checks that the program does what the tape has next, and says in words where it
+ * does not. Strict: the first difference is thrown. Observe: it is put down, and the
+ * check goes on from the event that fits, if one comes before the next delivery.
+ */
+export class ReplayCheck {
+  readonly #cursor: TapeCursor
+  readonly #log: DivergenceLog
+  readonly #secrets: SecretMask
+
+  constructor(
+    readonly tape: Tape,
+    readonly options: ReplayCheckOptions,
+  ) {
+    this.#cursor = options.cursor
+    this.#log = options.log
+    this.#secrets = options.secrets
+  }
+
+  /** The recorded draw; undefined when there is none, in observe mode. */
+  draw(kind: string): DrawEvent | undefined {
+    const event = this.#next()
+    if (event?.type === 'draw' && event.kind === kind) {
+      this.#advance()
+      return event
+    }
+    const fits = (ahead: TapeEvent): boolean => ahead.type === 'draw' && ahead.kind === kind
+    const found = this.#unexpected({ type: 'draw', kind, value: undefined }, fits)
+    return found?.type === 'draw' ? found : undefined
+  }
+
+  /** The recorded initiation; undefined when there is none, in observe mode. */
+  initiation(
+    current: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+  ): InitiationEvent | undefined {
+    const event = this.#next()
+    if (event === undefined || !isInitiation(event) || event.type !== current.type) {
+      const fits = (ahead: TapeEvent): boolean =>
+        isInitiation(ahead) && compareInitiation(ahead, current).length === 0
+      return this.#unexpected(current, fits) as InitiationEvent | undefined
+    }
+    const mismatches = compareInitiation(event, current)
+    const masked = body && body.length > 0 ? this.#secrets.bytes(body) : EMPTY
+    if (recordedSha(this.tape, event.seq) !== bodySha(masked))
+      mismatches.push(...bodyMismatches(this.tape.body(event.seq), masked))
+    if (mismatches.length > 0) this.#differentInitiation(event, current, mismatches)
+    this.#advance()
+    this.options.afterInitiation?.(event)
+    return event
+  }
+
+  /** The answer to a call that answers in the same breath: nothing can stand between the two. */
+  answerTo(initiation: InitiationEvent, current: NewEvent<InitiationEvent>): DeliveryEvent {
+    const event = this.#next()
+    if (event === undefined && this.#cursor.isCut)
+      this.#log.stopAtCut(describe(current), initiation.seq)
+    if (event === undefined || !isDelivery(event) || event.op !== initiation.seq) {
+      this.#log.stop(
+        'missing',
+        `no answer to ${describe(current)} is on the tape`,
+        'The recording ends inside this call.',
+      )
+    }
+    this.#advance()
+    return event
+  }
+
+  output(stream: OutputEvent['stream'], bytes: Uint8Array): void {
+    const written = this.#secrets.bytes(bytes)
+    const event = this.#next()
+    if (event?.type !== 'output' || event.stream !== stream) {
+      this.#unexpected(
+        { type: 'output', stream },
+        (ahead) => ahead.type === 'output' && ahead.stream === stream,
+      )
+      return
+    }
+    const recorded = this.tape.body(event.seq)
+    if (!sameBytes(recorded, written)) {
+      this.#log.diverge(
+        'output',
+        `it wrote something else to ${stream}`,
+        'The text written differs from the recorded text.',
+        bodyMismatches(recorded, written),
+      )
+    }
+    this.#advance()
+  }
+
+  /** What the agent writes to a child process. */
+  write(operation: Operation, bytes: Uint8Array, as: BodyForm | undefined): void {
+    const written = this.#secrets.bytes(bytes)
+    const isSame = (event: TapeEvent | undefined): boolean =>
+      event?.type === 'write' && event.op === operation.id && event.as === as
+    const event = this.#next()
+    if (event === undefined || !isSame(event)) {
+      this.#unexpected({ type: 'write', op: operation.id }, isSame)
+      return
+    }
+    const recorded = this.tape.body(event.seq)
+    if (!sameBytes(recorded, written)) {
+      const child = describe(operation.action.event)
+      this.#log.diverge(
+        'different',
+        `it wrote something else to ${child}`,
+        'The bytes written to it differ from the recorded ones.',
+        bodyMismatches(recorded, written),
+      )
+    }
+    this.#advance()
+  }
+
+  /** The program is over: everything recorded must have happened, and come to the same end. */
+  end(end: RunEnd): void {
+    const event = this.#next()
+    if (event === undefined) return
+    if (event.type === 'end') return this.#compareEnd(event, end)
+    const rest = this.tape.count - this.#cursor.seq
+    const threw = end.error
+      ? ` with ${end.error.class}: ${this.#secrets.text(end.error.message)}`
+      : ''
+    this.#log.diverge(
+      'missing',
+      `the program ended${threw}, but the tape goes on with ${describe(event)}`,
+      `${rest} recorded events never happened.`,
+    )
+  }
+
+  #compareEnd(recorded: EndEvent, end: RunEnd): void {
+    const mismatches: Mismatch[] = []
+    const compare = (field: string, before: unknown, now: unknown): void => {
+      if (before !== now) mismatches.push({ field, recorded: before, current: now })
+    }
+    compare('exit code', recorded.exitCode, end.exitCode)
+    compare('error', recorded.error?.message, end.error && this.#secrets.text(end.error.message))
+    compare('error class', recorded.error?.class, end.error?.class)
+    compare('error code', recorded.error?.code, end.error?.code)
+    const before = this.tape.body(recorded.seq)
+    const now = end.body ? this.#secrets.bytes(end.body) : EMPTY
+    // The tape of a guard that was ended without an output does not say what the function returned.
+    if (recorded.as !== undefined && !sameBytes(before, now))
+      mismatches.push(...bodyMismatches(before, now))
+    if (mismatches.length > 0) {
+      this.#log.diverge(
+        'result',
+        'the run came to another end',
+        'Every event matched, but the outcome differs.',
+        mismatches,
+      )
+    }
+    this.#advance()
+  }
+
+  #differentInitiation(
+    event: InitiationEvent,
+    current: NewEvent<InitiationEvent>,
+    mismatches: readonly Mismatch[],
+  ): void {
+    const isSameCall = mismatches.every(({ field }) => field !== 'kind' && field !== 'name')
+    const fields = mismatches.map(({ field }) => field).join(', ')
+    this.#log.diverge(
+      isSameCall ? 'different' : 'unexpected',
+      isSameCall
+        ? `${describe(current)} differs in ${fields}`
+        : `the tape has ${describe(event)}, the program did ${describe(current)}`,
+      `The tape has ${describe(event)} here.`,
+      mismatches,
+    )
+  }
+
+  /** The program did something that is not next on the tape. */
+  #unexpected(current: NewEvent, fits: (ahead: TapeEvent) => boolean): TapeEvent | undefined {
+    const event = this.#next()
+    if (event === undefined && this.#cursor.isCut) this.#log.stopAtCut(describe(current))
+    if (event === undefined) {
+      this.#log.diverge(
+        'unexpected',
+        `the program did ${describe(current)} after the recording ended`,
+        'The recorded run had ended by then.',
+      )
+    } else {
+      this.#log.diverge(
+        'unexpected',
+        `the tape has ${describe(event)}, the program did ${describe(current)}`,
+        'The order or the number of calls has changed.',
+      )
+    }
+    const found = this.#cursor.skipTo(fits)
+    this.options.onAdvanced()
+    return found
+  }
+
+  /** Nothing is served after a divergence that has stopped the replay. */
+  #next(): TapeEvent | undefined {
+    if (this.#log.stopped) throw this.#log.stopped
+    return this.#cursor.peek()
+  }
+
+  #advance(): void {
+    this.#cursor.advance()
+    this.options.onAdvanced()
+  }
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && Buffer.compare(a, b) === 0

@@ -1,0 +1,58 @@
+import type { Divergence } from './divergence.js'
+import type { NewDelivery, Operation, SyncCall } from '../sessions/session.js'
+import type { DeliveryEvent, Tape } from '@retake/tape'
+
+/** What a call came to, in this process or on a tape. */
+export interface Answer {
+  readonly event: NewDelivery
+  readonly body?: Uint8Array
+  readonly native?: unknown
+}
+
+/**
+ * Where a session that records gets its answers from. Usually that is the
+ * outside; it can be a tape, then nothing leaves the process. What is recorded
+ * looks the same.
+ */
+export interface AnswerSource {
+  draw<T>(kind: string, native: () => T): T
+  /** Answers `operation` later, in parts, through `operation.complete`. */
+  start(operation: Operation): void
+  /** Answers at once. `op` is the number of the call in the run. */
+  run(call: SyncCall, op: number): Answer
+  /** Answers come from a tape: nothing may touch the outside. */
+  readonly isTape?: boolean
+  /** Requests are answered by a tape, also what comes after the end of the run. */
+  readonly keepsIn?: boolean
+  /** Where a tape had no answer. */
+  readonly divergences?: readonly Divergence[]
+  /** Told what the agent writes to a process that a tape answers for; the bytes are masked. */
+  wrote?(operation: Operation, bytes: Uint8Array): void
+  /** Told just before a part reaches the agent. */
+  delivering?(operation: Operation, event: NewDelivery): void
+  /** A timer was refreshed. */
+  restart?(operation: Operation): void
+}
+
+export const outside: AnswerSource = {
+  draw: (_, native) => native(),
+  start: (operation) => operation.action.start(operation),
+  run: (call) => call.run(),
+}
+
+/** One part of an answer that does not come from outside: made up, edited, or recorded earlier. */
+export interface AnswerPart {
+  readonly event: NewDelivery
+  readonly body: Uint8Array
+}
+
+/** A recorded part as it is given again, with a note where it comes from; what was written by then is known anew. */
+export function recordedPart(tape: Tape, recorded: DeliveryEvent): AnswerPart {
+  const { seq, at: _at, op: _op, ...part } = recorded
+  const {
+    written: _written,
+    digest: _digest,
+    ...event
+  } = part as NewDelivery & { written?: number; digest?: string }
+  return { event: { ...event, from: seq }, body: tape.body(seq) }
+}

@@ -1,0 +1,449 @@
+import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
+import { errors, type ReplayDiverged, type RetakeError } from '../errors.js'
+import { type Answer, type AnswerPart, type AnswerSource, recordedPart } from './source.js'
+import { type Divergence, noAnswer } from './divergence.js'
+import {
+  EMPTY,
+  type NewDelivery,
+  type Operation,
+  type Session,
+  type SyncCall,
+} from '../sessions/session.js'
+import { AnswerTurns } from './turns.js'
+import { DeliveryOrder, type OrderOptions } from './turns.js'
+import { DrawnValues, TurnDraws } from './draws.js'
+import { HeldOperation } from './turns.js'
+import { PendingAnswer } from './turns.js'
+import { isAsked, RecordedAnswers, type RecordedOperation } from './timeline.js'
+import { RecordedIndex } from './content-matcher.js'
+import { StreamWrites } from './content-matcher.js'
+import { TurnTimers } from './turns.js'
+import { bodyMismatches, compareInitiation } from './compare.js'
+
+/** The connections of the run that goes on: requests are answered on the one they are written to. */
+class Connections {
+  readonly #byId = new Map<number, Operation>()
+  readonly #asked = new Set<Operation>()
+
+  add(connection: Operation): void {
+    this.#byId.set(connection.id, connection)
+  }
+
+  get(op: number): Operation | undefined {
+    return this.#byId.get(op)
+  }
+
+  /** The connection that a request is written to; none for requests that stand for themselves. */
+  askedBy(event: NewEvent<InitiationEvent>): Operation | undefined {
+    const connection = event.type === 'request' ? this.#byId.get(event.socket ?? -1) : undefined
+    if (connection !== undefined) this.#asked.add(connection)
+    return connection
+  }
+
+  /**
+   * Requests, tool calls and processes of the recording that nobody asked for. A
+   * request whose connection was opened, and given up before it could be written,
+   * is not one of them.
+   */
+  unasked(recorded: RecordedAnswers): InitiationEvent[] {
+    const givenUp = [...this.#byId.values()].filter((one) => one.closed && !this.#asked.has(one))
+    return recorded.operations
+      .filter(({ used, event }) => !used && isAsked(event))
+      .map(({ event }) => event)
+      .filter((event) => !takeConnectionOf(event, recorded, givenUp))
+  }
+}
+
+function takeConnectionOf(
+  event: InitiationEvent,
+  recorded: RecordedAnswers,
+  connections: Operation[],
+): boolean {
+  if (event.type !== 'request' || event.socket === undefined) return false
+  const opened = recorded.byStart.get(event.socket)?.event
+  const at = connections.findIndex(
+    ({ action }) => opened && compareInitiation(opened, action.event).length === 0,
+  )
+  if (at >= 0) connections.splice(at, 1)
+  return at >= 0
+}
+
+/**
+ * What a recorded process was told, compared with what the agent tells it now, in
+ * whatever pieces. Telling it less is fine until an answer waits for the rest.
+ */
+class ToldProcess {
+  readonly #writes: readonly number[]
+  #next = 0
+  #rest: Uint8Array = new Uint8Array(0)
+
+  constructor(
+    readonly recorded: RecordedAnswers,
+    readonly op: number,
+  ) {
+    this.#writes = recorded.writes.get(op) ?? []
+  }
+
+  /** What is different, if something is. */
+  compare(bytes: Uint8Array): Divergence | undefined {
+    for (let at = 0; at < bytes.length;) {
+      if (this.#rest.length === 0 && !this.#read()) return this.#other(undefined, bytes)
+      const count = Math.min(this.#rest.length, bytes.length - at)
+      const then = this.#rest.subarray(0, count)
+      if (Buffer.compare(then, bytes.subarray(at, at + count)) !== 0)
+        return this.#other(this.recorded.tape.body(this.#seq), bytes)
+      this.#rest = this.#rest.subarray(count)
+      at += count
+    }
+    return undefined
+  }
+
+  /** The event that is being compared with, or the process itself before the first one. */
+  get #seq(): number {
+    return this.#writes[this.#next - 1] ?? this.op
+  }
+
+  #read(): boolean {
+    const seq = this.#writes[this.#next]
+    if (seq === undefined) return false
+    this.#next += 1
+    this.#rest = this.recorded.tape.body(seq)
+    return this.#rest.length > 0 || this.#read()
+  }
+
+  #other(recorded: Uint8Array | undefined, current: Uint8Array): Divergence {
+    return {
+      kind: 'different',
+      seq: this.#seq,
+      summary: 'the bytes written to a process differ',
+      explanation:
+        recorded === undefined
+          ? 'It was told no more than that when recorded.'
+          : 'The process of the tape was told something else.',
+      recorded: this.recorded.tape.event(this.#seq),
+      mismatches: bodyMismatches(recorded ?? new Uint8Array(0), current),
+    }
+  }
+}
+
+export interface TapeAnswersOptions {
+  /** The first event whose answers are used; 1 is the start of the run. */
+  readonly from: number
+  readonly order: OrderOptions
+  /** The session that is answered. */
+  readonly session: () => Pick<Session, 'closed' | 'secrets'>
+  /** The agent asks for something that the tape has no answer to; nothing is answered any more. */
+  readonly onStopped: (error: ReplayDiverged) => void
+  /** Milliseconds after which an agent that waits for something the tape does not have is stopped; never unless set. */
+  readonly stallMs?: number
+  /** Keeps the process alive until then. */
+  readonly keepAlive?: boolean
+  /** What to say when the tape has no answer; that of an offline tail unless set. */
+  readonly errorFor?: (divergence: Divergence) => ReplayDiverged
+  /**
+   * Another program may ask: more often than then, and with other values of chance
+   * and clocks in its requests.
+   */
+  readonly answersAgain?: boolean
+  /** Returns the error that stops the run if the operation started by this event is in doubt. */
+  readonly stopInDoubt?: (seq: number) => RetakeError | undefined
+}
+
+/**
+ * Answers from a tape in place of the outside. What the agent asks for is looked
+ * up by what it is, not by its place, so the agent may act in another order than
+ * it did then; the answers reach it one at a time, in the recorded order or in
+ * another that the world outside could have chosen.
+ *
+ * Not promised: state outside the program is not simulated. A file that is read
+ * twice answers as it did the first and the second time, whatever was written to
+ * it in between.
+ */
+export class TapeAnswers implements AnswerSource {
+  readonly isTape = true
+  readonly divergences: Divergence[] = []
+  readonly order: DeliveryOrder
+  readonly recorded: RecordedAnswers
+  readonly #index: RecordedIndex
+  readonly #writes: StreamWrites
+  readonly #draws: TurnDraws
+  readonly #drawn = new DrawnValues()
+  readonly #timers: TurnTimers
+  readonly #connections = new Connections()
+  readonly #told = new WeakMap<Operation, ToldProcess>()
+  readonly #turns: AnswerTurns
+  #error: RetakeError | undefined
+
+  constructor(
+    readonly tape: Tape,
+    readonly options: TapeAnswersOptions,
+  ) {
+    const draws: [turn: number, kind: string, value: unknown][] = []
+    this.recorded = new RecordedAnswers(tape, options.from, (...draw) => draws.push(draw))
+    this.#draws = new TurnDraws(this.recorded.firstTurn, options.order.seed)
+    for (const [turn, kind, value] of draws) {
+      this.#draws.add(turn, kind, value)
+      this.#drawn.add(kind, value)
+    }
+    this.#index = new RecordedIndex(this.recorded, this.#drawn, {
+      exceptDrawn: options.order.seed !== 0 || options.answersAgain === true,
+      again: options.answersAgain === true,
+    })
+    this.#writes = new StreamWrites(this.recorded)
+    this.#timers = new TurnTimers(this.#index)
+    this.order = new DeliveryOrder(options.order)
+    this.#turns = new AnswerTurns({
+      recorded: this.recorded,
+      order: this.order,
+      timers: this.#timers,
+      isStopped: () => this.#error !== undefined,
+      isClosed: () => options.session().closed,
+      stop: (divergence) => void this.#stop(divergence),
+      stallMs: options.stallMs,
+      keepAlive: options.keepAlive === true,
+    })
+  }
+
+  /** What was started, is not answered in full, and has no more parts on the tape. */
+  get unanswered(): readonly PendingAnswer[] {
+    return this.#turns.unanswered
+  }
+
+  /** It only waits for timers, again and again. */
+  get goesOnForEver(): boolean {
+    return this.#timers.goesOnForEver
+  }
+
+  /** Requests, tool calls and processes of the recording that nobody asked for. */
+  get unasked(): readonly InitiationEvent[] {
+    return this.#connections.unasked(this.recorded)
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    const value = this.#draws.take(kind, native)
+    this.#drawn.add(kind, value)
+    return value as T
+  }
+
+  /** A value that the agent has drawn elsewhere: requests are compared without it. */
+  noteDrawn(kind: string, value: unknown): void {
+    this.#drawn.add(kind, value)
+  }
+
+  /** Whether an answer could be given. */
+  has(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
+    if (event.type === 'socket') return this.#index.alike(event).length > 0
+    return this.#index.has(event, this.#masked(body))
+  }
+
+  /** A connection that the tape has opened, by its event. */
+  connection(op: number): Operation | undefined {
+    return this.#connections.get(op)
+  }
+
+  /** What was started before counts as used, what was started from this event on does not. */
+  rewindTo(seq: number): void {
+    for (const operation of this.recorded.operations) operation.used = operation.event.seq < seq
+  }
+
+  start(operation: Operation): void {
+    if (this.#error !== undefined || this.options.session().closed) return
+    const { event, body, reexecuted } = operation.action
+    if (event.type === 'timer') this.#timers.add(operation)
+    else if (reexecuted === true) this.#timers.add(operation, this.#work(operation))
+    else if (event.type === 'socket') this.#connect(operation, event)
+    else this.#answer(operation, event, body)
+    this.#turns.request()
+  }
+
+  run(call: SyncCall): Answer {
+    if (this.#error !== undefined) throw this.#error
+    const recorded = this.#take(call.event, call.body)
+    this.#error = recorded && this.options.stopInDoubt?.(recorded.event.seq)
+    if (this.#error !== undefined) throw this.#error
+    const seq = recorded?.parts[0]
+    if (seq === undefined) throw this.#stop(this.#noAnswer(call.event, call.body))
+    return recordedPart(this.tape, this.recorded.delivery(seq))
+  }
+
+  restart(operation: Operation): void {
+    this.#turns.restart(operation)
+  }
+
+  /** A process answers only who tells it what it was told then. Orders that are tried may mix what lanes say. */
+  wrote(operation: Operation, bytes: Uint8Array): void {
+    if (this.options.order.seed !== 0 || this.#error !== undefined) return
+    const told = this.#told.get(operation) ?? this.#toldThen(operation)
+    if (told === undefined) return
+    this.#told.set(operation, told)
+    const other = told.compare(bytes)
+    if (other !== undefined) this.#stop(other)
+  }
+
+  /** A part reaches the agent: what it does from here on, it did after that part in the recording, too. */
+  delivering(operation: Operation, event: NewDelivery): void {
+    this.#draws.begin(this.#turns.begin(operation, event))
+    this.#turns.request()
+  }
+
+  /**
+   * Takes over an operation that was served until now. `given` stands in for the
+   * rest of its recorded answer; `asks` is sent in place of what it asked.
+   */
+  carry(
+    operation: Operation,
+    change: {
+      readonly given?: readonly AnswerPart[]
+      /** Of an answer with further parts: the events that `given` stands for. */
+      readonly replaces?: readonly number[]
+      readonly asks?: Uint8Array
+    } = {},
+  ): void {
+    const { event, reexecuted } = operation.action
+    const recorded =
+      this.recorded.answering.get(operation.id) ?? this.recorded.byStart.get(operation.id)
+    if (event.type === 'socket') this.#connections.add(operation)
+    if (change.asks !== undefined)
+      this.#answer(operation, recorded?.event ?? event, change.asks, recorded)
+    else if (change.given !== undefined) {
+      this.#give(operation, change.given, change.replaces ?? recorded?.parts ?? [])
+      if (change.replaces !== undefined) this.#goOn(operation, recorded, change.replaces)
+    } else if (reexecuted === true) this.#carryWork(operation)
+    else
+      this.#turns.add(
+        new PendingAnswer(this.recorded, operation, recorded, {
+          writtenBefore: recorded?.written ?? 0,
+        }),
+      )
+    this.#turns.request()
+  }
+
+  // ── what is asked ─────────────────────────────────────────────────────────
+
+  #answer(
+    operation: Operation,
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+    before?: RecordedOperation,
+  ): void {
+    const recorded = this.#take(event, body)
+    if (recorded === undefined && this.#isWrittenOtherwise(event, body))
+      return operation.complete({ type: 'result', as: 'json' }, Buffer.from(`${body?.length ?? 0}`))
+    if (recorded === undefined) return void this.#stop(this.#noAnswer(event, body, before))
+    this.#error = this.options.stopInDoubt?.(recorded.event.seq)
+    if (this.#error !== undefined) return
+    this.#timers.noteAsked(recorded)
+    const connection = this.#connections.askedBy(event)
+    if (connection === undefined) {
+      this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
+      return
+    }
+    this.#turns.dropEndOf(connection)
+    const writtenBefore = connection.action.stamp?.().written ?? 0
+    this.#turns.add(new PendingAnswer(this.recorded, connection, recorded, { writtenBefore }))
+  }
+
+  /** In another order, a stream writes the same lines in other portions. */
+  #isWrittenOtherwise(event: NewEvent<InitiationEvent>, body: Uint8Array | undefined): boolean {
+    return this.options.order.seed !== 0 && this.#writes.has(event, this.#masked(body))
+  }
+
+  /** Clients keep connections open as they see fit: one more than then is opened like those before it. */
+  #connect(operation: Operation, event: NewEvent<InitiationEvent>): void {
+    this.#connections.add(operation)
+    const recorded = this.#take(event, undefined)
+    if (recorded !== undefined) {
+      this.#turns.add(new PendingAnswer(this.recorded, operation, recorded))
+      return
+    }
+    const alike = this.#index.alike(event).find(({ parts }) => parts.length > 0)
+    if (alike === undefined) return void this.#stop(this.#noAnswer(event, undefined))
+    this.#turns.add(
+      new PendingAnswer(this.recorded, operation, alike, { parts: alike.parts.slice(0, 1) }),
+    )
+  }
+
+  #work(operation: Operation): HeldOperation {
+    const held = new HeldOperation(operation, () => this.#turns.request())
+    operation.action.start(held)
+    return held
+  }
+
+  #carryWork(operation: Operation): void {
+    if (operation.finished === undefined) return
+    const { native } = operation.finished
+    operation.complete({ type: 'deliver', part: 'fire' }, undefined, native)
+  }
+
+  /** What came after a part that was replaced still comes. */
+  #goOn(
+    operation: Operation,
+    recorded: RecordedOperation | undefined,
+    replaced: readonly number[],
+  ): void {
+    const parts = recorded?.parts.filter((seq) => !replaced.includes(seq)) ?? []
+    const writtenBefore = recorded?.written ?? 0
+    this.#turns.add(new PendingAnswer(this.recorded, operation, recorded, { parts, writtenBefore }))
+  }
+
+  #give(operation: Operation, given: readonly AnswerPart[], parts: readonly number[]): void {
+    const last = parts.at(-1)
+    for (const [index, { event, body }] of given.entries()) {
+      const turn = parts[index] ?? last
+      operation.complete(turn === undefined ? event : { ...event, from: turn }, body)
+    }
+  }
+
+  #take(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+  ): RecordedOperation | undefined {
+    return this.#index.take(event, this.#masked(body), this.#turns.turn)
+  }
+
+  #toldThen(operation: Operation): ToldProcess | undefined {
+    const recorded = this.#turns.find(operation)?.recorded
+    return recorded && new ToldProcess(this.recorded, recorded.event.seq)
+  }
+
+  #masked(body: Uint8Array | undefined): Uint8Array {
+    return body && body.length > 0 ? this.options.session().secrets.bytes(body) : EMPTY
+  }
+
+  #noAnswer(
+    event: NewEvent<InitiationEvent>,
+    body: Uint8Array | undefined,
+    before?: RecordedOperation,
+  ): Divergence {
+    const masked = this.#masked(body)
+    const nearest = before
+      ? this.#index.compare(before, event, masked)
+      : this.#index.nearest(event, masked, this.#turns.turn)
+    return noAnswer(event, nearest, this.tape.count)
+  }
+
+  #stop(divergence: Divergence): RetakeError {
+    if (this.#error !== undefined) return this.#error
+    const error = (this.options.errorFor ?? errors.offlineTailEnded)(divergence)
+    this.#error = error
+    this.divergences.push(divergence)
+    this.options.onStopped(error)
+    return error
+  }
+}
+
+/**
+ * Whether the agent waits for the rest of an answer that the recorded run did not
+ * wait for: it had given up on it by then. What would have come is not known.
+ */
+export function isCutShort({ operation, parts, recorded, source }: PendingAnswer): boolean {
+  const { event } = operation.action
+  if (recorded === undefined || (event.type !== 'request' && event.type !== 'call')) return false
+  if (event.type === 'call' && (event.kind === 'input' || event.kind === 'worker')) return false
+  const last = parts.at(-1)
+  const part = last === undefined ? undefined : source.delivery(last)
+  if (part === undefined) return true
+  if (part.type === 'result') return false
+  if (part.type === 'response') return part.empty !== true
+  return part.part !== 'end' && part.part !== 'close' && part.part !== 'error'
+}

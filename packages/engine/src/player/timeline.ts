@@ -1,0 +1,217 @@
+import {
+  type CallEvent,
+  type DeliveryEvent,
+  type InitiationEvent,
+  isDelivery,
+  isEnvironmentNote,
+  isInitiation,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
+
+/** Something that was started in a recording, with the parts of its answer. */
+export interface RecordedOperation {
+  readonly event: InitiationEvent
+  /** The delivery that the agent was acting on when it started this. */
+  readonly turn: number
+  /** Numbers of the deliveries that belong to it, in order. */
+  readonly parts: number[]
+  /** Connections: what the agent had written when its answer began. */
+  readonly written: number
+  used: boolean
+  /** What was asked before and after it in the same turn, by event. */
+  askedBefore: number | undefined
+  askedAfter: number | undefined
+}
+
+/** What has been asked in a turn so far, and what was started since. */
+interface Neighbours {
+  readonly askedBefore: number | undefined
+  readonly waiting: RecordedOperation[]
+}
+
+interface Connection {
+  requests: number
+  /** The request that is being answered, or the connection itself before the first one. */
+  answering: RecordedOperation
+}
+
+/** What a tape holds from an event on: what was started, what came of it, what was drawn, and in which turn. */
+export class RecordedAnswers {
+  /** Started from the event on, in order. */
+  readonly operations: RecordedOperation[] = []
+  /** Every operation, also those under way at that event; their parts are those from the event on. */
+  readonly byStart = new Map<number, RecordedOperation>()
+  /** By connection that was open at the event: what it was answering. */
+  readonly answering = new Map<number, RecordedOperation>()
+  #neighbours: Neighbours = { askedBefore: undefined, waiting: [] }
+  /** Deliveries after which the agent started something or wrote something. */
+  readonly #acted = new Set<number>()
+  /** What was written to each process from the event on, by the event that started it. */
+  readonly writes = new Map<number, number[]>()
+  /** The turn that the event belongs to. */
+  readonly firstTurn: number
+
+  constructor(
+    readonly tape: Tape,
+    readonly from: number,
+    onDraw: (turn: number, kind: string, value: unknown) => void,
+  ) {
+    const connections = new Map<number, Connection>()
+    const synchronous = new Set<number>()
+    let turn = 0
+    let firstTurn = 0
+    for (const event of tape.events(1)) {
+      if (event.seq === from) {
+        firstTurn = turn
+        for (const [seq, { answering }] of connections) this.answering.set(seq, answering)
+      }
+      if (event.type === 'draw' && event.seq >= from) onDraw(turn, event.kind, event.value)
+      else if (event.type === 'output') this.#acted.add(turn)
+      else if (event.type === 'write') {
+        this.#acted.add(turn)
+        if (event.seq < from) continue
+        const writes = this.writes.get(event.op)
+        if (writes === undefined) this.writes.set(event.op, [event.seq])
+        else writes.push(event.seq)
+      } else if (isInitiation(event)) {
+        this.#acted.add(turn)
+        if (event.type === 'call' && event.sync === true) synchronous.add(event.seq)
+        this.#start(event, turn, connections)
+      } else if (isDelivery(event)) {
+        if (!synchronous.has(event.op)) {
+          turn = event.seq
+          this.#neighbours = { askedBefore: undefined, waiting: [] }
+        }
+        if (event.seq >= from) this.#ownerOf(event, connections)?.parts.push(event.seq)
+      }
+    }
+    this.firstTurn = firstTurn
+  }
+
+  delivery(seq: number): DeliveryEvent {
+    return this.tape.event(seq) as DeliveryEvent
+  }
+
+  /** Whether the agent did anything that could be seen before the next delivery came. */
+  hadEffect(seq: number): boolean {
+    return this.#acted.has(seq)
+  }
+
+  #start(event: InitiationEvent, turn: number, connections: Map<number, Connection>): void {
+    const connection = event.type === 'request' ? connections.get(event.socket ?? -1) : undefined
+    if (connection !== undefined) connection.requests += 1
+    const operation: RecordedOperation = {
+      event,
+      turn,
+      parts: [],
+      written: connection?.requests ?? 0,
+      used: false,
+      askedBefore: this.#neighbours.askedBefore,
+      askedAfter: undefined,
+    }
+    this.#noteNeighbour(operation)
+    if (connection !== undefined) connection.answering = operation
+    if (event.type === 'socket') connections.set(event.seq, { requests: 0, answering: operation })
+    this.byStart.set(event.seq, operation)
+    if (event.seq >= this.from) this.operations.push(operation)
+  }
+
+  #noteNeighbour(operation: RecordedOperation): void {
+    const { event } = operation
+    const isAsked = event.type === 'request' || (event.type === 'call' && event.sync !== true)
+    if (!isAsked) this.#neighbours.waiting.push(operation)
+    else {
+      for (const one of this.#neighbours.waiting) one.askedAfter = event.seq
+      this.#neighbours = { askedBefore: event.seq, waiting: [] }
+    }
+  }
+
+  /** Of a connection, a part belongs to the request that was written last. */
+  #ownerOf(
+    event: DeliveryEvent,
+    connections: ReadonlyMap<number, Connection>,
+  ): RecordedOperation | undefined {
+    return connections.get(event.op)?.answering ?? this.byStart.get(event.op)
+  }
+}
+
+/** Where a replay stands on its tape. Notes and the seal are not part of what happens: they are passed over. */
+export class TapeCursor {
+  #seq = 1
+  /** The event at `#seq`, once it was read: it is looked at several times before it happens. */
+  #peeked: TapeEvent | undefined
+  /** The run did not come to its own end: a signal killed it, or nothing is known about its end. */
+  readonly isCut: boolean
+  readonly #end: number
+
+  readonly #passesOutput: boolean
+  /** Called for each note about variables that it skips. */
+  onEnvironment: ((seq: number) => void) | undefined
+
+  /** `until`: the first event that is no longer served. `passesOutput`: output is passed over, too. */
+  constructor(
+    readonly tape: Tape,
+    { until = tape.count, passesOutput = false }: { until?: number; passesOutput?: boolean } = {},
+  ) {
+    this.#end = until
+    this.#passesOutput = passesOutput
+    this.isCut = until < tape.count || isCutOff(tape)
+  }
+
+  get seq(): number {
+    return this.#seq
+  }
+
+  /** The event that must happen next; undefined at the end of the tape. */
+  peek(): TapeEvent | undefined {
+    if (this.#peeked !== undefined) return this.#peeked
+    for (; this.#seq < this.#end; this.#seq += 1) {
+      const event = this.tape.event(this.#seq)
+      if (isEnvironmentNote(event)) this.onEnvironment?.(event.seq)
+      if (event.type === 'note' || (event.type === 'output' && this.#passesOutput)) continue
+      if (!isOver(event)) this.#peeked = event
+      return this.#peeked
+    }
+    return undefined
+  }
+
+  advance(): void {
+    this.#seq += 1
+    this.#peeked = undefined
+  }
+
+  /** Goes past the first event that fits, if it comes before the next delivery. */
+  skipTo(fits: (event: TapeEvent) => boolean): TapeEvent | undefined {
+    for (let seq = this.#seq; seq < this.#end; seq += 1) {
+      const event = this.tape.event(seq)
+      if (isDelivery(event)) return undefined
+      if (!fits(event)) continue
+      this.#seq = seq + 1
+      this.#peeked = undefined
+      return event
+    }
+    return undefined
+  }
+}
+
+/** Nothing that a program does can be compared with these. */
+const isOver = (event: TapeEvent): boolean =>
+  event.type === 'seal' || (event.type === 'end' && event.signal !== undefined)
+
+/** The run was killed: by a signal, or nothing is known about its end. */
+export function isCutOff(tape: Tape): boolean {
+  if (tape.status === 'truncated') return true
+  const end = tape.event(Math.max(0, tape.count - (tape.status === 'sealed' ? 2 : 1)))
+  return end.type === 'end' && end.signal !== undefined
+}
+
+/** Whether the agent asks somebody: a request, a tool, a process. Each of these is a step. */
+export function isAsked<E extends { readonly type: string }>(
+  event: E,
+): event is Extract<E, { readonly type: 'request' | 'call' }> {
+  if (event.type === 'request') return true
+  if (event.type !== 'call') return false
+  const { kind } = event as unknown as CallEvent
+  return kind === 'tool' || kind === 'process'
+}

@@ -1,0 +1,456 @@
+import { moduleLoadInFlight } from '../module-loads.js'
+import { natives } from '../natives.js'
+import { type Divergence, otherBytes, waitsForever } from './divergence.js'
+import { type NewDelivery, Operation } from '../sessions/session.js'
+import { recordedPart } from './source.js'
+import type { RecordedAnswers, RecordedOperation } from './timeline.js'
+import type { DeliveryEvent, TimerEvent } from '@retake/tape'
+import type { RecordedIndex } from './content-matcher.js'
+import { seededRandom } from './draws.js'
+
+/** A choice against the recorded order: `chosen` came although `passed` had come first then. */
+export interface Swap {
+  /** How many choices were made before this one. */
+  readonly pick: number
+  /** Numbers of recorded deliveries. */
+  readonly chosen: number
+  readonly passed: number
+}
+
+export interface OrderOptions {
+  /** 0 is the recorded order. */
+  readonly seed: number
+  /** After this many choices the recorded order goes on. */
+  readonly picks?: number
+}
+
+/**
+ * Chooses which of the answers that are ready comes next. Parts of one answer
+ * stay in order, and so do timers by the time they are due. A timeout that came
+ * too late to matter does not come earlier: that a slow answer can be given up on
+ * is no race. Nothing else about the order is certain in the world outside.
+ */
+export class DeliveryOrder {
+  readonly swaps: Swap[] = []
+  #picks = 0
+  readonly #random: () => number
+
+  constructor(readonly options: OrderOptions) {
+    this.#random = seededRandom(`order ${options.seed}`)
+  }
+
+  /** Choices made so far. */
+  get picks(): number {
+    return this.#picks
+  }
+
+  choose(ready: readonly PendingAnswer[]): PendingAnswer | undefined {
+    const first = ready.reduce<PendingAnswer | undefined>(
+      (best, one) => (best === undefined || one.nextSeq < best.nextSeq ? one : best),
+      undefined,
+    )
+    if (first === undefined) return undefined
+    const { seed, picks = Number.POSITIVE_INFINITY } = this.options
+    const pick = this.#picks
+    this.#picks += 1
+    if (seed === 0 || pick >= picks) return first
+    const legal = withEarliestTimer(ready).filter((one) => one === first || !one.isLateTimeout)
+    const chosen = legal[Math.floor(this.#random() * legal.length)] ?? first
+    if (chosen !== first) this.swaps.push({ pick, chosen: chosen.nextSeq, passed: first.nextSeq })
+    return chosen
+  }
+}
+
+/** Of all timers only the one that is due first. */
+function withEarliestTimer(ready: readonly PendingAnswer[]): PendingAnswer[] {
+  const timers = ready.filter(({ isTimer }) => isTimer)
+  const earliest = timers.reduce<PendingAnswer | undefined>(
+    (best, one) => (best === undefined || one.due < best.due ? one : best),
+    undefined,
+  )
+  return ready.filter((one) => !one.isTimer || one === earliest)
+}
+
+interface Started {
+  readonly operation: Operation
+  readonly work: HeldOperation | undefined
+  /** What was asked before and after it in the same turn, as the recording knows it. */
+  readonly askedBefore: RecordedOperation | undefined
+  askedAfter: RecordedOperation | undefined
+}
+
+/** A program that has waited for this many timers in vain waits for ever. */
+const LAST_RESORTS_MAX = 5000
+
+/**
+ * Timers and local work. They ask for nothing that could tell one from another,
+ * so they are matched when the turn they were started in is over: by how long they
+ * wait, by the turn, and by what was started beside them, as the request is beside
+ * its timeout.
+ *
+ * Only timers that fired in the recording fire, in the order they are due in a
+ * time that stands still between them. One that the recording does not have fires
+ * when nothing else can happen, if one like it has fired then, and intervals tick
+ * on beside it: a program may look again and again whether something has happened.
+ */
+export class TurnTimers {
+  #started: Started[] = []
+  #asked: RecordedOperation | undefined
+  #now = 0
+  #lastResorts = 0
+  readonly #unknown = new Set<PendingAnswer>()
+
+  constructor(readonly index: RecordedIndex) {}
+
+  add(operation: Operation, work?: HeldOperation): void {
+    this.#started.push({ operation, work, askedBefore: this.#asked, askedAfter: undefined })
+  }
+
+  /** Something was asked in this turn, and this is what it was in the recording. */
+  noteAsked(recorded: RecordedOperation): void {
+    this.#asked = recorded
+    for (const started of this.#started) started.askedAfter ??= recorded
+  }
+
+  /** The turn is over: what was started in it can be matched. */
+  match(turn: number): PendingAnswer[] {
+    const started = this.#started
+    this.#started = []
+    this.#asked = undefined
+    return started.map((one) => {
+      const { operation, work } = one
+      const recorded = this.#take(one, turn)
+      const pending = new PendingAnswer(this.index.recorded, operation, recorded, {
+        ...(work && { work }),
+      })
+      if (pending.isTimer) {
+        pending.due = this.#now + msOf(operation)
+        if (recorded === undefined) this.#unknown.add(pending)
+      }
+      return pending
+    })
+  }
+
+  fired(pending: PendingAnswer): void {
+    this.#now = Math.max(this.#now, pending.due)
+    this.#unknown.delete(pending)
+    if (kindOf(pending.operation) === 'interval') pending.due = this.#now + msOf(pending.operation)
+    else pending.armed = false
+  }
+
+  /** It has no more recorded times: only intervals, and timers that nobody knows, may still fire. */
+  isOver(pending: PendingAnswer): boolean {
+    return !this.#unknown.has(pending) && kindOf(pending.operation) !== 'interval'
+  }
+
+  restart(operation: Operation, pending: readonly PendingAnswer[]): void {
+    const found = pending.find((one) => one.operation === operation)
+    if (found === undefined) return
+    found.armed = true
+    found.due = this.#now + msOf(operation)
+  }
+
+  /** It waits for something that will not come in any time. */
+  get goesOnForEver(): boolean {
+    return this.#lastResorts >= LAST_RESORTS_MAX
+  }
+
+  /** When nothing else can happen. */
+  lastResort(pending: readonly PendingAnswer[]): PendingAnswer | undefined {
+    const unknown = pending.filter(
+      (one) => this.#unknown.has(one) && this.#firedLike(one.operation),
+    )
+    if (unknown.length === 0 || this.goesOnForEver) return undefined
+    this.#lastResorts += 1
+    const intervals = pending.filter(
+      (one) => one.isExhausted && one.parts.length > 0 && kindOf(one.operation) === 'interval',
+    )
+    return [...unknown, ...intervals].toSorted((a, b) => a.due - b.due)[0]
+  }
+
+  #take({ operation, ...asked }: Started, turn: number): RecordedOperation | undefined {
+    const { event } = operation.action
+    const candidates = this.index.unused(event)
+    const alike =
+      event.type === 'timer'
+        ? candidates.filter((one) => (one.event as TimerEvent).ms === event.ms)
+        : candidates
+    const found =
+      alike.find((one) => isBeside(one, asked)) ??
+      alike.find((one) => one.turn === turn) ??
+      alike[0] ??
+      candidates.find((one) => one.turn === turn)
+    if (found !== undefined) found.used = true
+    return found
+  }
+
+  #firedLike(operation: Operation): boolean {
+    const ms = msOf(operation)
+    return this.index.recorded.operations.some(
+      ({ event, parts }) =>
+        event.type === 'timer' &&
+        event.kind === kindOf(operation) &&
+        parts.length > 0 &&
+        event.ms <= ms * 2 &&
+        event.ms * 2 >= ms,
+    )
+  }
+}
+
+/** Whether the same was asked after it then, or before it where nothing followed. */
+function isBeside(
+  recorded: RecordedOperation,
+  { askedBefore, askedAfter }: Pick<Started, 'askedBefore' | 'askedAfter'>,
+): boolean {
+  if (askedAfter !== undefined) return recorded.askedAfter === askedAfter.event.seq
+  if (askedBefore === undefined || recorded.askedAfter !== undefined) return false
+  return recorded.askedBefore === askedBefore.event.seq
+}
+
+const msOf = ({ action: { event } }: Operation): number => (event.type === 'timer' ? event.ms : 0)
+const kindOf = ({ action: { event } }: Operation): string | undefined =>
+  event.type === 'timer' ? event.kind : undefined
+
+/** Work that really runs, but whose outcome waits until its turn is chosen. */
+export class HeldOperation extends Operation {
+  readonly outcomes: { readonly native: unknown }[] = []
+
+  constructor(
+    of: Operation,
+    readonly onFinished: () => void,
+  ) {
+    super(of.id, of.action, of.session)
+  }
+
+  override complete(_event: unknown, _body?: Uint8Array, native?: unknown): void {
+    this.outcomes.push({ native })
+    this.onFinished()
+  }
+}
+
+const LAST = Number.MAX_SAFE_INTEGER
+
+/** An operation of the run that goes on, and what of its recorded answer has not reached the agent yet. */
+export class PendingAnswer {
+  #next = 0
+  /** Timers: it waits for its time. A timeout that has fired does not, until it is refreshed. */
+  armed = true
+  /** Timers: when it is due, in the time of the run that goes on. */
+  due = 0
+  readonly parts: readonly number[]
+  readonly work: HeldOperation | undefined
+  readonly #writtenBefore: number
+
+  constructor(
+    readonly source: RecordedAnswers,
+    /** Parts reach the agent through this one. */
+    readonly operation: Operation,
+    /** Missing when the recording has nothing like it: timers and local work, which need no answer. */
+    readonly recorded: RecordedOperation | undefined,
+    options: {
+      readonly parts?: readonly number[]
+      readonly work?: HeldOperation
+      /** Connections: what the agent had written before it began to wait for this. */
+      readonly writtenBefore?: number
+    } = {},
+  ) {
+    this.parts = options.parts ?? recorded?.parts ?? []
+    this.work = options.work
+    this.#writtenBefore = options.writtenBefore ?? 0
+  }
+
+  get isTimer(): boolean {
+    return this.operation.action.event.type === 'timer'
+  }
+
+  /** Number of the recorded delivery that is next. */
+  get nextSeq(): number {
+    return this.parts[this.#next] ?? LAST
+  }
+
+  /** Nothing more of it is on the tape. */
+  get isExhausted(): boolean {
+    return this.#next >= this.parts.length
+  }
+
+  /** A timer that fired too late to matter, as timeouts do when the answer has come. */
+  get isLateTimeout(): boolean {
+    return this.isTimer && !this.isExhausted && !this.source.hadEffect(this.nextSeq)
+  }
+
+  advance(): void {
+    this.#next += 1
+  }
+
+  /** The rest is given up: the agent has moved on. */
+  drop(): void {
+    this.#next = this.parts.length
+  }
+
+  /** Whether its next part could come now. Work counts as ready when it runs: its time is not in the world's hands. */
+  isReady(): boolean {
+    if (this.operation.closed) return false
+    if (this.work !== undefined) return this.isExhausted ? this.work.outcomes.length > 0 : true
+    if (this.isExhausted || !this.armed) return false
+    return this.hasWritten(this.source.delivery(this.nextSeq)) !== 'less'
+  }
+
+  /** How much the agent has written to the connection or process, compared with when this part came. */
+  hasWritten(event: DeliveryEvent): 'less' | 'other' | 'enough' {
+    if (event.type !== 'deliver' || event.written === undefined) return 'enough'
+    const stamp = this.operation.action.stamp?.()
+    if (stamp === undefined) return 'enough'
+    const missing = event.written - (this.recorded?.written ?? 0)
+    const written = stamp.written - this.#writtenBefore
+    if (written < missing) return 'less'
+    const digest =
+      written === missing
+        ? stamp.digest
+        : this.operation.action.digestAt?.(missing + this.#writtenBefore)
+    return digest !== undefined && digest !== event.digest ? 'other' : 'enough'
+  }
+}
+
+export interface AnswerTurnsOptions {
+  readonly recorded: RecordedAnswers
+  readonly order: DeliveryOrder
+  readonly timers: TurnTimers
+  /** Nothing is answered any more. */
+  readonly isStopped: () => boolean
+  readonly isClosed: () => boolean
+  readonly stop: (divergence: Divergence) => void
+  /** Milliseconds after which an agent that waits in vain is stopped; never unless set. */
+  readonly stallMs: number | undefined
+  /** Keeps the process alive until then. */
+  readonly keepAlive: boolean
+}
+
+/**
+ * Hands out recorded parts, one at a time: when the agent is at rest, what it started
+ * in its last turn is known, and the next part is chosen. Each begins a turn, which
+ * is known by the delivery that it was in the recording.
+ */
+export class AnswerTurns {
+  #pending: PendingAnswer[] = []
+  /** Chosen, and not with the agent yet. */
+  #chosen: PendingAnswer | undefined
+  #handedOut: { readonly operation: Operation; readonly turn: number } | undefined
+  #turn: number
+  #requested = false
+  #stall: NodeJS.Timeout | undefined
+
+  constructor(readonly options: AnswerTurnsOptions) {
+    this.#turn = options.recorded.firstTurn
+  }
+
+  /** The one that the agent is in. */
+  get turn(): number {
+    return this.#turn
+  }
+
+  /** What was started, is not answered in full, and has no more parts on the tape. */
+  get unanswered(): readonly PendingAnswer[] {
+    return this.#pending.filter(({ operation, isExhausted }) => !operation.closed && isExhausted)
+  }
+
+  add(pending: PendingAnswer): void {
+    this.#pending.push(pending)
+  }
+
+  find(operation: Operation): PendingAnswer | undefined {
+    return this.#pending.find((one) => one.operation === operation)
+  }
+
+  restart(operation: Operation): void {
+    this.options.timers.restart(operation, this.#pending)
+    this.request()
+  }
+
+  /** A connection that is asked again was not closed after its last answer. */
+  dropEndOf(connection: Operation): void {
+    for (const pending of this.#pending) {
+      if (pending.operation !== connection || pending.isExhausted) continue
+      const next = this.options.recorded.delivery(pending.nextSeq)
+      if (next.type === 'deliver' && next.part !== 'chunk') pending.drop()
+    }
+  }
+
+  /** A part reaches the agent: says which turn begins with it. */
+  begin(operation: Operation, event: NewDelivery): number {
+    this.#turn =
+      this.#handedOut?.operation === operation
+        ? this.#handedOut.turn
+        : (event.from ?? -operation.id)
+    this.#handedOut = undefined
+    return this.#turn
+  }
+
+  /** Asks for the next part, once the agent is at rest. */
+  request(): void {
+    if (this.#requested || this.options.isStopped()) return
+    this.#requested = true
+    natives.clearTimeout(this.#stall)
+    natives.setImmediate(this.#next)
+  }
+
+  readonly #next = (): void => {
+    const { order, timers } = this.options
+    this.#requested = false
+    if (moduleLoadInFlight() || this.#isOnItsWay()) return this.request()
+    this.#handedOut = undefined
+    this.#pending = this.#pending.filter((one) => !one.operation.closed && !this.#isOver(one))
+    this.#pending.push(...timers.match(this.#turn))
+    if (this.#chosen?.operation.closed === true) this.#chosen = undefined
+    this.#chosen ??=
+      order.choose(this.#pending.filter((one) => one.isReady())) ?? timers.lastResort(this.#pending)
+    if (this.#chosen === undefined) return this.#idle()
+    // Work goes on beside us; it says when it is finished.
+    if (this.#chosen.work?.outcomes.length === 0) return
+    const chosen = this.#chosen
+    this.#chosen = undefined
+    this.#handOut(chosen)
+  }
+
+  #isOnItsWay(): boolean {
+    return this.#handedOut !== undefined && !this.#handedOut.operation.closed
+  }
+
+  /** Nothing more will come of it, and nobody will ask. */
+  #isOver(pending: PendingAnswer): boolean {
+    if (!pending.isExhausted) return false
+    return pending.isTimer
+      ? this.options.timers.isOver(pending)
+      : pending.operation.action.event.type === 'socket'
+  }
+
+  #handOut(pending: PendingAnswer): void {
+    const { recorded, timers, stop } = this.options
+    const { operation, work } = pending
+    const seq = pending.isExhausted ? undefined : pending.nextSeq
+    pending.advance()
+    if (pending.isTimer) timers.fired(pending)
+    this.#handedOut = { operation, turn: seq ?? -operation.id }
+    if (seq === undefined || work !== undefined) {
+      const native = work?.outcomes.shift()?.native
+      const from = seq === undefined ? {} : { from: seq }
+      operation.complete({ type: 'deliver', part: 'fire', ...from }, undefined, native)
+    } else {
+      const delivery = recorded.delivery(seq)
+      if (pending.hasWritten(delivery) === 'other')
+        return stop(otherBytes(delivery, operation.action.event, operation.action.stamp?.().digest))
+      const { event, body } = recordedPart(recorded.tape, delivery)
+      operation.complete(event, body)
+    }
+    // The next one is asked for once this one is with the agent. Not here: its turn must be
+    // alone in its round of the event loop, as it is when recorded, or its stacks differ.
+  }
+
+  #idle(): void {
+    const { stallMs, keepAlive, isClosed, recorded, stop } = this.options
+    if (stallMs === undefined || isClosed()) return
+    this.#stall = natives.setTimeout(() => {
+      if (!this.#requested && !isClosed()) stop(waitsForever(this.unanswered, recorded.tape.count))
+    }, stallMs)
+    if (!keepAlive) this.#stall.unref()
+  }
+}

@@ -1,0 +1,138 @@
+import { install } from './boundaries/install.js'
+import type { ContinuePlan, KeptReport, SettledDoubt, Simulator } from './player/plan.js'
+import { continueRun } from './player/play.js'
+import { errors } from './errors.js'
+import type { RecordedRun } from './record.js'
+import { runToEnd } from './run-to-end.js'
+import { currentSession, outsideRuns } from './scope.js'
+import type { Divergence } from './player/divergence.js'
+import { stoppable } from './stoppable.js'
+import {
+  type ForkPlanOptions,
+  type KeptForkOptions,
+  planFork,
+  planKept,
+  planRerun,
+  planResume,
+  type ResumePlanOptions,
+} from './player/make-plan.js'
+import { openForReplay } from './open-for-replay.js'
+import { loadSimulator } from './player/free-answers.js'
+
+/** What a run came to that was served from a tape first and live after. */
+export interface ContinuedResult<T> {
+  readonly output: T
+  /** The tape that holds it; the one that was served, when nothing had to be recorded. */
+  readonly run: RecordedRun
+  /** Number of events that were served. */
+  readonly servedEvents: number
+  /** The first difference, where that is why it went live. */
+  readonly divergence: Divergence | undefined
+  readonly settled: readonly SettledDoubt[]
+  /** What became of held steps, where some were. */
+  readonly kept?: KeptReport
+}
+
+/** Calls `agent` as the run that the plan goes on with. Throws what it throws, or why the tape does not fit. */
+export async function runContinued<T>(
+  plan: ContinuePlan,
+  agent: () => T | Promise<T>,
+  { simulator }: { readonly simulator?: Simulator | undefined } = {},
+): Promise<ContinuedResult<T>> {
+  install()
+  if (currentSession() !== undefined) throw errors.nestedRun()
+  const { stopped, stop } = stoppable()
+  const continued = outsideRuns(() =>
+    continueRun(plan, {
+      keepAlive: true,
+      simulator,
+      onStopped: stop,
+      onFailed: stop,
+    }),
+  )
+  const { session, tape, settled } = continued
+  try {
+    const output = await Promise.race([stopped, runToEnd(session, agent)])
+    const { id, name, path } =
+      session.isLive && plan.branch ? plan.branch : { ...tape.run, path: tape.path }
+    return {
+      output,
+      run: { id, name, path },
+      servedEvents: session.position,
+      divergence: session.left,
+      settled,
+      ...withReport(continued.kept()),
+    }
+  } finally {
+    continued.abandon()
+  }
+}
+
+const withReport = (kept: KeptReport | undefined): { readonly kept?: KeptReport } =>
+  kept === undefined ? {} : { kept }
+
+export type ForkOptions = ForkPlanOptions
+
+/**
+ * Runs `agent` again from a step of an earlier run: everything before it is
+ * served, the step itself is changed or asked again, what follows is live and
+ * recorded on a tape of its own. The parent's tape stays as it is.
+ */
+export async function fork<T>(
+  tape: string,
+  agent: () => T | Promise<T>,
+  options: ForkOptions,
+): Promise<ContinuedResult<T>> {
+  const plan = outsideRuns(() => planFork(openForReplay(tape), options))
+  return runContinued(plan, agent)
+}
+
+export type ResumeOptions = ResumePlanOptions
+
+/**
+ * Goes on with a run that was stopped: what its tape holds is served, then
+ * `agent` is live and recorded. A killed run is continued on its own tape, one
+ * that ended with an error on a branch. Steps in doubt are never repeated unless
+ * `inDoubt` says so.
+ */
+export async function resume<T>(
+  tape: string,
+  agent: () => T | Promise<T>,
+  options: ResumeOptions = {},
+): Promise<ContinuedResult<T>> {
+  const plan = outsideRuns(() => planResume(openForReplay(tape), options))
+  return runContinued(plan, agent)
+}
+
+/**
+ * Runs today's `agent` against a tape: everything it still asks for in the same
+ * way is served, from the first difference on it is live and recorded as a branch.
+ */
+export async function rerun<T>(
+  tape: string,
+  agent: () => T | Promise<T>,
+): Promise<ContinuedResult<T>> {
+  const plan = outsideRuns(() => planRerun(openForReplay(tape)))
+  return runContinued(plan, agent)
+}
+
+export interface ForkKeptOptions extends Omit<KeptForkOptions, 'simulator'> {
+  /** The function itself, or the file of a module that exports it. */
+  readonly simulator?: Simulator | string
+}
+
+/**
+ * Runs `agent` again with some steps of an earlier run held at what was recorded and
+ * the others free: everything before the first free step is served, what follows is
+ * recorded on a tape of its own. The earlier tape stays as it is.
+ */
+export async function forkKept<T>(
+  tape: string,
+  agent: () => T | Promise<T>,
+  { simulator, ...options }: ForkKeptOptions,
+): Promise<ContinuedResult<T>> {
+  const file = typeof simulator === 'string' ? { simulator } : {}
+  const plan = outsideRuns(() => planKept(openForReplay(tape), { ...options, ...file }))
+  const loaded = typeof simulator === 'function' ? simulator : await loadSimulator(plan)
+  return runContinued(plan, agent, { simulator: loaded })
+}
