@@ -14,6 +14,7 @@ import { root } from './run-command.mjs'
 const entries = {
   tape: [
     'packages/tape/src/index.ts',
+    'packages/tape/src/format/index.ts',
     'packages/tape/src/node/index.ts',
     'packages/tape/src/browser/index.ts',
     'packages/tape/src/present/index.ts',

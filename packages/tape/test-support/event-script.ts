@@ -1,6 +1,6 @@
 import { encodeBody } from '../src/format/event-body.js'
 import type { NewEvent, RunEvent, TapeEvent } from '../src/format/events.js'
-import type { TapeLike } from '../src/read-model/tape-like.js'
+import type { TapeLike } from '../src/format/tape-like.js'
 
 const EMPTY = new Uint8Array(0)
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text)

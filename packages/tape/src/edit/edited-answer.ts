@@ -4,7 +4,7 @@ import type { DeliveryEvent, RecordedError, RequestEvent } from '../format/event
 import { fromWire } from '../values/from-wire.js'
 import { isRecord } from '../providers/json-shape.js'
 import type { Step } from '../read-model/step.js'
-import type { TapeLike } from '../read-model/tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 import { whyNothing } from './answer-payload.js'
 import type { Exchange } from '../read-model/exchange.js'
 import { editedHead, editedPieces, type EditedPieces } from './edited-body.js'

@@ -1,6 +1,6 @@
 import { invalidAnswer, noSuchEvent, nothingToEdit } from '../format/errors.js'
 import type { DrawEvent, NewEvent } from '../format/events.js'
-import type { TapeLike } from '../read-model/tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 import type { Payload } from './payload.js'
 
 /** What a draw gave: a time, a random number, an id. */

@@ -3,7 +3,7 @@ import { isRecord, parseJson } from '../providers/json-shape.js'
 import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
-import type { TapeLike } from '../read-model/tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 import type { Payload } from './payload.js'
 import { sseText } from '../http/sse.js'
 

@@ -1,5 +1,5 @@
 import type { RunEvent, TapeEvent } from './events.js'
-import type { TapeLike } from '../read-model/tape-like.js'
+import type { TapeLike } from './tape-like.js'
 
 /** Flag of runs that hold only the variables their program read, as notes of this name. */
 export const ENVIRONMENT_READS = 'env-reads'

@@ -1,4 +1,4 @@
-import type { GuardFacts } from './guard-facts.js'
+import type { GuardFacts } from '../guards/guard-facts.js'
 
 /**
  * Every record a tape can hold. A change here changes the format: raise
@@ -380,3 +380,9 @@ export const isInitiation = (event: TapeEvent): event is InitiationEvent =>
   event.type === 'timer' ||
   event.type === 'work' ||
   event.type === 'socket'
+
+/**
+ * Name of a note with the call site of an earlier request, whose number is the text. Written
+ * where the stack did not reach the agent's own code when the request was made.
+ */
+export const SITE_NOTE = 'site'

@@ -1,7 +1,7 @@
 import { toBase64 } from '../format/base64.js'
 import type { BodyForm, TapeEvent } from '../format/events.js'
 import { plainJson } from './plain-json.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /** One object per event, to be written as one line of JSON each. */
 export type EventLine = TapeEvent & { readonly body?: unknown }

@@ -23,7 +23,7 @@ import {
 } from './http-answer.js'
 import type { RequestCache } from './request-cache.js'
 import type { RunIndex, StepOp } from './run-index.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 export interface ExchangeRequest {
   readonly method: string

@@ -3,7 +3,7 @@ import { headerValue } from '../http/http1-body.js'
 import { Http1Scanner, type Http1Response } from '../http/http1.js'
 import type { TimedChunk } from '../http/sse.js'
 import type { StepOp } from './run-index.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /** Decompressors are handed in, since the tape package has none of its own. */
 export interface BodyDecoders {

@@ -1,5 +1,5 @@
 import { RunView, type ReadOptions } from './run-view.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /**
  * Turns a tape into what people want to see. The command line, the viewer, the

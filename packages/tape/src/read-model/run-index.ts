@@ -1,3 +1,4 @@
+import { SITE_NOTE } from '../format/events.js'
 import type {
   CallEvent,
   DeliverEvent,
@@ -14,16 +15,10 @@ import type {
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
-import type { GuardIntent } from '../format/guard-facts.js'
+import type { GuardIntent } from '../guards/guard-facts.js'
 import type { TraceEntry } from './lanes.js'
 import { isListening } from './mcp/http-message.js'
-import type { TapeLike } from './tape-like.js'
-
-/**
- * Name of a note with the call site of an earlier request, whose number is the text. It is
- * written where the stack did not reach the agent's own code when the request was made.
- */
-export const SITE_NOTE = 'site'
+import type { TapeLike } from '../format/tape-like.js'
 
 /** Where an event stands: its number and its time. */
 export interface EventMark {

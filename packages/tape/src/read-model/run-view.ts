@@ -23,7 +23,7 @@ import { RequestStep } from './request-step.js'
 import { indexRun, type FileCall, type RunIndex, type StepOp } from './run-index.js'
 import type { StepBase, StepContext } from './step-base.js'
 import type { Step } from './step.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 import { linkTools, type ToolLinks } from './tool-links.js'
 import { sumSteps, type RunTotals } from './totals.js'
 

@@ -7,7 +7,7 @@ import type { HttpServers } from './mcp/http-servers.js'
 import type { RequestCache } from './request-cache.js'
 import type { RunIndex } from './run-index.js'
 import { summarizeStep, type Step, type StepKind, type StepState } from './step.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /** What every step of a run shares. */
 export interface StepContext {

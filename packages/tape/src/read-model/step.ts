@@ -1,5 +1,5 @@
 import type { Place, RecordedError } from '../format/events.js'
-import type { GuardFacts } from '../format/guard-facts.js'
+import type { GuardFacts } from '../guards/guard-facts.js'
 import type { Message, ToolCallPart } from '../providers/message.js'
 import type { Usage } from '../providers/usage.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'

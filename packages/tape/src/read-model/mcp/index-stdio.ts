@@ -1,7 +1,7 @@
 import type { NoteEvent } from '../../format/events.js'
 import type { TraceEntry } from '../lanes.js'
 import type { RunIndex, StepOp } from '../run-index.js'
-import type { TapeLike } from '../tape-like.js'
+import type { TapeLike } from '../../format/tape-like.js'
 import type { StdioRequestSource } from './mcp-step.js'
 import { StdioSession } from './stdio-session.js'
 

@@ -1,5 +1,5 @@
 import { parseJson } from '../../providers/json-shape.js'
-import type { TapeLike } from '../tape-like.js'
+import type { TapeLike } from '../../format/tape-like.js'
 import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
 import type { McpExchange, McpNotification } from './mcp-exchange.js'
 import type { StdioRequest, StdioSession } from './stdio-session.js'

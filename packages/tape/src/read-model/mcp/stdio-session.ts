@@ -1,6 +1,6 @@
 import { optionalText, parseJson, recordOf } from '../../providers/json-shape.js'
 import type { EventMark, StepOp } from '../run-index.js'
-import type { TapeLike } from '../tape-like.js'
+import type { TapeLike } from '../../format/tape-like.js'
 import { isMcpFrame } from './is-mcp.js'
 import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
 import { LineReader, type ReadLine } from './line-reader.js'

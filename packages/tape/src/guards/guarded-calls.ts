@@ -6,7 +6,7 @@ import type {
   RecordedError,
   ResultEvent,
 } from '../format/events.js'
-import type { GuardFacts, GuardIntent, GuardStatus } from '../format/guard-facts.js'
+import type { GuardFacts, GuardIntent, GuardStatus } from './guard-facts.js'
 import {
   bodyFromText,
   readGuardNote,
@@ -15,7 +15,7 @@ import {
   type NestedResultNote,
   type SpentNote,
 } from './guard-note.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /** A call that passed a guard, as a tape tells it. Bodies are read when asked for. */
 export interface GuardedCallOnTape {

@@ -142,3 +142,7 @@ export interface GuardFacts {
   /** Milliseconds the tool took; of a served call, those it took then. */
   readonly tookMs?: number
 }
+
+/** One way in which an answer is not what was promised, in a line. */
+export const driftText = ({ code, path, expected, found }: Drift): string =>
+  `${code}${path === '' ? '' : ` at ${path}`}: expected ${expected}, found ${found}`

@@ -1,4 +1,4 @@
-import type { CallUsage, GuardFacts, GuardIntent } from '../format/guard-facts.js'
+import type { CallUsage, GuardFacts, GuardIntent } from './guard-facts.js'
 
 /** A figure over several calls: what is known, and of how many calls it is not. */
 export interface SavedFigure {

@@ -1,7 +1,7 @@
 import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
-import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from '../format/guard-facts.js'
+import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from './guard-facts.js'
 import { fromBase64, toBase64 } from '../format/base64.js'
-import type { TapeLike } from './tape-like.js'
+import type { TapeLike } from '../format/tape-like.js'
 
 /**
  * What a guard keeps as notes, which no replay compares: under which policy and

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { EventScript } from '../../test-support/event-script.js'
-import type { GuardIntent } from '../format/guard-facts.js'
+import type { GuardIntent } from './guard-facts.js'
 import { recordError } from '../values/recorded-error.js'
 import { guardedCalls, readGuards } from './guarded-calls.js'
-import { readRun } from './read-run.js'
+import { readRun } from '../read-model/read-run.js'
 
 const intent = (call: number, more: Partial<GuardIntent> = {}): GuardIntent => ({
   guard: 'refunds',

@@ -1,4 +1,4 @@
-import type { RunDetails, RunEvent, TapeEvent } from '../format/events.js'
+import type { RunDetails, RunEvent, TapeEvent } from './events.js'
 
 /** What the read model needs of a tape; `Tape` is one, a list of events in a test another. */
 export interface TapeLike {

@@ -1,0 +1,23 @@
+/**
+ * The tape format: events, values, bodies, and what recording and replay need to
+ * write and read them. Loads neither the read model, nor providers, nor edits.
+ */
+export * from '../guards/guard-facts.js'
+export * from '../guards/guarded-calls.js'
+export * from '../guards/guard-note.js'
+export * from '../guards/guard-savings.js'
+export * from '../http/http1.js'
+export { DESCRIBED_WORDS } from '../state/described-words.js'
+export * from '../values/recorded-error.js'
+export * from '../values/values.js'
+export { clipText } from './clip-text.js'
+export * from './environment-reads.js'
+export { invariant, TapeError, valueTooLarge, type TapeErrorCode } from './errors.js'
+export * from './events.js'
+export { hasKeyShape, keyShapes, maskKeys } from './key-shapes.js'
+export type { TapeStatus } from './layout.js'
+export type { ByteSource, Sha256, TapePlatform } from './platform.js'
+export type { SignatureState } from './seal.js'
+export { Tape } from './tape.js'
+export type { TapeLike } from './tape-like.js'
+export type { VerifyResult } from './verify.js'
