@@ -1,6 +1,6 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { CallHistory, CompiledPolicy, guard, presets } from '@retake/engine/guard'
+import { CallHistory, CompiledPolicy, guard, presets } from '@retake/guard'
 import { median } from './measure/statistics.mjs'
 import { withTemporaryFolder } from './measure/temporary-folder.mjs'
 

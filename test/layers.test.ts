@@ -7,17 +7,18 @@ import { describe, expect, test } from 'vitest'
 /**
  * The drawing at the top of ARCHITECTURE.md, as a test:
  *
- *     tape  ←  engine, diagnose, web  ←  cli, server
+ *     tape  ←  engine, diagnose, web  ←  guard  ←  cli, server
  *
  * Each package with the packages of ours it may import.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   tape: [],
   engine: ['tape'],
+  guard: ['tape', 'engine'],
   diagnose: ['tape'],
   web: ['tape'],
-  cli: ['tape', 'engine', 'diagnose', 'web'],
-  server: ['tape', 'engine', 'diagnose', 'web'],
+  cli: ['tape', 'engine', 'guard', 'diagnose', 'web'],
+  server: ['tape', 'engine', 'guard', 'diagnose', 'web'],
 }
 
 /** Folders of `tape` that adapt it to a platform; only these may import one. */

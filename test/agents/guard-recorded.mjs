@@ -1,5 +1,5 @@
 /** A guarded agent that prints all it is told: what it prints must be the same when it is replayed. */
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 
 const run = guard({
   name: 'recorded',

@@ -7,7 +7,7 @@
  * - hold: says what became of it, and holds the run until stdin ends
  */
 import { writeSync } from 'node:fs'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 
 const [dir, mode] = process.argv.slice(2)
 try {

@@ -18,21 +18,23 @@ const quoted = (text: string): string[] =>
 /** Every error code that a package mentions where its errors are, and those of its parts; not Node's own. */
 const codesOf = (name: string): string[] => [
   ...new Set(
-    textsIn(`${name}/src`, /^(?!guard\/)(?:.*[/-])?errors(?:\.ts$|\/)/)
+    textsIn(`${name}/src`, /^(?:.*[/-])?errors(?:\.ts$|\/)/)
       .flatMap(quoted)
       .filter((code) => !code.startsWith('ERR_')),
   ),
 ]
 
 /** Every source file of the guard, where each part says itself why it refuses. */
-const guardTexts = textsIn('engine/src/guard', /^/)
+const guardTexts = textsIn('guard/src', /^/)
 /** Codes of refusals; kinds of drift are no errors. */
 const guardCodes = guardTexts
   .flatMap((text) => text.match(/^ *code: .*$/gm) ?? [])
   .flatMap(quoted)
   .filter((code) => !/^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+)$/.test(code))
 
-const packages = readdirSync(new URL('../../packages', import.meta.url))
+const packages = readdirSync(new URL('../../packages', import.meta.url)).filter(
+  (name) => name !== 'guard',
+)
 /** Inside of Jest there is no package to import errors from. */
 const door = readFileSync(new URL('../../packages/cli/jest/door.cjs', import.meta.url), 'utf8')
 const codes = [...packages.flatMap(codesOf), ...guardCodes, /code ([A-Z_]+)/.exec(door)?.[1] ?? '']

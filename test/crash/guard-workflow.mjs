@@ -12,7 +12,7 @@
 import { existsSync, writeFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 import { connectTo } from '../support/postgres.mjs'
 
 const [dir] = process.argv.slice(2)

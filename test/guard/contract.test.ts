@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type } from 'arktype'
 import { guard, GuardError } from 'retake'
-import type { Contract, GuardedToolOptions, GuardResult, Schema } from '@retake/engine/guard'
+import type { Contract, GuardedToolOptions, GuardResult, Schema } from '@retake/guard'
 import * as v from 'valibot'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -362,7 +362,7 @@ describe('a broken promise', () => {
 
 test('a JSON Schema without anything that reads it says what to do, and no tool starts', async () => {
   const program = `
-    import { guard } from '@retake/engine/guard'
+    import { guard } from '@retake/guard'
     const run = guard({ name: 'bare', dir: process.argv[2], durability: 'memory' })
     let started = 0
     for (const schema of ['input', 'output'])

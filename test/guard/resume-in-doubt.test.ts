@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { guard, type GuardOptions } from '@retake/engine/guard'
+import { guard, type GuardOptions } from '@retake/guard'
 import { expect, onTestFinished, test } from 'vitest'
 import { shop, codeOf } from './resume-setup.js'
 

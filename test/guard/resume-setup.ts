@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { guard, type GuardOptions } from '@retake/engine/guard'
+import { guard, type GuardOptions } from '@retake/guard'
 import { onTestFinished } from 'vitest'
 
 /** A folder of tapes, and what the tools of all guards in it have really done. */

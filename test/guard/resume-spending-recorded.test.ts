@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { fork, outsideRuns, record, replay, resume } from '@retake/engine'
-import { guard, type GuardResult } from '@retake/engine/guard'
+import { guard, type GuardResult } from '@retake/guard'
 import { readGuards } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { expect, test } from 'vitest'

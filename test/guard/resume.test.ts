@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readGuards } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 import { expect, onTestFinished, test } from 'vitest'
 import { shop, tapesIn } from './resume-setup.js'
 

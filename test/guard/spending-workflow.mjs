@@ -7,7 +7,7 @@
 import { appendFileSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { outsideRuns } from '@retake/engine'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 
 const [dir] = process.argv.slice(2)
 

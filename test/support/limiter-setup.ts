@@ -1,11 +1,8 @@
-import type { Denial } from '../../packages/engine/src/guard/guard-error.js'
-import type {
-  GuardedTool,
-  GuardedToolOptions,
-} from '../../packages/engine/src/guard/guarded-tool.js'
-import { Limiter } from '../../packages/engine/src/guard/limits/limiter.js'
-import type { Limits } from '../../packages/engine/src/guard/limits/limits.js'
-import type { Reservation } from '../../packages/engine/src/guard/limits/reservation.js'
+import type { Denial } from '../../packages/guard/src/guard-error.js'
+import type { GuardedTool, GuardedToolOptions } from '../../packages/guard/src/guarded-tool.js'
+import { Limiter } from '../../packages/guard/src/limits/limiter.js'
+import type { Limits } from '../../packages/guard/src/limits/limits.js'
+import type { Reservation } from '../../packages/guard/src/limits/reservation.js'
 import { TestClock } from './test-clock.js'
 
 export const tool = (options: GuardedToolOptions<unknown> = {}, name = 'pay'): GuardedTool => ({

@@ -1,4 +1,4 @@
-import type { Clock } from '../../packages/engine/src/guard/limits/clock.js'
+import type { Clock } from '../../packages/guard/src/limits/clock.js'
 
 /** A clock that tests wind. */
 export class TestClock implements Clock {

@@ -16,7 +16,6 @@ export {
   answerFrom,
   eachWithin,
   fork,
-  GuardError,
   placesFrom,
   record,
   replay,
@@ -28,12 +27,11 @@ export {
   tool,
   within,
 } from '@retake/engine'
-export { baselineFrom, driftScore, guard, presets } from '@retake/engine/guard'
+export { baselineFrom, driftScore, guard, GuardError, presets } from '@retake/guard'
 export type {
   AnsweredResult,
   AnswerFromOptions,
   ContinuedResult,
-  Denial,
   Divergence,
   DivergenceKind,
   ForkOptions,
@@ -56,6 +54,7 @@ export type {
   CallInDoubt,
   CallLimits,
   Contract,
+  Denial,
   ApprovalDecision,
   ApprovalOptions,
   ApprovalRequest,
@@ -79,7 +78,7 @@ export type {
   ToolContext,
   ToolFunction,
   UndoneCall,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 export { guardedCalls, guardSavings, readRun, TapeError } from '@retake/tape'
 export type {
   Effect,

@@ -5,6 +5,12 @@ import { engineRoot } from './package-root.js'
 
 /** This package, as stacks name it: by URL, or by path when source maps are on. */
 export const OWN_PREFIXES = [engineRoot.href, fileURLToPath(engineRoot)]
+
+/** Declares a package as a part of Retake: its frames are not the agent's. */
+export function addOwnPackage(root: URL): void {
+  OWN_PREFIXES.push(root.href, fileURLToPath(root))
+}
+
 const FRAME = /\(?((?:file:\/\/|node:|\/|[A-Za-z]:\\)[^()]*?):(\d+):(\d+)\)?$/
 
 /** Most calls come straight from the agent; only those inside a library look further. */

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { natives } from './natives.js'
-import { guard } from './guard/index.js'
 import { openRecording, record, runOfError } from './record.js'
-import { replay } from './replay.js'
 
 test('of two runs that draw the same id at once the second draws again', () => {
   const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
@@ -77,18 +75,4 @@ test('the error of a run that throws leads to its tape', async () => {
     path: path.join(dir, readdirSync(dir)[0] ?? ''),
   })
   expect(runOfError('no')).toBeUndefined()
-})
-
-test('the tape of a guard that was ended without an output replays with the output of the function', async () => {
-  const dir = mkdtempSync(path.join(tmpdir(), 'retake-record-'))
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
-  const agent = async () => {
-    const run = guard({ name: 'sum', dir })
-    run.tool('add', ({ a, b }: { a: number; b: number }) => a + b)
-    const { output } = await run.call('add', { a: 1, b: 2 })
-    return { total: output, path: run.end()?.path ?? '' }
-  }
-  const { total, path: tape } = await agent()
-  const replayed = await replay(tape, async () => ({ total: (await agent()).total }))
-  expect(replayed.output).toEqual({ total })
 })

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { inspect } from 'node:util'
 import { record, replay } from '@retake/engine'
-import { guard, presets } from '@retake/engine/guard'
+import { guard, presets } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
 
 const [, , folder] = process.argv

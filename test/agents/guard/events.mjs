@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { guard, presets } from '@retake/engine/guard'
+import { guard, presets } from '@retake/guard'
 import { WebSocket } from 'undici'
 
 const folder = process.argv[2]

@@ -1,7 +1,7 @@
 /** Guarded and other requests at once, through the same clients and pools; prints how many were answered. */
 import http from 'node:http'
 import axios from 'axios'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 import * as undici from 'undici'
 
 const server = http.createServer((_, response) => setImmediate(() => response.end('answer')))

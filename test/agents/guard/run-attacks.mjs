@@ -8,7 +8,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as engine from '@retake/engine'
-import * as guards from '@retake/engine/guard'
+import * as guards from '@retake/guard'
 
 const retake = { ...engine, ...guards }
 const [, , suite, folder] = process.argv

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as engine from '@retake/engine'
-import * as guards from '@retake/engine/guard'
+import * as guards from '@retake/guard'
 import { cases } from './network-attacks.mjs'
 import { openWorld } from './network-world.mjs'
 

@@ -6,7 +6,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import http from 'node:http'
 import { promisify } from 'node:util'
 import { forkKept, planKept, record, replay, searchableSteps, tool } from '@retake/engine'
-import { guard } from '@retake/engine/guard'
+import { guard } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
 import { clientFor, startModel } from './model.mjs'
 

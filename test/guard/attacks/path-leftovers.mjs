@@ -4,7 +4,7 @@
  */
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { guard, presets } from '@retake/engine/guard'
+import { guard, presets } from '@retake/guard'
 
 const [, , folder] = process.argv
 const root = join(folder, 'root')

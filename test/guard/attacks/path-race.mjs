@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process'
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { guard, presets } from '@retake/engine/guard'
+import { guard, presets } from '@retake/guard'
 
 const [, , folder] = process.argv
 const root = join(folder, 'root')

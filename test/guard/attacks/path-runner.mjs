@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as engine from '@retake/engine'
-import * as guards from '@retake/engine/guard'
+import * as guards from '@retake/guard'
 import { cases } from './path-attacks.mjs'
 import { makeWorld, outsideOf } from './path-world.mjs'
 

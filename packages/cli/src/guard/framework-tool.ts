@@ -1,13 +1,13 @@
 import type {
+  GuardError,
   GuardedToolOptions,
   GuardResult,
   GuardRun,
   Schema,
   ToolContext,
   ToolFunction,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import './json-schema.js'
-import type { GuardError } from '@retake/engine'
 
 /** What every `guardTools` takes. */
 export interface GuardToolsOptions {

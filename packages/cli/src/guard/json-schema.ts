@@ -6,7 +6,7 @@ import {
   type SchemaDraft,
   Validator,
 } from '@cfworker/json-schema'
-import { type JsonSchemaCheck, useJsonSchema } from '@retake/engine/guard'
+import { type JsonSchemaCheck, useJsonSchema } from '@retake/guard'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -6,7 +6,7 @@ import {
   type PolicyProblem,
   presets,
   protectOwnFiles,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import { policyInvalid, policyUnreadable } from '../errors/guard.js'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'

@@ -11,7 +11,7 @@ import {
   type Tape,
   type Verdict,
 } from '@retake/tape'
-import { judgeCalls, type Judgement, type Policy, thrownIn } from '@retake/engine/guard'
+import { judgeCalls, type Judgement, type Policy, thrownIn } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
 import { noTapes } from '../errors/runs.js'
 import { viewRun } from '../runs/view-run.js'

@@ -1,4 +1,4 @@
-import { judgeCalls, type Rule } from '@retake/engine/guard'
+import { judgeCalls, type Rule } from '@retake/guard'
 import { clipText } from '@retake/tape'
 import { plainText } from '../terminal/terminal.js'
 import type { RecordedCall, RecordedRun } from './recorded-calls.js'

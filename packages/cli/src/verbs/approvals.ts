@@ -1,10 +1,5 @@
 import path from 'node:path'
-import {
-  decideApproval,
-  type PendingApproval,
-  pendingApprovals,
-  userName,
-} from '@retake/engine/guard'
+import { decideApproval, type PendingApproval, pendingApprovals, userName } from '@retake/guard'
 import { duration } from '@retake/tape/present'
 import { wrongUsage } from '../errors/command-line.js'
 import { approvalNotPending } from '../errors/guard.js'

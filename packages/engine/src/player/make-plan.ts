@@ -11,6 +11,7 @@ import {
   getPath,
   type Payload,
   payloadBytes,
+  readGuards,
   requestPayload,
   setPath,
   type Step,
@@ -19,7 +20,6 @@ import {
   wholeResponse,
 } from '@retake/tape'
 import { errors } from '../errors.js'
-import { safeToRepeat } from '../guard/resume/safe-to-repeat.js'
 import { newRunId } from '../run-id.js'
 import type { ContinuePlan, InDoubtPolicy, KeptPlan } from './plan.js'
 import { findInDoubt, type InDoubt, viewOf } from './in-doubt.js'
@@ -348,4 +348,17 @@ function refuseOthers(tape: Tape, steps: readonly Step[], plan: KeptPlan): void 
     const why = whyNotSearchable(tape, step, servers)
     if (why !== undefined) throw errors.stepNotSearchable(tape.run.id, label, why)
   }
+}
+
+/**
+ * Guarded calls of a killed run that have no result on its tape and can be made
+ * again without asking, by the number of the event that started them: their tool may run
+ * twice, or it had not been started.
+ */
+function safeToRepeat(tape: Tape): Readonly<Record<string, 'retry'>> {
+  const safe = readGuards(tape).calls.filter(
+    ({ facts, isNested, intent, state }) =>
+      facts === undefined && !isNested && (intent.idempotent === true || state !== 'in doubt'),
+  )
+  return Object.fromEntries(safe.map(({ callSeq }) => [callSeq, 'retry']))
 }

@@ -4,14 +4,15 @@
  * (`retakeTelemetrySettings`); agents of both can be named by their id (`nameAgent`).
  * `guardTools` puts tools behind a guard.
  */
-import { GuardError, within } from '@retake/engine'
+import { within } from '@retake/engine'
 import {
+  GuardError,
   checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
   type Schema,
   type StandardSchema,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import {
   denialText,
   FrameworkTool,

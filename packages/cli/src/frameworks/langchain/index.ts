@@ -5,13 +5,14 @@ import {
   type StoredMessage,
   ToolMessage,
 } from '@langchain/core/messages'
-import { GuardError, placesFrom } from '@retake/engine'
+import { placesFrom } from '@retake/engine'
 import {
+  GuardError,
   checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
   type Schema,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import {
   denialText,
   FrameworkTool,

@@ -1,13 +1,14 @@
 /** `retake/mcp`: names for the steps, and a guard for the tools, of MCP clients, of both generations of the SDK. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { currentSession, GuardError, tool as boundary, within } from '@retake/engine'
+import { currentSession, tool as boundary, within } from '@retake/engine'
 import {
+  GuardError,
   checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
   type Schema,
   type ToolContext,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import { mcpClientConnected, toolNotGuardable } from '../../errors/guard.js'
 import {
   denialText,

@@ -1,11 +1,12 @@
 /** `retake/openai-agents`: names for the steps, and a guard for the tools, of the OpenAI Agents SDK. */
-import { GuardError, placesFrom } from '@retake/engine'
+import { placesFrom } from '@retake/engine'
 import {
+  GuardError,
   checkGuardToolsArguments,
   checkGuardToolsOptions,
   type GuardRun,
   type Schema,
-} from '@retake/engine/guard'
+} from '@retake/guard'
 import {
   denialText,
   FrameworkTool,

@@ -1,0 +1,42 @@
+/**
+ * For packages that stand on the engine, such as the guard: the check that boundaries consult,
+ * patches above those of the recorder, and the parts of a run that such a package takes part in.
+ * Not promised: that it stays as it is between versions.
+ */
+export type { BoundaryCheck, CheckedFunction, FileCall, SpawnOptions } from './boundary-check.js'
+export { isPieces, writePiecesTo } from '../boundaries/files/file-pieces.js'
+export { isNodesOwn } from '../boundaries/files/file-wrapper.js'
+export type { FileFunction } from '../boundaries/files/file-natives.js'
+export { install, installAbove } from '../boundaries/install.js'
+export type { FetchInput } from '../boundaries/network/fetch-body.js'
+export {
+  dressLike,
+  lookFirst,
+  replace,
+  replaceClass,
+  undoAll,
+  type Undo,
+} from '../boundaries/patch.js'
+export { addOwnPackage, callSite } from '../call-site.js'
+export { closestName } from '../closest-name.js'
+export { RetakeError } from '../errors.js'
+export { natives } from '../natives.js'
+export { beforeContact } from '../outside-contact.js'
+export { disk } from '../overlay/disk.js'
+export { flagBits, opensForWriting, opensNew, opensToRead } from '../overlay/open-flags.js'
+export type { Overlay } from '../overlay/overlay.js'
+export { openRecording, type RecordedRun } from '../record.js'
+export {
+  bindCheck,
+  currentCheck,
+  currentSession,
+  insideTool,
+  outsideRuns,
+  toolOwner,
+} from '../scope.js'
+export { holdsSecret, looksSecret, SecretMask } from '../secrets.js'
+export type { RecordSession, RunEnd } from '../sessions/record-session.js'
+export type { Recording } from '../sessions/recording.js'
+export { EMPTY, Operation } from '../sessions/session.js'
+export type { Action, Delivery, NewDelivery, Session } from '../sessions/session.js'
+export { stateFolder } from '../state-folder.js'

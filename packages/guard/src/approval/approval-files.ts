@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import path from 'node:path'
+import { stableStringify, toWire } from '@retake/tape'
+import { disk } from '@retake/engine/hook'
+import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+
+/** A decision as it lies beside the tape. */
+interface StoredDecision extends ApprovalDecision {
+  /** Digest of the request that was shown to whoever decided. */
+  readonly of: string
+}
+
+/** A request that waits for a decision. */
+export interface PendingApproval {
+  /** With its arguments as they are on the tape: what JSON has no word for is tagged. */
+  readonly request: ApprovalRequest
+  /** Hand it back with the decision: what was shown is what is decided on. */
+  readonly of: string
+}
+
+/** The folder of the questions about calls on a tape. */
+const folderOf = (tape: string): string => `${tape.replace(/\.tape$/, '')}.approvals`
+
+export const requestFile = (tape: string, request: ApprovalRequest): string =>
+  path.join(folderOf(tape), `${nameOf(request)}.request.json`)
+
+export const decisionFile = (tape: string, request: ApprovalRequest): string =>
+  path.join(folderOf(tape), `${nameOf(request)}.decision.json`)
+
+/** Two guards, or two calls around it, may ask about the same call at the same time. */
+const nameOf = ({ digest, event }: ApprovalRequest): string => `${digest}-${event}`
+
+/** Whole or not at all; only for the user who runs this. */
+export function writeWhole(file: string, value: unknown): void {
+  disk.renameSync(writePartial(file, value), file)
+}
+
+function writePartial(file: string, value: unknown): string {
+  disk.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+  const partial = `${file}.${process.pid}.partial`
+  disk.writeFileSync(partial, JSON.stringify(toWire(value)), { mode: 0o600 })
+  return partial
+}
+
+/** The same, unless the file is there. Of several who try at once, one is told that it did. */
+function writeFirst(file: string, value: unknown): boolean {
+  const partial = writePartial(file, value)
+  try {
+    disk.linkSync(partial, file)
+    return true
+  } catch (error) {
+    if (isThere(error)) return false
+    // Not every file system has hard links. Whoever reads half of it looks again.
+    return copyFirst(partial, file)
+  } finally {
+    disk.rmSync(partial, { force: true })
+  }
+}
+
+function copyFirst(from: string, to: string): boolean {
+  try {
+    disk.copyFileSync(from, to, disk.constants.COPYFILE_EXCL)
+    return true
+  } catch (error) {
+    if (isThere(error)) return false
+    throw error
+  }
+}
+
+const isThere = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'EEXIST'
+
+/** Whoever waits says so this often, at least; a question of nobody is left by a program that ended. */
+const SILENT_MS = 30_000
+
+/** Says that the call still waits. */
+export function stillAsk(file: string, request: ApprovalRequest, now: number): void {
+  try {
+    disk.utimesSync(file, now / 1000, now / 1000)
+  } catch (error) {
+    // Where somebody has removed it nobody sees it, and it expires. Elsewhere files cannot be dated.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') writeWhole(file, request)
+  }
+}
+
+const isAsked = (file: string, now: number): boolean => {
+  const changedAt = disk.statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  return changedAt !== undefined && changedAt >= now - SILENT_MS
+}
+
+/** Calls on a tape that wait for a decision, the oldest first. What has expired waits no longer. */
+export function pendingApprovals(tape: string, now: number): PendingApproval[] {
+  let names: string[]
+  try {
+    names = disk.readdirSync(folderOf(tape))
+  } catch {
+    return []
+  }
+  return names
+    .filter((name) => name.endsWith('.request.json'))
+    .map((name) => path.join(folderOf(tape), name))
+    .filter((file) => isAsked(file, now))
+    .flatMap((file) => {
+      const request = readJson(file) as ApprovalRequest | null | undefined
+      const isOpen = request !== undefined && request !== null && request.expiresAt >= now
+      return isOpen ? [{ request, of: digestOf(request) }] : []
+    })
+    .toSorted(({ request: a }, { request: b }) => a.askedAt - b.askedAt || a.event - b.event)
+}
+
+/**
+ * Decides on a call that waits. False when it does not wait any more, when somebody
+ * was faster, or when what it asks is not what was shown.
+ */
+export function decideApproval(
+  tape: string,
+  of: string,
+  decision: ApprovalDecision,
+  now: number,
+): boolean {
+  const pending = pendingApprovals(tape, now).find((each) => each.of === of)
+  if (pending === undefined) return false
+  const stored: StoredDecision = { ...decision, of }
+  return writeFirst(decisionFile(tape, pending.request), stored)
+}
+
+/** The decision on exactly this request, if there is one. */
+export function readDecision(file: string, request: ApprovalRequest): ApprovalDecision | undefined {
+  const stored = readJson(file) as StoredDecision | undefined
+  if (stored === undefined || stored.of !== digestOf(toWire(request))) return undefined
+  const { approved, by, reason } = stored
+  return { approved, by, ...(reason !== undefined && { reason }) }
+}
+
+/** Of everything that was shown, arguments included, as it stands in the file. */
+const digestOf = (request: unknown): string =>
+  createHash('sha256').update(stableStringify(request)).digest('hex')
+
+function readJson(file: string): unknown {
+  try {
+    return JSON.parse(disk.readFileSync(file, 'utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

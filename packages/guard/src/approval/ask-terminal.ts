@@ -1,0 +1,67 @@
+import { createInterface } from 'node:readline'
+import { toWire } from '@retake/tape'
+import { outsideRuns } from '@retake/engine/hook'
+import type { ApprovalDecision, ApprovalRequest } from './approval.js'
+import { userName } from './user-name.js'
+
+export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Asks on the terminal, one call at a time. Only `yes` lets a call through. */
+export function askTerminal(
+  request: ApprovalRequest,
+  signal: AbortSignal,
+): Promise<ApprovalDecision> {
+  const asked = last.then(() => ask(request, signal))
+  last = asked.catch(() => {})
+  return asked
+}
+
+async function ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalDecision> {
+  signal.throwIfAborted()
+  process.stderr.write(`\n${questionLines(request).join('\n')}\n`)
+  const answer = await readAnswer('approve? [yes/No, or a reason why not] ', signal)
+  const by = userName()
+  if (/^y(?:es)?$/i.test(answer)) return { approved: true, by }
+  const reason = /^n?o?$/i.test(answer) ? undefined : answer
+  return { approved: false, by, ...(reason !== undefined && { reason }) }
+}
+
+/**
+ * What is asked, without anything that could move the cursor or hide a part. All of the
+ * arguments are shown, as on the tape: nobody should approve what was cut off.
+ */
+export function questionLines({ guard, tool, args, rule, why }: ApprovalRequest): string[] {
+  const lines = JSON.stringify(toWire(args), undefined, 2).split('\n')
+  return [
+    `${guard}: tool "${tool}" waits for approval`,
+    ...(why === '' ? [] : [`  why   ${why}`]),
+    `  rule  ${rule}`,
+    ...lines.map((line) => `  ${line}`),
+  ].map(visible)
+}
+
+/** Control characters and those that turn text around are shown as escapes. */
+const visible = (text: string): string =>
+  text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+
+function readAnswer(question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  return new Promise<string>((resolve, reject) => {
+    lines.question(question, { signal }, (answer) => resolve(answer.trim()))
+    // Whoever presses Ctrl-C wants the program to end, and has not decided on the call.
+    lines.once('SIGINT', () => {
+      reject(new Error('it was interrupted'))
+      lines.close()
+      outsideRuns(() => process.kill(process.pid, 'SIGINT'))
+    })
+    lines.once('close', () => resolve(''))
+    signal.addEventListener('abort', () => reject(new Error('nobody decided in time')), {
+      once: true,
+    })
+  }).finally(() => lines.close())
+}

@@ -1,0 +1,100 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Stats } from 'node:fs'
+import { disk } from '@retake/engine/hook'
+import { resolvePlace } from './resolve-place.js'
+
+interface Root {
+  /** As it was given, made absolute when the policy was read: a later change of folder does not move it. */
+  readonly given: string
+  real: string
+  /** The file system takes `A` and `a` for the same name here. */
+  folds: boolean
+  /** What was there when it was resolved. */
+  stamp: string
+}
+
+/** The folders of one list of a file scope, with their links followed. */
+export class FileRoots {
+  readonly #roots: readonly Root[]
+
+  constructor(given: readonly string[]) {
+    this.#roots = given.map((root) => ({
+      given: absoluteRoot(root),
+      real: '',
+      folds: false,
+      stamp: 'new',
+    }))
+  }
+
+  /** As given, for people. */
+  get names(): readonly string[] {
+    return this.#roots.map(({ given }) => given)
+  }
+
+  /** Without links, as they are on disk now. */
+  get folders(): readonly string[] {
+    return this.#roots.map((root) => fresh(root).real)
+  }
+
+  get isEmpty(): boolean {
+    return this.#roots.length === 0
+  }
+
+  /** Whether a resolved path is one of the folders or below it. */
+  hold(real: string): boolean {
+    return this.#roots.some((root) => {
+      const { real: folder, folds } = fresh(root)
+      return folds ? isBelow(fold(real), fold(folder)) : isBelow(real, folder)
+    })
+  }
+
+  /** Whether a path looks as if it were below one of them, before links are followed. */
+  name(absolute: string): boolean {
+    return this.#roots.some(
+      (root) => isBelow(absolute, root.given) || isBelow(absolute, fresh(root).real),
+    )
+  }
+}
+
+/** Compared name by name: `/root-evil` is not below `/root`. */
+export function isBelow(place: string, folder: string): boolean {
+  if (place === folder) return true
+  return place.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)
+}
+
+const absoluteRoot = (root: string): string =>
+  path.resolve(/^file:/i.test(root) ? fileURLToPath(root) : root)
+
+/** Resolved again when something else is there than before: a root may be a link that was moved on purpose. */
+function fresh(root: Root): Root {
+  const stamp = stampOf(lookThrough(root.given))
+  if (stamp === root.stamp) return root
+  root.stamp = stamp
+  root.real = resolvePlace(root.given)?.real ?? root.given
+  root.folds = foldsCase(root.real)
+  return root
+}
+
+const stampOf = (stats: Stats | undefined): string =>
+  stats === undefined ? 'missing' : `${stats.dev}:${stats.ino}`
+
+function lookThrough(place: string): Stats | undefined {
+  try {
+    return disk.statSync(place, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** Asked of the file system itself: the same folder answers to another spelling of its name. */
+export function foldsCase(folder: string): boolean {
+  const name = path.basename(folder)
+  const other = name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
+  if (other === name) return process.platform === 'win32' || process.platform === 'darwin'
+  const here = lookThrough(folder)
+  const there = lookThrough(path.join(path.dirname(folder), other))
+  return here !== undefined && there !== undefined && stampOf(here) === stampOf(there)
+}
+
+export const fold = (text: string): string => text.normalize('NFC').toLowerCase()

@@ -1,0 +1,154 @@
+import os from 'node:os'
+import path from 'node:path'
+import type { Dirent, Stats } from 'node:fs'
+import { disk, outsideRuns, stateFolder } from '@retake/engine/hook'
+import type { Denial } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
+import { fold, foldsCase, isBelow } from './file-roots.js'
+import { lookAt, resolvePlace } from './resolve-place.js'
+
+/** A file or folder of the guard that no guarded tool may touch, whatever its scope allows. */
+interface OwnPlace {
+  /** As it was named, made absolute, and without links: where it is when a guard begins to use it. */
+  readonly paths: readonly string[]
+  /** The file system treats `A` and `a` as the same name. */
+  readonly folds: boolean
+  /** The folder may hold other files: only those that a guard writes are closed. */
+  readonly isShared: boolean
+  /** Completes "It belongs to …". */
+  readonly of: string
+}
+
+const places = new Map<string, OwnPlace>()
+
+/** Entries that a guard writes into a folder it shares with others. */
+const OWN_ENTRY = /\.(?:tape|approvals)(?:\.|$)/
+
+/** How many entries are compared with a file that has several names. */
+const ENTRIES = 20_000
+
+/** Keeps guarded tools of this process from a folder or a file, from now on. */
+export function protectOwnFiles(place: string, of: string, isShared = false): void {
+  const named = path.resolve(place)
+  const real = resolvePlace(named)?.real ?? named
+  const folds = foldsCase(real)
+  const paths = [...new Set([named, real])].map((each) => (folds ? fold(each) : each))
+  places.set(named, { paths, folds, isShared, of })
+}
+
+/** Protects what every guard has: its tapes and approvals, those of other runs, and the state of this user. */
+export function protectGuard(dir: string | undefined): void {
+  const runs = path.join('.retake', 'runs')
+  for (const folder of [runs, dir ?? runs]) protectTapes(folder)
+  protectOwnFiles(stateFolder(), 'the state of Retake')
+}
+
+/** A folder of tapes below `.retake` is Retake's alone; any other may hold files of the program. */
+export function protectTapes(folder: string): void {
+  const isShared = !path.resolve(folder).split(path.sep).includes('.retake')
+  protectOwnFiles(folder, 'the tapes and approvals of Retake', isShared)
+}
+
+/**
+ * Why a guarded tool may not touch what a path leads to, links followed; undefined when it may.
+ * Files that have a second name outside are known by their inode.
+ */
+export function ownFileDenial(access: string, given: string): Denial | undefined {
+  if (given === '' || given.includes('\0')) return undefined
+  const place = resolvePlace(given)
+  if (place === undefined) return undefined
+  const found = ownerOf(place.real) ?? ownerOf(path.resolve(given)) ?? linkedOwner(place.stats)
+  return found && denialOf(found, `The tool tried to ${verbOf(access)} ${JSON.stringify(given)}.`)
+}
+
+/** The same for an entry that is removed or renamed: a folder takes everything below it along. */
+export function ownRemovalDenial(given: string): Denial | undefined {
+  if (given === '' || given.includes('\0')) return undefined
+  const entry = resolvePlace(given, { follow: false })?.real
+  if (entry === undefined) return undefined
+  const found = ownerOf(entry) ?? holderOf(entry)
+  return found && denialOf(found, `The tool tried to move or remove ${JSON.stringify(given)}.`)
+}
+
+/** The same for a word of a program's arguments, or text for a shell. */
+export function ownWordDenial(text: string, cwd: string): Denial | undefined {
+  for (const word of wordsIn(text)) {
+    const real = resolvePlace(word, { from: cwd })?.real
+    if (real === undefined) continue
+    const found =
+      ownerOf(real) ??
+      // A folder that is only there for Retake; others are the tool's to use.
+      (path.basename(real) === '.retake' ? holderOf(real) : undefined)
+    if (found !== undefined)
+      return denialOf(found, `A program was not started with ${JSON.stringify(word)}.`)
+  }
+  return undefined
+}
+
+/** True for an entry that a listing of its folder leaves out. */
+export const isOwnEntry = (folder: string, name: string): boolean =>
+  ownerOf(path.join(folder, name)) !== undefined
+
+function ownerOf(absolute: string): OwnPlace | undefined {
+  for (const own of places.values()) {
+    const place = own.folds ? fold(absolute) : absolute
+    if (own.paths.some((root) => isBelow(place, root) && (!own.isShared || isOwnIn(root, place))))
+      return own
+  }
+  return undefined
+}
+
+const isOwnIn = (root: string, place: string): boolean =>
+  OWN_ENTRY.test(path.relative(root, place).split(path.sep, 1)[0] ?? '')
+
+/** The protected path at or below an entry. */
+const holderOf = (entry: string): OwnPlace | undefined =>
+  [...places.values()].find(({ paths, folds }) =>
+    paths.some((root) => isBelow(root, folds ? fold(entry) : entry)),
+  )
+
+/** A file with several names is one file: whichever is used, it is the tape. */
+function linkedOwner(file: Stats | undefined): OwnPlace | undefined {
+  if (file === undefined || !file.isFile() || file.nlink <= 1) return undefined
+  let left = ENTRIES
+  for (const own of places.values()) {
+    const pending = [...own.paths]
+    for (let place = pending.pop(); place !== undefined && left > 0; place = pending.pop()) {
+      left -= 1
+      const stats = lookAt(place)
+      if (stats?.isDirectory() === true)
+        pending.push(
+          ...listOf(place)
+            .map(({ name }) => path.join(place, name))
+            .filter(ownerOf),
+        )
+      else if (stats?.ino === file.ino && stats.dev === file.dev && ownerOf(place)) return own
+    }
+  }
+  return undefined
+}
+
+function listOf(folder: string): Dirent[] {
+  try {
+    return outsideRuns(() => disk.readdirSync(folder, { withFileTypes: true }))
+  } catch {
+    return []
+  }
+}
+
+/** Options have values, and a shell splits words in more ways than these. */
+function wordsIn(text: string): Set<string> {
+  const parts = text.split(/[\s'"`;|&<>(){}=,:]+/)
+  const values = [text, ...parts.slice(0, ENTRIES)].flatMap((part) => [
+    part,
+    part.replace(/^-{1,2}\w/, ''),
+    part.replace(/^~(?=\/)/, () => os.homedir()),
+  ])
+  return new Set(
+    values.filter((word) => word !== '' && word.length <= 4096 && !word.includes('\0')),
+  )
+}
+
+const verbOf = (access: string): string => (access === 'write' ? 'write' : 'read')
+
+const denialOf = ({ of }: OwnPlace, what: string): Denial => guardErrors.ownFiles(what, of)

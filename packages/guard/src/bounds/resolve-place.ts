@@ -1,0 +1,82 @@
+import path from 'node:path'
+import type { Stats } from 'node:fs'
+import { disk } from '@retake/engine/hook'
+
+/** Where a path really leads. */
+export interface Place {
+  /** Absolute, without links as far as it exists. */
+  readonly real: string
+  /** What is there, links not followed; undefined when nothing is. */
+  readonly stats: Stats | undefined
+  /** How many links were followed on the way. */
+  readonly links: number
+}
+
+export interface ResolveOptions {
+  /** Absolute folder that a relative path starts from; the working directory unless set. */
+  readonly from?: string
+  /** Whether a link at the very end is followed, too; it is unless set. */
+  readonly follow?: boolean
+}
+
+/** As many as Linux follows. */
+const LINKS = 40
+
+/**
+ * Follows a path as the system does: one name after the other, each link where it
+ * stands, `..` from where the link led. What does not exist is taken by its name, also
+ * behind a link that dangles. Undefined when links go in a circle.
+ *
+ * It is a look at one moment: who holds the folder may change it right after.
+ */
+export function resolvePlace(given: string, options: ResolveOptions = {}): Place | undefined {
+  const { from = process.cwd(), follow = true } = options
+  const start = path.isAbsolute(given) ? given : `${from}${path.sep}${given}`
+  let { root: real } = path.parse(start)
+  const left = namesOf(start.slice(real.length)).toReversed()
+  let stats: Stats | undefined
+  let links = 0
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (name === '..') {
+      real = path.dirname(real)
+      stats = undefined
+      continue
+    }
+    const next = path.join(real, name)
+    stats = lookAt(next)
+    const target = stats?.isSymbolicLink() && (follow || left.length > 0) ? read(next) : undefined
+    if (target === undefined) {
+      real = next
+      continue
+    }
+    links += 1
+    if (links > LINKS) return undefined
+    const { root } = path.parse(target)
+    if (root !== '') real = root
+    left.push(...namesOf(target.slice(root.length)).toReversed())
+    stats = undefined
+  }
+  return { real, stats: stats ?? lookAt(real), links }
+}
+
+/** What is at a path itself, links not followed; undefined when nothing is, or nothing can be seen. */
+export function lookAt(place: string): Stats | undefined {
+  try {
+    return disk.lstatSync(place, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+const SEPARATORS = path.sep === '\\' ? /[\\/]/ : /\//
+
+const namesOf = (text: string): string[] =>
+  text.split(SEPARATORS).filter((name) => name !== '' && name !== '.')
+
+function read(link: string): string | undefined {
+  try {
+    return disk.readlinkSync(link)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,228 @@
+import { GUARD_NOTES, type CallUsage, type GuardFacts } from '@retake/tape'
+import { EMPTY, insideTool, type Operation } from '@retake/engine/hook'
+import { checkOf } from './enforcement/bounds-check.js'
+import { askApproval, expiredApproval } from './approval/ask-approval.js'
+import { CallBounds } from './bounds/call-bounds.js'
+import { callOver } from './bounds/call-over.js'
+import { toolScopes } from './bounds/tool-scopes.js'
+import { argumentsOf, type CanonicalCall } from './canonical-call.js'
+import { checkOutput, type CheckedOutput } from './contract/check-output.js'
+import type { Decision } from './decide-call.js'
+import { GuardError, type Denial } from './guard-error.js'
+import type { GuardedCall } from './guarded-call.js'
+import type { GuardedTool } from './guarded-tool.js'
+import { commit, commitRefusal } from './guard-outcome.js'
+import { toUsage, usedAmount } from './limits/amount.js'
+import { AttemptBounds } from './limits/attempt-bounds.js'
+import { circuitOutcome, executeTool, type Executed } from './limits/execute-tool.js'
+import { limitErrors } from './limits/limit-errors.js'
+import { isLargerThan } from './limits/output-size.js'
+import type { Reservation } from './limits/reservation.js'
+import { countedFor } from './limits/spent.js'
+import { callKey } from './resume/call-ledger.js'
+import type { EarlierCall } from './resume/earlier-calls.js'
+import { encloseCalls } from './resume/enclosing-call.js'
+import { revealed } from './resume/revealed.js'
+import { tellError } from './tell-error.js'
+import { whenReady } from './when-ready.js'
+
+type Later = void | Promise<void>
+
+/** Carries out what was decided about a call: refuses it, serves its answer, or runs its tool. */
+export function carryOut(
+  call: GuardedCall,
+  operation: Operation,
+  decision: Decision,
+  canonical: CanonicalCall,
+): Later {
+  return new CarriedCall(call, operation, decision, canonical).start()
+}
+
+/** What an error may have whatever a result may: a message with its stack. */
+const ERROR_BYTES = 100_000
+
+class CarriedCall {
+  readonly #call: GuardedCall
+  readonly #operation: Operation
+  readonly #decision: Decision
+  readonly #canonical: CanonicalCall
+  #facts: Partial<GuardFacts> | undefined
+
+  constructor(
+    call: GuardedCall,
+    operation: Operation,
+    decision: Decision,
+    canonical: CanonicalCall,
+  ) {
+    this.#call = call
+    this.#operation = operation
+    this.#decision = decision
+    this.#canonical = canonical
+  }
+
+  start(): Later {
+    const { refusal, isSkipped, earlier, reservation, intent } = this.#decision
+    const { tool } = this.#call
+    if (refusal !== undefined) return commitRefusal(this.#operation, refusal)
+    if (isSkipped === true)
+      return commit(
+        this.#operation,
+        { status: 'in doubt', attempts: 0 },
+        { as: undefined, body: EMPTY, recorded: undefined },
+      )
+    if (earlier !== undefined) return this.#approved(() => this.#serve(earlier))
+    if (tool === undefined || reservation === undefined)
+      throw new Error('a call was let through without its tool, or without room for it')
+    if (intent.verdict === 'allow') return this.#run(tool, reservation)
+    return this.#approved(
+      () => {
+        // From here on it may have its effect; until here a crash left nothing in doubt.
+        const { id: op, session } = this.#operation
+        session.keep?.(GUARD_NOTES.approved, Buffer.from(JSON.stringify({ op })))
+        return this.#run(tool, reservation)
+      },
+      () => reservation.release(),
+    )
+  }
+
+  /** Asks where a rule wants that, then goes on. */
+  #approved(goOn: () => Later, refused?: () => void): Later {
+    if (this.#decision.intent.verdict !== 'ask') return goOn()
+    return askApproval(this.#call, this.#operation, this.#decision, this.#args()).then(
+      (approved) => {
+        if (approved.approval) this.#facts = { approval: approved.approval }
+        if (!('denial' in approved)) return goOn()
+        refused?.()
+        return this.#refuse(approved.denial)
+      },
+    )
+  }
+
+  #serve(earlier: EarlierCall): void {
+    const { error: recorded, facts, from: served } = earlier
+    const { as, body } = revealed(earlier.result(), this.#operation.session.secrets)
+    commit(
+      this.#operation,
+      { ...facts, ...this.#facts, status: 'done', attempts: 0, served },
+      { as, body, recorded },
+    )
+  }
+
+  #run(tool: GuardedTool, room: Reservation): Later {
+    const { run, name, options, around } = this.#call
+    const { fingerprint, occurrence, within, key } = this.#decision.intent
+    const Bounds = (tool.options.retries ?? 0) > 0 ? AttemptBounds : CallBounds
+    const bounds = new Bounds(name, toolScopes(run.policy.scopes, tool), around)
+    const own = callKey(fingerprint, occurrence)
+    encloseCalls(bounds, within === undefined ? own : callKey(fingerprint, occurrence, within))
+    const { session } = this.#operation
+    return whenReady(room.ready(bounds, options.signal), (denial) => {
+      if (denial !== undefined) return this.#refuse(denial)
+      const expired = expiredApproval(this.#facts?.approval, this.#call, this.#decision)
+      if (expired !== undefined) {
+        room.release()
+        return this.#refuse(expired)
+      }
+      const { timeoutMs, deadlineMs, outputBytes } = run.limiter.allowanceOf(tool)
+      const executing = executeTool({
+        tool,
+        args: () => this.#args(),
+        session: session.owner ?? session,
+        bounds,
+        idempotencyKey: key ?? own,
+        timeoutMs,
+        deadlineMs,
+        outputBytes,
+        signal: options.signal,
+        again: (usage) => this.#again(room, usage),
+        late: (usage) => run.tapes.spending.keepOf(this.#operation, name, room.late(usage)),
+      })
+      return whenReady(executing, (executed) => this.#executed(tool, room, bounds, executed))
+    })
+  }
+
+  /** What an attempt has cost is on the tape before the next one starts: a crash in that one knows of both. */
+  #again(room: Reservation, usage: CallUsage | undefined): Denial | undefined {
+    const denial = room.again(usage)
+    const { run, name } = this.#call
+    if (denial === undefined)
+      run.tapes.spending.keepOf(this.#operation, name, usedAmount(usage, room.amount))
+    return denial
+  }
+
+  /** What the call counts for, if that is not what its other facts tell. */
+  #counted({ counted }: Reservation, facts: GuardFacts): CallUsage | undefined {
+    const told = countedFor(this.#decision.intent, facts)
+    const isTold = told.tokens === counted.tokens && told.nanoUsd === counted.nanoUsd
+    return isTold ? undefined : (toUsage(counted) ?? {})
+  }
+
+  #executed(tool: GuardedTool, room: Reservation, bounds: CallBounds, executed: Executed): Later {
+    const { name, around } = this.#call
+    bounds.end(callOver(name))
+    const { outcome, lastUsage, isGivenUp } = executed
+    const overused = room.settle(lastUsage, circuitOutcome(executed), isGivenUp)
+    const isVague = isGivenUp || (executed.facts.attempts ?? 1) > 1
+    const counted = isVague ? this.#counted(room, executed.facts) : undefined
+    const isPlain =
+      this.#facts === undefined && !overused && !counted && bounds.blocked.length === 0
+    const facts: GuardFacts = isPlain
+      ? executed.facts
+      : {
+          ...this.#facts,
+          ...executed.facts,
+          ...(overused && { overused }),
+          ...(counted && { counted }),
+          ...(bounds.blocked.length > 0 && {
+            blocked: bounds.blocked.map(({ code, what }) => `${code}: ${what}`),
+          }),
+        }
+    if ('error' in outcome) {
+      // What a call around this one may not, it may not either.
+      const blocked = [bounds, ...around].flatMap((each) => each.blocked)
+      const { session } = this.#operation
+      const told = insideTool(
+        session.owner ?? session,
+        () => tellError(name, outcome.error, blocked),
+        checkOf(bounds),
+      )
+      const { isRefusal, ...error } = told
+      const { outputBytes } = this.#call.run.limiter.allowanceOf(tool)
+      const errorBytes = Math.max(outputBytes, ERROR_BYTES)
+      if (isLargerThan(error.recorded, errorBytes)) return this.#tooLarge(facts, errorBytes)
+      return commit(this.#operation, isRefusal ? { ...facts, status: 'denied' } : facts, error)
+    }
+    return whenReady(checkOutput(tool, outcome.value), (checked) =>
+      this.#checked(facts, outcome, checked),
+    )
+  }
+
+  /** What a tool throws is data from it like what it returns. */
+  #tooLarge(facts: GuardFacts, bytes: number): void {
+    const denial = limitErrors.outputSize(this.#call.name, bytes, undefined, 'error')
+    const { exitReason } = denial
+    const stopped: GuardFacts = { ...facts, status: 'stopped', ...(exitReason && { exitReason }) }
+    commit(this.#operation, stopped, { error: new GuardError(denial) })
+  }
+
+  #checked(
+    facts: GuardFacts,
+    { value: returned, as, body }: Extract<Executed['outcome'], { value: unknown }>,
+    { value, drift, denial }: CheckedOutput,
+  ): void {
+    const withDrift = drift.length > 0 ? { ...facts, drift } : facts
+    if (denial)
+      commit(this.#operation, { ...withDrift, status: 'failed' }, { error: new GuardError(denial) })
+    else if (value === returned)
+      commit(this.#operation, withDrift, { as, body, recorded: undefined })
+    else commit(this.#operation, withDrift, { value })
+  }
+
+  #refuse(denial: Denial): void {
+    commitRefusal(this.#operation, { denial }, this.#facts)
+  }
+
+  #args(): unknown {
+    return argumentsOf(this.#canonical)
+  }
+}

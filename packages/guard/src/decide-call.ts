@@ -1,0 +1,162 @@
+import type { GuardIntent } from '@retake/tape'
+import type { Session } from '@retake/engine/hook'
+import type { CanonicalCall } from './canonical-call.js'
+import { judgeArguments } from './contract/baseline/judge-arguments.js'
+import { GuardError, type Denial } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import type { GuardedCall } from './guarded-call.js'
+import type { Refusal } from './guard-outcome.js'
+import type { Reservation } from './limits/reservation.js'
+import type { Judgement } from './policy/compiled-policy.js'
+import type { EarlierCall } from './resume/earlier-calls.js'
+import type { InDoubtDecision } from './resume/in-doubt.js'
+import { NestedSession } from './resume/nested-session.js'
+import { resumeErrors } from './resume/resume-errors.js'
+
+/** What was decided about a call, and what it takes to carry that out. */
+export interface Decision {
+  readonly intent: GuardIntent
+  /** Set when it is not let through. */
+  readonly refusal?: Refusal
+  /** Room for it in the limits. */
+  readonly reservation?: Reservation
+  /** The same call in an earlier run, whose answer is served. */
+  readonly earlier?: EarlierCall
+  /** In doubt, and not to be made again. */
+  readonly isSkipped?: boolean
+}
+
+/** An intent while it is put together, field by field: a spread would make a hidden class for each call. */
+type Draft = { -readonly [Field in keyof GuardIntent]: GuardIntent[Field] }
+/** What an intent says about any call, whatever is decided. */
+type About = Omit<Draft, 'verdict'>
+
+/**
+ * Resolves and validates a call: all that can be said before its tool starts, in
+ * one synchronous step, so that no two calls take the last of something. `before` is
+ * what a tape decided about the same call, which is now made live all the same.
+ */
+export function decideCall(
+  call: GuardedCall,
+  session: Session,
+  args: unknown,
+  { fingerprint }: CanonicalCall,
+  before?: GuardIntent,
+): Decision {
+  const { run, tool, name } = call
+  run.tapes.introduce(session)
+  const within = session instanceof NestedSession ? session.within : undefined
+  const occurrence = before?.occurrence ?? run.tapes.nextOccurrence(fingerprint, within)
+  const earlier = before
+    ? undefined
+    : run.tapes.findEarlier(session, fingerprint, occurrence, within)
+  const about = aboutCall(call, fingerprint, occurrence, within, before)
+  if (tool === undefined) return deny(about, guardErrors.unknownTool(name, run.toolNames))
+  if (call.refusal !== undefined) return refuse(about, call.refusal)
+  const { effects, idempotencyKey } = tool.options
+  let judgement: Judgement
+  try {
+    judgement = run.policy.judge({ tool: name, args, effects }, run.history)
+    const judged = judgeArguments(run.options, { tool: name, args }, judgement)
+    judgement = judged.judgement
+    if (judged.drift) about.argumentDrift = judged.drift
+  } catch (cause) {
+    return refuse(about, brokenGuard(name, 'its policy could not judge it', cause))
+  }
+  const { verdict, rule, denial } = judgement
+  if (verdict === 'deny' && denial) return deny(about, run.tapes.explainChange(denial, earlier))
+  // It counts from here on; if it never starts after all, its answer says so.
+  run.history.begin({ tool: name, args, effects }, call)
+  const { key } = before ?? earlier?.intent ?? {}
+  try {
+    // It is the tool's function: what it returns may be anything.
+    const given: unknown = key ?? idempotencyKey?.(args)
+    const own = given ?? run.tapes.keyOf(session, fingerprint, occurrence, within)
+    if (typeof own !== 'string' || own === '') throw new TypeError(`it returned ${describe(own)}`)
+    about.key = own
+  } catch (cause) {
+    return deny(about, resumeErrors.keyFailed(name, cause))
+  }
+  if (earlier?.facts?.status === 'done') {
+    // What was approved under this very policy need not be approved again.
+    const isAsked = verdict === 'ask' && earlier.intent.policy !== run.policy.hash
+    const told = isAsked && denial && { code: denial.code, why: denial.why }
+    const isServed = { verdict: isAsked ? 'ask' : 'allow', served: earlier.from } as const
+    return { intent: { ...about, ...(rule && { rule }), ...told, ...isServed }, earlier }
+  }
+  if (earlier !== undefined && earlier.facts === undefined) {
+    let decision: InDoubtDecision
+    try {
+      decision = run.tapes.decideDoubt(earlier, tool)
+    } catch (cause) {
+      return refuse(about, brokenGuard(name, 'nobody could decide about a call in doubt', cause))
+    }
+    if (decision === 'fail') return deny(about, resumeErrors.inDoubt(name, earlier.from.run))
+    if (decision === 'skip')
+      return { intent: { ...about, verdict: 'allow', ...(rule && { rule }) }, isSkipped: true }
+  }
+  const reservation = run.limiter.admit(tool, fingerprint, args)
+  if ('code' in reservation) return deny(about, reservation)
+  const intent = about as Draft
+  intent.verdict = verdict
+  if (rule !== undefined) intent.rule = rule
+  if (denial !== undefined) {
+    intent.code = denial.code
+    intent.why = denial.why
+    intent.allowed = denial.allowed
+  }
+  const { reserved } = reservation
+  if (reserved !== undefined) intent.reserved = reserved
+  return { reservation, intent }
+}
+
+const deny = (about: About, denial: Denial): Decision => refuse(about, { denial })
+
+const refuse = (about: About, refusal: Refusal): Decision => ({
+  intent: deniedIntent(about, refusal.denial),
+  refusal,
+})
+
+function aboutCall(
+  { run, tool }: GuardedCall,
+  fingerprint: string,
+  occurrence: number,
+  within: string | undefined,
+  before: GuardIntent | undefined,
+): About {
+  const { effects, idempotent, idempotencyKey } = tool?.options ?? {}
+  const isIdempotent = idempotent === true || idempotencyKey !== undefined
+  const about: About = {
+    guard: run.name,
+    call: before?.call ?? run.tapes.nextCall(),
+    fingerprint,
+    occurrence,
+    policy: run.policy.hash,
+  }
+  if (effects !== undefined) about.effects = effects
+  if (isIdempotent) about.idempotent = true
+  if (within !== undefined) about.within = within
+  return about
+}
+
+/** What goes on the tape about a call that is not let through. */
+export const deniedIntent = (
+  about: Omit<GuardIntent, 'verdict'>,
+  { code, rule, why, allowed, exitReason }: Denial,
+): GuardIntent => ({
+  ...about,
+  verdict: 'deny',
+  code,
+  rule,
+  why,
+  allowed,
+  ...(exitReason && { exitReason }),
+})
+
+const describe = (value: unknown): string => (value === '' ? 'an empty text' : typeof value)
+
+/** Where the guard's own work throws, the call is not let through. */
+export const brokenGuard = (tool: string, where: string, cause: unknown): Refusal =>
+  cause instanceof GuardError
+    ? { denial: cause.denial }
+    : { denial: guardErrors.broken(tool, where), cause }

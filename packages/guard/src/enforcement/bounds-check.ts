@@ -1,0 +1,66 @@
+import type { ChildProcess } from 'node:child_process'
+import type http2 from 'node:http2'
+import type net from 'node:net'
+import { type FileCall, outsideRuns, type SpawnOptions } from '@retake/engine/hook'
+import type { CallBounds } from '../bounds/call-bounds.js'
+import type { BoundedCheck } from './current-bounds.js'
+import { AskedBounds } from './files/asked-bounds.js'
+import { callWithin } from './files/bounded-call.js'
+import { isCode } from './files/is-code.js'
+import { askDescriptor } from './files/own-descriptors.js'
+import { checkQuestion } from './network/checked-questions.js'
+import { connectWithin } from './network/connect-within.js'
+import { fetchWithin } from './network/fetch-within.js'
+import { checkStream } from './network/http2-within.js'
+import { boundOptions, spawnWithin } from './processes/bound-child.js'
+
+/** For the tool of a guarded call: its bounds, and those of the calls it was made in. */
+export const checkOf = (bounds: CallBounds): BoundedCheck =>
+  new BoundsCheck([...bounds.around, bounds])
+
+/** Hands on what the boundaries of the engine see to the bounds of the calls around. */
+class BoundsCheck implements BoundedCheck {
+  constructor(readonly bounds: readonly CallBounds[]) {}
+
+  orAfter(): BoundedCheck {
+    return new BoundsCheck(this.bounds.map((each) => each.orAfter()))
+  }
+
+  file({ isNodesOwn, native, ...call }: FileCall): unknown {
+    if (isCode(call.name, call.args[0]) && isNodesOwn())
+      return outsideRuns(() => native(...call.args))
+    return callWithin(this.bounds, call, call.session, call.call, call.args)
+  }
+
+  descriptor(access: 'read' | 'write', fd: number): void {
+    askDescriptor(new AskedBounds(this.bounds), access, fd)
+  }
+
+  fetch(...[input, init]: Parameters<BoundedCheck['fetch']>): Promise<Response> {
+    return fetchWithin(this.bounds, input, init)
+  }
+
+  connect(...[socket, options, callback, native]: Parameters<BoundedCheck['connect']>): net.Socket {
+    return connectWithin(this.bounds, socket, options, callback, native)
+  }
+
+  request(origin: URL, headers: http2.OutgoingHttpHeaders): void {
+    checkStream(this.bounds, origin, headers)
+  }
+
+  lookup(name: string, args: readonly unknown[]): Error | undefined {
+    return checkQuestion(this.bounds, name, args)
+  }
+
+  spawn(
+    child: ChildProcess,
+    options: SpawnOptions,
+    start: (options: SpawnOptions) => number,
+  ): number {
+    return spawnWithin(this.bounds, child, options, start)
+  }
+
+  spawnSync(options: SpawnOptions): void {
+    boundOptions(this.bounds, options)
+  }
+}

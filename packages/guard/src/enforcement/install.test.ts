@@ -1,0 +1,54 @@
+import dgram from 'node:dgram'
+import { EventEmitter } from 'node:events'
+import fs from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import v8 from 'node:v8'
+import { install, uninstall } from '@retake/engine'
+import { afterEach, expect, test } from 'vitest'
+import { installGuard, uninstallGuard } from './install.js'
+
+const functions = (): unknown[] => [
+  EventEmitter.prototype.on,
+  EventEmitter.prototype.once,
+  EventTarget.prototype.addEventListener,
+  EventTarget.prototype.dispatchEvent,
+  dgram.Socket.prototype.send,
+  http.request,
+  net.Socket.prototype.write,
+  process.chdir,
+  process.exit,
+  process.on,
+  v8.promiseHooks.onInit,
+]
+
+afterEach(uninstall)
+
+test('recording patches nothing that only a guard needs', () => {
+  const native = functions()
+  install()
+  expect(functions()).toEqual(native)
+})
+
+test('a guard installs its patches once, and takes all of them back', () => {
+  install()
+  const recorded = [...functions(), fs.readFileSync, globalThis.fetch]
+  installGuard()
+  const guarded = functions()
+  for (const [index, each] of guarded.entries()) expect(each).not.toBe(recorded[index])
+  installGuard()
+  expect(functions()).toEqual(guarded)
+  uninstallGuard()
+  expect([...functions(), fs.readFileSync, globalThis.fetch]).toEqual(recorded)
+})
+
+test('the engine takes the patches of the guard back before its own', () => {
+  const native = [...functions(), fs.readFileSync, globalThis.fetch, net.Server.prototype.listen]
+  installGuard()
+  uninstall()
+  expect([...functions(), fs.readFileSync, globalThis.fetch, net.Server.prototype.listen]).toEqual(
+    native,
+  )
+  installGuard()
+  expect(EventEmitter.prototype.on).not.toBe(native[0])
+})

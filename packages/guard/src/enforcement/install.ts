@@ -1,0 +1,64 @@
+import { install, installAbove, type Undo, undoAll } from '@retake/engine/hook'
+import { lockBinding } from './files/binding-lock.js'
+import { patchOtherWays } from './files/other-ways.js'
+import { patchEmitterListeners } from './listeners/emitter-listeners.js'
+import { patchTargetListeners } from './listeners/target-listeners.js'
+import { patchDatagrams } from './network/datagrams.js'
+import { patchErrorEvents } from './network/error-events.js'
+import { patchHttp2 } from './network/http2-within.js'
+import { patchHttpRequests } from './network/http-requests.js'
+import { patchListening } from './network/listening.js'
+import { patchNameServers } from './network/checked-questions.js'
+import { patchSecureSockets } from './network/secure-within.js'
+import { patchSocketWrites } from './network/socket-writes.js'
+import { patchChildHandles } from './processes/bound-child.js'
+import { patchProcessControl } from './processes/process-control.js'
+import { patchWorkers } from './processes/bound-worker.js'
+
+const installed = new Map<() => Undo, Undo>()
+
+/** Makes patches once, until they are taken back. */
+export function installOnce(patch: () => Undo): void {
+  if (installed.has(patch)) return
+  const remove = installAbove(() => {
+    const undo = patch()
+    return () => {
+      installed.delete(patch)
+      undo()
+    }
+  })
+  installed.set(patch, remove)
+}
+
+/**
+ * Closes the ways out of a tool that no boundary of the recorder sees. The first guard of a
+ * process installs this; outside of guarded calls every function is the native one.
+ */
+export function installGuard(): void {
+  install()
+  installOnce(patchAll)
+}
+
+/** Takes back every patch of the guard. Tools that still run are then bound by the recorder's boundaries only. */
+export function uninstallGuard(): void {
+  undoAll([...installed.values()])()
+}
+
+const patchAll = (): Undo =>
+  undoAll([
+    patchHttp2(),
+    patchHttpRequests(),
+    patchSecureSockets(),
+    patchSocketWrites(),
+    patchErrorEvents(),
+    patchChildHandles(),
+    patchProcessControl(),
+    patchEmitterListeners(),
+    patchTargetListeners(),
+    patchWorkers(),
+    patchOtherWays(),
+    patchNameServers(),
+    patchDatagrams(),
+    patchListening(),
+    lockBinding(),
+  ])

@@ -1,0 +1,80 @@
+import dns from 'node:dns'
+import net from 'node:net'
+import path from 'node:path'
+import { beforeContact } from '@retake/engine/hook'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import { checkedLookup } from './checked-lookup.js'
+import { isHttpWork } from './http-work.js'
+import type { Place } from './socket-watch.js'
+import { watchSocket } from './watched-sockets.js'
+
+type Connect = (this: net.Socket, options: object, callback?: (() => void) | null) => net.Socket
+
+/**
+ * Opens a connection on behalf of guarded calls. The host is judged before it is
+ * resolved, and every address that may be connected to when it is known. What is
+ * judged is what is used: options are read once.
+ */
+export function connectWithin(
+  bounds: readonly CallBounds[],
+  socket: net.Socket,
+  options: object,
+  callback: (() => void) | null,
+  native: Connect,
+): net.Socket {
+  const isHttp = isHttpWork()
+  const given = options as Record<string, unknown>
+  const { port } = given
+  const pipe = asText(given['path'])
+  const host = asText(given['host'])
+  const place: Place = pipe
+    ? { host: '', port: 0, path: socketPath(pipe) }
+    : { host: host || 'localhost', port: Number(port) }
+  try {
+    checkPlace(bounds, place, isHttp)
+  } catch (error) {
+    return refuse(socket, error)
+  }
+  beforeContact('socket')
+  watchSocket(bounds, socket, place)
+  const lookup = (given['lookup'] ?? dns.lookup) as typeof dns.lookup
+  const own = {
+    host,
+    port,
+    path: pipe || undefined,
+    lookup: checkedLookup(bounds, lookup, place),
+  }
+  const judged = Object.create(given) as object
+  for (const [key, value] of Object.entries(own))
+    Object.defineProperty(judged, key, { value, writable: true, enumerable: true })
+  return native.call(socket, judged, callback)
+}
+
+function checkPlace(bounds: readonly CallBounds[], place: Place, isHttp: boolean): void {
+  const { host, port, path: pipe } = place
+  for (const each of bounds) {
+    if (pipe !== undefined) {
+      each.network((scope) => scope.checkSocket(pipe))
+      if (!isHttp) each.network((scope) => scope.checkRaw(pipe))
+      continue
+    }
+    each.host(host, port, !isHttp)
+    // No look-up follows.
+    if (net.isIP(host) > 0) each.address(host, port, host)
+  }
+}
+
+/** Read once: an object may say something else the next time. */
+const asText = (value: unknown): string | undefined =>
+  // oxlint-disable-next-line no-base-to-string
+  value === undefined || value === null ? undefined : String(value)
+
+/** Names of abstract sockets start with a zero byte and are no paths. */
+const socketPath = (pipe: string): string => (pipe.startsWith('\0') ? pipe : path.resolve(pipe))
+
+/** As Node does when it cannot connect: not before those who asked could listen. */
+export function refuse(socket: net.Socket, error: unknown): net.Socket {
+  Object.assign(socket, { connecting: true })
+  process.nextTick(() => socket.destroy(error as Error))
+  return socket
+}

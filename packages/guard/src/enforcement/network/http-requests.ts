@@ -1,0 +1,85 @@
+import http from 'node:http'
+import https from 'node:https'
+import { dressLike, replace, type Undo, undoAll } from '@retake/engine/hook'
+import { currentBounds } from '../current-bounds.js'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import { connectionPoolKey } from './call-shelf.js'
+import { asHttpWork } from './http-work.js'
+
+type AddRequest = (
+  this: http.Agent,
+  request: http.ClientRequest,
+  options: Record<string, unknown>,
+  ...rest: unknown[]
+) => void
+
+/** Requests of `http` and `https` in guarded calls are judged before anything is opened for them. */
+export function patchHttpRequests(): Undo {
+  const agent = http.Agent.prototype as unknown as {
+    addRequest: AddRequest
+    getName(options?: object): string
+  }
+  const { addRequest, getName } = agent
+  return undoAll([
+    ...[http, https].flatMap((module) =>
+      (['request', 'get'] as const).map((name) => patchRequest(module, name)),
+    ),
+    // Connections are pooled by name: those of others were not judged by the policy of this call.
+    replace(agent, 'getName', function (this: http.Agent, options?: object) {
+      return getName.call(this, options) + connectionPoolKey(currentBounds())
+    }),
+    replace(agent, 'addRequest', function (this: http.Agent, request, options, ...rest) {
+      const bounds = currentBounds()
+      if (bounds.length === 0) return addRequest.call(this, request, options, ...rest)
+      try {
+        judge(bounds, request, options)
+      } catch (error) {
+        const failed = request as unknown as { onSocket(socket: null, error: unknown): void }
+        return failed.onSocket(null, error)
+      }
+      return asHttpWork(() => addRequest.call(this, request, options, ...rest))
+    } satisfies AddRequest),
+  ])
+}
+
+function patchRequest(module: object, name: 'request' | 'get'): Undo {
+  const native = (module as typeof http)[name] as (...args: unknown[]) => http.ClientRequest
+  return replace(
+    module,
+    name,
+    dressLike(
+      (...args: unknown[]) =>
+        currentBounds().length === 0 ? native(...args) : asHttpWork(() => native(...args)),
+      native,
+    ),
+  )
+}
+
+function judge(
+  bounds: readonly CallBounds[],
+  request: http.ClientRequest,
+  options: Record<string, unknown>,
+): void {
+  // A local socket is judged when it is connected to.
+  if (options['socketPath']) return
+  const url = urlOf(request, options)
+  if (url !== undefined) for (const each of bounds) each.request(request.method, url)
+}
+
+/** Where it goes to, unless a proxy is asked to go elsewhere. */
+function urlOf(request: http.ClientRequest, options: Record<string, unknown>): URL | undefined {
+  const { path, method, protocol } = request
+  const text =
+    method === 'CONNECT'
+      ? `http://${path}`
+      : /^[a-z][a-z\d+.-]*:\/\//i.test(path)
+        ? path
+        : `${protocol}//${hostOf(options)}${path.startsWith('/') ? path : ''}`
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function hostOf({ host, port }: Record<string, unknown>): string {
+  const name = typeof host === 'string' ? host : 'localhost'
+  const bare = name.replace(/%.*/s, '')
+  return `${name.includes(':') && !name.startsWith('[') ? `[${bare}]` : name}:${String(port)}`
+}

@@ -1,0 +1,105 @@
+import { ChildProcess } from 'node:child_process'
+import { replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import type { Command } from '../../bounds/scopes.js'
+import { currentBounds } from '../current-bounds.js'
+import { endProcess } from './end-process.js'
+
+/** Asks the calls in which a process is about to be started; gives what was asked about, to be started as it is. */
+export function boundOptions<Options extends SpawnOptions>(
+  bounds: readonly CallBounds[],
+  options: Options,
+): Options {
+  const args = (options.args ?? []).map(String)
+  const checked = { ...options, args }
+  const command = commandOf(checked, args)
+  for (const each of bounds) each.process(command)
+  return checked
+}
+
+/** True while a process is started that the calls around have allowed. */
+let isChecked = false
+
+/** Starts a process on behalf of guarded calls. It ends with them. */
+export function spawnWithin(
+  bounds: readonly CallBounds[],
+  child: ChildProcess,
+  options: SpawnOptions,
+  start: (options: SpawnOptions) => number,
+): number {
+  const checked = boundOptions(bounds, options)
+  isChecked = true
+  let started: number
+  try {
+    started = start(checked)
+  } finally {
+    isChecked = false
+  }
+  boundChild(bounds, child, checked.detached === true)
+  return started
+}
+
+/** What is below `node:child_process`, which a tool could use itself, or a library took before the patches. */
+export const patchChildHandles = (): Undo => undoAll([patchHandle(), patchSyncBinding()])
+
+function patchHandle(): Undo {
+  const child = new (ChildProcess as unknown as new () => { _handle?: object })()
+  const handle = child._handle && (Object.getPrototypeOf(child._handle) as { spawn?: unknown })
+  const native = handle?.spawn
+  if (handle === undefined || typeof native !== 'function') return () => {}
+  return replace(handle, 'spawn', function (this: object, options: SpawnOptions): unknown {
+    const bounds = isChecked ? [] : currentBounds()
+    return native.call(this, bounds.length === 0 ? options : boundOptions(bounds, options))
+  })
+}
+
+/** All synchronous forms come to it. Under Node's permission model it cannot be reached. */
+function patchSyncBinding(): Undo {
+  const { binding } = process as unknown as { binding(name: string): { spawn: Function } }
+  try {
+    const owner = binding.call(process, 'spawn_sync')
+    const native = owner.spawn
+    return replace(owner, 'spawn', function (options: SpawnOptions): unknown {
+      const bounds = currentBounds()
+      return native.call(owner, bounds.length === 0 ? options : boundOptions(bounds, options))
+    })
+  } catch {
+    return () => {}
+  }
+}
+
+/** Ends a process with the calls that it was started in. */
+function boundChild(bounds: readonly CallBounds[], child: ChildProcess, isDetached: boolean): void {
+  const { pid } = child
+  if (pid === undefined) return
+  const releases = bounds.map((each) => {
+    each.processes.add(pid)
+    return each.hold(() => endProcess(child, isDetached))
+  })
+  child.once('exit', () => {
+    for (const release of releases) release()
+    for (const each of bounds) each.processes.delete(pid)
+  })
+}
+
+function commandOf(options: SpawnOptions, [argv0, ...args]: readonly string[]): Command {
+  const { file, cwd, shell, uid, gid, envPairs } = options
+  return {
+    file,
+    args,
+    shell: shell !== undefined && shell !== false && shell !== null && shell !== '',
+    ...(argv0 !== undefined && argv0 !== file && { argv0 }),
+    ...(cwd && { cwd }),
+    ...(envPairs && { env: Object.fromEntries(envPairs.map(splitPair)) }),
+    otherUser: isOther(uid, process.getuid) || isOther(gid, process.getgid),
+  }
+}
+
+/** Names of Windows may begin with an equals sign. */
+function splitPair(pair: string): [string, string] {
+  const at = pair.indexOf('=', 1)
+  return [pair.slice(0, at), pair.slice(at + 1)]
+}
+
+const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
+  id !== undefined && id !== null && id !== own?.()

@@ -1,0 +1,86 @@
+import asyncHooks from 'node:async_hooks'
+import channels from 'node:diagnostics_channel'
+import module from 'node:module'
+import perfHooks from 'node:perf_hooks'
+import { dressLike, replace, replaceClass, type Undo, undoAll } from '@retake/engine/hook'
+import { boundCallback, boundFirst } from './bound-callback.js'
+import { patchPromiseHooks } from './promise-hooks.js'
+
+/**
+ * Where Node calls code at a time of its own, in a context that is nobody's or another's: when
+ * memory is freed, something is measured or published, or any promise is made. What a guarded
+ * tool leaves there stays within its bounds. Without a guarded call around it every function
+ * is the native one.
+ */
+export function patchLaterCallbacks(): Undo {
+  return undoAll([
+    bindFirst(process, 'setUncaughtExceptionCaptureCallback'),
+    bindFirst(asyncHooks, 'createHook'),
+    bindFirst(module, 'registerHooks'),
+    patchPromiseHooks(),
+    bindClass([globalThis], 'FinalizationRegistry'),
+    bindClass([globalThis, perfHooks], 'PerformanceObserver'),
+    ...bindChannels(),
+  ])
+}
+
+function bindFirst(target: object, method: string): Undo {
+  const native = (target as Record<string, unknown>)[method]
+  if (typeof native !== 'function') return () => {}
+  const binding = function (this: unknown, ...args: unknown[]): unknown {
+    return native.apply(this, boundFirst(args))
+  }
+  return replace(target, method, dressLike(binding, native))
+}
+
+function bindClass(places: readonly object[], name: string): Undo {
+  const Native = (places[0] as Record<string, unknown>)[name] as Function | undefined
+  if (Native === undefined) return () => {}
+  const Bound = new Proxy(Native, {
+    construct: (native, [first, ...rest]: unknown[], newTarget) =>
+      Reflect.construct(native, [boundCallback(first), ...rest], newTarget) as object,
+  })
+  return replaceClass(places, name, Bound)
+}
+
+/** What stands for a listener in a channel, to find it there again. */
+const listeners = new WeakMap<object, unknown>()
+
+type Listener = (message: unknown, name: string | symbol) => void
+
+/** A channel gets another class with its first listener, and is asked again. */
+function bindChannels(): Undo[] {
+  const channel = channels.channel('retake.none')
+  const none = (): void => {}
+  channel.subscribe(none)
+  const active = Object.getPrototypeOf(channel) as object
+  channel.unsubscribe(none)
+  return [
+    inChannel(active, 'subscribe', (listener) => {
+      const standIn = boundCallback(listener)
+      if (standIn !== listener) listeners.set(listener, standIn)
+      return standIn as Listener
+    }),
+    inChannel(active, 'unsubscribe', (listener) => listeners.get(listener) as Listener | undefined),
+  ]
+}
+
+function inChannel(
+  target: object,
+  method: 'subscribe' | 'unsubscribe',
+  standFor: (listener: Listener) => Listener | undefined,
+): Undo {
+  const native = (target as Record<string, unknown>)[method] as (
+    this: unknown,
+    of: Listener,
+  ) => unknown
+  return replace(target, method, function (this: unknown, listener: Listener): unknown {
+    const isFunction = typeof listener === 'function'
+    const standIn = isFunction ? standFor(listener) : undefined
+    const done = native.call(this, standIn ?? listener)
+    // One function may be there by itself and for a tool.
+    return method === 'unsubscribe' && done === false && standIn !== undefined
+      ? native.call(this, listener)
+      : done
+  })
+}

@@ -1,0 +1,84 @@
+import crypto from 'node:crypto'
+import inspector from 'node:inspector'
+import module from 'node:module'
+import { constants } from 'node:os'
+import path from 'node:path'
+import v8 from 'node:v8'
+import { lookFirst, type Undo, undoAll } from '@retake/engine/hook'
+import type { CallBounds } from '../../bounds/call-bounds.js'
+import { processErrors } from '../../bounds/process-errors.js'
+import { currentBounds } from '../current-bounds.js'
+import { patchLaterCallbacks } from './later-callbacks.js'
+import { isSignalled, patchProcessListeners } from './process-listeners.js'
+
+/**
+ * What a guarded tool could do to the process it runs in: end it, signal others,
+ * become somebody else, or load code that no boundary sees. Without a guarded call
+ * around it every function is the native one.
+ */
+export function patchProcessControl(): Undo {
+  const exits = ['exit', 'reallyExit', 'abort', 'execve'] as const
+  const identities = ['setuid', 'setgid', 'seteuid', 'setegid', 'setgroups', 'initgroups'] as const
+  const bindings = ['binding', '_linkedBinding'] as const
+  return undoAll([
+    ...exits.map((name) =>
+      ask(process, name, (each) => {
+        if (!isSignalled()) each.refuse(processErrors.exit(each.tool, `process.${name}`))
+      }),
+    ),
+    ...identities.map((name) =>
+      ask(process, name, (each) =>
+        each.underScopes((tool) => processErrors.identity(tool, `process.${name}`)),
+      ),
+    ),
+    ...bindings.map((name) =>
+      ask(process, name, (each, [what]) =>
+        each.underScopes((tool) =>
+          processErrors.internals(tool, `process.${name}('${String(what)}')`),
+        ),
+      ),
+    ),
+    ask(process, '_kill', (each, [pid, signal]) => {
+      if (Number(pid) !== process.pid || !isSignalled())
+        each.signal(Number(pid), signalName(signal))
+    }),
+    ask(process, 'dlopen', (each, [, file]) => each.addon(path.resolve(String(file)))),
+    ask(crypto, 'setEngine', (each) =>
+      each.underScopes((tool) => processErrors.internals(tool, 'crypto.setEngine')),
+    ),
+    // Loader hooks run in a thread of their own.
+    ask(module, 'register', (each, [specifier]) => each.worker(String(specifier))),
+    ask(inspector, 'open', (each) =>
+      each.underScopes((tool) => processErrors.inspector(tool, 'inspector.open')),
+    ),
+    // It reads what closures hold, the native functions below the boundaries among it.
+    ask(inspector.Session.prototype, 'connect', (each) =>
+      each.underScopes((tool) => processErrors.inspector(tool, 'inspector.Session')),
+    ),
+    ask(process, '_debugProcess', (each) =>
+      each.underScopes((tool) => processErrors.inspector(tool, 'process._debugProcess')),
+    ),
+    // Flags of V8 name files that it writes, and give names to its insides.
+    ask(v8, 'setFlagsFromString', (each, [flag]) =>
+      each.underScopes((tool) =>
+        processErrors.internals(tool, `v8.setFlagsFromString('${String(flag)}')`),
+      ),
+    ),
+    patchProcessListeners(),
+    patchLaterCallbacks(),
+  ])
+}
+
+/** Asks every call around before the native function is called. */
+function ask(
+  target: object,
+  method: string,
+  question: (bounds: CallBounds, args: readonly unknown[]) => void,
+): Undo {
+  return lookFirst(target, method, (args) => {
+    for (const each of currentBounds()) question(each, args)
+  })
+}
+
+const signalName = (signal: unknown): string =>
+  Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal)

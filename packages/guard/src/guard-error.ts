@@ -1,0 +1,40 @@
+import type { ExitReason } from '@retake/tape'
+import { RetakeError } from '@retake/engine/hook'
+
+/** Why something is not allowed, and what would be. */
+export interface Denial {
+  readonly code: string
+  /** The rule or scope that decided, as `policy/rule`. */
+  readonly rule: string
+  /** What was asked for, as a sentence. */
+  readonly what: string
+  readonly why: string
+  /** What would be allowed instead. */
+  readonly allowed: string
+  /** Set when a limit decided. */
+  readonly exitReason?: ExitReason
+}
+
+/** A guarded call that was stopped: by policy, contract, limit or a missing approval. */
+export class GuardError extends RetakeError {
+  override readonly name = 'GuardError'
+  readonly rule: string
+  readonly exitReason: ExitReason | undefined
+
+  constructor(denial: Denial, options?: ErrorOptions) {
+    super(denial.code, denial.what, denial.why, denial.allowed, options)
+    this.rule = denial.rule
+    this.exitReason = denial.exitReason
+  }
+
+  /** What would be allowed instead. */
+  get allowed(): string {
+    return this.fix
+  }
+
+  /** Why it was stopped, as data. */
+  get denial(): Denial {
+    const { code, rule, what, why, fix: allowed, exitReason } = this
+    return { code, rule, what, why, allowed, ...(exitReason && { exitReason }) }
+  }
+}

@@ -1,0 +1,241 @@
+import {
+  encodeBody,
+  recordError,
+  SavingsTally,
+  type CallUsage,
+  type GuardFacts,
+  type GuardIntent,
+  type GuardSavings,
+  type ResumedRun,
+} from '@retake/tape'
+import { addOwnPackage, type RunEnd } from '@retake/engine/hook'
+import { protectGuard } from './bounds/own-files.js'
+import type { StandardSchema } from './contract/contract.js'
+import { checkToolOptions, wrongCallOptions } from './check-options.js'
+import { installGuard } from './enforcement/install.js'
+import { GuardError, type Denial } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import { GuardedCall } from './guarded-call.js'
+import type { GuardedTool, GuardedToolOptions, ToolFunction } from './guarded-tool.js'
+import type { GuardOptions } from './guard.js'
+import type { GuardResult } from './guard-result.js'
+import { Limiter } from './limits/limiter.js'
+import { CallHistory } from './policy/call-history.js'
+import { CompiledPolicy } from './policy/compiled-policy.js'
+import { GuardTapes, type EndedGuard } from './resume/guard-tapes.js'
+import type { CallInDoubt } from './resume/in-doubt.js'
+
+addOwnPackage(new URL('..', import.meta.url))
+
+export interface CallOptions {
+  /** Throws `result.error` where there is one, instead of returning it. */
+  readonly throws?: boolean
+  readonly signal?: AbortSignal
+}
+
+/** A guard at work: its tools, and what was called so far. Made by `guard()`. */
+export class GuardRun {
+  readonly name: string
+  readonly policy: CompiledPolicy
+  readonly history: CallHistory
+  readonly limiter: Limiter
+  readonly tapes: GuardTapes
+  readonly #tools = new Map<string, GuardedTool>()
+  readonly #savings = new SavingsTally()
+  /** Calls that were made and have no answer yet. */
+  #unanswered = 0
+
+  constructor(readonly options: GuardOptions) {
+    installGuard()
+    protectGuard(options.dir)
+    this.name = options.name
+    const { policy = [] } = options
+    this.policy = CompiledPolicy.of(policy)
+    this.history = new CallHistory(this.policy)
+    this.limiter = new Limiter(
+      [options.limits, ...this.policy.policies.map(({ limits }) => limits)].filter(
+        (limits) => limits !== undefined,
+      ),
+    )
+    this.tapes = new GuardTapes(options, this.policy, this.limiter)
+  }
+
+  /**
+   * Registers a tool, and returns it as a function that throws what goes wrong. With a
+   * Standard Schema as `input` the arguments have its types.
+   */
+  tool<Input, Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options: GuardedToolOptions<Args> & { readonly input: StandardSchema<Input, Args> },
+  ): (args: Input) => Promise<Output>
+  tool<Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options?: GuardedToolOptions<Args>,
+  ): (args: Args) => Promise<Output>
+  tool<Args, Output>(
+    name: string,
+    run: ToolFunction<Args, Output>,
+    options: GuardedToolOptions<Args> = {},
+  ): (args: Args) => Promise<Output> {
+    if (typeof run !== 'function' || typeof name !== 'string')
+      throw new GuardError(guardErrors.toolNotFunction(name))
+    if (this.#tools.has(name)) throw new GuardError(guardErrors.toolTwice(name))
+    checkToolOptions(name, options)
+    this.#tools.set(name, {
+      name,
+      run: run as ToolFunction<unknown, unknown>,
+      options: options as GuardedToolOptions<unknown>,
+    })
+    return async (args) => (await this.call<Output>(name, args, THROWS)).output as Output
+  }
+
+  /**
+   * A plain function behind the guard, under its own name unless another is given. It is
+   * judged by its argument, or by the list of them where there are more or fewer than one.
+   */
+  wrap<Args extends unknown[], Output>(
+    run: (...args: Args) => Output,
+    options: GuardedToolOptions<unknown> & { readonly name?: string } = {},
+  ): (...args: Args) => Promise<Awaited<Output>> {
+    if (typeof run !== 'function') throw new GuardError(guardErrors.toolNotFunction('run.wrap'))
+    const { name = run.name, ...rest } = options
+    if (name === '') throw new GuardError(guardErrors.functionWithoutName())
+    const call = this.tool(
+      name,
+      (args: unknown) => (Array.isArray(args) ? run(...(args as Args)) : run(...([args] as Args))),
+      rest,
+    )
+    return (...args) =>
+      call(args.length === 1 && !Array.isArray(args[0]) ? args[0] : args) as Promise<
+        Awaited<Output>
+      >
+  }
+
+  /**
+   * Verifies a call, then runs it. Never throws unless asked to: the result says what became
+   * of it. A tool that is not registered can be handed in as it is, for one call.
+   */
+  call<Output = unknown>(
+    tool: string | GuardedTool,
+    args: unknown,
+    options: CallOptions = PLAIN,
+  ): Promise<GuardResult<Output>> {
+    const isHandedIn = typeof tool === 'object' && typeof tool?.run === 'function'
+    const name = nameOf(isHandedIn ? tool.name : tool)
+    const known = isHandedIn ? tool : this.#tools.get(name)
+    const wrong = options === PLAIN || options === THROWS ? [] : wrongCallOptions(options)
+    const call = new GuardedCall(this, name, known, wrong.length === 0 ? options : PLAIN)
+    const denial = isHandedIn ? wrongTool(tool) : undefined
+    if (denial !== undefined) call.refusal = { denial }
+    else if (wrong.length > 0)
+      call.refusal = { denial: guardErrors.optionsInvalid(`a call of "${name}"`, wrong) }
+    this.#unanswered += 1
+    const result = call.make(args) as Promise<GuardResult<Output>>
+    return options?.throws === true ? result.then(withoutError) : result
+  }
+
+  /** Counts what is spent outside of guarded tools, such as by the model that calls them, and puts it on the tape. */
+  spend(usage: CallUsage): void {
+    this.limiter.spend(usage)
+    this.tapes.keepSpent(usage)
+  }
+
+  /** Whether calls carry their place in the program: finding it costs more than all else of a call in memory. */
+  get namesSites(): boolean {
+    return this.options.durability !== 'memory'
+  }
+
+  get toolNames(): string[] {
+    return [...this.#tools.keys()]
+  }
+
+  /**
+   * Ends the run: the guard's own tape, if it has one, is sealed as complete, or as failed
+   * with `error`. Calls made inside a recording are on that one's. Wait for all calls first:
+   * those that are under way have no answer on the tape, and are `inDoubt` in what it returns.
+   */
+  end(output?: unknown, { error }: { readonly error?: unknown } = {}): EndedGuard | undefined {
+    return this.tapes.end(() => outcomeOf(output, error), this.#unanswered > 0)
+  }
+
+  /** Lets go of the tape without an end where the run can be resumed; otherwise like `end()`. */
+  [Symbol.dispose](): void {
+    if (this.options.resume) this.tapes.abandon()
+    else this.end()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this[Symbol.dispose]()
+    return Promise.resolve()
+  }
+
+  /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */
+  inDoubt(): readonly CallInDoubt[] {
+    return this.tapes.inDoubt()
+  }
+
+  /** The runs whose results are served, the latest first. */
+  get resumes(): readonly ResumedRun[] {
+    return this.tapes.resumes
+  }
+
+  /** What serving results and stopping early have saved so far. */
+  savings(): GuardSavings {
+    return this.#savings.total()
+  }
+
+  /** A call has its answer, from the tool or from a tape. */
+  took(
+    tool: string,
+    args: unknown,
+    intent: GuardIntent,
+    facts: GuardFacts,
+    output: unknown,
+    { error, token }: { readonly error?: unknown; readonly token?: object } = {},
+  ): void {
+    this.#unanswered -= 1
+    this.#savings.add({ tool, intent, facts })
+    const { status, attempts, served } = facts
+    const started = attempts !== 0 || served !== undefined || status === 'in doubt'
+    this.history.add({ tool, args, effects: intent.effects, status, output, error, started }, token)
+  }
+}
+
+/** Without an output, the tape stores none and a replay compares none. */
+function outcomeOf(output: unknown, error: unknown): RunEnd {
+  if (error !== undefined) return { error: recordError(error) }
+  return output === undefined ? {} : encodeBody(output)
+}
+
+const PLAIN: CallOptions = {}
+const THROWS: CallOptions = { throws: true }
+
+/** Options of tools that were handed in before, and are as they should be. */
+const checked = new WeakSet<object>()
+
+/** What is wrong with a tool that is handed in as it is. */
+function wrongTool(tool: GuardedTool): Denial | undefined {
+  const { name, options } = tool
+  if (typeof name !== 'string') return guardErrors.toolNotFunction(name)
+  if (checked.has(options)) return undefined
+  try {
+    checkToolOptions(name, options)
+    checked.add(options)
+    return undefined
+  } catch (error) {
+    if (error instanceof GuardError) return error.denial
+    throw error
+  }
+}
+
+/** Of something that is no name, what there is to say about it without running code of it. */
+const nameOf = (tool: unknown): string =>
+  typeof tool === 'object' && tool !== null ? 'an object' : String(tool)
+
+function withoutError<Output>(result: GuardResult<Output>): GuardResult<Output> {
+  // A tool may throw nothing at all, and has failed then, too.
+  if (result.error !== undefined || result.status === 'failed') throw result.error
+  return result
+}

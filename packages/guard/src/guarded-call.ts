@@ -1,0 +1,190 @@
+import {
+  decodeBody,
+  GUARD_NOTES,
+  rebuildError,
+  type DecidedAgainNote,
+  type GuardIntent,
+} from '@retake/tape'
+import {
+  callSite,
+  type Delivery,
+  type Operation,
+  outsideRuns,
+  type Session,
+} from '@retake/engine/hook'
+import { argumentsOf, fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
+import { carryOut } from './carry-out.js'
+import { checkInput, type CheckedInput } from './contract/check-input.js'
+import { brokenGuard, decideCall, deniedIntent, type Decision } from './decide-call.js'
+import { currentBounds } from './enforcement/current-bounds.js'
+import { GuardError } from './guard-error.js'
+import { guardErrors } from './guard-errors.js'
+import type { GuardedTool } from './guarded-tool.js'
+import { commit, resultOf, type Refusal } from './guard-outcome.js'
+import type { GuardResult } from './guard-result.js'
+import type { CallOptions, GuardRun } from './guard-run.js'
+import { answerKey } from './limits/answer-key.js'
+import { thrownIn } from './thrown-error.js'
+
+/** Calls inside calls inside calls. */
+const DEPTH_MAX = 256
+
+/**
+ * One call on its way through the gate: resolve, validate, execute, commit.
+ * What is decided before the tool starts is drawn, what comes of it is the
+ * result of the call: on replay both come from the tape.
+ */
+export class GuardedCall {
+  /** The calls whose tools make this one: it is bound by them, too. */
+  readonly around = currentBounds()
+  /** Why it is not let through, whatever the policy says. */
+  refusal: Refusal | undefined
+  /** Undefined while only a tape has decided. */
+  #decision: Decision | undefined
+  #isStarted = false
+
+  constructor(
+    readonly run: GuardRun,
+    readonly name: string,
+    readonly tool: GuardedTool | undefined,
+    readonly options: CallOptions,
+  ) {}
+
+  make(given: unknown): Promise<GuardResult> {
+    const refuse = (cause: unknown): CheckedInput => {
+      this.refusal = brokenGuard(this.name, 'its arguments could not be checked', cause)
+      return { args: given }
+    }
+    let checking: CheckedInput | Promise<CheckedInput>
+    try {
+      checking = checkInput(this.name, this.tool?.options, given)
+    } catch (cause) {
+      checking = refuse(cause)
+    }
+    const goOn = (input: CheckedInput): Promise<GuardResult> => {
+      if ('denial' in input) this.refusal = { denial: input.denial }
+      return this.#makeWith('args' in input ? input.args : given)
+    }
+    if (checking instanceof Promise) return checking.catch(refuse).then(goOn)
+    try {
+      return goOn(checking)
+    } catch (error) {
+      // No tape could be opened, for example: whoever waits for the call is told.
+      return Promise.reject(error)
+    }
+  }
+
+  #makeWith(args: unknown): Promise<GuardResult> {
+    const { call, denial } = storableCall(this.name, args)
+    if (this.around.length >= DEPTH_MAX)
+      this.refusal ??= { denial: guardErrors.tooDeep(this.name, DEPTH_MAX) }
+    if (denial !== undefined) this.refusal ??= { denial }
+    if (this.run.tapes.isOver) return Promise.resolve(this.#afterEnd(call))
+    // What is judged is what was read, as the tool will get it: not what the caller holds.
+    return this.#perform(this.run.tapes.session(), argumentsOf(call), call)
+  }
+
+  /** Nothing can be put down any more, so nothing is run. */
+  #afterEnd({ fingerprint }: CanonicalCall): GuardResult {
+    const { name: guard, policy } = this.run
+    const denial = guardErrors.ended(guard, this.name)
+    const about = { guard, call: 0, fingerprint, occurrence: 0, policy: policy.hash }
+    const facts = { status: 'denied', attempts: 0 } as const
+    const intent = deniedIntent(about, denial)
+    return resultOf(this.name, -1, intent, facts, undefined, new GuardError(denial))
+  }
+
+  #perform(session: Session, args: unknown, call: CanonicalCall): Promise<GuardResult> {
+    const site = this.run.namesSites ? callSite() : undefined
+    const decide = (): GuardIntent => {
+      this.#decision = outsideRuns(() => decideCall(this, session, args, call))
+      return this.#decision.intent
+    }
+    let intent = session.draw('guard', decide, true)
+    // A program that was changed makes another call here: what the tape decided is not about it.
+    const isOther = intent.fingerprint !== call.fingerprint
+    if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)
+    let waiting: Operation | undefined
+    const isStarted = intent.verdict !== 'deny' && intent.served === undefined
+    return new Promise((resolve) => {
+      const operation = session.perform({
+        event:
+          site === undefined
+            ? { type: 'call', kind: 'tool', name: this.name, as: call.as }
+            : { type: 'call', kind: 'tool', name: this.name, as: call.as, site },
+        body: call.body,
+        durable: isStarted || isOther,
+        start: (live, edited) => {
+          if (intent.fingerprint !== call.fingerprint) waiting = live
+          else this.#start(live, intent, edited ? editedCall(this.name, call, edited) : call)
+        },
+        deliver: (delivery) => {
+          operation.close()
+          const result = this.#took(operation, args, intent, delivery)
+          if (result !== undefined) resolve(result)
+        },
+      })
+      if (!isOther) return
+      intent = session.draw('guard', () => ({ ...decide(), again: true as const }))
+      if (this.#decision === undefined) this.run.tapes.follow(intent)
+      if (waiting !== undefined) this.#start(waiting, intent, call)
+    })
+  }
+
+  /** The answer has come, from the tool or from a tape. */
+  #took(
+    { id: event, session }: Operation,
+    args: unknown,
+    intent: GuardIntent,
+    { event: answer, body, native }: Delivery,
+  ): GuardResult | undefined {
+    if (answer.type !== 'result') return undefined
+    const { run, name, tool } = this
+    const { guard: facts = { status: 'done' }, error: recorded } = answer
+    const error =
+      recorded && (native ?? rebuildError(recorded, { GuardError, ...tool?.options.errors }))
+    const output = answer.as === undefined ? undefined : decodeBody(answer.as, body)
+    const { limiter } = run
+    // Its answer was there without it: what was reserved for it is free again.
+    if (!this.#isStarted) this.#decision?.reservation?.release()
+    if (this.#decision?.reservation === undefined || !this.#isStarted)
+      run.tapes.spending.absorb(session, event, name, intent, facts)
+    if (facts.exitReason === undefined || facts.attempts !== 0)
+      limiter.answered(intent.fingerprint, () => answerKey(answer, body))
+    const thrown = run.history.followsText && recorded ? thrownIn(recorded) : undefined
+    run.took(name, args, intent, facts, output, { error: thrown, token: this })
+    return resultOf(name, event, intent, facts, output, error)
+  }
+
+  #start(operation: Operation, drawn: GuardIntent, call: CanonicalCall): void {
+    this.#isStarted = true
+    const fail = (cause: unknown): void => {
+      this.#decision?.reservation?.settle(undefined, 'none')
+      const denial = guardErrors.broken(this.name, 'it could not be carried out')
+      commit(operation, { status: 'failed' }, { error: new GuardError(denial, { cause }) })
+    }
+    try {
+      const decision = (this.#decision ??= this.#decideAgain(operation, drawn, call))
+      const later = carryOut(this, operation, decision, call)
+      if (later instanceof Promise) later.catch(fail)
+    } catch (cause) {
+      fail(cause)
+    }
+  }
+
+  /** What a tape decided about a call that is made live all the same is decided anew, and said so. */
+  #decideAgain(operation: Operation, before: GuardIntent, call: CanonicalCall): Decision {
+    const { session, id: op } = operation
+    const args = argumentsOf(call)
+    const decision = outsideRuns(() => decideCall(this, session, args, call, before))
+    const spent = outsideRuns(() => this.run.tapes.spending.before(session, op))
+    const note: DecidedAgainNote = { op, intent: decision.intent, ...(spent && { spent }) }
+    session.keep?.(GUARD_NOTES.again, Buffer.from(JSON.stringify(note)))
+    return decision
+  }
+}
+
+/** A call whose arguments a fork has changed. */
+function editedCall(tool: string, { as }: CanonicalCall, body: Uint8Array): CanonicalCall {
+  return { as, body, fingerprint: fingerprintOf(tool, decodeBody(as, body)) }
+}

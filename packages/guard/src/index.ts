@@ -1,0 +1,46 @@
+/**
+ * A gate for tool calls, on top of the engine's one hook. Recording, replaying and reading
+ * runs does not need it; the first guard of a process installs its patches.
+ */
+export type { Baseline } from './contract/baseline/baseline.js'
+export { baselineFrom } from './contract/baseline/baseline-from.js'
+export type { BaselineOptions } from './contract/baseline/baseline-from.js'
+export { driftScore } from './contract/baseline/drift-score.js'
+export type { OnArgumentDrift } from './contract/baseline/judge-arguments.js'
+export { useJsonSchema } from './contract/json-schema-compiler.js'
+export type { JsonSchemaCheck, JsonSchemaCompiler } from './contract/json-schema-compiler.js'
+export type { Contract, Schema, StandardSchema } from './contract/contract.js'
+export { decideApproval, pendingApprovals } from './approval/approval-files.js'
+export type { PendingApproval } from './approval/approval-files.js'
+export { userName } from './approval/user-name.js'
+export type {
+  ApprovalDecision,
+  ApprovalOptions,
+  ApprovalRequest,
+  Approver,
+} from './approval/approval.js'
+export { checkGuardToolsArguments, checkGuardToolsOptions } from './check-options.js'
+export { guard } from './guard.js'
+export { GuardError, type Denial } from './guard-error.js'
+export { uninstallGuard } from './enforcement/install.js'
+export { thrownIn } from './thrown-error.js'
+export type { GuardOptions } from './guard.js'
+export type { GuardedTool, GuardedToolOptions, ToolContext, ToolFunction } from './guarded-tool.js'
+export type { CallRecord, DoneCall, GuardedStep, GuardResult, UndoneCall } from './guard-result.js'
+export type { CallOptions, GuardRun } from './guard-run.js'
+export type { EndedGuard } from './resume/guard-tapes.js'
+export type { BreakerLimits, CallLimits, Limits } from './limits/limits.js'
+export type { CallInDoubt, InDoubtChoice, InDoubtDecision } from './resume/in-doubt.js'
+export { protectOwnFiles } from './bounds/own-files.js'
+export { checkPolicy } from './policy/check-policy.js'
+export type { PolicyProblem } from './policy/check-policy.js'
+export { PolicyInvalid } from './policy/policy-invalid.js'
+export { judgeCalls } from './policy/judge-calls.js'
+export { explain, explainCalls } from './policy/explain.js'
+export type { ExplainedRule, Explanation } from './policy/explain.js'
+export { CompiledPolicy } from './policy/compiled-policy.js'
+export type { JudgedCall, Judgement } from './policy/compiled-policy.js'
+export { CallHistory } from './policy/call-history.js'
+export type { PastCall } from './policy/call-history.js'
+export { presets } from './policy/presets.js'
+export type { Conditions, Earlier, Policy, Predicate, Rule, Taint, When } from './policy/policy.js'

@@ -1,0 +1,26 @@
+import { natives } from '@retake/engine/hook'
+
+/** Time and chance as limits need them. Tests hand in their own. */
+export interface Clock {
+  /** Milliseconds that only ever go up. */
+  now(): number
+  /** Epoch milliseconds. */
+  date(): number
+  /** From 0 up to, not including, 1. */
+  random(): number
+  /** Calls `work` after `ms`. Returns how to call it off. */
+  after(ms: number, work: () => void): () => void
+}
+
+export const realClock: Clock = {
+  now: natives.performanceNow,
+  date: natives.dateNow,
+  random: natives.random,
+  after: (ms, work) => {
+    // Node would fire a longer timer at once.
+    const timer = natives.setTimeout(work, Math.min(ms, LONGEST_MS))
+    return () => natives.clearTimeout(timer)
+  },
+}
+
+const LONGEST_MS = 2 ** 31 - 1

@@ -1,0 +1,243 @@
+import { types } from 'node:util'
+import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
+import { insideTool, type Session } from '@retake/engine/hook'
+import type { CallBounds } from '../bounds/call-bounds.js'
+import { checkOf } from '../enforcement/bounds-check.js'
+import { GuardError, type Denial } from '../guard-error.js'
+import { guardErrors } from '../guard-errors.js'
+import type { GuardedTool, ToolContext } from '../guarded-tool.js'
+import { addUsage, wrongUsage } from './amount.js'
+import { AttemptBounds } from './attempt-bounds.js'
+import { CallContext } from './call-context.js'
+import type { CircuitOutcome } from './circuit-breaker.js'
+import { realClock, type Clock } from './clock.js'
+import { encodeOutput, type Encoded } from './encode-output.js'
+import { LazySignal } from './lazy-signal.js'
+import { limitErrors } from './limit-errors.js'
+import { nextAttempt } from './next-attempt.js'
+import { waitFor, type WaitEnd } from './wait-for.js'
+
+export interface ExecuteOptions {
+  readonly tool: GuardedTool
+  /** A fresh copy of the arguments for each attempt: a tool may do with them what it likes. */
+  readonly args: () => unknown
+  readonly session: Session
+  readonly bounds: CallBounds
+  readonly idempotencyKey: string
+  /** For each attempt. */
+  readonly timeoutMs: number
+  /** For the whole call. */
+  readonly deadlineMs?: number | undefined
+  readonly outputBytes?: number
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined
+  /** Asked before one more attempt, after one that used this: why there is no room for it. */
+  readonly again?: (usage: CallUsage | undefined) => Denial | undefined
+  /** Told of what the tool says it used after its call was over. */
+  readonly late?: (usage: CallUsage) => void
+  readonly clock?: Clock
+}
+
+export interface Executed {
+  /** What came of it. A value is given with its form on the tape, made while the tool's bounds held. */
+  readonly outcome:
+    | { readonly value: unknown; readonly as: BodyForm; readonly body: Uint8Array }
+    | { readonly error: unknown }
+  readonly facts: Pick<GuardFacts, 'status' | 'exitReason' | 'attempts' | 'usage' | 'tookMs'>
+  /** What the last attempt used, as far as it said. */
+  readonly lastUsage: CallUsage | undefined
+  /** The tool has not ended: nobody knows what it still does or uses. */
+  readonly isGivenUp: boolean
+}
+
+/**
+ * Starts the tool, as often as it may be, and waits for it no longer than it may
+ * take. A tool that is given up gets its signal aborted and its bounds ended; the
+ * answer does not wait for it. Not promised: that code which never returns to the
+ * event loop can be interrupted.
+ */
+export function executeTool(options: ExecuteOptions): Executed | Promise<Executed> {
+  return new Execution(options).start()
+}
+
+/** What a call says about its tool. That the caller gave up, or that a guard said no, says nothing. */
+export function circuitOutcome({ outcome, facts }: Executed): CircuitOutcome {
+  if (facts.status === 'done') return 'success'
+  if (facts.exitReason === 'timeout' || facts.exitReason === 'retries') return 'failure'
+  const isOfGuard = 'error' in outcome && isGuardError(outcome.error)
+  return facts.status === 'failed' && !isOfGuard ? 'failure' : 'none'
+}
+
+/** A proxy is the tool's own code, and none of ours. */
+const isGuardError = (thrown: unknown): boolean =>
+  !types.isProxy(thrown) && thrown instanceof GuardError
+
+/** How an attempt, or the call with it, ends. */
+type Outcome = Encoded | { readonly error: unknown; readonly exitReason: 'retries' }
+
+class Execution {
+  readonly #clock: Clock
+  readonly #started: number
+  readonly #signal = new LazySignal()
+  #attempt = 0
+  #isOver = false
+  /** How often something was refused to the tool before this attempt. */
+  #refusals = 0
+  /** The deadline of the call comes before the end of the attempt's time. */
+  #isLast = false
+  #usage: CallUsage | undefined
+  #total: CallUsage | undefined
+
+  constructor(readonly options: ExecuteOptions) {
+    this.#clock = options.clock ?? realClock
+    this.#started = this.#clock.now()
+  }
+
+  start(): Executed | Promise<Executed> {
+    const { tool, signal } = this.options
+    if (signal?.aborted === true) return this.#end({ stop: limitErrors.aborted(tool.name, false) })
+    const first = this.#try()
+    if (!(first instanceof Promise) && 'value' in first) return this.#end(first)
+    return this.#goOn(first)
+  }
+
+  async #goOn(first: Outcome | Promise<Outcome | WaitEnd>): Promise<Executed> {
+    const { signal, again, tool } = this.options
+    let outcome = await first
+    for (;;) {
+      if (typeof outcome === 'string') return this.#giveUp(outcome)
+      if (!('error' in outcome)) return this.#end(outcome)
+      const next = this.#afterError(outcome.error)
+      if (typeof next !== 'number') return this.#end(next)
+      if ((await waitFor(next, signal, this.#clock, () => {})) === 'aborted')
+        return this.#end({ stop: limitErrors.aborted(tool.name, true) })
+      // The event loop may have been held up for longer than the pause.
+      if (this.#leftMs <= 0) return this.#end(this.#exhausted(outcome.error, NO_TIME))
+      const shortage = again?.(this.#usage)
+      if (shortage !== undefined) return this.#end({ stop: shortage })
+      outcome = await this.#try()
+    }
+  }
+
+  /** One attempt. Arguments, result and errors of the tool are only touched within its bounds. */
+  #try(): Outcome | Promise<Outcome | WaitEnd> {
+    const { tool, args, bounds, timeoutMs, signal } = this.options
+    this.#attempt += 1
+    this.#usage = undefined
+    this.#refusals = bounds.blocked.length
+    if (bounds instanceof AttemptBounds) bounds.begin()
+    let settle: (outcome: Outcome) => void
+    const returned = this.#inside((): Outcome | undefined => {
+      try {
+        const value = tool.run(args(), this.#context(this.#attempt))
+        if (!isThenable(value)) return this.#encoded(value)
+        Promise.resolve(value).then(
+          (result) => settle(this.#encoded(result)),
+          (error: unknown) => settle({ error }),
+        )
+        return undefined
+      } catch (error) {
+        return { error }
+      }
+    })
+    if (returned !== undefined) return returned
+    const leftMs = this.#leftMs
+    this.#isLast = leftMs < timeoutMs
+    const ms = Math.max(0, Math.min(timeoutMs, leftMs))
+    return waitFor<Outcome>(ms, signal, this.#clock, (done) => (settle = done))
+  }
+
+  #context(attempt: number): ToolContext {
+    const { idempotencyKey } = this.options
+    return new CallContext(this.#signal, idempotencyKey, attempt, (usage) => this.#use(usage))
+  }
+
+  #use(usage: CallUsage): void {
+    const wrong = wrongUsage(usage)
+    if (wrong !== undefined)
+      throw new GuardError(limitErrors.usageInvalid(`Tool "${this.options.tool.name}"`, wrong))
+    if (this.#isOver) return this.options.late?.(usage)
+    this.#usage = addUsage(this.#usage, usage)
+    this.#total = addUsage(this.#total, usage)
+  }
+
+  #encoded(value: unknown): Outcome {
+    const { tool, outputBytes = Infinity, session } = this.options
+    // Nobody waits for it any more.
+    if (this.#isOver) return { error: undefined }
+    return encodeOutput(tool, value, outputBytes, session)
+  }
+
+  /** Milliseconds to wait before the next attempt, or how the call ends. */
+  #afterError(error: unknown): number | Outcome {
+    const { tool, bounds } = this.options
+    // What was refused is refused again, whatever the tool made of it.
+    if (bounds.blocked.length > this.#refusals) return { error }
+    // The error is about one request; what else the attempt did has happened.
+    const didMore = bounds instanceof AttemptBounds && !bounds.didOneThing
+    const next = this.#inside(() => nextAttempt(tool, error, this.#attempt, didMore, this.#clock))
+    if (next === 'none') return { error }
+    if ('why' in next) return this.#exhausted(error, next.why)
+    return next.pauseMs < this.#leftMs ? next.pauseMs : this.#exhausted(error, NO_TIME)
+  }
+
+  #exhausted(cause: unknown, why: string): Outcome {
+    const denial = limitErrors.retriesExhausted(this.options.tool.name, this.#attempt, why)
+    return { error: new GuardError(denial, { cause }), exitReason: 'retries' }
+  }
+
+  get #leftMs(): number {
+    const { deadlineMs = Infinity } = this.options
+    return this.#started + deadlineMs - this.#clock.now()
+  }
+
+  /** The tool goes on, and nobody waits for it: it loses its way out. */
+  #giveUp(because: WaitEnd): Executed {
+    const { tool, bounds, timeoutMs, deadlineMs = Infinity } = this.options
+    const isDeadline = this.#isLast
+    const denial =
+      because === 'aborted'
+        ? limitErrors.aborted(tool.name, true)
+        : limitErrors.timeout(
+            tool.name,
+            isDeadline ? deadlineMs : timeoutMs,
+            isDeadline ? 'deadlineMs' : 'timeoutMs',
+          )
+    this.#isOver = true
+    // Listeners are the tool's: they run within its bounds, and what they begin ends with those.
+    this.#inside(() => this.#signal.abort(new GuardError(denial)))
+    bounds.end(guardErrors.callOver(tool.name), true)
+    return this.#end({ stop: denial }, true)
+  }
+
+  #end(ended: Outcome, isGivenUp = false): Executed {
+    this.#isOver = true
+    const outcome: Executed['outcome'] =
+      'stop' in ended ? { error: new GuardError(ended.stop) } : ended
+    const exitReason =
+      'stop' in ended ? ended.stop.exitReason : 'exitReason' in ended ? ended.exitReason : undefined
+    const status = 'stop' in ended ? 'stopped' : 'error' in outcome ? 'failed' : 'done'
+    const tookMs = Math.round((this.#clock.now() - this.#started) * 1000) / 1000
+    const isPlain = exitReason === undefined && this.#attempt === 1 && this.#total === undefined
+    const facts: Executed['facts'] = isPlain
+      ? { status, tookMs }
+      : {
+          status,
+          ...(exitReason && { exitReason }),
+          ...(this.#attempt !== 1 && { attempts: this.#attempt }),
+          tookMs,
+          ...(this.#total && { usage: this.#total }),
+        }
+    return { outcome, lastUsage: this.#usage, isGivenUp, facts }
+  }
+
+  #inside<T>(work: () => T): T {
+    return insideTool(this.options.session, work, checkOf(this.options.bounds))
+  }
+}
+
+const NO_TIME = 'There is no time left for another attempt.'
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
+  typeof (value as { then?: unknown }).then === 'function'

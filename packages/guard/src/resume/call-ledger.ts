@@ -1,0 +1,91 @@
+import {
+  readGuards,
+  type GuardedCallOnTape,
+  type GuardFacts,
+  type RecordedError,
+  type Tape,
+} from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { outsideRuns } from '@retake/engine/hook'
+import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
+
+/** Names a call among those of a run: which call, the how manyth time, inside which other. */
+export const callKey = (fingerprint: string, occurrence: number, within?: string): string =>
+  `${within === undefined ? '' : `${within}/`}${fingerprint}-${occurrence}`
+
+/**
+ * What became of every guarded call, over one or more tapes, read from the
+ * oldest on. A call that was done stays done, whatever came later. One in doubt
+ * stays in doubt until it was really made again: being denied, or not being made,
+ * settles nothing.
+ */
+export class CallLedger implements EarlierCalls {
+  readonly #calls = new Map<string, EarlierCall>()
+
+  /** With `isNestedOnly` calls of the agent itself are left out: a session serves those. */
+  addTape(tape: Tape, { isNestedOnly = false } = {}): void {
+    for (const call of readGuards(tape).calls) {
+      if (call.isNested || !isNestedOnly) this.#add(tape.run.id, call)
+    }
+  }
+
+  find(
+    guard: string,
+    fingerprint: string,
+    occurrence: number,
+    within?: string,
+  ): EarlierCall | undefined {
+    return this.#calls.get(`${callKey(fingerprint, occurrence, within)} ${guard}`)
+  }
+
+  /** Calls that were under way when a run was stopped, in the order they were first made. */
+  inDoubt(): readonly EarlierCall[] {
+    return [...this.#calls.values()].filter(({ facts }) => facts === undefined)
+  }
+
+  #add(run: string, call: GuardedCallOnTape): void {
+    const { intent, facts, state } = call
+    const { guard, fingerprint, occurrence, within } = intent
+    const key = `${callKey(fingerprint, occurrence, within)} ${guard}`
+    const known = this.#calls.get(key)
+    if (known?.facts?.status === 'done') return
+    // Nothing ran: what is known of it stays.
+    const wasStarted = facts === undefined ? state === 'in doubt' : facts.attempts !== 0
+    if (!wasStarted && state !== 'done' && known !== undefined) return
+    if (facts === undefined && state !== 'in doubt') return
+    this.#calls.set(key, {
+      tool: call.tool,
+      intent,
+      facts: facts && isUnheard(facts, call.error) ? undefined : facts,
+      from: facts?.served ?? { run, seq: call.resultSeq ?? call.callSeq },
+      error: call.error,
+      args: () => call.args(),
+      result: () => call.result(),
+    })
+  }
+}
+
+/** Codes of results that a tool gave and nobody got. */
+const THROWN_AWAY: ReadonlySet<unknown> = new Set(['CONTRACT_DRIFT', 'GUARD_RESULT_NOT_RECORDABLE'])
+
+/**
+ * Whether a tool ran and its answer was not waited for, or not handed on: it may well have
+ * had its effect. What a tool says itself, an error for example, is an answer.
+ */
+const isUnheard = (
+  { status, attempts, served }: GuardFacts,
+  error: RecordedError | undefined,
+): boolean =>
+  attempts !== 0 &&
+  served === undefined &&
+  (status === 'stopped' || (status === 'failed' && THROWN_AWAY.has(error?.code)))
+
+/** The calls inside calls of the tape that a session goes on with: it serves only those of the agent itself. */
+export function nestedCallsOn(tape: string): EarlierCalls {
+  const ledger = new CallLedger()
+  ledger.addTape(
+    outsideRuns(() => openTape(tape)),
+    { isNestedOnly: true },
+  )
+  return ledger
+}

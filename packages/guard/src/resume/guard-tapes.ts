@@ -1,0 +1,243 @@
+import path from 'node:path'
+import {
+  GUARD_NOTES,
+  toWire,
+  type CallUsage,
+  type GuardIntent,
+  type GuardOpened,
+  type LeftOpenNote,
+  type ResumedRun,
+} from '@retake/tape'
+import {
+  currentSession,
+  outsideRuns,
+  type RecordedRun,
+  type RunEnd,
+  type Session,
+  toolOwner,
+} from '@retake/engine/hook'
+import type { Denial } from '../guard-error.js'
+import type { GuardOptions } from '../guard.js'
+import type { GuardedTool } from '../guarded-tool.js'
+import { amountOf, isNothing } from '../limits/amount.js'
+import type { Limiter } from '../limits/limiter.js'
+import { protectTapes } from '../bounds/own-files.js'
+import type { CompiledPolicy } from '../policy/compiled-policy.js'
+import { CallCounters } from './call-counters.js'
+import { callKey, nestedCallsOn } from './call-ledger.js'
+import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
+import { EarlierRuns, settleDoubt } from './earlier-runs.js'
+import { enclosingCall } from './enclosing-call.js'
+import { environment } from './environment.js'
+import { releaseAtExit } from './exit.js'
+import { decideDoubt, describeDoubt, type CallInDoubt, type InDoubtDecision } from './in-doubt.js'
+import { NestedSession } from './nested-session.js'
+import { OwnTape } from './own-tape.js'
+import { resumeErrors } from './resume-errors.js'
+import { RunSpending } from './run-spending.js'
+
+/** A guard's own tape, finished. */
+export interface EndedGuard extends RecordedRun {
+  /** Calls of resumed runs about which nobody decided, and calls that were under way when the guard was ended. */
+  readonly inDoubt: readonly CallInDoubt[]
+}
+
+/**
+ * The tapes of a guard at work: the one its calls go on, and those of the runs it goes
+ * on from. Knows each call by its number, its fingerprint and its occurrence.
+ */
+export class GuardTapes {
+  readonly spending: RunSpending
+  readonly #options: GuardOptions
+  readonly #policy: CompiledPolicy
+  readonly #counters = new CallCounters()
+  readonly #introduced = new WeakSet<Session>()
+  #earlier: EarlierRuns | undefined
+  /** Calls inside calls, on the tape that a session goes on with. */
+  #nested: EarlierCalls | undefined
+  #hasFollowed = false
+  #isResumed = false
+  #isEnded = false
+  #leftOpen: readonly CallInDoubt[] = []
+  #own: OwnTape | undefined
+  #named: { readonly tape: string | undefined; readonly run: string } | undefined
+
+  constructor(options: GuardOptions, policy: CompiledPolicy, limiter: Limiter) {
+    this.#options = options
+    this.#policy = policy
+    this.spending = new RunSpending(options.name, limiter)
+    if (currentSession()?.replaying !== true) this.#resume()
+  }
+
+  /** Seals the guard's own tape, if it has one. `outcome` is asked for only then. */
+  end(outcome: () => RunEnd, isUnderWay: boolean): EndedGuard | undefined {
+    if (!this.#isEnded) {
+      this.#isEnded = true
+      const inDoubt = this.inDoubt()
+      if (inDoubt.length > 0) this.#keepLeftOpen(inDoubt)
+      this.#own?.end(outcome())
+      this.#earlier?.release()
+      this.#leftOpen = inDoubt
+      if (isUnderWay) this.#leftOpen = [...inDoubt, ...(this.#own?.underWay() ?? [])]
+    }
+    return this.#own && { ...this.#own.run, inDoubt: this.#leftOpen }
+  }
+
+  /** Lets go of everything, so that the run can be resumed. */
+  abandon(): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#own?.abandon()
+    this.#earlier?.release()
+  }
+
+  /** It has ended, and there is no other tape for calls made here. */
+  get isOver(): boolean {
+    return this.#isEnded && currentSession() === undefined
+  }
+
+  /** Calls that were under way when the resumed run was stopped, and about which nothing was decided since. */
+  inDoubt(): readonly CallInDoubt[] {
+    return this.#earlier?.openDoubts().map(describeDoubt) ?? []
+  }
+
+  /** The runs whose results are served, the latest first. */
+  get resumes(): readonly ResumedRun[] {
+    return this.#earlier?.resumes ?? []
+  }
+
+  /** The run that calls made here belong to: the recording around them, or the guard's own. */
+  session(): Session {
+    const around = currentSession()
+    if (around !== undefined) return around
+    const owner = toolOwner()
+    if (owner !== undefined && !owner.closed)
+      return new NestedSession(owner, enclosingCall() ?? 'tool')
+    this.#resume()
+    if (this.#own === undefined) {
+      this.#own = new OwnTape(this.#options, this.#earlier?.dir)
+      this.#earlier?.resumeIn(this.#own.session)
+    }
+    return this.#own.session
+  }
+
+  /** Says on the tape, once, under which policy and where this guard works. */
+  introduce(session: Session): void {
+    const run = session.owner ?? session
+    this.#resume()
+    if (run.recording === undefined || this.#introduced.has(run)) return
+    this.#introduced.add(run)
+    protectTapes(path.dirname(run.recording.tape))
+    const { name, limits, durability = 'disk' } = this.#options
+    const { hash, policies } = this.#policy
+    const { resumes } = this
+    const opened: GuardOpened = {
+      guard: name,
+      policy: { hash, policies: policies.map((each) => toWire(each)) },
+      ...(limits && { limits: toWire(limits) }),
+      durability,
+      environment: environment(),
+      ...(resumes.length > 0 && { resumes }),
+    }
+    run.keep?.(GUARD_NOTES.opened, Buffer.from(JSON.stringify(opened)), false)
+    const around = EarlierRuns.of(run)
+    if (around !== this.#earlier) this.spending.restore(around)
+    this.spending.goOn(run, session !== run || this.#hasFollowed)
+  }
+
+  /** Puts on the tape what was spent beside the results of calls. Not where a tape answers: it is there. */
+  keepSpent(usage: CallUsage): void {
+    if (this.isOver || isNothing(amountOf(usage))) return
+    const isSaidAgain = currentSession() !== undefined
+    const session = this.session()
+    if (session.replaying) return
+    outsideRuns(() => {
+      this.introduce(session)
+      this.spending.keep(session, usage, isSaidAgain)
+    })
+  }
+
+  /** A tape has decided about a call: those that follow are numbered on from it. */
+  follow(intent: GuardIntent): void {
+    this.#hasFollowed = true
+    this.#counters.follow(intent)
+  }
+
+  nextCall(): number {
+    return this.#counters.nextCall()
+  }
+
+  nextOccurrence(fingerprint: string, within?: string): number {
+    return this.#counters.nextOccurrence(fingerprint, within)
+  }
+
+  /** The same call as an earlier run made it. */
+  findEarlier(
+    session: Session,
+    fingerprint: string,
+    occurrence: number,
+    within: string | undefined,
+  ): EarlierCall | undefined {
+    const found = this.#runsFor(session)?.find(this.#options.name, fingerprint, occurrence, within)
+    if (found !== undefined || within === undefined || !this.#hasFollowed) return found
+    const { recording } = session
+    if (this.#nested === undefined && recording !== undefined)
+      this.#nested = nestedCallsOn(recording.tape)
+    return this.#nested?.find(this.#options.name, fingerprint, occurrence, within)
+  }
+
+  decideDoubt(call: EarlierCall, tool: GuardedTool): InDoubtDecision {
+    const decision = decideDoubt(call, tool, this.#options.inDoubt)
+    if (decision !== 'fail') settleDoubt(call)
+    return decision
+  }
+
+  /** What a tool is told as `idempotencyKey` unless it has its own: the same however often the run is resumed. */
+  keyOf(session: Session, fingerprint: string, occurrence: number, within?: string): string {
+    const run = this.#runsFor(session)?.root ?? this.#runOn(session.recording?.tape)
+    return `${run}-${callKey(fingerprint, occurrence, within)}`
+  }
+
+  /** Name of the run on a tape, which is nearly always the same one. */
+  #runOn(tape: string | undefined): string {
+    if (this.#named?.tape !== tape)
+      this.#named = { tape, run: tape === undefined ? '' : path.basename(tape, '.tape') }
+    return this.#named?.run ?? ''
+  }
+
+  /** Says of a denial that an earlier run was allowed to make the call. */
+  explainChange(denial: Denial, earlier: EarlierCall | undefined): Denial {
+    const { hash } = this.#policy
+    if (earlier?.facts?.status !== 'done' || earlier.intent.policy === hash) return denial
+    return resumeErrors.policyChanged(denial, earlier.from.run, earlier.intent.policy, hash)
+  }
+
+  /** A call inside one of another guard is on the tapes of that one's runs. */
+  #runsFor({ owner }: Session): EarlierRuns | undefined {
+    return (owner && EarlierRuns.of(owner)) ?? this.#earlier
+  }
+
+  /** Not where a tape answers: it has the results that were served, too. */
+  #resume(): void {
+    const { resume, dir, name } = this.#options
+    if (this.#isResumed || resume === undefined || resume === false) return
+    this.#isResumed = true
+    const folder = path.resolve(dir ?? path.join('.retake', 'runs'))
+    this.#earlier = outsideRuns(() => EarlierRuns.open(folder, name, resume))
+    if (this.#earlier === undefined) return
+    releaseAtExit(this.#earlier)
+    this.spending.restore(this.#earlier)
+  }
+
+  #keepLeftOpen(inDoubt: readonly CallInDoubt[]): void {
+    const calls = inDoubt.map(({ tool, fingerprint, occurrence, from }) => ({
+      tool,
+      fingerprint,
+      occurrence,
+      from,
+    }))
+    const note: LeftOpenNote = { guard: this.#options.name, calls }
+    const session = this.#own?.session ?? currentSession()
+    session?.keep?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
+  }
+}
