@@ -26,7 +26,7 @@ test('a fork asks a model what it was asked without some of its words, and the r
   const request = steps[1]?.exchange()?.request.json
   const parts = splitInput(request)
   expect(parts.map(({ speaker }) => speaker)).toEqual(['system', 'user', 'user'])
-  const oracle = await makeOracle(ORACLE, { verb: 'blame' })
+  const oracle = await makeOracle(ORACLE)
   const open = () =>
     new ProcessForks({
       tape,

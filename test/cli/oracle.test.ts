@@ -27,7 +27,7 @@ async function judge(
   outcome: RunOutcome,
   options: Partial<OracleOptions> = {},
 ): Promise<Judgement> {
-  const ask = await makeOracle(oracle, { verb: 'blame', ...options })
+  const ask = await makeOracle(oracle, { ...options })
   return ask(outcome, never)
 }
 
@@ -95,7 +95,7 @@ test.each([
   ['judge:Is it kind?', 'which model judges'],
   ['./gone.ts', 'There is no file ./gone.ts'],
 ])('"%s" is refused before anything is run: %s', async (oracle, what) => {
-  await expect(makeOracle(oracle, { verb: 'blame' })).rejects.toMatchObject({
+  await expect(makeOracle(oracle)).rejects.toMatchObject({
     code: 'WRONG_USAGE',
     what: expect.stringContaining(what) as string,
   })
@@ -151,7 +151,7 @@ export default (outcome: RunOutcome) => cases[outcome.stdout]?.(outcome)
 
 test('a function in a TypeScript file judges; whatever it does, a judgement comes back', async () => {
   const { folder } = await folderWith({ 'check.ts': oracleFile })
-  const oracle = await makeOracle('check.ts', { verb: 'blame', folder, timeoutMs: 1500 })
+  const oracle = await makeOracle('check.ts', { folder, timeoutMs: 1500 })
   const ask = (stdout: string) => oracle(said(stdout), never)
   const expected: Record<string, [verdict: string, reason: string]> = {
     approve: ['pass', 'the oracle said true'],
@@ -176,7 +176,7 @@ test('a function in a TypeScript file judges; whatever it does, a judgement come
       { verdict, reason: expect.stringContaining(reason) as string },
     ])
   expect(await ask('approve')).toMatchObject({ verdict: 'pass' })
-  const negated = await makeOracle('not:check.ts', { verb: 'blame', folder })
+  const negated = await makeOracle('not:check.ts', { folder })
   expect(await negated(said('approve'), never)).toMatchObject({ verdict: 'fail' })
 })
 
@@ -184,7 +184,7 @@ test('a program that asked a function ends by itself, and has nothing but its ow
   const { folder } = await folderWith({
     'check.ts': oracleFile,
     'program.mjs': `import { makeOracle } from ${JSON.stringify(new URL('../../packages/cli/dist/oracle/make-oracle.js', import.meta.url).href)}
-const oracle = await makeOracle('check.ts', { verb: 'blame' })
+const oracle = await makeOracle('check.ts')
 const { verdict } = await oracle({ stdout: 'prints', ended: true }, new AbortController().signal)
 console.log(verdict)`,
   })
@@ -202,13 +202,13 @@ test('a file that is no oracle is refused, and a changed one is another question
     ['broken.mjs', 'not today'],
     ['none.mjs', 'no function'],
   ] as const)
-    await expect(makeOracle(file, { verb: 'blame', folder })).rejects.toMatchObject({
+    await expect(makeOracle(file, { folder })).rejects.toMatchObject({
       code: 'WRONG_USAGE',
       why: expect.stringContaining(why) as string,
     })
-  const { key } = await makeOracle('good.cjs', { verb: 'blame', folder })
+  const { key } = await makeOracle('good.cjs', { folder })
   await writeFile(join(folder, 'good.cjs'), 'module.exports = () => false')
-  expect((await makeOracle('good.cjs', { verb: 'blame', folder })).key).not.toBe(key)
+  expect((await makeOracle('good.cjs', { folder })).key).not.toBe(key)
 })
 
 // ── a judge ──────────────────────────────────────────────────────────────────
@@ -249,7 +249,7 @@ console.log((await response.json()).choices[0].message.content)`,
   const recorded = openTape(file)
 
   const { server, options } = await startJudge(honest((prompt) => prompt.includes('sorry')))
-  const oracle = await makeOracle('judge:It is polite.', { verb: 'blame', recorded, ...options })
+  const oracle = await makeOracle('judge:It is polite.', { recorded, ...options })
   const agreement = new Agreement()
   const polite = await oracle(said('I am sorry, no.'), never)
   expect(polite).toEqual({
@@ -267,7 +267,7 @@ console.log((await response.json()).choices[0].message.content)`,
   const rude = await oracle(said('No.'), never)
   expect(rude).toMatchObject({ verdict: 'fail', votes: ['fail', 'fail'] })
   agreement.add(rude)
-  const turned = await makeOracle('not:judge:It is polite.', { verb: 'blame', ...options })
+  const turned = await makeOracle('not:judge:It is polite.', { ...options })
   expect(await turned(said('No.'), never)).toMatchObject({
     verdict: 'pass',
     votes: ['pass', 'pass'],
@@ -366,10 +366,10 @@ test('a judge that is not there is undefined; one that refuses is an error that 
   const { what, why, fix, message, stack } = refused as Record<string, string>
   for (const text of [what, why, fix, message, stack]) expect(text).not.toContain(key)
   expect(why).toContain('***')
-  const oracle = await makeOracle('judge:It is polite.', { verb: 'blame', judge: judged })
+  const oracle = await makeOracle('judge:It is polite.', { judge: judged })
   expect(oracle.key).not.toContain(key)
   await expect(
-    makeOracle('judge:x', { verb: 'blame', judge: { ...judged, apiKeyEnv: 'ORACLE_NO_KEY' } }),
+    makeOracle('judge:x', { judge: { ...judged, apiKeyEnv: 'ORACLE_NO_KEY' } }),
   ).rejects.toMatchObject({ what: 'The variable ORACLE_NO_KEY is not set.' })
 })
 
@@ -394,7 +394,7 @@ test('every oracle that docs/oracles.md shows fails its example, and passes a ru
   const failing = readOutcome(recorded)
   const passing = said(failing.stdout.replace('APPROVED', 'DENIED'))
   for (const text of shown) {
-    const oracle = await makeOracle(text, { verb: 'blame', recorded, folder, ...options })
+    const oracle = await makeOracle(text, { recorded, folder, ...options })
     expect([text, (await oracle(failing, never)).verdict]).toEqual([text, 'fail'])
     expect([text, (await oracle(passing, never)).verdict]).toEqual([text, 'pass'])
   }

@@ -1,6 +1,6 @@
 import { WRONG_USAGE } from './command-line/exit-codes.js'
-import { generalHelp } from './command-line/help.js'
 import { version } from './command-line/version.js'
+import { verbs } from './verbs/index.js'
 
 /** Runs one command line and leaves its exit code in `process.exitCode`. */
 export async function main(args: readonly string[]): Promise<void> {
@@ -12,19 +12,38 @@ export async function main(args: readonly string[]): Promise<void> {
   process.exitCode = await run(args)
 }
 
-/** What needs no code of a command is answered at once. */
+/** Version and general help load no code of a command. */
 async function run(args: readonly string[]): Promise<number> {
   const [first, ...rest] = args
-  if (first === '--version' || first === '-v' || first === '-V') return print(version())
-  if (first === undefined) return print(generalHelp(), WRONG_USAGE)
-  if (first === '--help' || first === '-h') return print(generalHelp())
-  if (first === 'help' && rest[0] === undefined) return print(generalHelp())
-  const { runVerb, explainVerb } = await import('./command-line/verb.js')
-  return first === 'help' ? explainVerb(rest[0] ?? '') : runVerb(first, rest)
+  if (first === undefined) {
+    console.error(generalHelp())
+    return WRONG_USAGE
+  }
+  if (/^(--version|-v|-V)$/.test(first)) console.log(version())
+  else if (/^(--help|-h)$/.test(first) || (first === 'help' && rest[0] === undefined))
+    console.log(generalHelp())
+  else {
+    const { runVerb } = await import('./command-line/run-verb.js')
+    return first === 'help' ? runVerb(rest[0] ?? '', ['--help']) : runVerb(first, rest)
+  }
+  return 0
 }
 
-function print(text: string, code = 0): number {
-  if (code === 0) console.log(text)
-  else console.error(text)
-  return code
+function generalHelp(): string {
+  const width = Math.max(...Object.keys(verbs).map((name) => name.length))
+  return `Retake: a flight recorder for AI agents
+
+usage: retake <command> [options]
+
+${Object.entries(verbs)
+  .map(([name, [summary]]) => `  ${name.padEnd(width)}  ${summary}`)
+  .join('\n')}
+
+Name a run by its id, the start of it, the path of its tape, or \`last\`.
+Results go to stdout, everything else to stderr. --json works everywhere.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something was found,
+4 credentials missing, 130 interrupted.
+
+\`retake <command> --help\` explains a command, with examples; \`retake docs\`
+prints the documentation and explains error codes.`
 }

@@ -17,6 +17,30 @@ export class RetakeError extends Error {
   }
 }
 
+type ErrorText = readonly [
+  what: string,
+  why: string,
+  fix: string,
+  options?: ErrorOptions & { readonly details?: readonly string[] },
+]
+
+/** Turns a table of texts by code into a table of functions that make the errors. */
+export function errorTable<
+  Table extends Readonly<Record<string, (...values: never[]) => ErrorText>>,
+>(
+  table: Table,
+): { readonly [Code in keyof Table]: (...values: Parameters<Table[Code]>) => RetakeError } {
+  const factories = Object.entries(table).map(([code, text]) => [
+    code,
+    (...values: never[]) => new RetakeError(code, ...text(...values)),
+  ])
+  return Object.fromEntries(factories) as ReturnType<typeof errorTable<Table>>
+}
+
+/** The message of anything that was thrown. */
+export const reason = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause)
+
 const SHOWN_MISMATCHES = 3
 const SHOWN_LENGTH = 300
 
@@ -104,7 +128,7 @@ export const errors = {
       'A run can be resumed when it was killed, or ended with an error.',
       'To try something else from one of its steps, fork it; to run changed code against it, use `retake rerun`.',
     ),
-  noStepToFork: (run: string, label: string, count: number, status: string) =>
+  noStepToFork: (run: string, label: string, count: number, status?: string) =>
     new RetakeError(
       'NO_SUCH_STEP',
       `Run ${run} has no step ${label}.`,

@@ -1,5 +1,5 @@
 import type { Tape } from '@retake/tape'
-import { TapeError } from '@retake/tape'
+import { tapeCorrupt } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 
 /**
@@ -17,11 +17,5 @@ export function checkIntact(tape: Tape): void {
   const { path } = tape
   const { problem } = tape.verify()
   if (problem === undefined) return
-  throw new TapeError({
-    code: 'TAPE_CORRUPT',
-    what: `The tape ${path} is not what was recorded at event ${problem.seq}.`,
-    why: `Of that event the check says: ${problem.message}.`,
-    fix: 'Nothing was replayed. Restore the file from a copy, or record the run again.',
-    seq: problem.seq,
-  })
+  throw tapeCorrupt(path, { seq: problem.seq }, `The check says: ${problem.message}.`)
 }

@@ -6,7 +6,7 @@ import { isatty } from 'node:tty'
 import { type HeldPreloads, PRELOADS_VARIABLE, type ProcessTask } from '@retake/engine'
 import type { Preload } from '@retake/tape'
 import { hasTypeScriptLoader, takeFromNodeOptions, takePreloads } from './preloads.js'
-import { agentNotStarted } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { cliEntry } from '../package-root.js'
 
 export interface AgentProcess {
@@ -129,7 +129,7 @@ export function runAgent(agent: AgentProcess): Promise<AgentEnd> {
     ...(agent.timeoutMs !== undefined && { timeout: agent.timeoutMs, killSignal: 'SIGKILL' }),
   })
   if (agent.onOutput) child.stdout?.on('data', agent.onOutput)
-  return endOf(child, agentNotStarted, stopWhen(agent.stopped, child))
+  return endOf(child, cliErrors.AGENT_NOT_STARTED, stopWhen(agent.stopped, child))
 }
 
 /** Waits for a process to end, handing on the signals that reach this one; then calls `release`. */

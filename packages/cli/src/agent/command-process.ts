@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { Readable } from 'node:stream'
 import { rootCertificates } from 'node:tls'
 import { type AgentEnd, endOf } from './agent-process.js'
-import { commandNotStarted } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 
 export interface CommandProcess {
   /** Program and arguments. */
@@ -40,7 +40,7 @@ export function runCommand(process: CommandProcess): Promise<AgentEnd> {
   if (child.stdin) input?.pipe(child.stdin)
   return endOf(
     child,
-    (cause) => commandNotStarted(file, cause),
+    (cause) => cliErrors.COMMAND_NOT_STARTED(file, cause),
     () => input?.destroy(),
   )
 }

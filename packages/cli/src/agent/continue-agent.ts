@@ -17,8 +17,7 @@ import { environmentOnTape, holdsReadsOnly, type Tape } from '@retake/tape'
 import { openOwnTape, TapeWriter } from '@retake/tape/node'
 import { project } from '../config/project.js'
 import { type AgentEnd, handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
-import { credentialsMissing } from '../errors/branches.js'
-import { replayWithoutReport } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { throwFailure } from './record-agent.js'
 import { markRecording } from '../runs/run-store.js'
 import { startOf } from './replay-command.js'
@@ -102,7 +101,7 @@ function readReport(file: string, end: AgentEnd): Omit<Continued, 'tape' | 'code
     text = readFileSync(file, 'utf8')
   } catch {
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    throw replayWithoutReport(
+    throw cliErrors.REPLAY_WITHOUT_REPORT(
       end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
     )
   }
@@ -142,7 +141,7 @@ function liveEnvironment(
   }
   // A simulator stands in for those who would ask for them.
   const needsKeys = plan.tail === 'live' && plan.kept?.simulator === undefined
-  if (missing.length > 0 && needsKeys) throw credentialsMissing(missing)
+  if (missing.length > 0 && needsKeys) throw cliErrors.CREDENTIALS_MISSING(missing)
   return { ...env, ...changes }
 }
 

@@ -1,30 +1,31 @@
+import { lookOf } from '../terminal/terminal.js'
 import type { ContinuePlan } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { continueAgent } from './continue-agent.js'
 import { continuedFacts, continuedLines } from './continued-lines.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { painter, widthOf } from '../terminal/terminal.js'
-import { TRUST_OPTION } from './trust.js'
-import { flag, type OptionValues, texts, type Verb } from '../command-line/verb.js'
+import {
+  DIR_OPTION,
+  flag,
+  NODE_OPTION,
+  type OptionValues,
+  texts,
+  TRUST_OPTION,
+  variables,
+  type Verb,
+} from '../command-line/verb.js'
 
-/** Options of every verb that goes on from a tape. */
+/** Options of fork, rerun and resume. */
 export const CONTINUE_OPTIONS: Verb['options'] = {
+  '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
+  ...NODE_OPTION,
   ...TRUST_OPTION,
-  env: { type: 'string', multiple: true },
-  'node-arg': { type: 'string', multiple: true },
-  dir: { type: 'string' },
+  ...DIR_OPTION,
+  '--json': 'print the result as one line of JSON on stderr',
 }
 
-/** Their help. */
-export const CONTINUE_HELP = `  --env NAME=value   a variable that differs from the recorded one; repeatable
-  --node-arg=<flag>  a flag for Node itself; may be repeated
-  --trust            also start the program of a run from elsewhere
-  --dir <folder>     where the tapes are (default: .retake/runs)
-  --json             the result as one line of JSON, on stderr`
-
-/** Carries a plan out and says what came of it; answers with the exit code. */
+/** Executes a plan and prints its result; resolves with the exit code. */
 export async function continueVerb(
   tape: Tape,
   plan: ContinuePlan,
@@ -33,9 +34,9 @@ export async function continueVerb(
 ): Promise<number> {
   const continued = await continueAgent(tape, plan, {
     nodeArgs: texts(values, 'node-arg'),
-    env: readVariables(did, texts(values, 'env')),
+    env: variables(values),
   })
-  const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
+  const look = lookOf(process.stderr)
   const said = flag(values, 'json')
     ? JSON.stringify(resultJson(tape, continued))
     : continuedLines(tape, continued, did, look).join('\n')
@@ -55,24 +56,4 @@ function resultJson(tape: Tape, continued: Awaited<ReturnType<typeof continueAge
     facts: continuedFacts(tape, continued, written),
     ...continued,
   }
-}
-
-function readVariables(did: string, given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const at = text.indexOf('=')
-      if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
-      throw wrongUsage(
-        VERBS[did] ?? did,
-        `"${text}" sets no variable.`,
-        'Write it as --env NAME=value.',
-      )
-    }),
-  )
-}
-
-const VERBS: Readonly<Record<string, string>> = {
-  forked: 'fork',
-  resumed: 'resume',
-  rerun: 'rerun',
 }

@@ -13,12 +13,7 @@ import {
 import { openOwnTape } from '@retake/tape/node'
 import { project } from '../config/project.js'
 import { type AgentEnd, handedOver, Interrupted, preloadFlags, runAgent } from './agent-process.js'
-import {
-  agentMissing,
-  agentNotAFile,
-  agentNotJavaScript,
-  nothingRecorded,
-} from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import type { Explained } from '../command-line/print-error.js'
 import { takeFromNodeOptions, takePreloads } from './preloads.js'
 import { codeOf } from './hash-of-code.js'
@@ -115,15 +110,17 @@ function readSites(file: string): CallSites {
 /** The process ended before the agent began: interrupted, or refused by Node itself. */
 function notStarted({ code, signal, interruptedBy }: AgentEnd): Error {
   if (interruptedBy) return new Interrupted(interruptedBy)
-  return nothingRecorded(signal ? `was killed by ${signal}` : `ended with exit code ${code}`)
+  return cliErrors.NOTHING_RECORDED(
+    signal ? `was killed by ${signal}` : `ended with exit code ${code}`,
+  )
 }
 
 function checkEntry(entry: string): void {
   const found = statSync(entry, { throwIfNoEntry: false })
-  if (found === undefined) throw agentMissing(entry, process.cwd())
-  if (found.isDirectory()) throw agentNotAFile(entry)
+  if (found === undefined) throw cliErrors.AGENT_MISSING(entry, process.cwd())
+  if (found.isDirectory()) throw cliErrors.AGENT_NOT_A_FILE(entry)
   const command = COMMANDS[path.extname(entry)]
-  if (command !== undefined) throw agentNotJavaScript(entry, command)
+  if (command !== undefined) throw cliErrors.AGENT_NOT_JAVASCRIPT(entry, command)
 }
 
 /** What starts programs that Node cannot. */

@@ -2,7 +2,7 @@ import type { StdioOptions } from 'node:child_process'
 import type { Divergence, MovedRoot, ReplayReport } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { Interrupted, runAgent } from './agent-process.js'
-import { replayWithoutReport } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { replayCommand } from './replay-command.js'
 import type { Isolation } from '../sandbox/run-in-sandbox.js'
 import { existsSync } from 'node:fs'
@@ -46,7 +46,7 @@ export async function replayAgent(tape: Tape, options: ReplayOptions = {}): Prom
     if (report !== undefined)
       return { ...(report as Replayed), ...(end.signal && { signal: end.signal }) }
     if (end.interruptedBy) throw new Interrupted(end.interruptedBy)
-    throw replayWithoutReport(
+    throw cliErrors.REPLAY_WITHOUT_REPORT(
       end.signal ? `was killed by ${end.signal}` : `exited with code ${end.code}`,
     )
   } finally {

@@ -12,12 +12,7 @@ import {
 import { holdsReadsOnly, type Preload, type RunDetails, type Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { type AgentProcess, preloadFlags } from './agent-process.js'
-import {
-  notANodeRun,
-  notAProcessRun,
-  recordedAgentMissing,
-  recordedFolderMissing,
-} from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { hasTypeScriptLoader } from './preloads.js'
 import { throwFailure } from './record-agent.js'
 import { requireTrust } from './trust.js'
@@ -91,7 +86,7 @@ export interface Start {
 
 /** Advice about steps and branches does not apply to a run that was recorded through the proxy. */
 export function refuseProxyRun({ run, details }: Tape): void {
-  if (details.proxy !== undefined) throw notANodeRun(run.id, details.command)
+  if (details.proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(run.id, details.command)
 }
 
 /** How the recorded program was started, if it can and may be started that way again. */
@@ -99,10 +94,11 @@ export function startOf(tape: Tape, root?: MovedRoot): Start {
   const { details } = root ? movedTape(tape, root) : tape
   const { entry, args = [], cwd, execArgv = [], preloads } = details
   refuseProxyRun(tape)
-  if (entry === undefined || cwd === undefined) throw notAProcessRun(tape.run.id)
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
+  if (entry === undefined || cwd === undefined) throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
   if (!statSync(path.resolve(cwd, entry), { throwIfNoEntry: false })?.isFile())
-    throw recordedAgentMissing(entry, cwd)
+    throw cliErrors.RECORDED_AGENT_MISSING(entry, cwd)
   requireTrust(tape)
   const nodeArgs = execArgv.filter((flag) => !isMissingEnvFile(flag, cwd))
   const env = environmentFor(tape, details)

@@ -1,3 +1,4 @@
+import { type Look, lookOf } from '../terminal/terminal.js'
 import { statSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import {
@@ -22,14 +23,13 @@ import {
   waysOut,
 } from './command-process.js'
 import { askedMatchers } from '../config/project.js'
-import { recordedFolderMissing } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import type { Replayed } from './replay-agent.js'
 import { requireTrust } from './trust.js'
 import { runInSandbox } from '../sandbox/run-in-sandbox.js'
 import { divergenceAdvice, recordCommand } from './divergence-advice.js'
 import { divergenceReport } from './divergence-report.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
-import { type Look, painter, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
 import { stepAt, viewRun } from '../runs/view-run.js'
 
@@ -51,7 +51,8 @@ export async function replayRecordedCommand(
 ): Promise<Replayed> {
   const { command = [], cwd = '.', env = {}, proxy: taped } = tape.details
   if (taped === undefined) throw new Error('a command run has a proxy')
-  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) throw recordedFolderMissing(cwd)
+  if (!statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw cliErrors.RECORDED_FOLDER_MISSING(cwd)
   requireTrust(tape)
   const started = performance.now()
   const matchers = await loadMatchers(
@@ -182,7 +183,7 @@ export async function replayCommandRun(tape: Tape, values: OptionValues): Promis
       ),
     )
   else {
-    const look = { paint: painter(process.stderr), width: widthOf(process.stderr) }
+    const look = lookOf(process.stderr)
     process.stderr.write(`${receipt(tape, replayed, look).join('\n')}\n`)
   }
   if (!identical) return FOUND

@@ -1,12 +1,8 @@
 import { isTrustedRun, loadsCode, trustRun, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
 import { askOnTerminal } from '../terminal/ask-on-terminal.js'
-import { runNotTrusted, type RunNotTrusted, trustNotSaved } from '../errors/trust.js'
+import { cliErrors, RunNotTrusted } from '../errors.js'
 import { painter, printableLine } from '../terminal/terminal.js'
-import type { Verb } from '../command-line/verb.js'
-
-/** Option of every verb that starts recorded programs. */
-export const TRUST_OPTION: Verb['options'] = { trust: { type: 'boolean' } }
 
 /** Digests of the runs that this process may start besides those that were recorded here. */
 const granted = new Set<string>()
@@ -30,7 +26,7 @@ export function trustInThisProcess(tape: Tape): void {
 export function requireTrust(tape: Tape): void {
   if (startLine(tape) === '') return
   if (isEverythingGranted || granted.has(tape.startDigest) || isTrustedRun(tape)) return
-  throw runNotTrusted(tape, startLine(tape))
+  throw new RunNotTrusted(tape, startLine(tape))
 }
 
 /** Remembers that a run may be started. */
@@ -38,7 +34,7 @@ export function rememberTrust(tape: Tape): void {
   try {
     trustRun(tape)
   } catch (error) {
-    throw trustNotSaved(trustedRunsFile(), error)
+    throw cliErrors.TRUST_NOT_SAVED(trustedRunsFile(), error)
   }
 }
 

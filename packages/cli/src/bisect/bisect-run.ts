@@ -1,16 +1,6 @@
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
-import {
-  bisectCutOff,
-  bisectNotBad,
-  bisectNotGood,
-  bisectUntestable,
-  dirtyTree,
-  notAnAncestor,
-  outsideRepository,
-  sameCommit,
-} from '../errors/bisect.js'
-import { notANodeRun, notAProcessRun } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { requireTrust } from '../agent/trust.js'
 import { viewRun } from '../runs/view-run.js'
 import { type Commit, GitRepository } from './git-repository.js'
@@ -70,10 +60,11 @@ export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bis
   checkTape(tape, repository.top)
   const good = await repository.resolve(options.good)
   const bad = await repository.resolve(options.bad)
-  if (good === bad) throw sameCommit(short(good))
-  if (!(await repository.isAncestor(good, bad))) throw notAnAncestor(short(good), short(bad))
+  if (good === bad) throw cliErrors.BISECT_SAME_COMMIT(short(good))
+  if (!(await repository.isAncestor(good, bad)))
+    throw cliErrors.NOT_AN_ANCESTOR(short(good), short(bad))
   const changed = options.allowDirty ? [] : await repository.changedFiles()
-  if (changed.length > 0) throw dirtyTree(changed)
+  if (changed.length > 0) throw cliErrors.DIRTY_TREE(changed)
 
   const all: Tried[] = []
   const attempt = async (hash: string, stepsLeft: number): Promise<Tried> => {
@@ -99,14 +90,14 @@ export async function bisectRun(tape: Tape, options: BisectOptions): Promise<Bis
 
 function checkTape(tape: Tape, top: string): void {
   const { command, cwd, entry, proxy } = tape.details
-  if (proxy !== undefined) throw notANodeRun(tape.run.id, command)
+  if (proxy !== undefined) throw cliErrors.NOT_A_NODE_RUN(tape.run.id, command)
   if (tape.run.scope === 'function' || cwd === undefined || entry === undefined)
-    throw notAProcessRun(tape.run.id)
+    throw cliErrors.NOT_A_PROCESS_RUN(tape.run.id)
   if (tape.status === 'truncated' || viewRun(tape).exit?.signal !== undefined)
-    throw bisectCutOff(tape.run.id)
-  if (!isInside(top, cwd)) throw outsideRepository(`in the folder ${cwd}`, top)
+    throw cliErrors.BISECT_CUT_OFF(tape.run.id)
+  if (!isInside(top, cwd)) throw cliErrors.OUTSIDE_REPOSITORY(`in the folder ${cwd}`, top)
   const agent = path.resolve(cwd, entry)
-  if (!isInside(top, agent)) throw outsideRepository(`the agent is ${agent}`, top)
+  if (!isInside(top, agent)) throw cliErrors.OUTSIDE_REPOSITORY(`the agent is ${agent}`, top)
 }
 
 function isInside(top: string, file: string): boolean {
@@ -115,9 +106,10 @@ function isInside(top: string, file: string): boolean {
 }
 
 function checkEnd(which: 'good' | 'bad', { commit, verdict, reason }: Tried): void {
-  if (verdict === 'untestable') throw bisectUntestable(which, short(commit), reason)
-  if (which === 'good' && verdict === 'different') throw bisectNotGood(short(commit), reason)
-  if (which === 'bad' && verdict === 'same') throw bisectNotBad(short(commit), reason)
+  if (verdict === 'untestable') throw cliErrors.BISECT_UNTESTABLE(which, short(commit), reason)
+  if (which === 'good' && verdict === 'different')
+    throw cliErrors.BISECT_NOT_GOOD(short(commit), reason)
+  if (which === 'bad' && verdict === 'same') throw cliErrors.BISECT_NOT_BAD(short(commit), reason)
 }
 
 const short = (hash: string): string => hash.slice(0, 10)

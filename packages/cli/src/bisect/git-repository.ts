@@ -1,4 +1,4 @@
-import { gitFailed, gitMissing, notARepository, unknownRevision } from '../errors/bisect.js'
+import { cliErrors } from '../errors.js'
 import { type CommandEnd, runCommand } from '../agent/run-command.js'
 
 export interface Commit {
@@ -17,7 +17,7 @@ export class GitRepository {
 
   static async find(folder: string): Promise<GitRepository> {
     const { code, stdout, stderr } = await git(folder, ['rev-parse', '--show-toplevel'])
-    if (code !== 0) throw notARepository(folder, stderr.trim())
+    if (code !== 0) throw cliErrors.NOT_A_REPOSITORY(folder, stderr.trim())
     return new GitRepository(stdout.replace(/\r?\n$/, ''))
   }
 
@@ -25,7 +25,7 @@ export class GitRepository {
   async resolve(revision: string): Promise<string> {
     const wanted = `${revision}^{commit}`
     const found = await this.#try('rev-parse', '--verify', '--quiet', '--end-of-options', wanted)
-    if (found.code !== 0) throw unknownRevision(revision, this.top)
+    if (found.code !== 0) throw cliErrors.UNKNOWN_REVISION(revision, this.top)
     return found.stdout.trim().split('\n').at(-1) ?? ''
   }
 
@@ -73,7 +73,7 @@ export class GitRepository {
 
   async run(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.#try(...args)
-    if (code !== 0) throw gitFailed(args.join(' '), stderr.trim())
+    if (code !== 0) throw cliErrors.GIT_FAILED(args.join(' '), stderr.trim())
     return stdout
   }
 
@@ -96,7 +96,7 @@ async function git(cwd: string, args: readonly string[]): Promise<CommandEnd> {
   try {
     return await runCommand('git', ['-c', 'core.hooksPath=/dev/null', ...args], { cwd, env })
   } catch (error) {
-    throw gitMissing(error)
+    throw cliErrors.GIT_MISSING(error)
   }
 }
 

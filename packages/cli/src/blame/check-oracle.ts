@@ -1,6 +1,6 @@
 import { type Coalition, confidenceSequence } from '@retake/diagnose'
 import type { BlameFindings, Step } from '@retake/tape'
-import { blameCannotTell } from '../errors/blame.js'
+import { cliErrors } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Judgement } from '../oracle/oracle.js'
 import type { ProcessForks } from './process-forks.js'
@@ -26,7 +26,7 @@ export async function judgeRecording(
   }
   const passed = said.find(({ verdict }) => verdict === 'pass')
   if (passed !== undefined) return passed
-  throw blameCannotTell(oracle.text, said[0]?.reason ?? 'it said nothing')
+  throw cliErrors.BLAME_CANNOT_TELL(oracle.text, said[0]?.reason ?? 'it said nothing')
 }
 
 /** An oracle that says now this and now that about the unchanged run can blame nobody. */

@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { Coalition, Fork, ForkOutcome, ForkSource } from '@retake/diagnose'
 import type { FreeAnswer, KeptPlan } from '@retake/engine'
 import type { Step, Tape } from '@retake/tape'
-import { blameAgentChanged } from '../errors/blame.js'
+import { cliErrors } from '../errors.js'
 import { readOutcome } from '../oracle/read-outcome.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { replayAgent } from '../agent/replay-agent.js'
@@ -360,7 +360,8 @@ export class ProcessForks implements ForkSource {
     await this.#checkProgram()
     const run = await this.#pause.retrying(() => pool.run(job, this.#signal))
     try {
-      if (run.changed !== undefined) throw blameAgentChanged(tape.run.id, run.changed.summary)
+      if (run.changed !== undefined)
+        throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, run.changed.summary)
       const judged = await this.#judge(run)
       const kept = this.#keepTape(run)
       return { ...judged, ...(kept !== undefined && { tape: kept }) }
@@ -418,5 +419,5 @@ async function replayRun({ tape, timeoutMs: forkMs }: ProcessForksOptions): Prom
   const timeoutMs = Math.max(forkMs, REPLAY_MS)
   const { divergences } = await replayAgent(tape, { stdio: 'ignore', timeoutMs })
   const [divergence] = divergences
-  if (divergence !== undefined) throw blameAgentChanged(tape.run.id, divergence.summary)
+  if (divergence !== undefined) throw cliErrors.BLAME_AGENT_CHANGED(tape.run.id, divergence.summary)
 }

@@ -1,15 +1,23 @@
+import {
+  flag,
+  number,
+  type OptionValues,
+  SECONDS,
+  text,
+  texts,
+  usageError,
+  variables,
+} from '../command-line/verb.js'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { holdsSecret, isSurrounding, planKept } from '@retake/engine'
 import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/project.js'
 import { checkContinuable } from '../agent/continue-agent.js'
-import { blameNoSteps } from '../errors/blame.js'
-import { wrongUsage } from '../errors/command-line.js'
+import { cliErrors } from '../errors.js'
 import { askedOracle } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { RunStore } from '../runs/run-store.js'
-import { flag, type OptionValues, text, texts } from '../command-line/verb.js'
 import { type ForkPool, LocalForkPool } from './process-forks.js'
 import { runFork } from './fork-run.js'
 import { planInterventions } from './interventions/plan-interventions.js'
@@ -27,10 +35,10 @@ export async function readSearch(
   const defaults = project().blame
   const limits = readLimits(values)
   const pool = readPool(values)
-  const given = variables(texts(values, 'env'))
+  const given = variables(values)
   const oracle = await readOracle(tape, values)
   const steps = searchedSteps(tape)
-  if (steps.length === 0) throw blameNoSteps(tape.run.id)
+  if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const spansOf = readSpans(steps, text(values, 'spans'))
   const wanted = texts(values, 'free')
   const free = wanted.length > 0 ? wanted : defaults.free
@@ -77,9 +85,9 @@ function readSpans(steps: readonly Step[], label: string | undefined): Step | un
   const step = steps.find((each) => each.label === label)
   const models = steps.filter(({ kind }) => kind === 'model').map((each) => each.label)
   if (step?.kind === 'model' && step.exchange()?.request.json !== undefined) return step
-  throw usage(
-    `--spans ${label} is no model step.`,
-    models.length === 0 ? 'The run asks no model.' : `There are ${models.join(', ')}.`,
+  throw usageError(
+    `--spans ${label} is not a model step.`,
+    models.length === 0 ? 'The run calls no model.' : `The model steps are ${models.join(', ')}.`,
   )
 }
 
@@ -87,19 +95,18 @@ function readLimits(
   values: OptionValues,
 ): Pick<Search, 'seed' | 'maxForks' | 'maxUsd' | 'timeoutMs'> {
   const defaults = project().blame
-  const maxUsd = numberOf(values, 'max-usd', { least: 0 }) ?? defaults.maxUsd
+  const maxUsd = number(values, 'max-usd', { fraction: true }) ?? defaults.maxUsd
   return {
-    seed: numberOf(values, 'seed', { least: 0, whole: true }) ?? 1,
-    maxForks:
-      numberOf(values, 'max-forks', { least: 0, whole: true }) ?? defaults.maxForks ?? FORKS,
+    seed: number(values, 'seed') ?? 1,
+    maxForks: number(values, 'max-forks') ?? defaults.maxForks ?? FORKS,
     ...(maxUsd !== undefined && { maxUsd }),
-    timeoutMs: (numberOf(values, 'timeout', { least: 0.001, most: 86_400 }) ?? 120) * 1000,
+    timeoutMs: (number(values, 'timeout', SECONDS) ?? 120) * 1000,
   }
 }
 
 /** Processes of this machine. */
 export function readPool(values: OptionValues): ForkPool {
-  const jobs = numberOf(values, 'jobs', { least: 1, most: 256, whole: true })
+  const jobs = number(values, 'jobs', { least: 1, most: 256 })
   const size = jobs ?? project().blame.jobs ?? availableParallelism()
   // Each fork listens for the signals that end this command.
   process.setMaxListeners(Math.max(process.getMaxListeners(), 2 * size + 10))
@@ -108,36 +115,10 @@ export function readPool(values: OptionValues): ForkPool {
 
 async function readOracle(tape: Tape, values: OptionValues): Promise<Oracle> {
   const { blame, oracle } = project()
-  const options = { verb: 'blame', recorded: tape }
-  const asked = await askedOracle(values, options, blame.oracle ?? oracle)
+  const asked = await askedOracle(values, tape, blame.oracle ?? oracle)
   if (asked !== undefined) return asked
-  throw usage('Say what passing means.', "For example: --oracle 'stdout:/refunded/', or exit:0.")
-}
-
-const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)
-
-interface Range {
-  readonly least: number
-  readonly most?: number
-  readonly whole?: boolean
-}
-
-function numberOf(values: OptionValues, name: string, range: Range): number | undefined {
-  const given = text(values, name)
-  if (given === undefined) return undefined
-  const { least, most = Number.MAX_SAFE_INTEGER, whole = false } = range
-  const number = Number(given)
-  const isOne = whole ? /^\d+$/.test(given) : /^\d*\.?\d+$/.test(given)
-  if (isOne && number >= least && number <= most) return number
-  throw usage(`"${given}" is no number for --${name}.`, `It starts at ${least}.`)
-}
-
-function variables(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((each) => {
-      const at = each.indexOf('=')
-      if (at > 0) return [each.slice(0, at), each.slice(at + 1)]
-      throw usage(`"${each}" sets no variable.`, 'Write it as --env NAME=value.')
-    }),
+  throw usageError(
+    'Missing option --oracle <check>.',
+    "For example: --oracle 'stdout:/refunded/', or exit:0.",
   )
 }

@@ -10,7 +10,7 @@ import {
 import { searchableSteps } from '@retake/engine'
 import type { BlameFindings, SpanFindings, Step, Tape } from '@retake/tape'
 import { sourceFiles } from '../agent/changed-sources.js'
-import { blameNoSteps } from '../errors/blame.js'
+import { cliErrors } from '../errors.js'
 import { hashOfCode } from '../agent/hash-of-code.js'
 import type { Oracle } from '../oracle/oracle.js'
 import { viewRun } from '../runs/view-run.js'
@@ -95,7 +95,7 @@ export function searchedSteps(tape: Tape): Step[] {
 export async function searchRun(search: Search): Promise<FindingsFile> {
   const startedAt = performance.now()
   const { tape, steps, oracle, free, seed, maxForks, maxUsd } = search
-  if (steps.length === 0) throw blameNoSteps(tape.run.id)
+  if (steps.length === 0) throw cliErrors.BLAME_NO_STEPS(tape.run.id)
   const question = questionFor(search)
   const stored = new StoredForks(tape.path, tape.run.id, question)
   const source = new ProcessForks({ ...search, ...search.interventions, stored })

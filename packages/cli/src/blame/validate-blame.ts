@@ -1,3 +1,4 @@
+import { type Look, lookOf, Progress, table } from '../terminal/terminal.js'
 import { pathToFileURL } from 'node:url'
 import path from 'node:path'
 import type { BlameFindings } from '@retake/tape'
@@ -11,7 +12,6 @@ import type { ForkPool } from './process-forks.js'
 import { planInterventions } from './interventions/plan-interventions.js'
 import { searchedSteps, searchRun } from './search-run.js'
 import { Interruption } from '../bisect/bisect-run.js'
-import { type Look, painter, Progress, table, widthOf } from '../terminal/terminal.js'
 import { flag, type OptionValues } from '../command-line/verb.js'
 import { readPool } from './read-search.js'
 
@@ -82,7 +82,7 @@ async function validateFault(
   const { findings, facts } = await searchRun({
     tape,
     steps,
-    oracle: await makeOracle('stdout:PASSED', { verb: 'blame', recorded: tape }),
+    oracle: await makeOracle('stdout:PASSED', { recorded: tape }),
     free: [],
     interventions: planInterventions(tape, steps, [], { simulator }),
     env: {},
@@ -143,7 +143,7 @@ export async function runValidation(values: OptionValues): Promise<number> {
     progress.stop()
     interruption.throwIfAny()
     const isGood = validated.every(({ isRight }) => isRight)
-    const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+    const look = lookOf(process.stdout)
     console.log(
       flag(values, 'json')
         ? JSON.stringify({ good: isGood, faults: validated })

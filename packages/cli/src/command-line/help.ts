@@ -1,26 +1,66 @@
-import type { Verb, VerbEntry } from './verb.js'
-import { verbs } from '../verbs/index.js'
+import { wrap } from '../terminal/terminal.js'
+import { optionsOf, type Verb } from './verb.js'
 
-export function generalHelp(): string {
-  const width = Math.max(...verbs.map(({ name }) => name.length))
-  return `Retake: a flight recorder for AI agents
-
-usage: retake <command> [options]
-
-${verbs.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`).join('\n')}
-
-A run is named by its id, the start of it, the path of its tape, or \`last\`.
-Results go to stdout, everything else to stderr. --json works everywhere.
-Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 found something,
-4 credentials missing, 130 interrupted.
-
-\`retake <command> --help\` tells more, with examples; \`retake docs\` has the
-documentation, and a page for each error code.`
+/** `retake <command> --help`, for a terminal of that width. */
+export function verbHelp(name: string, summary: string, verb: Verb, width: number): string {
+  const options = optionsOf(verb).filter(([spec]) => spec !== '-h, --help')
+  const column = Math.min(26, Math.max(...options.map(([spec]) => spec.length)) + 4)
+  return [
+    summary,
+    '',
+    ...wrap(`usage: ${usageOf(name, verb)}`, width),
+    ...paragraphs(verb).flatMap((text) => ['', ...wrap(text, width)]),
+    '',
+    'Options:',
+    ...options.flatMap(([spec, help]) => {
+      const lead = `  ${spec}`.padEnd(column)
+      const [first = '', ...rest] = wrap(help, width - column)
+      const indented = rest.map((line) => ' '.repeat(column) + line)
+      return spec.length + 4 > column
+        ? [lead, ' '.repeat(column) + first, ...indented]
+        : [lead + first, ...indented]
+    }),
+    '',
+    'Examples:',
+    ...verb.examples.map((example) => `  ${example}`),
+  ].join('\n')
 }
 
-export const verbHelp = ({ name, summary }: VerbEntry, { usage, help }: Verb): string =>
-  `${summary}
+/** The same as a section of docs/commands.md. */
+export const verbReference = (name: string, summary: string, verb: Verb): string =>
+  [
+    `## ${name}`,
+    '',
+    `${summary}.`,
+    '',
+    `\`${usageOf(name, verb)}\``,
+    ...paragraphs(verb).flatMap((text) => ['', text]),
+    '',
+    '| option | meaning |',
+    '|---|---|',
+    ...optionsOf(verb).map(
+      ([spec, help]) => `| \`${cell(spec)}\` | ${cell(help).replaceAll('<', String.raw`\<`)} |`,
+    ),
+    '',
+    '```sh',
+    ...verb.examples,
+    '```',
+    '',
+  ].join('\n')
 
-usage: retake ${name} ${usage}
+const cell = (text: string): string => text.replaceAll('|', String.raw`\|`)
 
-${help}`
+const usageOf = (name: string, verb: Verb): string =>
+  [
+    'retake',
+    name,
+    ...(verb.agentFollows ? ['[options]', verb.arguments] : [verb.arguments, '[options]']),
+  ]
+    .filter((part) => part !== '')
+    .join(' ')
+
+const paragraphs = ({ description = '' }: Verb): string[] =>
+  description
+    .split('\n\n')
+    .filter((text) => text !== '')
+    .map((text) => text.replaceAll('\n', ' '))

@@ -1,8 +1,5 @@
 import { RetakeError } from '@retake/engine/errors'
 import { TapeError } from '@retake/tape'
-import { CredentialsError } from '../errors/branches.js'
-import { UsageError } from '../errors/command-line.js'
-import { RunNotTrusted } from '../errors/trust.js'
 import { CREDENTIALS_MISSING, WRONG_USAGE } from './exit-codes.js'
 import { painter, widthOf, wrap } from '../terminal/terminal.js'
 
@@ -15,6 +12,8 @@ export interface Explained {
 }
 
 /** What an error has to say; undefined when it is not one of ours. */
+export function explain(error: RetakeError | TapeError): Explained
+export function explain(error: unknown): Explained | undefined
 export function explain(error: unknown): Explained | undefined {
   if (!(error instanceof RetakeError || error instanceof TapeError)) return undefined
   const { code, what, why, fix } = error
@@ -22,8 +21,7 @@ export function explain(error: unknown): Explained | undefined {
 }
 
 export function exitCodeOf(error: unknown): number {
-  if (error instanceof UsageError || error instanceof RunNotTrusted) return WRONG_USAGE
-  return error instanceof CredentialsError ? CREDENTIALS_MISSING : 1
+  return (error instanceof RetakeError ? EXIT_CODES[error.code] : undefined) ?? 1
 }
 
 /** Four short lines, no stack trace; broken to fit only on a terminal, so that elsewhere grep finds them. */
@@ -39,6 +37,22 @@ export function errorLines({ code, what, why, fix }: Explained): string {
     paint('dim', `  code ${code}`),
     '',
   ].join('\n')
+}
+
+/** Errors that end with another exit code than 1. */
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  CREDENTIALS_MISSING,
+  ...Object.fromEntries(
+    [
+      'UNKNOWN_COMMAND',
+      'WRONG_USAGE',
+      'WRONG_STEP_COMMAND',
+      'PAGE_NOT_FOUND',
+      'EXPRESSION_INVALID',
+      'REDACT_PATTERN_INVALID',
+      'RUN_NOT_TRUSTED',
+    ].map((code) => [code, WRONG_USAGE]),
+  ),
 }
 
 const LABEL = 'error  '.length

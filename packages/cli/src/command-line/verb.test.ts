@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseVerb } from './verb.js'
-import { fork } from '../verbs/fork.js'
+import fork from '../verbs/fork.js'
 
 test('an option with one value refuses a second one instead of dropping the first', () => {
   const args = ['last', '--at', '2', '--set', 'a=1', '--at', '4', '--set', 'b=2']

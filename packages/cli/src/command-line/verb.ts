@@ -1,106 +1,178 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { closestName } from '@retake/engine/errors'
-import { unknownVerb, UsageError, wrongUsage } from '../errors/command-line.js'
-import { Interrupted } from '../agent/agent-process.js'
-import { loadConfig } from '../config/load-config.js'
-import { RunNotTrusted } from '../errors/trust.js'
-import { verbHelp } from './help.js'
-import { errorLines, exitCodeOf, explain } from './print-error.js'
-import { signalExitCode } from './exit-codes.js'
-import { verbs } from '../verbs/index.js'
+import { closestName, RetakeError } from '@retake/engine/errors'
+import type { Tape } from '@retake/tape'
+import { openTape } from '@retake/tape/node'
+import { cliErrors } from '../errors.js'
+import { RunStore } from '../runs/run-store.js'
 
-type Options = NonNullable<ParseArgsConfig['options']>
-export type OptionValues = Readonly<
-  Record<string, string | boolean | (string | boolean)[] | undefined>
->
-
-/** A command as `retake --help` lists it. */
-export interface VerbEntry {
-  readonly name: string
-  /** One line for `retake --help`. */
-  readonly summary: string
-  /** What it does and needs for that: a command loads no code of the others. */
-  load(): Promise<Verb>
-}
-
-/** One command of the command line. */
+/** One command of the command line. Parsing, `--help` and docs/commands.md come from its tables. */
 export interface Verb {
-  /** What follows the name, for example `<run> [--json]`. */
-  readonly usage: string
-  /** The rest of `retake <verb> --help`: options and examples. */
-  readonly help: string
-  readonly options: Options
-  /** Text options that may stand without a value, like `--inspect`; they are empty then. */
-  readonly valueOptional?: readonly string[]
+  /** The arguments: `<run>`, `[run]` if it may be missing, `<run...>` for several; `|` between forms. */
+  readonly arguments: string
+  readonly description?: string
+  /** Options as help shows them: `--port <n>`, `--env <NAME=value>...` if repeatable, `--inspect [port]`. */
+  readonly options: OptionTable
+  readonly examples: readonly string[]
   /** Everything after the first argument belongs to the agent. */
   readonly agentFollows?: boolean
   /** stdout belongs to the agent: `--json` goes to stderr. */
   readonly stdoutIsAgents?: boolean
-  /** Answers with the exit code. */
+  /** Resolves with the exit code. */
   run(values: OptionValues, positionals: readonly string[]): Promise<number>
 }
 
-const COMMON: Options = { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }
+type OptionTable = Readonly<Record<string, string>>
+export type OptionValues = Readonly<
+  Record<string, string | boolean | (string | boolean)[] | undefined>
+>
 
-/** Reads the arguments of a verb, or says what is wrong with them. */
+export const DIR_OPTION: OptionTable = {
+  '--dir <folder>': 'folder of the tapes (default: .retake/runs)',
+}
+export const TRUST_OPTION: OptionTable = {
+  '--trust': 'also start programs of runs that were recorded elsewhere',
+}
+export const NODE_OPTION: OptionTable = {
+  '--node-arg <flag>...': 'flag for Node itself, as --node-arg=--flag; repeatable',
+}
+export const REDACT_OPTION: OptionTable = {
+  '--redact <pattern>...':
+    'hide what matches: a regular expression, or one of the names email, phone, card, iban, ip, key; in addition to those in retake.config; repeatable',
+}
+const COMMON: OptionTable = {
+  '--json': 'print the result as JSON',
+  '-h, --help': 'print this help',
+}
+
+/** Every option of a verb, in the order of its help. */
+export const optionsOf = ({ options }: Verb): [spec: string, help: string][] =>
+  Object.entries({
+    ...options,
+    ...Object.fromEntries(Object.entries(COMMON).filter(([spec]) => !(spec in options))),
+  })
+
+interface Option {
+  readonly name: string
+  readonly short?: string
+  readonly value?: string
+  readonly multiple: boolean
+}
+
+function parseSpec(spec: string): Option {
+  const [, short, name = '', value, more] =
+    /^(?:-(\w), )?--([\w-]+)(?: (<[^>]+>|\[[^\]]+\]))?(\.\.\.)?$/.exec(spec) ?? []
+  return {
+    name,
+    ...(short !== undefined && { short }),
+    ...(value !== undefined && { value }),
+    multiple: more !== undefined,
+  }
+}
+
+/** The command that runs, for the texts of usage errors. */
+let current = ''
+
+/** The command line is wrong. */
+export const usageError = (what: string, why: string): RetakeError =>
+  cliErrors.WRONG_USAGE(current, what, why)
+
+/** Reads the arguments of a verb. Throws `WRONG_USAGE`. */
 export function parseVerb(
   name: string,
   verb: Verb,
   args: readonly string[],
 ): { values: OptionValues; positionals: string[] } {
-  const options = { ...COMMON, ...verb.options }
+  current = name
+  const specs = optionsOf(verb).map(([spec]) => parseSpec(spec))
+  const options: NonNullable<ParseArgsConfig['options']> = Object.fromEntries(
+    specs.map(({ name: option, short, value, multiple }) => [
+      option,
+      {
+        type: value === undefined ? 'boolean' : 'string',
+        ...(short !== undefined && { short }),
+        ...(multiple && { multiple }),
+      },
+    ]),
+  )
   const cut = verb.agentFollows ? firstPositional(args, options) : args.length
+  const bare = new Set(
+    specs.filter(({ value }) => value?.startsWith('[')).map((each) => `--${each.name}`),
+  )
   try {
     const { values, positionals, tokens } = parseArgs({
-      args: args.slice(0, cut).map((arg) => (isBare(verb, arg) ? `${arg}=` : arg)),
+      args: args.slice(0, cut).map((arg) => (bare.has(arg) ? `${arg}=` : arg)),
       options,
       allowPositionals: true,
       tokens: true,
     })
-    refuseRepeated(name, options, tokens)
-    return { values, positionals: [...positionals, ...args.slice(cut)] }
+    const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []))
+    const twice = given.find((each, index) => {
+      const { type, multiple } = options[each] ?? {}
+      return type === 'string' && multiple !== true && given.indexOf(each) < index
+    })
+    // `parseArgs` takes the last value and drops the others silently.
+    if (twice !== undefined)
+      throw usageError(`--${twice} is given twice.`, 'The command takes one value for it.')
+    const all = [...positionals, ...args.slice(cut)]
+    if (values['help'] !== true) checkArguments(verb, values, all)
+    return { values, positionals: all }
   } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw usageOf(name, verb, options, error as NodeJS.ErrnoException)
+    if (error instanceof RetakeError) throw error
+    throw unparsed(verb, Object.keys(options), error as NodeJS.ErrnoException)
   }
 }
 
-/** `parseArgs` keeps the last value of an option and drops the others silently. */
-function refuseRepeated(
-  verb: string,
-  options: Options,
-  tokens: readonly { readonly kind: string; readonly name?: string }[],
-): void {
-  const given = new Set<string>()
-  for (const { kind, name = '' } of tokens) {
-    if (kind !== 'option' || options[name]?.type !== 'string' || options[name].multiple) continue
-    if (given.has(name))
-      throw wrongUsage(verb, `--${name} is given twice.`, 'The command takes one value for it.')
-    given.add(name)
-  }
+/** Compares the arguments with the forms that a verb takes. Required options say so in their help. */
+function checkArguments(verb: Verb, values: OptionValues, given: readonly string[]): void {
+  const { arguments: spec, examples, agentFollows = false } = verb
+  const like = examples.find((each) => each.includes(` ${given[0]} `)) ?? examples[0]
+  const example = `For example: ${like}.`
+  const missing = optionsOf(verb).find(
+    ([option, help]) => help.endsWith('(required)') && !(parseSpec(option).name in values),
+  )
+  if (missing) throw usageError(`Missing option ${missing[0]}.`, example)
+  if (agentFollows && given.length > 0) return
+  const isOptional = spec.startsWith('[') && spec.includes('|')
+  if (isOptional && given.length === 0) return
+  const forms = (isOptional ? spec.slice(1, -1) : spec).split(' | ')
+  const form = forms.find((each) => !/^\w/.test(each) || each.split(' ')[0] === given[0])
+  if (form === undefined)
+    throw usageError(
+      given[0] === undefined ? 'Missing argument.' : `Unexpected argument "${given[0]}".`,
+      `The command takes ${spec}.`,
+    )
+  const slots = form.match(/<[^>]+>|\[[^\]]+\]|\w+/g) ?? []
+  const absent = slots[given.length]
+  if (absent !== undefined && !absent.startsWith('['))
+    throw usageError(`Missing argument ${absent}.`, example)
+  const extra = given[slots.length]
+  if (extra !== undefined && !slots.at(-1)?.includes('...'))
+    throw usageError(
+      `Unexpected argument "${extra}".`,
+      spec === '' ? 'The command takes no arguments.' : `The command takes ${spec}.`,
+    )
 }
 
-const isBare = ({ valueOptional = [] }: Verb, arg: string): boolean =>
-  valueOptional.some((name) => arg === `--${name}`)
-
-function usageOf(
-  name: string,
+function unparsed(
   verb: Verb,
-  options: Options,
+  names: readonly string[],
   { code, message }: NodeJS.ErrnoException,
-): Error {
+): RetakeError {
   const [what = message] = message.split(/(?<=\.) |\n/)
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-    return wrongUsage(name, what, 'The option is used in another way.')
+    return usageError(what, 'The option is used in another way.')
   const typed = /'-*([^']*)'/.exec(message)?.[1] ?? ''
-  const close = closestName(typed, Object.keys(options))
+  const close = closestName(typed, names)
   const why = verb.agentFollows
     ? 'Options of the agent go after its file.'
     : 'The command has no such option.'
-  return wrongUsage(name, what, close === undefined ? why : `Did you mean --${close}?`)
+  return usageError(what, close === undefined ? why : `Did you mean --${close}?`)
 }
 
-function firstPositional(args: readonly string[], options: Options): number {
+function firstPositional(
+  args: readonly string[],
+  options: NonNullable<ParseArgsConfig['options']>,
+): number {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const first = tokens.find(({ kind }) => kind === 'positional' || kind === 'option-terminator')
   return first?.index ?? args.length
@@ -118,69 +190,39 @@ export function texts(values: OptionValues, name: string): string[] {
   return Array.isArray(value) ? value.map(String) : []
 }
 
-/** Runs the command of that name; answers with its exit code. */
-export async function runVerb(name: string, args: readonly string[]): Promise<number> {
-  let jsonTo: NodeJS.WriteStream | undefined
-  try {
-    // A command that is not there has no agent whose --json it could be.
-    if (args.includes('--json')) jsonTo = process.stdout
-    const entry = find(name)
-    const verb = await entry.load()
-    const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
-    // Until the arguments are understood, any --json counts that cannot be the agent's.
-    jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
-    const { values, positionals } = parseVerb(name, verb, args)
-    jsonTo = values['json'] === true ? stream : undefined
-    if (values['help'] === true) {
-      console.log(verbHelp(entry, verb))
-      return 0
-    }
-    await loadConfig(process.cwd())
-    if (values['trust'] === true) (await import('../agent/trust.js')).trustEverything()
-    return await runTrusted(() => verb.run(values, positionals))
-  } catch (error) {
-    return fail(error, jsonTo)
-  }
+/** Bounds of an option that is a number of seconds. */
+export const SECONDS = { least: 0.001, most: 86_400, fraction: true }
+/** Bounds of an option that is a port. */
+export const PORT = { most: 65_535 }
+
+/** A number that an option gives: whole unless `fraction` is set. Throws `WRONG_USAGE`. */
+export function number(
+  values: OptionValues,
+  name: string,
+  { least = 0, most = Number.MAX_SAFE_INTEGER, fraction = false } = {},
+): number | undefined {
+  const given = text(values, name)
+  if (given === undefined) return undefined
+  const value = Number(given)
+  const isOne = fraction ? /^\d*\.?\d+$/.test(given) : /^\d+$/.test(given)
+  if (isOne && value >= least && value <= most) return value
+  const range = most === Number.MAX_SAFE_INTEGER ? `at least ${least}` : `${least} to ${most}`
+  throw usageError(
+    `"${given}" is not a valid number for --${name}.`,
+    `It must be a ${fraction ? '' : 'whole '}number, ${range}.`,
+  )
 }
 
-/** Retries when the user allows a refused run. Verbs check trust before they do anything else. */
-async function runTrusted(run: () => Promise<number>): Promise<number> {
-  for (;;) {
-    try {
-      return await run()
-    } catch (error) {
-      if (!(error instanceof RunNotTrusted)) throw error
-      // Loaded here, because most commands never need it.
-      const { askForTrust } = await import('../agent/trust.js')
-      if (!(await askForTrust(error))) throw error
-    }
-  }
-}
+/** The variables that `--env NAME=value` sets. Throws `WRONG_USAGE`. */
+export const variables = (values: OptionValues): Record<string, string> =>
+  Object.fromEntries(
+    texts(values, 'env').map((given) => {
+      const at = given.indexOf('=')
+      if (at > 0) return [given.slice(0, at), given.slice(at + 1)]
+      throw usageError(`"${given}" does not set a variable.`, 'Write it as --env NAME=value.')
+    }),
+  )
 
-/** `retake help <command>`. */
-export async function explainVerb(name: string): Promise<number> {
-  try {
-    const entry = find(name)
-    console.log(verbHelp(entry, await entry.load()))
-    return 0
-  } catch (error) {
-    return fail(error)
-  }
-}
-
-/** Says what went wrong, as JSON where that was asked for. A mistake in Retake itself keeps its stack. */
-function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
-  if (error instanceof Interrupted) return signalExitCode(error.signal)
-  const explained = explain(error)
-  if (explained === undefined) throw error
-  if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
-  else process.stderr.write(errorLines(explained))
-  return exitCodeOf(error)
-}
-
-function find(name: string): VerbEntry {
-  const verb = verbs.find((each) => each.name === name)
-  if (verb !== undefined) return verb
-  const names = verbs.map((each) => each.name)
-  throw unknownVerb(name, closestName(name, names))
-}
+/** Opens the run that an argument names, in the folder that `--dir` names. */
+export const openRun = (values: OptionValues, name: string): Tape =>
+  openTape(new RunStore(text(values, 'dir')).find(name))

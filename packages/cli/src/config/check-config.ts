@@ -1,4 +1,4 @@
-import { configInvalid } from '../errors/config.js'
+import { cliErrors } from '../errors.js'
 import type { BlameConfig, ModelPrice, RetakeConfig } from './define-config.js'
 import { closestName } from '@retake/engine/errors'
 
@@ -130,7 +130,7 @@ const PRICES_NEEDED = ['input', 'output']
 /** What a config file holds, if it is a configuration; else the first thing that is wrong, by its path. */
 export function checkConfig(file: string, value: unknown): RetakeConfig {
   const fail = (at: string, what: string): never => {
-    throw configInvalid(file, at === '' ? what : `${at} ${what}`)
+    throw cliErrors.CONFIG_INVALID(file, at === '' ? what : `${at} ${what}`)
   }
   const config = record(value) ?? fail('', `It has to be an object, not ${nameOf(value)}.`)
   unknownKeys(config, KEYS, '', fail)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { configUnreadable } from '../errors/config.js'
+import { cliErrors } from '../errors.js'
 import type { OracleSource } from '../oracle/make-oracle.js'
 import { checkConfig } from './check-config.js'
 import type { BlameConfig, RetakeConfig } from './define-config.js'
@@ -80,7 +80,7 @@ async function read(file: string): Promise<unknown> {
     if (file.endsWith('.json')) return JSON.parse(readFileSync(file, 'utf8')) as unknown
     return await importDefault(file)
   } catch (error) {
-    throw configUnreadable(file, placeIn(file, error), error)
+    throw cliErrors.CONFIG_UNREADABLE(file, placeIn(file, error), error)
   }
 }
 

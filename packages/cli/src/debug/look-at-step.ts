@@ -1,12 +1,11 @@
+import { lookOf, printJson } from '../terminal/terminal.js'
 import type { Ended, Probe, Stop } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
-import { noUserCodeAfter } from '../errors/inspect.js'
-import { replayWithoutReport } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { momentOf } from '../runs/view-run.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import type { Replayed } from '../agent/replay-agent.js'
-import { painter, widthOf, printJson } from '../terminal/terminal.js'
 
 /** The replay does something else than the tape says, before the place that was asked for. */
 export class DivergedOnTheWay extends Error {
@@ -27,13 +26,15 @@ export async function lookAtStep(probe: Probe, view: RunView, step: Step): Promi
 
 function endedBefore(view: RunView, step: Step, end: Ended): Error {
   checkEnd(end)
-  return noUserCodeAfter(view.id, step.label)
+  return cliErrors.NO_USER_CODE_AFTER(view.id, step.label)
 }
 
 /** Throws when the replay did not come to the end that was recorded. */
 export function checkEnd({ report, signal, exitCode }: Ended): void {
   if (report === undefined)
-    throw replayWithoutReport(signal ? `was killed by ${signal}` : `exited with code ${exitCode}`)
+    throw cliErrors.REPLAY_WITHOUT_REPORT(
+      signal ? `was killed by ${signal}` : `exited with code ${exitCode}`,
+    )
   if (report.divergences.length > 0) throw new DivergedOnTheWay(report as Replayed)
 }
 
@@ -53,7 +54,7 @@ export async function explainingDivergence(
       printJson({ run: tape.run.id, identical: false, divergences }, 2)
       return FOUND
     }
-    const style = { paint: painter(process.stderr), width: widthOf(process.stderr) }
+    const style = lookOf(process.stderr)
     const lines = [
       'The program does something else than when it was recorded, so its state then',
       'cannot be shown.',

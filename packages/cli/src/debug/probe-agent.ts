@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { Probe, type ProbeEnd, type ProbeProcess } from '@retake/engine/inspect'
 import type { Tape } from '@retake/tape'
 import { Interrupted, nodeCommand } from '../agent/agent-process.js'
-import { agentNotStarted } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { replayCommand } from '../agent/replay-command.js'
 import { cliRoot } from '../package-root.js'
 
@@ -66,7 +66,7 @@ export function spawnProbe(
   const { args, env } = nodeCommand(start)
   const child = spawn(process.execPath, args, { cwd: start.cwd, env, stdio })
   const ended = new Promise<ProbeEnd>((resolve, reject) => {
-    child.on('error', (cause) => reject(agentNotStarted(cause)))
+    child.on('error', (cause) => reject(cliErrors.AGENT_NOT_STARTED(cause)))
     child.on('exit', (code, signal) => {
       try {
         const report = command.report()

@@ -1,29 +1,18 @@
+import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
 import type { Step, Tape } from '@retake/tape'
 import { Interrupted } from '../agent/agent-process.js'
 import { warnOfChangedSources } from '../agent/changed-sources.js'
 import { checkEnd, explainingDivergence, lookAtStep } from './look-at-step.js'
 import { findStep, viewRun } from '../runs/view-run.js'
-import { cutTo, type Look, painter, printable, widthOf, printJson } from '../terminal/terminal.js'
 import { stopJson, stopLines } from './stop-lines.js'
 import { withProbe } from './probe-agent.js'
 import type { Probe } from '@retake/engine/inspect'
-import { wrongUsage } from '../errors/command-line.js'
-import { inspectorNotOpened } from '../errors/inspect.js'
-
-/** Where Chrome looks for processes by itself. */
-const INSPECTOR_PORT = 9229
-
-/** The port of `--inspect[=port]`; 0 is any that is free. */
-function inspectorPort(text: string): number {
-  const port = text === '' ? INSPECTOR_PORT : Number(text)
-  if (Number.isInteger(port) && port >= 0 && port < 65536) return port
-  throw wrongUsage('replay', `"${text}" is not a port.`, 'A port is a number up to 65535.')
-}
+import { cliErrors } from '../errors.js'
 
 /** Opens the inspector of a stopped replay; answers with its address. */
 async function openInspector(probe: Probe, port: number): Promise<URL> {
   const url = await probe.openInspector(port)
-  if (!url) throw inspectorNotOpened(port)
+  if (!url) throw cliErrors.INSPECTOR_NOT_OPENED(port)
   return new URL(url)
 }
 
@@ -53,28 +42,27 @@ function inspectorLines(url: URL, cwd: string): string[] {
 
 export interface ReplayToStepOptions {
   readonly step: string
-  /** The value of `--inspect`, if it was given. */
-  readonly inspect: string | undefined
+  /** The port to open the inspector at; 0 is any free one. */
+  readonly port: number | undefined
   readonly json: boolean
   readonly nodeArgs: readonly string[]
 }
 
 /** Runs the recorded program to the moment a step was answered and shows, or holds, it there. */
 export async function replayToStep(tape: Tape, asked: ReplayToStepOptions): Promise<number> {
-  const { json, inspect, nodeArgs } = asked
+  const { json, port, nodeArgs } = asked
   const view = viewRun(tape)
   const step = findStep(view, asked.step)
-  const port = inspect === undefined ? undefined : inspectorPort(inspect)
   warnOfChangedSources(tape)
   const output = {
     stdout: json ? process.stderr : 'inherit',
     stderr: 'inherit',
   } as const
-  const options = { nodeArgs, ...(inspect !== undefined && { output }) }
+  const options = { nodeArgs, ...(port !== undefined && { output }) }
   return withProbe(tape, options, (probe, interruption) =>
     explainingDivergence(tape, json, async () => {
       const stop = await lookAtStep(probe, view, step)
-      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const look = lookOf(process.stdout)
       const url = port === undefined ? undefined : await openInspector(probe, port)
       if (json) printJson(jsonOf(tape, step, stop, url), 2)
       else {

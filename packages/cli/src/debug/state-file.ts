@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { Stop, Variable } from '@retake/engine/inspect'
 import type { CapturedState, Tape } from '@retake/tape'
-import { stateUnreadable } from '../errors/inspect.js'
+import { cliErrors } from '../errors.js'
 import { sourceLine } from './source-excerpt.js'
 
 /** First line of a state file. */
@@ -62,7 +62,7 @@ export function readStates(tape: Tape): readonly CapturedState[] | undefined {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw stateUnreadable(file, error)
+    throw cliErrors.STATE_UNREADABLE(file, error)
   }
   try {
     const [header, ...states] = text
@@ -73,6 +73,6 @@ export function readStates(tape: Tape): readonly CapturedState[] | undefined {
     if (format !== 1 || run !== tape.run.id) throw new Error('It belongs to another run or version')
     return states as CapturedState[]
   } catch (error) {
-    throw stateUnreadable(file, error)
+    throw cliErrors.STATE_UNREADABLE(file, error)
   }
 }

@@ -1,5 +1,5 @@
 import { closestName } from '@retake/engine/errors'
-import { wrongStepCommand } from '../errors/command-line.js'
+import { cliErrors } from '../errors.js'
 import type {
   Evaluation,
   Moment,
@@ -11,7 +11,6 @@ import type {
   Watched,
 } from '@retake/engine/inspect'
 import { Script } from 'node:vm'
-import { expressionInvalid } from '../errors/inspect.js'
 
 /** What a command of `retake step` came to. Plain JSON. */
 export type StepResult =
@@ -63,7 +62,10 @@ export async function runStepCommand(
       return watchesOf(timeline)
     case 'unwatch':
       if (!(await timeline.unwatch(watchable(argument))))
-        throw wrongStepCommand(`"${argument}" is not watched.`, '`watch` shows what is.')
+        throw cliErrors.WRONG_STEP_COMMAND(
+          `"${argument}" is not watched.`,
+          '`watch` shows what is.',
+        )
       return watchesOf(timeline)
     case 'list':
       return stepsAround(timeline)
@@ -90,7 +92,10 @@ function followLane(
 ): Promise<Position> {
   const [, back, lane] = /^(back\b)?\s*(\d+)?$/.exec(argument) ?? []
   if (argument !== '' && back === undefined && lane === undefined)
-    throw wrongStepCommand(`"${argument}" is not a lane.`, 'Lanes have numbers, from 0.')
+    throw cliErrors.WRONG_STEP_COMMAND(
+      `"${argument}" is not a lane.`,
+      'Lanes have numbers, from 0.',
+    )
   const all = { ...options, ...(lane !== undefined && { lane: Number(lane) }) }
   return back === undefined ? timeline.nextInLane(all) : timeline.backInLane(all)
 }
@@ -172,15 +177,18 @@ export function parseStepCommand(line: string): StepCommand {
       typed,
       all.map(({ name }) => name),
     )
-    throw wrongStepCommand(
+    throw cliErrors.WRONG_STEP_COMMAND(
       `There is no command "${typed}" here.`,
       close === undefined ? 'No command has a similar name.' : `Did you mean ${close}?`,
     )
   }
   if (found.argument === undefined && argument !== '')
-    throw wrongStepCommand(`${found.name} stands alone.`, `"${argument}" follows it.`)
+    throw cliErrors.WRONG_STEP_COMMAND(`${found.name} stands alone.`, `"${argument}" follows it.`)
   if (found.argument?.isRequired && argument === '')
-    throw wrongStepCommand(`${found.name} needs ${found.argument.name}.`, 'Nothing follows it.')
+    throw cliErrors.WRONG_STEP_COMMAND(
+      `${found.name} needs ${found.argument.name}.`,
+      'Nothing follows it.',
+    )
   return { name: found.name as StepCommandName, argument }
 }
 
@@ -203,7 +211,7 @@ export function checkExpression(expression: string): string {
   if (parses(inParentheses) === undefined) return `(${expression}\n)`
   const problem = expression.trim() === '' ? new Error('It is empty') : parses(plain)
   if (problem === undefined) return expression
-  throw expressionInvalid(expression, problem)
+  throw cliErrors.EXPRESSION_INVALID(expression, problem)
 }
 
 function parses(code: string): unknown {

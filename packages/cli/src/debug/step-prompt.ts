@@ -1,9 +1,9 @@
+import { lookOf, painter, printJson } from '../terminal/terminal.js'
 import { createInterface, type Interface } from 'node:readline'
 import type { Timeline } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
 import { parseStepCommand, runStepCommand } from './step-commands.js'
 import { stepResultLines } from './step-result-lines.js'
-import { painter, widthOf, printJson } from '../terminal/terminal.js'
 
 export interface StepPromptOptions {
   readonly json: boolean
@@ -112,7 +112,7 @@ export class StepPrompt {
   }
 
   #look(): { paint: ReturnType<typeof painter>; width: number } {
-    return { paint: painter(process.stdout), width: widthOf(process.stdout) }
+    return lookOf(process.stdout)
   }
 
   #say(lines: readonly string[]): void {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { outsideRuns } from '@retake/engine'
-import { unsupportedFramework } from '../errors/frameworks.js'
+import { cliErrors } from '../errors.js'
 
 /** What an adapter was written for, by the package that users install. */
 export interface SupportedVersion {
@@ -22,7 +22,8 @@ export function requireVersion({ package: name, from, to }: SupportedVersion): v
   if (version === undefined) return
   const isNewEnough = compare(version, from) >= 0
   const isKnown = compare(version.split('.').slice(0, 1).join('.'), to) <= 0
-  if (!isNewEnough || !isKnown) throw unsupportedFramework(name, version, `${from} to ${to}.x`)
+  if (!isNewEnough || !isKnown)
+    throw cliErrors.FRAMEWORK_NOT_SUPPORTED(name, version, `${from} to ${to}.x`)
 }
 
 /** The version the program itself would load, else the one next to Retake. */

@@ -1,7 +1,14 @@
+import {
+  number,
+  type OptionValues,
+  SECONDS,
+  text,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import { statSync } from 'node:fs'
 import path from 'node:path'
 import { clipText, type Tape } from '@retake/tape'
-import { wrongUsage } from '../errors/command-line.js'
 import {
   cannotTell,
   type Check,
@@ -21,17 +28,15 @@ import { RetakeError } from '@retake/engine'
 import { hashOfCode } from '../agent/hash-of-code.js'
 import { runCommand } from '../agent/run-command.js'
 import { project } from '../config/project.js'
-import { type OptionValues, text } from '../command-line/verb.js'
 
 /** Options of every command that asks an oracle, beside `--oracle`. */
-export const ORACLE_OPTIONS = {
-  oracle: { type: 'string' },
-  'oracle-timeout': { type: 'string' },
-  'judge-url': { type: 'string' },
-  'judge-model': { type: 'string' },
-} as const
-
-const TIMEOUT_MAX_S = 86_400
+export const ORACLE_OPTIONS: Verb['options'] = {
+  '--oracle <check>':
+    'what passing means: exit:0, stdout:/regex/, json:path=value, a file, a shell command that gets stdout on stdin (exit code 0: pass, 125: undecided), or judge:prompt; not: before it negates it; see `retake docs oracles`',
+  '--oracle-timeout <s>': 'maximum time for one judgement (default: 30, for a judge 120)',
+  '--judge-url <url>': 'address of the model for judge:…',
+  '--judge-model <name>': 'name of the model for judge:…',
+}
 
 /**
  * The oracle that `--oracle` names, with the options beside it; `config` names that of
@@ -39,26 +44,27 @@ const TIMEOUT_MAX_S = 86_400
  */
 export async function askedOracle(
   values: OptionValues,
-  options: Pick<OracleOptions, 'verb' | 'recorded'>,
+  recorded?: Tape,
   otherwise?: OracleSource,
 ): Promise<Oracle | undefined> {
   const given = text(values, 'oracle')
   const { folder } = project()
   const isProjects = given === undefined || given === 'config'
-  const source = given === 'config' ? projectOracle(options.verb) : (given ?? otherwise)
+  const source = given === 'config' ? projectOracle() : (given ?? otherwise)
   if (source === undefined) return undefined
+  const seconds = number(values, 'oracle-timeout', SECONDS)
   return makeOracle(source, {
-    ...options,
-    ...timeoutOf(values, options.verb),
+    ...(recorded && { recorded }),
+    ...(seconds !== undefined && { timeoutMs: 1000 * seconds }),
     judge: judgeOf(values),
     ...(isProjects && folder !== undefined && { folder }),
   })
 }
 
-function projectOracle(verb: string): OracleSource {
+function projectOracle(): OracleSource {
   const { oracle } = project()
   if (oracle !== undefined) return oracle
-  throw wrongUsage(verb, 'The project has no oracle.', 'Set `oracle` in retake.config.ts.')
+  throw usageError('The project has no oracle.', 'Set `oracle` in retake.config.ts.')
 }
 
 function judgeOf(values: OptionValues): NonNullable<OracleOptions['judge']> {
@@ -72,15 +78,6 @@ function judgeOf(values: OptionValues): NonNullable<OracleOptions['judge']> {
     ...(url !== undefined && { url }),
     ...(model !== undefined && { model }),
   }
-}
-
-function timeoutOf(values: OptionValues, verb: string): Pick<OracleOptions, 'timeoutMs'> {
-  const given = text(values, 'oracle-timeout')
-  if (given === undefined) return {}
-  const seconds = Number(given)
-  if (Number.isFinite(seconds) && seconds > 0 && seconds <= TIMEOUT_MAX_S)
-    return { timeoutMs: seconds * 1000 }
-  throw wrongUsage(verb, '--oracle-timeout is not a number of seconds.', 'For example: 60.')
 }
 
 const OPPOSITE = {
@@ -229,8 +226,6 @@ const messageOf = (error: unknown): string =>
   (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n')[0] ?? ''
 
 export interface OracleOptions {
-  /** The command that asks, for messages. */
-  readonly verb: string
   /** The recorded run. With it, a run that ends in an error which this one did not have is `undefined`. */
   readonly recorded?: Tape
   /** Longest time for one judgement; 30 seconds unless set, for a judge 2 minutes. */
@@ -244,13 +239,17 @@ export interface OracleOptions {
 export type OracleSource = string | FunctionPlace
 
 /** Reads an oracle; throws when it is none, before anything was run. */
-export async function makeOracle(source: OracleSource, options: OracleOptions): Promise<Oracle> {
-  const wrong: WrongOracle = (what, why) => wrongUsage(options.verb, what, why)
+export async function makeOracle(
+  source: OracleSource,
+  options: OracleOptions = {},
+): Promise<Oracle> {
   const isText = typeof source === 'string'
   const text = isText
     ? source.trim()
     : `${source.member.join('.')} of ${path.basename(source.file)}`
-  const check = isText ? await checkOf(text, options, wrong) : await functionCheck(source, wrong)
+  const check = isText
+    ? await checkOf(text, options, usageError)
+    : await functionCheck(source, usageError)
   const { timeoutMs, recorded } = options
   const bounds = {
     ...(timeoutMs !== undefined && { timeoutMs }),

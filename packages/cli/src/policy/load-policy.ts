@@ -7,7 +7,7 @@ import {
   presets,
   protectOwnFiles,
 } from '@retake/guard'
-import { policyInvalid, policyUnreadable } from '../errors/guard.js'
+import { cliErrors } from '../errors.js'
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -36,7 +36,8 @@ async function readPolicyFile(file: string): Promise<PolicyFile> {
 /** What is no UTF-8 is not guessed: a name with other letters than were meant is about no tool. */
 function read(file: string): string {
   const bytes = readBytes(file)
-  if (!isUtf8(bytes)) throw policyUnreadable(file, 'It is not UTF-8', 'Save it as UTF-8.')
+  if (!isUtf8(bytes))
+    throw cliErrors.POLICY_UNREADABLE(file, 'It is not UTF-8', 'Save it as UTF-8.')
   return bytes.toString()
 }
 
@@ -45,12 +46,12 @@ function readBytes(file: string): Buffer {
     return readFileSync(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      throw policyUnreadable(
+      throw cliErrors.POLICY_UNREADABLE(
         file,
         `There is no file ${path.resolve(file)}`,
         'Check the path; it is meant from the working directory.',
       )
-    throw policyUnreadable(file, error instanceof Error ? error.message : String(error))
+    throw cliErrors.POLICY_UNREADABLE(file, error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -62,7 +63,10 @@ async function readModule(file: string): Promise<PolicyFile> {
     const module = (await import(href)) as { readonly default?: unknown }
     return { file, data: module.default, placeOf: () => undefined }
   } catch (error) {
-    throw policyUnreadable(file, error instanceof Error ? firstLine(error.message) : String(error))
+    throw cliErrors.POLICY_UNREADABLE(
+      file,
+      error instanceof Error ? firstLine(error.message) : String(error),
+    )
   } finally {
     // Presets come with the library, which puts itself between a program and the outside.
     // Where it is there already, a program uses it, and its guards go on holding.
@@ -88,7 +92,7 @@ export interface PlacedProblem extends PolicyProblem {
 export async function loadPolicy(file: string): Promise<readonly Policy[]> {
   const { policies, problems } = await checkPolicyFile(file)
   if (problems.length > 0)
-    throw policyInvalid(
+    throw cliErrors.POLICY_INVALID(
       file,
       problems.map(({ place, message }) => `  ${place}  ${message}`),
     )

@@ -1,5 +1,5 @@
 import { isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml'
-import { policyUnreadable } from '../errors/guard.js'
+import { cliErrors } from '../errors.js'
 import type { Place, PolicyFile } from './load-policy.js'
 
 /** A policy written as YAML or JSON. Its own file: a program that has no such policy loads no parser. */
@@ -12,14 +12,14 @@ export function parsePolicy(file: string, text: string): PolicyFile {
     const { line, col } = lines.linePos(wrong.pos[0])
     const place = `${file}:${line}:${col}`
     if (wrong.code === 'MULTIPLE_DOCS')
-      throw policyUnreadable(
+      throw cliErrors.POLICY_UNREADABLE(
         place,
         'Another document begins there',
         'Keep one policy a file; a guard takes several as a list.',
       )
     const fix = wrong.code === 'TAB_AS_INDENT' ? 'Indent with spaces.' : 'Correct that place.'
     const [message = ''] = wrong.message.split('\n', 1)
-    throw policyUnreadable(place, message, fix)
+    throw cliErrors.POLICY_UNREADABLE(place, message, fix)
   }
   return {
     file,
@@ -33,7 +33,7 @@ function dataOf(file: string, document: Document.Parsed): unknown {
     return document.toJS({ maxAliasCount: 100 }) as unknown
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw policyUnreadable(file, why, 'Write out what its aliases (*name) stand for.')
+    throw cliErrors.POLICY_UNREADABLE(file, why, 'Write out what its aliases (*name) stand for.')
   }
 }
 

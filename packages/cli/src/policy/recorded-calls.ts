@@ -13,7 +13,7 @@ import {
 } from '@retake/tape'
 import { judgeCalls, type Judgement, type Policy, thrownIn } from '@retake/guard'
 import { openTape } from '@retake/tape/node'
-import { noTapes } from '../errors/runs.js'
+import { cliErrors } from '../errors.js'
 import { viewRun } from '../runs/view-run.js'
 
 /** A call that a policy would treat otherwise than it was treated. */
@@ -137,7 +137,7 @@ function stepAround(
 export function recordedRuns(folder: string): RecordedRun[] {
   const isFolder = isFolderAt(folder)
   const files = isFolder ? readdirSync(folder).filter((name) => name.endsWith('.tape')) : []
-  if (files.length === 0) throw noTapes(path.resolve(folder), isFolder)
+  if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(folder))
   return files
     .toSorted()
     .map((name) => recordedRun(path.join(folder, name)))

@@ -1,5 +1,5 @@
 import { keyShapes, maskKeys, type Tape } from '@retake/tape'
-import { redactPatternInvalid } from '../errors/reports.js'
+import { cliErrors } from '../errors.js'
 import { project } from '../config/project.js'
 
 /** Something that is not to be shown. */
@@ -54,7 +54,7 @@ function readPattern(text: string): Pattern {
     return checked(new RegExp(source, flags), text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw redactPatternInvalid(text, `${error.message}.`)
+    throw cliErrors.REDACT_PATTERN_INVALID(text, `${error.message}.`)
   }
 }
 
@@ -62,7 +62,7 @@ function checked(expression: RegExp, text: string): Pattern {
   const flags = [...new Set(`${expression.flags.replace('y', '')}g`)].join('')
   const global = new RegExp(expression.source, flags)
   if (''.search(global) >= 0)
-    throw redactPatternInvalid(
+    throw cliErrors.REDACT_PATTERN_INVALID(
       text,
       'It also matches nothing at all, so it would match everywhere.',
     )

@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { RunDetails, RunView, Step } from '@retake/tape'
 import { openOwnTape, openTape } from '@retake/tape/node'
-import { redactionIncomplete } from '../errors/reports.js'
+import { cliErrors } from '../errors.js'
 import { viewRun } from '../runs/view-run.js'
 import { blankAnswer, type Degree, DEGREES } from './blank-answer.js'
 import { type ChangedBodies, Mask, maskBodies, maskedEvent, rewriteLine } from './mask.js'
@@ -38,7 +38,7 @@ export function redactRun(file: string, patterns: readonly Pattern[]): RedactedR
       const files = rewriteLine(line, into, rewritingOf(changed, mask))
       const left = blankWhatIsLeft(files.at(-1) ?? '', mask, degrees, changed)
       if (left === 0) return { files, mask, blanked: blankedSteps(degrees), dispose }
-      if (round > DEGREES.length) throw redactionIncomplete(left)
+      if (round > DEGREES.length) throw cliErrors.REDACTION_INCOMPLETE(left)
     }
   } catch (error) {
     dispose()

@@ -31,7 +31,7 @@ import { rewriteLine } from '../redact/mask.js'
 import { storedBlame } from '../ui/runs/stored-blame.js'
 import { readStates } from '../debug/state-file.js'
 import { sourceNear } from '../ui/runs/source-near.js'
-import { reportWouldOverwrite, runReportNotWritable } from '../errors/reports.js'
+import { cliErrors } from '../errors.js'
 
 /** Lines before and after each place: enough to know it again, little to give away. */
 const AROUND = 3
@@ -211,8 +211,8 @@ function gatherBlame(tape: Tape): {
 export function checkReportFile(file: string, { force }: { readonly force: boolean }): void {
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) return
-  if (found.isDirectory()) throw runReportNotWritable(file, 'it is a folder')
-  if (!force && found.size > 0 && !isReport(file)) throw reportWouldOverwrite(file)
+  if (found.isDirectory()) throw cliErrors.REPORT_NOT_WRITABLE(file, 'it is a folder')
+  if (!force && found.size > 0 && !isReport(file)) throw cliErrors.REPORT_WOULD_OVERWRITE(file)
 }
 
 /** Whole or not at all. Only the user may read it, like the tape: it holds what the agent was told. */
@@ -222,7 +222,7 @@ export function writeReport(file: string, html: string): void {
     writeFileSync(partial, html, { mode: 0o600 })
     renameSync(partial, file)
   } catch (error) {
-    throw runReportNotWritable(file, error)
+    throw cliErrors.REPORT_NOT_WRITABLE(file, error)
   } finally {
     rmSync(partial, { force: true })
   }

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { prepareRunsFolder } from '@retake/engine'
 import { isLocked, openTape } from '@retake/tape/node'
 import { project } from '../config/project.js'
-import { runsFolderNotWritable } from '../errors/programs.js'
-import { ambiguousRun, emptyRunName, noRuns, unknownRun } from '../errors/runs.js'
+import { cliErrors } from '../errors.js'
+import { errors } from '@retake/engine/errors'
 import type { RunEvent } from '@retake/tape'
 
 /** A run inside a program has no mark: it counts as going on while its tape is locked, or grows. */
@@ -20,7 +20,7 @@ export function markRecording(tape: string): () => void {
   try {
     writeFileSync(markOf(tape), String(process.pid))
   } catch (error) {
-    throw runsFolderNotWritable(path.dirname(tape), error)
+    throw errors.runsFolderNotWritable(path.dirname(tape), error)
   }
   return () => rmSync(markOf(tape), { force: true })
 }
@@ -74,7 +74,7 @@ export class RunStore {
     try {
       prepareRunsFolder(this.#isDefault ? undefined : this.folder)
     } catch (error) {
-      throw runsFolderNotWritable(this.folder, error)
+      throw errors.runsFolderNotWritable(this.folder, error)
     }
   }
 
@@ -104,20 +104,20 @@ export class RunStore {
 
   /** Path of the tape that `name` means: an id, the start of one, a path, or `last`. */
   find(name: string): string {
-    if (name === '') throw emptyRunName()
+    if (name === '') throw cliErrors.UNKNOWN_RUN(name, this.folder)
     if (name === 'last') return this.#last()
     if (/[\\/]/.test(name) || name.endsWith(EXTENSION) || isFile(name)) return name
     const ids = this.ids()
     const matches = ids.includes(name) ? [name] : ids.filter((id) => id.startsWith(name))
     const [match] = matches
-    if (match === undefined) throw unknownRun(name, this.folder)
-    if (matches.length > 1) throw ambiguousRun(name, matches)
+    if (match === undefined) throw cliErrors.UNKNOWN_RUN(name, this.folder)
+    if (matches.length > 1) throw cliErrors.AMBIGUOUS_RUN(name, matches)
     return this.pathOf(match)
   }
 
   #last(): string {
     const [id] = this.ids()
-    if (id === undefined) throw noRuns(this.folder)
+    if (id === undefined) throw cliErrors.NO_RUNS(this.folder)
     return this.pathOf(id)
   }
 }

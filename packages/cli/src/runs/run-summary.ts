@@ -1,5 +1,5 @@
 import { isBeingWritten, openTape } from '@retake/tape/node'
-import type { BranchDetails, RunView, Tape } from '@retake/tape'
+import { type BranchDetails, type RunView, type Tape, tapeUnreadable } from '@retake/tape'
 import { runStatus, type RunStatus } from '@retake/tape/present'
 import { explain, type Explained } from '../command-line/print-error.js'
 import { isRecording } from './run-store.js'
@@ -46,17 +46,10 @@ export function summarizeRun(id: string, path: string): RunSummary {
       costUsd: view.totals.modelCalls > 0 ? view.totals.costUsd : undefined,
     }
   } catch (error) {
-    return { id, path, error: explain(error) ?? unreadable(path, error) }
+    // A tape that breaks the reader must not hide the others.
+    return { id, path, error: explain(error) ?? explain(tapeUnreadable(path, error)) }
   }
 }
-
-/** One tape that breaks the reader must not hide all the others. */
-const unreadable = (path: string, error: unknown): Explained => ({
-  code: 'TAPE_CORRUPT',
-  what: `The tape ${path} cannot be read.`,
-  why: error instanceof Error ? error.message : String(error),
-  fix: 'Restore the file from a copy, or delete it.',
-})
 
 const isCutOff = (tape: Tape): boolean => !tape.isComplete && !isBeingWritten(tape.path)
 

@@ -1,12 +1,12 @@
 import zlib from 'node:zlib'
 import { type ReadOptions, readRun, type RunView, type Step, type Tape } from '@retake/tape'
 import { project } from '../config/project.js'
-import { noSuchStep } from '../errors/runs.js'
+import { errors } from '@retake/engine/errors'
 
 /** The step of a number or label, or an error that says which there are. */
 export function findStep(view: RunView, label: string): Step {
   const step = view.step(label)
-  if (step === undefined) throw noSuchStep(view.id, label, view.recordedSteps.length)
+  if (step === undefined) throw errors.noStepToFork(view.id, label, view.recordedSteps.length)
   return step
 }
 

@@ -14,7 +14,7 @@ import { RetakeError } from '@retake/engine/errors'
 import type { ProxyServer } from '@retake/engine/proxy'
 import type { AgentEnd } from '../agent/agent-process.js'
 import { type CommandProcess, runCommand } from '../agent/command-process.js'
-import { commandNotStarted } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 import { listeningSockets, mountScript, q } from './mount-script.js'
 import { cliEntry } from '../package-root.js'
 
@@ -200,7 +200,7 @@ function outcome(
 ): Attempt {
   const facts = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Fact)
   const [failed] = facts.flatMap((fact) => fact.failed ?? [])
-  if (failed !== undefined) throw commandNotStarted(command[0] ?? '', new Error(failed))
+  if (failed !== undefined) throw cliErrors.COMMAND_NOT_STARTED(command[0] ?? '', new Error(failed))
   if (!facts.some(({ ready }) => ready))
     return { why: before.trim().split('\n')[0] || `it ended with code ${end.code}` }
   const last = facts.at(-1)

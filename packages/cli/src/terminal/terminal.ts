@@ -159,7 +159,7 @@ export function painter(stream: NodeJS.WriteStream): Paint {
 /** How wide text may be; 80 where nobody knows. */
 export const widthOf = (stream: NodeJS.WriteStream): number => stream.columns || 80
 
-/** How something is to be printed. */
+/** How to print something. */
 export interface Look {
   readonly paint: Paint
   readonly width: number
@@ -206,3 +206,9 @@ export function printJson(value: unknown, indent?: number): void {
     typeof each === 'string' ? maskKeys(each) : each
   console.log(JSON.stringify(value, masked, indent))
 }
+
+/** How to print to a stream. */
+export const lookOf = (stream: NodeJS.WriteStream): Look => ({
+  paint: painter(stream),
+  width: widthOf(stream),
+})

@@ -1,10 +1,5 @@
 import { ReplayDiverged } from '@retake/engine'
-import {
-  notAnAgent,
-  notAProgramTape,
-  recordedProgramFailed,
-  testTapeCutOff,
-} from '../errors/test-tapes.js'
+import { cliErrors } from '../errors.js'
 import { fromHere } from '../terminal/terminal.js'
 import { type RunningTest, TapeFailure } from './tape-failure.js'
 import {
@@ -72,7 +67,8 @@ function runsOf(agent: unknown, file: string, testPath: string | undefined) {
       use: (options: TapeOptions): Promise<unknown> => useTape(file, agent as Agent, options),
       replay: (): Promise<unknown> => replayTape(file, agent as Agent),
     }
-  if (typeof agent !== 'string' && !(agent instanceof URL)) throw notAnAgent(describe(agent))
+  if (typeof agent !== 'string' && !(agent instanceof URL))
+    throw cliErrors.TEST_NOT_AN_AGENT(describe(agent))
   const program = pathFrom(agent, testPath)
   return {
     use: (options: TapeOptions): Promise<unknown> => useProgramTape(file, program, options),
@@ -130,7 +126,7 @@ async function recordProgram(
     const end = await recordAgent({ store, entry, args: [], name, stdio: 'ignore' })
     if (throws || (end.code === 0 && end.signal === undefined)) return
     const how = end.signal ? `was killed by ${end.signal}` : `ended with exit code ${end.code}`
-    throw recordedProgramFailed(file, how)
+    throw cliErrors.TEST_RECORDING_THREW(file, `it ${how}.`)
   }
   await recordAside(file, make, { throws: false })
 }
@@ -142,8 +138,8 @@ async function replayProgram(
   options: TapeOptions = {},
 ): Promise<void> {
   const tape = openTape(file)
-  if (!tape.isComplete) throw testTapeCutOff(file)
-  if (!isRunOf(tape, program)) throw notAProgramTape(file, program)
+  if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
+  if (!isRunOf(tape, program)) throw cliErrors.TEST_TAPE_OF_FUNCTION(file, program)
   // The test itself names the program.
   trustInThisProcess(tape)
   const [divergence] = (await replayHere(tape)).divergences

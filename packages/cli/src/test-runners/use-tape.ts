@@ -5,16 +5,8 @@ import { type MovedRoot, record, replay, RetakeError } from '@retake/engine'
 import { type Tape, TapeError } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedFileLines, changedFiles, projectRoot } from '../agent/changed-files.js'
-import {
-  filesChanged,
-  notAFunctionTape,
-  recordedRunThrew,
-  recordingLeftInTest,
-  testModeUnknown,
-  testTapeCutOff,
-  testTapeMissing,
-} from '../errors/test-tapes.js'
-import { runsFolderNotWritable } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
+import { errors, reason } from '@retake/engine/errors'
 
 /**
  * What a test does with its tape:
@@ -36,10 +28,10 @@ export const isCi = (env: Environment = process.env): boolean =>
 export function chooseMode(asked: string | undefined, env: Environment = process.env): TapeMode {
   const said = env['RETAKE_MODE'] === '' ? undefined : env['RETAKE_MODE']
   for (const mode of [said, asked]) {
-    if (mode !== undefined && !MODES.includes(mode)) throw testModeUnknown(mode, MODES)
+    if (mode !== undefined && !MODES.includes(mode)) throw cliErrors.TEST_MODE_UNKNOWN(mode, MODES)
   }
   if (said === 'offline' || asked === 'offline') return 'offline'
-  if (asked === 'record' && said === undefined && isCi(env)) throw recordingLeftInTest()
+  if (asked === 'record' && said === undefined && isCi(env)) throw cliErrors.TEST_RECORDS_IN_CI()
   return (said ?? asked ?? 'replay') as TapeMode
 }
 
@@ -82,7 +74,7 @@ function folderBeside(file: string): string {
     removeLeftovers(folder, prefix)
     return mkdtempSync(path.join(folder, `${prefix}${process.pid}-`))
   } catch (error) {
-    throw runsFolderNotWritable(folder, error)
+    throw errors.runsFolderNotWritable(folder, error)
   }
 }
 
@@ -136,8 +128,8 @@ export async function useTape<T>(
 export function isToBeRecorded(file: string, mode: TapeMode): boolean {
   if (mode === 'record') return true
   if (existsSync(file)) return false
-  if (mode === 'offline') throw testTapeMissing(file, 'In the mode `offline`')
-  if (isCi()) throw testTapeMissing(file, 'In CI (`CI` is set)')
+  if (mode === 'offline') throw cliErrors.TEST_TAPE_MISSING(file, 'In the mode `offline`')
+  if (isCi()) throw cliErrors.TEST_TAPE_MISSING(file, 'In CI (`CI` is set)')
   return true
 }
 
@@ -154,7 +146,7 @@ async function recordTape<T>(
   } catch (error) {
     if (isOurs(error)) throw error
     if (throws) return { error }
-    throw recordedRunThrew(file, error)
+    throw cliErrors.TEST_RECORDING_THREW(file, reason(error), error)
   }
 }
 
@@ -166,8 +158,8 @@ export async function replayTape<T>(
 ): Promise<TapeOutcome<T>> {
   const tape = openTape(file)
   const { root: recorded, entry } = tape.details
-  if (tape.run.scope !== 'function') throw notAFunctionTape(file, entry)
-  if (!tape.isComplete) throw testTapeCutOff(file)
+  if (tape.run.scope !== 'function') throw cliErrors.TEST_TAPE_OF_PROCESS(file, entry)
+  if (!tape.isComplete) throw cliErrors.TEST_TAPE_CUT_OFF(file)
   const root = projectRoot(file)
   const outcome = await outcomeOf(() => replay(file, agent, { output: 'ignore', root }))
   checkFiles(tape, recorded === undefined ? undefined : { recorded, current: root }, options)
@@ -191,7 +183,7 @@ export function checkFiles(
   { strictFiles = false }: TapeOptions,
 ): void {
   const lines = changedFileLines(changedFiles(tape, moved))
-  if (strictFiles && lines.length > 0) throw filesChanged(lines)
+  if (strictFiles && lines.length > 0) throw cliErrors.FILES_CHANGED(lines)
   for (const line of lines) process.stderr.write(`retake: ${line}\n`)
 }
 

@@ -5,12 +5,13 @@
 import { existsSync } from 'node:fs'
 import { ignoreRunner, install } from '@retake/engine'
 import { expect, test as base } from 'vitest'
-import { vitestPoolUnsupported } from '../errors/test-tapes.js'
+import { cliErrors } from '../errors.js'
 import type { TapeMode, TapeOptions } from './use-tape.js'
 import { tapeFunction, toReplay, type UseTape } from './to-replay.js'
 
 // In a realm of its own, where Node's modules were copied before anything could reach them.
-if (Object.getPrototypeOf(existsSync) !== Function.prototype) throw vitestPoolUnsupported()
+if (Object.getPrototypeOf(existsSync) !== Function.prototype)
+  throw cliErrors.VITEST_POOL_UNSUPPORTED()
 
 install()
 ignoreRunner(/[\\/]node_modules[\\/](?:@?vitest|vite)[\\/]/)

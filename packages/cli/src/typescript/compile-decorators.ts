@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { decoratorsNotCompiled } from '../errors/programs.js'
+import { cliErrors } from '../errors.js'
 
 /** The part of the TypeScript API, before version 7, that is used here. */
 interface TypeScript {
@@ -60,7 +60,8 @@ function findTypeScript(file: string): TypeScript {
   } catch {
     // Not installed in the project.
   }
-  if (found?.transpileModule === undefined) throw decoratorsNotCompiled(file, found?.version)
+  if (found?.transpileModule === undefined)
+    throw cliErrors.DECORATORS_NOT_COMPILED(file, found?.version)
   return found as TypeScript
 }
 

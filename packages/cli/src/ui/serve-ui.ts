@@ -1,13 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Home, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
-import { wrongUsage } from '../errors/command-line.js'
-import {
-  uiHostNeedsPassword,
-  uiNotListening,
-  uiPasswordTooShort,
-  uiPasswordUnreadable,
-  uiPortTaken,
-} from '../errors/viewer.js'
+import { cliErrors } from '../errors.js'
 
 const FIRST_PORT = 4600
 /** Ports tried after the first when nobody asked for one. */
@@ -15,7 +8,7 @@ const MORE_PORTS = 20
 const PASSWORD_MIN = 8
 
 interface ServeUiOptions {
-  readonly port: string | undefined
+  readonly port: number | undefined
   readonly host: string | undefined
   readonly passwordFile: string | undefined
   readonly allowHosts: readonly string[]
@@ -26,15 +19,15 @@ export async function serveUi(home: Home, options: ServeUiOptions): Promise<View
   const { host, allowHosts } = options
   const password = readPassword(options.passwordFile)
   if (host !== undefined && !isLoopback(host) && password === undefined)
-    throw uiHostNeedsPassword(host)
+    throw cliErrors.UI_HOST_NEEDS_PASSWORD(host)
   if (allowHosts.length > 0 && password === undefined)
-    throw uiHostNeedsPassword(allowHosts[0] ?? '')
+    throw cliErrors.UI_HOST_NEEDS_PASSWORD(allowHosts[0] ?? '')
   const common = {
     ...(host !== undefined && { host }),
     ...(password !== undefined && { password }),
     allowHosts,
   }
-  const asked = options.port === undefined ? undefined : portOf(options.port)
+  const asked = options.port
   const last = asked ?? FIRST_PORT + MORE_PORTS
   for (let port = asked ?? FIRST_PORT; ; port++) {
     try {
@@ -42,18 +35,12 @@ export async function serveUi(home: Home, options: ServeUiOptions): Promise<View
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EADDRINUSE' && port < last) continue
-      if (code === 'EADDRINUSE' || code === 'EACCES') throw uiPortTaken(port, error)
+      if (code === 'EADDRINUSE' || code === 'EACCES') throw cliErrors.UI_PORT_TAKEN(port, error)
       if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-        throw uiNotListening(host ?? '', error)
+        throw cliErrors.UI_HOST_UNKNOWN(host ?? '', error)
       throw error
     }
   }
-}
-
-function portOf(given: string): number {
-  const port = Number(given)
-  if (/^\d+$/.test(given) && port < 65_536) return port
-  throw wrongUsage('ui', `"${given}" is no port.`, 'A port is a number up to 65535.')
 }
 
 /** Never an option: other users of a machine see the arguments of a process. */
@@ -64,7 +51,7 @@ function readPassword(file: string | undefined): string | undefined {
   const password = file === undefined ? given : firstLine(file)
   if (file === undefined && (password === undefined || password === '')) return undefined
   if (password === undefined || password.length < PASSWORD_MIN)
-    throw uiPasswordTooShort(file ?? 'RETAKE_PASSWORD', PASSWORD_MIN)
+    throw cliErrors.UI_PASSWORD_TOO_SHORT(file ?? 'RETAKE_PASSWORD', PASSWORD_MIN)
   return password
 }
 
@@ -72,6 +59,6 @@ function firstLine(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').split(/\r?\n/)[0]
   } catch (error) {
-    throw uiPasswordUnreadable(file, error)
+    throw cliErrors.UI_PASSWORD_UNREADABLE(file, error)
   }
 }

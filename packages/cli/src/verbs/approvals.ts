@@ -1,49 +1,40 @@
+import { DIR_OPTION, flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
-import { decideApproval, type PendingApproval, pendingApprovals, userName } from '@retake/guard'
+import {
+  decideApproval,
+  type PendingApproval,
+  pendingApprovals,
+  userName,
+} from '@retake/guard'
+import { cliErrors } from '../errors.js'
+import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
 import { duration } from '@retake/tape/present'
-import { wrongUsage } from '../errors/command-line.js'
-import { approvalNotPending } from '../errors/guard.js'
-import { printable, widthOf, wrap, printJson } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 
 /** As many characters of an id as are shown. */
 const SHOWN = 8
 
-export const approvals: Verb = {
-  usage: '[approve <id> | refuse <id>] [--reason text]',
-  help: `Calls wait here that a rule with \`ask\` is about, in programs whose guard has
-\`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A decision is good
-for exactly the call that was shown, and only until it expires.
-
-Options:
-  --reason <text>  goes on the tape with the decision
-  --dir <folder>   where the tapes are (default: .retake/runs)
-  --json           one call a line
-
-Examples:
-  retake approvals
-  retake approvals approve 3f2a9c01
-  retake approvals refuse 3f2a9c01 --reason 'wrong customer'`,
-  options: { reason: { type: 'string' }, dir: { type: 'string' } },
-  run(values, [what, id, ...rest]) {
+export default {
+  arguments: '[approve <id> | refuse <id>]',
+  description: `Lists tool calls that wait for a decision: calls that match a rule with \`ask\`, in
+programs whose guard has \`approval: { ask: 'viewer' }\`. \`retake ui\` shows them, too. A
+decision applies to exactly one call and only until it expires.`,
+  options: {
+    '--reason <text>': 'record a reason with the decision',
+    ...DIR_OPTION,
+    '--json': 'print one call per line as JSON',
+  },
+  examples: [
+    'retake approvals',
+    'retake approvals approve 3f2a9c01',
+    `retake approvals refuse 3f2a9c01 --reason 'wrong customer'`,
+  ],
+  run(values, [what, id = '']) {
     const waiting = waitingIn(new RunStore(text(values, 'dir')))
     if (what === undefined) return Promise.resolve(list(waiting, flag(values, 'json')))
-    if (what !== 'approve' && what !== 'refuse')
-      throw wrongUsage(
-        'approvals',
-        `"${what}" is nothing it can do.`,
-        'It can approve and refuse; alone it lists the calls that wait.',
-      )
-    if (id === undefined || rest.length > 0)
-      throw wrongUsage(
-        'approvals',
-        `\`retake approvals ${what}\` takes the id of one call.`,
-        `For example: retake approvals ${what} 3f2a9c01.`,
-      )
     return Promise.resolve(decide(waiting, what === 'approve', id, values))
   },
-}
+} satisfies Verb
 
 interface Waiting extends PendingApproval {
   readonly tape: string
@@ -96,10 +87,11 @@ function decide(
   // An empty id is a variable that was never set: it means no call, not the only one.
   const matches = id === '' ? [] : waiting.filter(({ of }) => of.startsWith(id))
   const [found] = matches
-  if (found === undefined || matches.length > 1) throw approvalNotPending(id)
+  if (found === undefined || matches.length > 1) throw cliErrors.APPROVAL_NOT_PENDING(id)
   const reason = text(values, 'reason')
   const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
-  if (!decideApproval(found.tape, found.of, decision, Date.now())) throw approvalNotPending(id)
+  if (!decideApproval(found.tape, found.of, decision, Date.now()))
+    throw cliErrors.APPROVAL_NOT_PENDING(id)
   if (flag(values, 'json')) printJson({ ...jsonOf(found), ...decision })
   else
     process.stderr.write(

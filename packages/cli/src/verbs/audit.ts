@@ -1,23 +1,19 @@
-import path from 'node:path'
-import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../command-line/exit-codes.js'
+import { DIR_OPTION, flag, openRun, text, type Verb } from '../command-line/verb.js'
 import {
   fromHere,
   type Look,
-  painter,
+  lookOf,
   plainValue,
   printable,
   printableLine,
   type Style,
   table,
-  widthOf,
   wrap,
   printJson,
 } from '../terminal/terminal.js'
+import path from 'node:path'
+import { FOUND } from '../command-line/exit-codes.js'
 import { writeReport } from '../report/report-run.js'
-import { RunStore } from '../runs/run-store.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import {
   clipText,
   driftText,
@@ -446,34 +442,27 @@ export function savingsLine({
   }
 }
 
-export const audit: Verb = {
-  usage: '<run> [--html file] [--json]',
-  help: `Verifies the whole tape first: chain, seal and signature. Then every guarded
-call: when, by which agent, with what arguments, which rule decided, who
-approved it, what became of it. Calls in doubt are named. Exit code 3 when the
-tape is not what was recorded; then nothing of it is told.
-
-Options:
-  --html <file>   write it as one HTML page without scripts
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          everything as JSON
-
-Examples:
-  retake audit last
-  retake audit last --html audit.html`,
-  options: { html: { type: 'string' }, dir: { type: 'string' } },
-  run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('audit', 'Name one run to audit.', 'For example: retake audit last.')
-    const audited = auditRun(openTape(new RunStore(text(values, 'dir')).find(name)))
+export default {
+  arguments: '<run>',
+  description: `Verifies the tape first: chain, seal and signature. Then lists every guarded call: when,
+by which agent, with what arguments, which rule decided, who approved it, and its outcome.
+Calls in doubt are marked. Exit code 3 if the tape was changed; then nothing else is shown.`,
+  options: {
+    '--html <file>': 'write an HTML page without scripts',
+    ...DIR_OPTION,
+    '--json': 'print everything as JSON',
+  },
+  examples: ['retake audit last', 'retake audit last --html audit.html'],
+  run(values, [name = '']) {
+    const audited = auditRun(openRun(values, name))
     const file = text(values, 'html')
     if (file !== undefined) {
       writeReport(path.resolve(file), auditHtml(audited))
       process.stderr.write(`written to ${fromHere(path.resolve(file))}\n`)
     }
-    const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+    const look = lookOf(process.stdout)
     if (flag(values, 'json')) printJson(audited)
     else if (file === undefined) console.log(auditLines(audited, look).join('\n'))
     return Promise.resolve(audited.tape.ok ? 0 : FOUND)
   },
-}
+} satisfies Verb

@@ -1,6 +1,5 @@
-import { wrongUsage } from '../errors/command-line.js'
-import { type Look, painter, Progress, table, widthOf } from '../terminal/terminal.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { flag, number, type Verb } from '../command-line/verb.js'
+import { type Look, lookOf, Progress, table } from '../terminal/terminal.js'
 import {
   accusationOf,
   blameRun,
@@ -150,29 +149,24 @@ const share = (part: number): string => part.toFixed(3).replace(/^0/, '')
 
 const SEEDS = 40
 
-export const bench: Verb = {
-  usage: 'blame [--seeds 40]',
-  help: `Puts failures whose causes are known to the search of \`retake blame\`: nine
-competing faults, seventeen scenarios, and runs in which nothing is to blame.
-They are models of runs, so nothing is asked and nothing is written. Exit code 1
-when the search is not as good as it is meant to be.
-
-Options:
-  --seeds <n>  how often each scenario is drawn (default: ${SEEDS})
-  --json       the figures as JSON
-
-Examples:
-  retake bench blame
-  retake bench blame --seeds 200 --json`,
-  options: { seeds: { type: 'string' } },
-  async run(values, [what, ...rest]) {
-    if (what !== 'blame' || rest.length > 0)
-      throw wrongUsage('bench', 'Say what to measure.', 'For example: retake bench blame.')
+export default {
+  arguments: 'blame',
+  description: `Runs the search of \`retake blame\` on failures with known causes: nine competing faults,
+seventeen scenarios, and runs in which no step is to blame. They are simulated, so nothing is
+sent or written. Exit code 1 if the search misses its quality targets.`,
+  options: {
+    '--seeds <n>': `how often to draw each scenario (default: ${SEEDS})`,
+    '--json': 'print the figures as JSON',
+  },
+  examples: ['retake bench blame', 'retake bench blame --seeds 200 --json'],
+  async run(values) {
     const progress = new Progress('competing faults')
     try {
-      const result = await benchBlame(seedsOf(values), (name) => progress.say(name))
+      const result = await benchBlame(number(values, 'seeds', { least: 1 }) ?? SEEDS, (name) =>
+        progress.say(name),
+      )
       progress.stop()
-      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const look = lookOf(process.stdout)
       console.log(
         flag(values, 'json')
           ? JSON.stringify({ good: isGood(result), ...result })
@@ -183,11 +177,4 @@ Examples:
       progress.stop()
     }
   },
-}
-
-function seedsOf(values: OptionValues): number {
-  const given = text(values, 'seeds') ?? String(SEEDS)
-  const number = Number(given)
-  if (/^\d+$/.test(given) && number >= 1 && number <= 100_000) return number
-  throw wrongUsage('bench', `"${given}" is no number for --seeds.`, 'It starts at 1.')
-}
+} satisfies Verb

@@ -1,20 +1,26 @@
+import {
+  DIR_OPTION,
+  flag,
+  number,
+  openRun,
+  SECONDS,
+  text,
+  TRUST_OPTION,
+  type Verb,
+} from '../command-line/verb.js'
 import { openTape } from '@retake/tape/node'
-import { type Bisected, bisectRun, Interruption } from '../bisect/bisect-run.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { FOUND } from '../command-line/exit-codes.js'
-import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import {
   type Look,
+  lookOf,
   type Paint,
   painter,
   printable,
   Progress,
-  widthOf,
   printJson,
 } from '../terminal/terminal.js'
-import { RunStore } from '../runs/run-store.js'
-import { TRUST_OPTION } from '../agent/trust.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { type Bisected, bisectRun, Interruption } from '../bisect/bisect-run.js'
+import { FOUND } from '../command-line/exit-codes.js'
+import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Tape } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 import { divergenceReport } from '../agent/divergence-report.js'
@@ -22,56 +28,34 @@ import { stepAt, viewRun } from '../runs/view-run.js'
 import type { Commit } from '../bisect/git-repository.js'
 import type { Tried } from '../bisect/try-commit.js'
 
-export const bisect: Verb = {
-  usage: '<run> --good <rev> [options]',
-  help: `Replays the tape with the code of commits between a good and a bad one and names
-the first that differs. Commits are checked out in temporary folders; your own
-checkout stays as it is. The tape answers everything: no network, no key.
-Commits that do not load or build are passed over, as with \`git bisect skip\`.
-Exit code 3 when the commit was found, 1 when not.
-
-Options:
-  --good <rev>      a commit where the run was as recorded
-  --bad <rev>       a commit where it is not (default: HEAD)
-  --oracle <check>  what counts, instead of an identical replay: exit:0,
-                    stdout:/regex/, json:path=value, a file, a shell command that
-                    gets stdout on stdin (exit code 0 good, 125 cannot tell, else
-                    bad), judge:question; not: before it turns it round
-  --oracle-timeout <s>
-                    longest time for one judgement (default: 30, for a judge 120)
-  --judge-url <url>, --judge-model <name>
-                    the model behind --oracle 'judge:…'
-  --run <command>   run before each replay, for example "npm run build"
-  --timeout <s>     longest time for one replay (default: 120)
-  --allow-dirty     the uncommitted changes here do not matter
-  --trust           also start the program of a run from elsewhere
-  --dir <folder>    where the tapes are (default: .retake/runs)
-  --json            the answer as JSON
-
-Examples:
-  retake bisect last --good v1.2.0
-  retake bisect last --good main~20 --bad main --oracle 'stdout:/refunded/'
-  retake bisect last --good HEAD~8 --run 'npm run build'`,
+export default {
+  arguments: '<run>',
+  description: `Replays the tape with the code of commits between a good and a bad one, and names the
+first commit that differs. Commits are checked out in temporary folders; your checkout is not
+touched. The tape answers every request, so no network and no key is needed. Commits that do
+not load or build are skipped. Exit code 3 if the commit was found, 1 if not.`,
   options: {
-    ...TRUST_OPTION,
-    good: { type: 'string' },
-    bad: { type: 'string' },
+    '--good <rev>': 'commit at which the run was as recorded (required)',
+    '--bad <rev>': 'commit at which it is not (default: HEAD)',
     ...ORACLE_OPTIONS,
-    run: { type: 'string' },
-    timeout: { type: 'string' },
-    'allow-dirty': { type: 'boolean' },
-    dir: { type: 'string' },
+    '--run <command>': 'run this before each replay, for example "npm run build"',
+    '--timeout <s>': 'maximum time for one replay (default: 120)',
+    '--allow-dirty': 'ignore uncommitted changes',
+    ...TRUST_OPTION,
+    ...DIR_OPTION,
+    '--json': 'print the result as JSON',
   },
-  async run(values, [name, ...rest]) {
-    const good = text(values, 'good')
-    if (name === undefined || rest.length > 0)
-      throw usage('Name one run.', 'For example: retake bisect last --good v1.2.0.')
-    if (good === undefined)
-      throw usage('Name a good commit.', 'Where the run was recorded, for example --good v1.2.0.')
+  examples: [
+    'retake bisect last --good v1.2.0',
+    `retake bisect last --good main~20 --bad main --oracle 'stdout:/refunded/'`,
+    `retake bisect last --good HEAD~8 --run 'npm run build'`,
+  ],
+  async run(values, [name = '']) {
+    const good = text(values, 'good') ?? ''
     const build = text(values, 'run')
-    const timeoutMs = timeoutOf(values)
-    const oracle = await askedOracle(values, { verb: 'bisect' })
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const timeoutMs = 1000 * (number(values, 'timeout', SECONDS) ?? 120)
+    const oracle = await askedOracle(values)
+    const tape = openRun(values, name)
     const interruption = new Interruption()
     let progress: Progress | undefined
     const paint = painter(process.stderr)
@@ -101,7 +85,7 @@ Examples:
         const answer = { run: tape.run.id, found, commit, doubtful, ...difference, tried: commits }
         printJson({ ...answer, see: `git show ${commit.short}` }, 2)
       } else {
-        const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+        const look = lookOf(process.stdout)
         console.log(bisectLines(tape, bisected, look).join('\n'))
       }
       return found ? FOUND : 1
@@ -110,15 +94,7 @@ Examples:
       interruption.stop()
     }
   },
-}
-
-const usage = (what: string, why: string): Error => wrongUsage('bisect', what, why)
-
-function timeoutOf(values: OptionValues): number {
-  const seconds = Number(text(values, 'timeout') ?? 120)
-  if (Number.isFinite(seconds) && seconds > 0 && seconds <= 86_400) return seconds * 1000
-  throw usage('--timeout is not a number of seconds.', 'For example: --timeout 300.')
-}
+} satisfies Verb
 
 /** One line for a commit that was tried. */
 function triedLine({ short, subject }: Commit, { verdict, reason }: Tried, paint: Paint): string {

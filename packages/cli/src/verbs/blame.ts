@@ -1,3 +1,21 @@
+import {
+  DIR_OPTION,
+  flag,
+  openRun,
+  type OptionValues,
+  TRUST_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import {
+  lookOf,
+  printable,
+  printJson,
+  Progress,
+  widthOf,
+  wrap,
+  wrapFacts,
+} from '../terminal/terminal.js'
 import { openTape } from '@retake/tape/node'
 import type { Step, Tape } from '@retake/tape'
 import { cost } from '@retake/tape/present'
@@ -9,21 +27,9 @@ import { FORKS, readSearch } from '../blame/read-search.js'
 import { runValidation } from '../blame/validate-blame.js'
 import { judgeRecording } from '../blame/check-oracle.js'
 import { type Search, searchRun } from '../blame/search-run.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import {
-  painter,
-  printable,
-  Progress,
-  widthOf,
-  wrap,
-  wrapFacts,
-  printJson,
-} from '../terminal/terminal.js'
 import { ORACLE_OPTIONS } from '../oracle/make-oracle.js'
-import { RunStore } from '../runs/run-store.js'
-import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
+import { requireTrust } from '../agent/trust.js'
 import { Interrupted } from '../agent/agent-process.js'
 import { askOnTerminal } from '../terminal/ask-on-terminal.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
@@ -68,93 +74,60 @@ async function withDemoRun(use: (tape: Tape) => Promise<number>): Promise<number
   }
 }
 
-export const blame: Verb = {
-  usage: '<run> --oracle <check> [options] | --demo | --validate',
-  help: `Finds which steps together made a run fail. It runs the agent again and
-again, each time with some steps held at what was recorded and the others free,
-and asks an oracle whether that fails as well. It names the cause, what only
-repeats it, what would have failed without it, and what has nothing to do with
-it. Exit code 3 when a cause was found, 1 when none could be named, 0 when the
-run passes. Forks are stored: a search that was stopped goes on where it was.
-
-Options:
-  --oracle <check>  what passing means: exit:0, stdout:/regex/, json:path=value,
-                    a shell command that gets stdout on stdin, a file, a judge;
-                    see \`retake docs oracles\`
-  --oracle-timeout <s>
-                    longest time for a judgement (default: 30; a judge 120)
-  --judge-url <url>, --judge-model <name>
-                    the model behind --oracle 'judge:…'
-  --free <step>=<how>
-                    how a free step is answered: live, neutral, nothing, error,
-                    json:…, @file, set:path=json, run:<run>, script:file; a step
-                    is a number, a tool, a kind, or all (default: live)
-  --simulator <file>
-                    a module that answers free steps in place of a provider
-  --max-forks <n>   run at most this many (default: ${FORKS})
-  --max-usd <n>     spend at most this much
-  --dry-run         only say what it would take
-  --yes             do not ask before money is spent
-  --jobs <n>        forks at a time (default: one per core)
-  --timeout <s>     longest time for one fork (default: 120)
-  --seed <n>        chooses what is audited, and other forks (default: 1)
-  --evidence        also every question that was put to forks
-  --classic         also what asking about one step at a time would say
-  --spans <step>    also which words of what this model step was asked mattered:
-                    asked again with parts left out, and live from there
-  --keep            keep the tapes of forks, for retake show and diff
-  --env NAME=value  a variable that differs from the recorded one; repeatable
-  --trust           also start the program of a run from elsewhere
-  --dir <folder>    where the tapes are (default: .retake/runs)
-  --demo            instead: record the agent of retake demo, and blame that
-  --validate        instead: blame agents with known faults, and score that
-  --json            what was found as JSON
-
-Examples:
-  retake blame last --oracle 'stdout:/DENIED/'
-  retake blame last --oracle exit:0 --max-usd 2
-  retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral
-  retake blame --demo`,
+export default {
+  arguments: '[run]',
+  description: `Finds the steps that together made a run fail. Runs the agent many times, each time with
+some steps pinned to the recording and the others free, and lets an oracle judge each fork.
+Names the cause, the steps that only repeat it, those that would have failed without it, and
+those that are unrelated. Exit code 3 if a cause was found, 1 if not, 0 if the run passes.
+Forks are stored, so an interrupted search continues where it stopped.`,
   options: {
-    ...TRUST_OPTION,
     ...ORACLE_OPTIONS,
-    free: { type: 'string', multiple: true },
-    simulator: { type: 'string' },
-    'max-forks': { type: 'string' },
-    'max-usd': { type: 'string' },
-    'dry-run': { type: 'boolean' },
-    yes: { type: 'boolean' },
-    jobs: { type: 'string' },
-    timeout: { type: 'string' },
-    seed: { type: 'string' },
-    evidence: { type: 'boolean' },
-    classic: { type: 'boolean' },
-    spans: { type: 'string' },
-    validate: { type: 'boolean' },
-    demo: { type: 'boolean' },
-    keep: { type: 'boolean' },
-    env: { type: 'string', multiple: true },
-    dir: { type: 'string' },
+    '--free <step=how>...':
+      'how to answer a free step: live, neutral, nothing, error, json:…, @file, set:path=json, run:<run>, script:file; a step is a number, a tool, a kind, or all (default: live)',
+    '--simulator <file>': 'module that answers free steps in place of a provider',
+    '--max-forks <n>': `maximum number of forks (default: ${FORKS})`,
+    '--max-usd <n>': 'maximum cost',
+    '--dry-run': 'only print the estimate',
+    '--yes': 'spend money without confirmation',
+    '--jobs <n>': 'number of forks at a time (default: one per core)',
+    '--timeout <s>': 'maximum time for one fork (default: 120)',
+    '--seed <n>': 'choose other forks and other audits (default: 1)',
+    '--evidence': 'also print every experiment and its result',
+    '--classic': 'also print the result of changing one step at a time',
+    '--spans <step>':
+      'also find which words of the request of this model step mattered, by sending it again with parts left out',
+    '--keep': 'keep the tapes of forks, for retake show and diff',
+    '--env <NAME=value>...': 'set a variable that differs from the recording; repeatable',
+    ...TRUST_OPTION,
+    ...DIR_OPTION,
+    '--demo': 'instead: record the agent of retake demo and blame that run',
+    '--validate': 'instead: blame agents with known faults and score the result',
+    '--json': 'print the findings as JSON',
   },
-  async run(values, [name, ...rest]) {
+  examples: [
+    `retake blame last --oracle 'stdout:/DENIED/'`,
+    'retake blame last --oracle exit:0 --max-usd 2',
+    'retake blame last --oracle ./refund-is-right.ts --free search_policy=neutral',
+    'retake blame --demo',
+  ],
+  async run(values, [name]) {
     const takesNone = (['validate', 'demo'] as const).find((option) => flag(values, option))
     if (takesNone !== undefined && name !== undefined)
-      throw usage(`--${takesNone} takes no run.`, 'It records its own.')
+      throw usageError(`--${takesNone} takes no run.`, 'It records one itself.')
     const own = (['oracle', 'free', 'simulator'] as const).find((option) => option in values)
     if (takesNone !== undefined && own !== undefined)
-      throw usage(`--${takesNone} takes no --${own}.`, 'It brings its own.')
+      throw usageError(`--${takesNone} takes no --${own}.`, 'It brings its own.')
     if (takesNone === 'validate') return runValidation(values)
     if (takesNone === 'demo')
       return withDemoRun((tape) =>
         blameTape(tape, { ...values, oracle: DEMO_ORACLE, free: [DEMO_FREE] }),
       )
-    if (name === undefined || rest.length > 0)
-      throw usage('Name one run.', "For example: retake blame last --oracle 'stdout:/refunded/'.")
-    return blameTape(openTape(new RunStore(text(values, 'dir')).find(name)), values)
+    if (name === undefined)
+      throw usageError('Missing argument <run>.', 'For example: retake blame last.')
+    return blameTape(openRun(values, name), values)
   },
-}
-
-const usage = (what: string, why: string): Error => wrongUsage('blame', what, why)
+} satisfies Verb
 
 async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
   requireTrust(tape)
@@ -166,8 +139,8 @@ async function blameTape(tape: Tape, values: OptionValues): Promise<number> {
     if (passing.verdict === 'pass') return sayPassing(tape, passing.reason, values)
     const estimate = estimateSearch(search.steps, isPaidIn(search))
     if (search.maxUsd !== undefined && estimate.costUsd === undefined)
-      throw usage(
-        '--max-usd cannot be kept: what a model step costs is not known.',
+      throw usageError(
+        '--max-usd cannot be guaranteed: the price of a model step is not known.',
         'Give its price in retake.config.ts (`retake docs config`), or limit with --max-forks.',
       )
     for (const line of beforehand(search, estimate)) process.stderr.write(`${line}\n`)
@@ -215,7 +188,7 @@ async function withProgress(search: Search): Promise<FindingsFile> {
 }
 
 function print(found: FindingsFile, values: OptionValues): void {
-  const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+  const look = lookOf(process.stdout)
   console.log(
     flag(values, 'json')
       ? JSON.stringify(found)

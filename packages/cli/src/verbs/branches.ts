@@ -1,33 +1,24 @@
+import { cutTo, type Look, lookOf, printable, printJson } from '../terminal/terminal.js'
+import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
 import { openOwnTape } from '@retake/tape/node'
 import { type BranchNode, branchTree, editText, howText } from '../runs/branch-tree.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { cutTo, type Look, painter, printable, widthOf, printJson } from '../terminal/terminal.js'
 import { RunStore } from '../runs/run-store.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { cost, duration, plural } from '@retake/tape/present'
 
-export const branches: Verb = {
-  usage: '<run> [options]',
-  help: `Each branch says where it left its parent, what was changed, what it came to,
-and what it saved by being served instead of asking again.
-
-Options:
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          the tree as JSON
-
-Examples:
-  retake branches last`,
-  options: { dir: { type: 'string' } },
-  run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('branches', 'Name one run.', 'For example: retake branches last.')
+export default {
+  arguments: '<run>',
+  description: `Shows for each branch where it left its parent, what was changed, its outcome, and how
+much was saved by serving steps from the tape.`,
+  options: { ...DIR_OPTION, '--json': 'print the tree as JSON' },
+  examples: ['retake branches last'],
+  run(values, [name = '']) {
     const file = new RunStore(text(values, 'dir')).find(name)
     const { id } = openOwnTape(file).run
     const { root, unreadable } = branchTree(new RunStore(path.dirname(file)), id)
     if (flag(values, 'json')) printJson(root, 2)
     else {
-      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const look = lookOf(process.stdout)
       console.log(treeLines(root, id, look).join('\n'))
     }
     if (unreadable.length > 0)
@@ -36,7 +27,7 @@ Examples:
       )
     return Promise.resolve(0)
   },
-}
+} satisfies Verb
 
 function treeLines(node: BranchNode, chosen: string, look: Look, indent = ''): string[] {
   const { paint, width } = look

@@ -1,9 +1,19 @@
+import {
+  DIR_OPTION,
+  flag,
+  number,
+  openRun,
+  type OptionValues,
+  TRUST_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { lookOf, Progress } from '../terminal/terminal.js'
 import { renameSync, copyFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { trustRecording, trustedRunsFile } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
 import {
   findRaces,
   type Judge,
@@ -14,65 +24,43 @@ import {
   tryOrder,
 } from '../chaos/find-races.js'
 import { type RaceContext, raceLines } from '../chaos/race-lines.js'
-import { recordedOrderDiffers, runHasNoEnd } from '../errors/chaos.js'
-import { wrongUsage } from '../errors/command-line.js'
+import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { askedOracle, ORACLE_OPTIONS } from '../oracle/make-oracle.js'
 import type { Oracle } from '../oracle/oracle.js'
-import { painter, Progress, widthOf } from '../terminal/terminal.js'
 import { startOf } from '../agent/replay-command.js'
-import { RunStore } from '../runs/run-store.js'
-import { TRUST_OPTION } from '../agent/trust.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
 const SEEDS = 50
 const SEEDS_MAX = 100_000
 
-export const chaos: Verb = {
-  usage: '<run> [--seeds 50] [options]',
-  help: `Runs the recorded program again and again with the answers of its tape, each time
-in another order in which they could have come, and reports every order that
-changes the outcome: exit code, error, the lines on stdout, or what is asked for.
-Nothing leaves the process, so it costs nothing. Exit code 3 when one is found.
-
-Options:
-  --seeds <n>       how many orders to try (default: ${SEEDS})
-  --seed <n>        only this one, to repeat what was found; 0 is the recorded order
-  --oracle <check>  what counts, instead of the outcome: exit:0, stdout:/regex/,
-                    json:path=value, a file, a shell command that gets stdout on
-                    stdin, judge:question; not: before it turns it round
-  --oracle-timeout <s>
-                    longest time for one judgement (default: 30, for a judge 120)
-  --judge-url <url>, --judge-model <name>
-                    the model behind --oracle 'judge:…'
-  --keep            keep the tape of the smallest seed of each changed outcome, for
-                    retake replay, show and diff
-  --jobs <n>        processes at a time (default: one per core)
-  --trust           also start the program of a run from elsewhere
-  --dir <folder>    where the tapes are (default: .retake/runs)
-  --json            what was found as JSON
-
-Examples:
-  retake chaos last
-  retake chaos last --seeds 500
-  retake chaos last --seed 17 --keep`,
+export default {
+  arguments: '<run>',
+  description: `Replays the program many times, each time delivering the recorded answers in another
+order that could have happened, and reports every order that changes the outcome: exit code,
+error, lines on stdout, or requests. Nothing leaves the process, so it costs nothing. Exit code
+3 if such an order was found.`,
   options: {
-    ...TRUST_OPTION,
-    seeds: { type: 'string' },
-    seed: { type: 'string' },
+    '--seeds <n>': `number of orders to try (default: ${SEEDS})`,
+    '--seed <n>': 'try only this order, to reproduce a finding; 0 is the recorded order',
     ...ORACLE_OPTIONS,
-    keep: { type: 'boolean' },
-    jobs: { type: 'string' },
-    dir: { type: 'string' },
+    '--keep':
+      'keep the tape of the smallest seed of each changed outcome, for retake replay, show and diff',
+    '--jobs <n>': 'number of processes at a time (default: one per core)',
+    ...TRUST_OPTION,
+    ...DIR_OPTION,
+    '--json': 'print the findings as JSON',
   },
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('chaos', 'Name one run.', 'For example: retake chaos last.')
+  examples: [
+    'retake chaos last',
+    'retake chaos last --seeds 500',
+    'retake chaos last --seed 17 --keep',
+  ],
+  async run(values, [name = '']) {
     const seeds = seedsOf(values)
-    const jobs = numberOf(values, 'jobs', 1, 256) ?? availableParallelism()
-    const oracle = await askedOracle(values, { verb: 'chaos' })
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const jobs = number(values, 'jobs', { least: 1, most: 256 }) ?? availableParallelism()
+    const oracle = await askedOracle(values)
+    const tape = openRun(values, name)
     const progress = new Progress('')
     try {
       progress.say('the recorded order')
@@ -94,28 +82,25 @@ Examples:
       console.log(
         flag(values, 'json')
           ? JSON.stringify(foundJson(found, context))
-          : raceLines(found, context, {
-              paint: painter(process.stdout),
-              width: widthOf(process.stdout),
-            }).join('\n'),
+          : raceLines(found, context, lookOf(process.stdout)).join('\n'),
       )
       return found.races.length > 0 ? FOUND : 0
     } finally {
       progress.stop()
     }
   },
-}
+} satisfies Verb
 
 /** In the recorded order the recorded outcome must come out, or other orders say nothing. */
 async function judgeFor(tape: Tape, oracle: Oracle | undefined): Promise<Judge> {
   startOf(tape)
   const recorded = outcomeOf(tape)
-  if (recorded.exitCode === undefined) throw runHasNoEnd(tape.run.id)
+  if (recorded.exitCode === undefined) throw cliErrors.RUN_HAS_NO_END(tape.run.id)
   const byOutcome = judgeByOutcome(recorded)
   const control = await byOutcome(await tryOrder(tape, { seed: 0 }))
   if (control.verdict !== 'same') {
     const [first] = control.differences
-    throw recordedOrderDiffers(
+    throw cliErrors.RECORDED_ORDER_DIFFERS(
       tape.run.id,
       first ? shortened(`${first.what} ${first.now || first.recorded}`) : 'it differs',
     )
@@ -175,25 +160,12 @@ function foundJson(found: Races, { tape, name, kept }: RaceContext): object {
 }
 
 function seedsOf(values: OptionValues): number[] {
-  const seed = numberOf(values, 'seed', 0, Number.MAX_SAFE_INTEGER)
-  const count = numberOf(values, 'seeds', 1, SEEDS_MAX)
+  const seed = number(values, 'seed', { least: 0, most: Number.MAX_SAFE_INTEGER })
+  const count = number(values, 'seeds', { least: 1, most: SEEDS_MAX })
   if (seed !== undefined && count !== undefined)
-    throw wrongUsage('chaos', 'Say --seed or --seeds, not both.', 'One seed is one order.')
+    throw usageError('Use either --seed or --seeds.', 'One seed is one order.')
   if (seed !== undefined) return [seed]
   return Array.from({ length: count ?? SEEDS }, (_, index) => index + 1)
-}
-
-function numberOf(
-  values: OptionValues,
-  name: string,
-  least: number,
-  most: number,
-): number | undefined {
-  const given = text(values, name)
-  if (given === undefined) return undefined
-  const number = Number(given)
-  if (/^\d+$/.test(given) && number >= least && number <= most) return number
-  throw wrongUsage('chaos', `"${given}" is no number for --${name}.`, `It starts at ${least}.`)
 }
 
 function moveFile(from: string, to: string): void {

@@ -1,3 +1,4 @@
+import { flag, type OptionValues, type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { planFork } from '@retake/engine'
@@ -6,7 +7,6 @@ import { environmentOnTape, type Step, type Tape } from '@retake/tape'
 import { Interrupted } from '../agent/agent-process.js'
 import { continueAgent } from '../agent/continue-agent.js'
 import { continuedLines } from '../agent/continued-lines.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
 import { startScriptedModel } from '../demo/scripted-model.js'
 import { lookAtStep } from '../debug/look-at-step.js'
@@ -18,33 +18,26 @@ import { replayReceipt } from '../agent/replay-receipt.js'
 import { stopJson, stopLines } from '../debug/stop-lines.js'
 import { hasScreen, openBrowser } from '../terminal/open-browser.js'
 import { painter, widthOf } from '../terminal/terminal.js'
-import { flag, type OptionValues, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 import { nextSignal } from '../proxy-lines.js'
 import type { RunStore } from '../runs/run-store.js'
 import { localHome } from '../ui/local-home.js'
 import { serveUi } from '../ui/serve-ui.js'
 
-export const demo: Verb = {
-  usage: '[--open | --no-open] [--json]',
-  help: `Records a small refund agent that talks to a scripted model on this machine,
-stops the model, replays the run, and shows what a changed prompt looks like.
-Then it jumps to the step that went wrong, and forks the run there with a
-corrected tool result. No key is needed. The agent is copied to .retake/demo;
-the runs stay in .retake/runs. Where there is a screen, the viewer opens on the
-step that went wrong, with the scripted model at hand, until Ctrl-C.
-
-Options:
-  --open     serve the viewer at the end also where no screen is found
-  --no-open  end without it
-  --json     only the results, as JSON
-
-Examples:
-  retake demo`,
-  options: { open: { type: 'boolean' }, 'no-open': { type: 'boolean' } },
-  async run(values, rest) {
-    if (rest.length > 0)
-      throw wrongUsage('demo', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
+export default {
+  arguments: '',
+  description: `Records a small refund agent that talks to a scripted model on this machine, stops the
+model, replays the run, and shows what a changed prompt looks like. Then jumps to the step that
+went wrong and forks the run there with a corrected tool result. No key is needed. The agent is
+copied to .retake/demo; the runs are stored in .retake/runs. If there is a screen, the viewer
+opens at the step that went wrong, with the scripted model running, until Ctrl-C.`,
+  options: {
+    '--open': 'serve the viewer at the end even if no screen is found',
+    '--no-open': 'do not serve the viewer',
+    '--json': 'print only the results, as JSON',
+  },
+  examples: ['retake demo'],
+  async run(values) {
     const say = flag(values, 'json') ? () => {} : (text: string) => console.log(text)
     const { paint } = look()
     say(`${paint('bold', 'Retake demo')}: a refund agent with a bug. No key, no network.`)
@@ -78,7 +71,7 @@ Examples:
     else say(`${ending()}\n${whereToLook(shown)}`)
     return 0
   },
-}
+} satisfies Verb
 
 const AGENT = 'agent.ts'
 

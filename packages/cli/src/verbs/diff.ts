@@ -1,51 +1,35 @@
+import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
 import { DIFF_AREAS, type DiffArea, diffRuns, type RunDiff } from '@retake/diagnose'
 import type { RunView } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { diffLines, stepDiffLines } from '../compare/diff-lines.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { noSuchStep } from '../errors/runs.js'
+import { errors } from '@retake/engine/errors'
 import { FOUND } from '../command-line/exit-codes.js'
 import { RunStore } from '../runs/run-store.js'
 import { sharedDescent } from '../compare/shared-descent.js'
 import { painter, widthOf } from '../terminal/terminal.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
-export const diff: Verb = {
-  usage: '<a> <b> [options]',
-  help: `Aligns the steps of two runs and shows what differs first, then all of it:
-messages, tool calls and results, the tools that MCP servers offer, requests,
-output, tokens and cost. Times are
-shown and never count as a difference; neither do headers and made-up ids.
-Exit code 3 when the runs differ.
-
-Options:
-  --step <N>      one step: its number in <a>, or in <b> when only <b> has it
-  --only <area>   nothing but ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)};
-                  several with commas
-  --full          values in full, every step and every line
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          everything as JSON
-
-Examples:
-  retake diff 20261115-0930 last
-  retake diff 20261115-0930 last --only tools
-  retake diff 20261115-0930 last --step 3 --full
-  retake diff 20261115-0930 last --json | jq .first`,
+export default {
+  arguments: '<a> <b>',
+  description: `Aligns the steps of two runs and shows the first difference, then all of them: messages,
+tool calls and results, tools of MCP servers, requests, output, tokens and cost. Times are shown
+but never count as a difference; headers and generated ids are ignored. Exit code 3 if the runs
+differ.`,
   options: {
-    step: { type: 'string' },
-    only: { type: 'string' },
-    full: { type: 'boolean' },
-    dir: { type: 'string' },
+    '--step <N>': 'compare one step: its number in <a>, or in <b> if only <b> has it',
+    '--only <area>': `compare only ${DIFF_AREAS.slice(0, -1).join(', ')} or ${DIFF_AREAS.at(-1)}; separate several with commas`,
+    '--full': 'print values in full, every step and every line',
+    ...DIR_OPTION,
+    '--json': 'print everything as JSON',
   },
-  run(values, names) {
-    const [a, b, ...rest] = names
-    if (a === undefined || b === undefined || rest.length > 0)
-      throw wrongUsage(
-        'diff',
-        'Name two runs to compare.',
-        'For example: retake diff 20261115 last.',
-      )
+  examples: [
+    'retake diff 20261115-0930 last',
+    'retake diff 20261115-0930 last --only tools',
+    'retake diff 20261115-0930 last --step 3 --full',
+    'retake diff 20261115-0930 last --json | jq .first',
+  ],
+  run(values, [a = '', b = '']) {
     const only = areasOf(text(values, 'only'))
     const store = new RunStore(text(values, 'dir'))
     const paths = [store.find(a), store.find(b)] as const
@@ -69,24 +53,20 @@ Examples:
     else print(found, { label, full: flag(values, 'full') })
     return Promise.resolve(found.equal ? 0 : FOUND)
   },
-}
+} satisfies Verb
 
 function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
   return names?.split(',').map((name) => {
     const area = DIFF_AREAS.find((each) => each === name.trim())
     if (area === undefined)
-      throw wrongUsage(
-        'diff',
-        `--only does not know "${name}".`,
-        `It takes ${DIFF_AREAS.join(', ')}.`,
-      )
+      throw usageError(`--only does not know "${name}".`, `It takes ${DIFF_AREAS.join(', ')}.`)
     return area
   })
 }
 
 function checkStep(label: string, [a, b]: readonly [RunView, RunView]): void {
   if (a.step(label) === undefined && b.step(label) === undefined)
-    throw noSuchStep(a.id, label, a.recordedSteps.length)
+    throw errors.noStepToFork(a.id, label, a.recordedSteps.length)
 }
 
 /** The part of a comparison that is about one step. */

@@ -1,6 +1,6 @@
-import { pageNotFound, wrongUsage } from '../errors/command-line.js'
-import { type Look, painter, table, widthOf, wrap, printJson } from '../terminal/terminal.js'
+import { type Look, lookOf, printJson, table, widthOf, wrap } from '../terminal/terminal.js'
 import { flag, type Verb } from '../command-line/verb.js'
+import { cliErrors } from '../errors.js'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -56,7 +56,7 @@ const plain = (text: string): string =>
 
 /** A page of the documentation that comes with this version of the package. */
 interface DocPage {
-  /** What it is asked for by: `guard`, or the code of an error. */
+  /** `guard`, or the code of an error. */
   readonly name: string
   readonly title: string
   readonly path: string
@@ -64,65 +64,64 @@ interface DocPage {
   readonly text: string
 }
 
-/** The pages that are no pages of an error, by name. */
-const docPages = (): DocPage[] => namesIn('').map((name) => readPage(name, ''))
-
-/** The page of that name, of that error code, or of that path (`docs/guard.md`). */
-function findPage(asked: string): DocPage {
-  const name = asked.replace(/^(docs\/)?(errors\/)?/, '').replace(/\.md$/, '')
-  const [pages, codes] = [namesIn(''), namesIn('errors')]
+/** The page of that name, of that path (`docs/guard.md`), or the entry of an error code. */
+function findPage(given: string): DocPage {
+  const name = given.replace(/^(docs\/)?(errors\/)?/, '').replace(/\.md$/, '')
+  const pages = pageNames('')
   const page = pages.find((each) => each === name.toLowerCase())
-  if (page !== undefined) return readPage(page, '')
-  const code = codes.find((each) => each === name.toUpperCase())
-  if (code !== undefined) return readPage(code, 'errors')
-  throw pageNotFound(
-    asked,
-    closestName(name.toLowerCase(), pages) ?? closestName(name.toUpperCase(), codes),
+  if (page !== undefined) return readPage(page)
+  const code = name.toUpperCase()
+  if (pageNames('errors').includes(code)) return readPage(`errors/${code}`)
+  const entries = readPage('errors').text.split(/^## /m).slice(1)
+  const entry = entries.find((each) => each.startsWith(`${code}\n`))
+  if (entry !== undefined)
+    return { name: code, title: code, path: pathOf('errors'), text: `# ${entry.trimEnd()}\n` }
+  const codes = entries.map((each) => each.slice(0, each.indexOf('\n')))
+  throw cliErrors.PAGE_NOT_FOUND(
+    given,
+    closestName(name.toLowerCase(), pages) ?? closestName(code, codes),
   )
 }
 
-/** A package that was packed has the pages within itself; in a checkout they are written for all packages. */
+/** A packed package has its own copy of the pages; a checkout has one copy for all packages. */
 function folder(): string {
   const packed = fileURLToPath(new URL('docs', cliRoot))
   return existsSync(packed) ? packed : fileURLToPath(new URL('../../docs', cliRoot))
 }
 
-const namesIn = (part: string): string[] =>
+const pathOf = (name: string): string => path.join(folder(), `${name}.md`)
+
+const pageNames = (part: string): string[] =>
   readdirSync(path.join(folder(), part))
     .filter((file) => file.endsWith('.md'))
     .map((file) => file.slice(0, -3))
     .toSorted()
 
-function readPage(name: string, part: string): DocPage {
-  const file = path.join(folder(), part, `${name}.md`)
-  const text = readFileSync(file, 'utf8')
-  return { name, title: /^# (.*)$/m.exec(text)?.[1] ?? name, path: file, text }
+function readPage(name: string): DocPage {
+  const text = readFileSync(pathOf(name), 'utf8')
+  const title = /^# (.*)$/m.exec(text)?.[1] ?? name
+  return { name: path.basename(name), title, path: pathOf(name), text }
 }
 
-export const docs: Verb = {
-  usage: '[page | error code] [--json]',
-  help: `The pages that come with this version, without a network. An error code has a
-page as well: what it means, why it happens, what to do.
-
-Options:
-  --json  the page as one line of JSON; without a page, one line for each
-
-Examples:
-  retake docs
-  retake docs guard
-  retake docs UNKNOWN_RUN
-  retake docs policy | less`,
-  options: {},
-  run(values, [name, ...rest]) {
-    if (rest.length > 0)
-      throw wrongUsage('docs', `"${rest[0]}" is one too many.`, 'The command shows one page.')
+export default {
+  arguments: '[page]',
+  description: `Prints the documentation of this version, without a network. With an error code: what
+it means, why it happens, how to fix it.`,
+  options: { '--json': 'print the page, or the list of pages, as JSON' },
+  examples: [
+    'retake docs',
+    'retake docs guard',
+    'retake docs UNKNOWN_RUN',
+    'retake docs policy | less',
+  ],
+  run(values, [name]) {
+    const pages = pageNames('').map(readPage)
     if (name !== undefined) printPage(findPage(name), flag(values, 'json'))
-    else if (flag(values, 'json'))
-      for (const page of docPages()) printJson({ ...page, text: undefined })
-    else printNames(docPages())
+    else if (flag(values, 'json')) for (const page of pages) printJson({ ...page, text: undefined })
+    else printNames(pages)
     return Promise.resolve(0)
   },
-}
+} satisfies Verb
 
 /** Laid out on a terminal; elsewhere the Markdown as it is. */
 function printPage(page: DocPage, json: boolean): void {
@@ -130,7 +129,7 @@ function printPage(page: DocPage, json: boolean): void {
   if (json) printJson(page)
   else if (!stdout.isTTY) stdout.write(page.text)
   else {
-    const look = { paint: painter(stdout), width: widthOf(stdout) }
+    const look = lookOf(stdout)
     stdout.write(pageLines(page.text, look).join('\n'))
   }
 }
@@ -138,5 +137,7 @@ function printPage(page: DocPage, json: boolean): void {
 function printNames(pages: readonly DocPage[]): void {
   const rows = pages.map(({ name, title }) => [name, title])
   console.log(table(rows, widthOf(process.stdout)).join('\n'))
-  process.stderr.write('\n`retake docs <page>` shows one, `retake docs <CODE>` that of an error.\n')
+  process.stderr.write(
+    '\n`retake docs <page>` prints one, `retake docs <CODE>` explains an error.\n',
+  )
 }

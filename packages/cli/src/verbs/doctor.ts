@@ -1,23 +1,14 @@
+import { flag, NODE_OPTION, texts, usageError, type Verb } from '../command-line/verb.js'
+import { fromHere, type Look, lookOf, printable, Progress, table } from '../terminal/terminal.js'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent/agent-process.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { FOUND } from '../command-line/exit-codes.js'
-import {
-  fromHere,
-  type Look,
-  painter,
-  printable,
-  Progress,
-  table,
-  widthOf,
-} from '../terminal/terminal.js'
 import { recordAgent, type Recording } from '../agent/record-agent.js'
 import { replayAgent, type Replayed } from '../agent/replay-agent.js'
 import { RunStore } from '../runs/run-store.js'
-import { flag, texts, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 import {
   clipText,
@@ -217,33 +208,23 @@ function lastLines(text: string, count: number): string[] {
   return ['…', ...kept]
 }
 
-export const doctor: Verb = {
-  usage: '[options] <file> [arguments of the agent…]',
-  help: `Runs the agent twice, for real, and compares the two recordings; then replays
-the first to prove that nothing was missed. SQLite databases that it opens are
-copied first, and it works on the copies. Exit code 3 when something is not
-captured, or when the replay differs. The recordings are thrown away.
+export default {
+  arguments: '<file> [arguments of the agent...]',
+  description: `Runs the agent twice, live, and compares the two recordings; then replays the first to
+prove that nothing was missed. SQLite databases are copied first, and the agent works on the
+copies. Exit code 3 if something is not captured or the replay differs. The recordings are
+deleted.
 
-For JavaScript and TypeScript. To check a command, record it with
-\`retake record --strict -- python agent.py\`, then replay it.
-
-Options, before the file:
-  --node-arg=<flag>  a flag for Node itself; may be repeated
-  --json             everything as JSON
-
-Examples:
-  retake doctor agent.ts
-  retake doctor agent.mjs --order 1182`,
-  options: { 'node-arg': { type: 'string', multiple: true } },
+For JavaScript and TypeScript. To check another command, record it with
+\`retake record --strict -- python agent.py\`, then replay it.`,
+  options: { ...NODE_OPTION, '--json': 'print everything as JSON' },
+  examples: ['retake doctor agent.ts', 'retake doctor agent.mjs --order 1182'],
   agentFollows: true,
-  async run(values, [entry, ...args]) {
-    if (entry === undefined)
-      throw wrongUsage('doctor', 'No file was named.', 'Retake needs the file to run.')
+  async run(values, [entry = '', ...args]) {
     if (entry === '--')
-      throw wrongUsage(
-        'doctor',
+      throw usageError(
         'Only JavaScript and TypeScript programs can be examined.',
-        'A command is seen from outside: `retake record --strict -- …` names what was not captured, and `retake replay last` what differs.',
+        'For a command, `retake record --strict -- …` names what was not captured, and `retake replay last` what differs.',
       )
     const folder = mkdtempSync(path.join(tmpdir(), 'retake-doctor-'))
     const progress = new Progress('')
@@ -282,7 +263,7 @@ Examples:
       progress.stop()
       if (flag(values, 'json')) console.log(diagnosisJson(diagnosis))
       else {
-        const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+        const look = lookOf(process.stdout)
         console.log(diagnosisLines(diagnosis, look).join('\n'))
       }
       return diagnosis.notCaptured.length > 0 || diagnosis.replayed.divergences.length > 0
@@ -294,4 +275,4 @@ Examples:
       rmSync(folder, { recursive: true, force: true })
     }
   },
-}
+} satisfies Verb

@@ -1,54 +1,48 @@
+import {
+  DIR_OPTION,
+  flag,
+  NODE_OPTION,
+  openRun,
+  text,
+  texts,
+  TRUST_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import { IN_FULL, type LineHit, type Probe, type WatchedLine } from '@retake/engine/inspect'
 import type { RunView, Step, Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
 import { warnOfChangedSources } from '../agent/changed-sources.js'
 import { checkExpression } from '../debug/step-commands.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { lineNeverRan, sourceFileMissing } from '../errors/inspect.js'
+import { cliErrors } from '../errors.js'
 import { fromHere, painter, printable, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence } from '../debug/look-at-step.js'
-import { RunStore } from '../runs/run-store.js'
-import { TRUST_OPTION } from '../agent/trust.js'
-import { flag, text, texts, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 import { withProbe } from '../debug/probe-agent.js'
 import { realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 
-export const evaluate: Verb = {
-  usage: "<run> --at file:line '<expression>'",
-  help: `Runs the recorded program again, offline, and evaluates the expression
-whenever the line is about to run, as if a log line had stood there. The run is
-not disturbed: an expression that would change something fails instead, with its
-error printed for that time.
-
-Options:
-  --at <file:line>      where; the file as seen from the folder of the recording
-  --allow-side-effects  let the expression change things; the replay may diverge
-  --node-arg=<flag>     a flag for Node itself; may be repeated
-  --trust               also start the program of a run from elsewhere
-  --dir <folder>        where the tapes are (default: .retake/runs)
-  --json                one JSON object a line: hit, step, seq, value
-
-Examples:
-  retake eval last --at src/agent.ts:42 'messages.length'
-  retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
+export default {
+  arguments: '<run> <expression>',
+  description: `Replays the program, offline, and evaluates the expression each time the line is about to
+run, like a log statement added afterwards. The run is not affected: an expression with side
+effects fails, and its error is printed for that hit.`,
   options: {
+    '--at <file:line>': 'the line; the file is relative to the folder of the recording (required)',
+    '--allow-side-effects': 'let the expression change things; the replay may diverge',
+    ...NODE_OPTION,
     ...TRUST_OPTION,
-    at: { type: 'string' },
-    'allow-side-effects': { type: 'boolean' },
-    dir: { type: 'string' },
-    'node-arg': { type: 'string', multiple: true },
+    ...DIR_OPTION,
+    '--json': 'print one JSON object per hit: hit, step, seq, value',
   },
-  async run(values, [name, expression, ...rest]) {
-    const at = text(values, 'at')
-    if (name === undefined || expression === undefined || at === undefined || rest.length > 0) {
-      const why = "For example: retake eval last --at src/agent.ts:42 'messages.length'."
-      throw wrongUsage('eval', 'Name one run, a line and one expression.', why)
-    }
+  examples: [
+    `retake eval last --at src/agent.ts:42 'messages.length'`,
+    `retake eval last --at agent.ts:17 '{ city, price }' --json | jq .value.json`,
+  ],
+  async run(values, [name = '', expression = '']) {
+    const at = text(values, 'at') ?? ''
     const json = flag(values, 'json')
     const checked = checkExpression(expression)
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const tape = openRun(values, name)
     const line = findSourceLine(at, tape.details.cwd)
     warnOfChangedSources(tape)
     const print = printer(tape, json)
@@ -69,7 +63,7 @@ Examples:
       return 0
     })
   },
-}
+} satisfies Verb
 
 type WatchOptions = Parameters<Probe['watchLine']>[0]
 
@@ -113,7 +107,7 @@ function neverRan({ file, line }: SourceLine, watched: WatchedLine): Error {
     : nextLineWithCode === undefined
       ? 'The program loaded the file, but did not come to this line. Code inside tool() does not run on replay.'
       : `No code begins on it; the next line with code is ${nextLineWithCode}.`
-  return lineNeverRan(fromHere(file), line, why)
+  return cliErrors.LINE_NEVER_RAN(fromHere(file), line, why)
 }
 
 interface SourceLine {
@@ -127,17 +121,13 @@ function findSourceLine(text: string, recordedIn: string | undefined): SourceLin
   const match = /^(.+?):(\d+)(?::\d+)?$/.exec(text)
   const line = Number(match?.[2])
   if (match?.[1] === undefined || line < 1)
-    throw wrongUsage(
-      'eval',
-      `"${text}" names no line.`,
-      'Write file:line, for example src/agent.ts:42.',
-    )
+    throw usageError(`"${text}" is not a line.`, 'Write file:line, for example src/agent.ts:42.')
   const name = match[1]
   const folders = [...new Set([recordedIn ?? process.cwd(), process.cwd()])]
   const file = folders
     .map((folder) => path.resolve(folder, name))
     .find((candidate) => statSync(candidate, { throwIfNoEntry: false })?.isFile())
-  if (file === undefined) throw sourceFileMissing(name, folders)
+  if (file === undefined) throw cliErrors.SOURCE_FILE_MISSING(name, folders)
   return { file: realpathSync(file), line }
 }
 

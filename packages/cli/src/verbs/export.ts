@@ -1,41 +1,34 @@
+import {
+  DIR_OPTION,
+  REDACT_OPTION,
+  text,
+  texts,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type EventLine, eventLines, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
 import { askedPatterns } from '../redact/patterns.js'
 import { redactRun } from '../redact/redact-run.js'
 import { RunStore } from '../runs/run-store.js'
-import { text, texts, type Verb } from '../command-line/verb.js'
 
-export const exportRun: Verb = {
-  usage: '<run> --jsonl',
-  help: `Options:
-  --jsonl         one event a line, for grep and jq; \`body\` is JSON where the
-                  body is JSON, a string where it is text, else { "base64": … }
-  --redact <pattern>
-                  hide what matches: a regular expression, or one of the names
-                  email, phone, card, iban, ip, key; may be repeated. Those of
-                  retake.config come on top
-  --dir <folder>  where the tapes are (default: .retake/runs)
-
-Examples:
-  retake export last --jsonl | jq 'select(.type == "request") | .body.messages'
-  retake export last --jsonl | grep '"type":"draw"'`,
+export default {
+  arguments: '<run>',
   options: {
-    jsonl: { type: 'boolean' },
-    redact: { type: 'string', multiple: true },
-    dir: { type: 'string' },
+    '--jsonl':
+      'one event per line, for grep and jq; `body` is JSON if the body is JSON, a string if it is text, otherwise { "base64": … }',
+    ...REDACT_OPTION,
+    ...DIR_OPTION,
   },
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage(
-        'export',
-        'Name one run to export.',
-        'For example: retake export last --jsonl.',
-      )
+  examples: [
+    `retake export last --jsonl | jq 'select(.type == "request") | .body.messages'`,
+    `retake export last --jsonl | grep '"type":"draw"'`,
+  ],
+  async run(values, [name = '']) {
     if (values['jsonl'] !== true && values['json'] !== true) {
-      throw wrongUsage('export', 'No format was named.', 'The formats are: --jsonl.')
+      throw usageError('Missing option --jsonl.', 'It is the only format.')
     }
     const file = new RunStore(text(values, 'dir')).find(name)
     const patterns = askedPatterns(texts(values, 'redact'), openTape(file))
@@ -48,7 +41,7 @@ Examples:
     }
     return 0
   },
-}
+} satisfies Verb
 
 function* lines(tape: Tape): Generator<string> {
   for (const event of eventLines(tape)) {

@@ -1,3 +1,5 @@
+import { DIR_OPTION, flag, text, usageError, type Verb } from '../command-line/verb.js'
+import { cutTo, type Look, lookOf, printable, type Style, table } from '../terminal/terminal.js'
 import path from 'node:path'
 import {
   discardOverlay,
@@ -7,18 +9,7 @@ import {
   overlayOf,
 } from '@retake/engine'
 import { openOwnTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../runs/run-store.js'
-import {
-  cutTo,
-  type Look,
-  painter,
-  printable,
-  type Style,
-  table,
-  widthOf,
-} from '../terminal/terminal.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { plural, unifiedDiff } from '@retake/tape/present'
 
@@ -76,36 +67,28 @@ function contentOf(place: string): Buffer {
   }
 }
 
-export const files: Verb = {
-  usage: '<branch> [--diff] [--keep [folder]] [--discard] [options]',
-  help: `Forks and reruns write no file of yours: what they write stays beside their tape.
-This shows how it differs from the disk as it is now.
-
-Options:
-  --diff          what differs inside the files
-  --keep          make the changes on disk, deletions included; with a folder after
-                  it, put what was added or changed there instead
-  --discard       throw the files of the branch away (after --keep, if both are given)
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          everything as JSON
-
-Examples:
-  retake files last --diff
-  retake files last --keep
-  retake files last --keep ./from-the-fork
-  retake files last --discard`,
+export default {
+  arguments: '<branch> [folder]',
+  description: `Forks and reruns do not change your files: what they write is stored beside their tape.
+This command shows how it differs from the files on disk.`,
   options: {
-    diff: { type: 'boolean' },
-    keep: { type: 'boolean' },
-    discard: { type: 'boolean' },
-    dir: { type: 'string' },
+    '--diff': 'show the differences inside the files',
+    '--keep':
+      'apply the changes to the disk, deletions included; with a folder, copy added and changed files there instead',
+    '--discard': 'delete the files of the branch (after --keep, if both are given)',
+    ...DIR_OPTION,
+    '--json': 'print everything as JSON',
   },
-  run(values, [name, to, ...rest]) {
+  examples: [
+    'retake files last --diff',
+    'retake files last --keep',
+    'retake files last --keep ./from-the-fork',
+    'retake files last --discard',
+  ],
+  run(values, [name = '', to]) {
     const keeps = flag(values, 'keep')
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('files', 'Name one branch.', 'For example: retake files last.')
     if (to !== undefined && !keeps)
-      throw wrongUsage('files', `"${to}" is one name too many.`, 'Only --keep takes a folder.')
+      throw usageError(`Unexpected argument "${to}".`, 'Only --keep takes a folder.')
     const tape = new RunStore(text(values, 'dir')).find(name)
     const { id } = openOwnTape(tape).run
     const folder = overlayOf(path.resolve(tape))
@@ -123,10 +106,10 @@ Examples:
     } else tell(kept, { keeps, to, discarded })
     return Promise.resolve(0)
   },
-}
+} satisfies Verb
 
 function print(id: string, changes: readonly FileChange[], shown: 'content' | 'list'): void {
-  const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+  const look = lookOf(process.stdout)
   if (changes.length === 0) console.log(`Branch ${id} and the disk do not differ.`)
   else if (shown === 'list') console.log(fileChangeLines(changes, look).join('\n'))
   else console.log(changes.flatMap((change) => contentLines(change, look)).join('\n'))

@@ -1,25 +1,25 @@
+import {
+  flag,
+  openRun,
+  type OptionValues,
+  text,
+  texts,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type ForkOptions, planFork } from '@retake/engine'
-import { answerPayload, parseSet, type Payload, type Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
-import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
-import {
-  editedNotJson,
-  editorFailed,
-  nothingEdited,
-  responseUnreadable,
-} from '../errors/branches.js'
-import { wrongUsage } from '../errors/command-line.js'
+import { answerPayload, fileNotJson, parseSet, type Payload, type Tape } from '@retake/tape'
+import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
+import { cliErrors } from '../errors.js'
+import { errors } from '@retake/engine/errors'
 import { refuseProxyRun } from '../agent/replay-command.js'
-import { RunStore } from '../runs/run-store.js'
 import { requireTrust } from '../agent/trust.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Interrupted } from '../agent/agent-process.js'
-import { noSuchStep } from '../errors/runs.js'
 import { errorLines, explain } from '../command-line/print-error.js'
 import { viewRun } from '../runs/view-run.js'
 
@@ -34,7 +34,8 @@ async function editPayload(
 ): Promise<Pick<ForkOptions, 'payload'>> {
   const view = viewRun(tape)
   const step = view.step(options.at)
-  if (step === undefined) throw noSuchStep(view.id, String(options.at), view.recordedSteps.length)
+  if (step === undefined)
+    throw errors.noStepToFork(view.id, String(options.at), view.recordedSteps.length)
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-edit-'))
   try {
     const payload = answerPayload(tape, step)
@@ -44,7 +45,7 @@ async function editPayload(
     for (;;) {
       openEditor(file)
       const after = readFileSync(file, 'utf8')
-      if (after === before) throw nothingEdited(step.label)
+      if (after === before) throw cliErrors.NOTHING_EDITED(`The answer of step ${step.label}`)
       try {
         const edited = { kind: payload.kind, data: dataOf(payload, after) }
         planFork(tape, { ...options, payload: edited })
@@ -70,7 +71,7 @@ function dataOf(payload: Payload, text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw editedNotJson(cause)
+    throw fileNotJson(cause)
   }
 }
 
@@ -82,7 +83,7 @@ function openEditor(file: string): void {
     stdio: 'inherit',
     env: { ...process.env, RETAKE_EDIT_FILE: file },
   })
-  if (error !== undefined || status !== 0) throw editorFailed(editor, status)
+  if (error !== undefined || status !== 0) throw cliErrors.EDITOR_FAILED(editor, status)
 }
 
 async function offerAnotherTry(error: unknown): Promise<void> {
@@ -98,61 +99,44 @@ async function offerAnotherTry(error: unknown): Promise<void> {
   }
 }
 
-export const fork: Verb = {
-  usage: '<run> --at N [--set path=json | --request path=json | --edit]',
-  help: `Everything before step N is served from the tape and costs nothing. Step N gets
-the answer you give it, or is asked again; what follows is live and recorded as
-a branch. The parent's tape never changes.
-
-Options:
-  --at <N>             the step; e17 means event 17, for a clock or random value
-  --set <path>=<json>  change the parsed answer or tool result; may be repeated
-  --response <file>    put a file in place of the whole answer
-  --edit               open the answer in $EDITOR
-  --request <path>=<json>
-                       change what is asked (model, prompt, tools), or the
-                       arguments of the tool; the answer is then live
-  --status <code>      another HTTP status for the answer
-  --force              accept an answer that the provider would never give
-  --tail offline       serve the parent's answers also after the fork, where the
-                       request is identical, and stop where it is not
-  --name <name>        what the branch is called (default: like its parent)
-${CONTINUE_HELP}
-
-Examples:
-  retake fork last --at 4 --set 'choices.0.message.content="No."'
-  retake fork last --at 3 --set 'price=49' --tail offline
-  retake fork last --at 2 --request 'model="gpt-5-mini"'
-  retake fork last --at e17 --set value=0.5`,
+export default {
+  arguments: '<run>',
+  description: `Serves everything before step N from the tape, at no cost. Step N gets the answer you
+give it, or is requested again; everything after it is live and recorded as a branch. The tape
+of the parent never changes.`,
   options: {
+    '--at <N>': 'the step; e17 is event 17, for a clock or random value (required)',
+    '--set <path=json>...': 'change the parsed answer or tool result; repeatable',
+    '--response <file>': 'replace the whole answer by a file',
+    '--edit': 'open the answer in $EDITOR',
+    '--request <path=json>...':
+      'change the request (model, prompt, tools) or the arguments of the tool, and get a live answer; repeatable',
+    '--status <code>': 'change the HTTP status of the answer',
+    '--force': 'accept an answer that the provider would never give',
+    '--tail <offline>':
+      "offline: after the fork, too, serve the parent's answers to identical requests, and stop at the first other one",
+    '--name <name>': 'name of the branch (default: like its parent)',
     ...CONTINUE_OPTIONS,
-    at: { type: 'string' },
-    set: { type: 'string', multiple: true },
-    response: { type: 'string' },
-    edit: { type: 'boolean' },
-    request: { type: 'string', multiple: true },
-    status: { type: 'string' },
-    force: { type: 'boolean' },
-    tail: { type: 'string' },
-    name: { type: 'string' },
   },
+  examples: [
+    `retake fork last --at 4 --set 'choices.0.message.content="No."'`,
+    `retake fork last --at 3 --set 'price=49' --tail offline`,
+    `retake fork last --at 2 --request 'model="gpt-5-mini"'`,
+    'retake fork last --at e17 --set value=0.5',
+  ],
   stdoutIsAgents: true,
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('fork', 'Name one run to fork.', 'For example: retake fork last --at 3.')
-    const at = text(values, 'at')
-    if (at === undefined)
-      throw wrongUsage('fork', 'Say at which step.', 'For example: retake fork last --at 3.')
+  async run(values, [name = '']) {
+    const at = text(values, 'at') ?? ''
     if (flag(values, 'edit') && text(values, 'response') !== undefined)
-      throw wrongUsage('fork', '--edit and --response exclude each other.', BOTH_WHOLE)
+      throw usageError('--edit and --response exclude each other.', BOTH_WHOLE)
     const options = readOptions(values, at)
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const tape = openRun(values, name)
     refuseProxyRun(tape)
     requireTrust(tape)
     const edited = flag(values, 'edit') ? await editPayload(tape, options) : {}
     return continueVerb(tape, planFork(tape, { ...options, ...edited }), 'forked', values)
   },
-}
+} satisfies Verb
 
 const BOTH_WHOLE = 'Each of them replaces the whole answer of the step.'
 
@@ -162,9 +146,9 @@ function readOptions(values: OptionValues, at: string): ForkOptions {
   const tail = text(values, 'tail') ?? 'live'
   const branchName = text(values, 'name')
   if (tail !== 'live' && tail !== 'offline')
-    throw wrongUsage('fork', `"${tail}" is no tail.`, 'It is live or offline.')
+    throw usageError(`"${tail}" is not a valid --tail.`, 'Use live or offline.')
   if (status !== undefined && !/^[1-5]\d\d$/.test(status))
-    throw wrongUsage('fork', `"${status}" is no HTTP status.`, 'It is a number from 100 to 599.')
+    throw usageError(`"${status}" is not an HTTP status.`, 'Use a number from 100 to 599.')
   return {
     at,
     set: readSets('set', texts(values, 'set')),
@@ -182,8 +166,7 @@ function readSets(option: string, given: readonly string[]): Record<string, unkn
   const sets: Record<string, unknown> = {}
   for (const { path, value } of given.map(parseSet)) {
     if (Object.hasOwn(sets, path))
-      throw wrongUsage(
-        'fork',
+      throw usageError(
         `--${option} changes ${path} twice.`,
         'Give one value for each path. For two answers, make two branches.',
       )
@@ -196,6 +179,6 @@ function readResponse(file: string): Uint8Array {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw responseUnreadable(file, error)
+    throw cliErrors.RESPONSE_UNREADABLE(file, error)
   }
 }

@@ -1,34 +1,25 @@
-import { RUN_STATUS_WORDS, cost, duration, localTime, type RunStatus } from '@retake/tape/present'
+import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
 import { RunStore } from '../runs/run-store.js'
-import { wrongUsage } from '../errors/command-line.js'
 import {
   type Paint,
   painter,
-  Progress,
-  table,
-  widthOf,
-  TONE_STYLES,
   printJson,
+  Progress,
+  type Style,
+  table,
+  TONE_STYLES,
+  widthOf,
 } from '../terminal/terminal.js'
 import { type RunSummary, summarizeRun } from '../runs/run-summary.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
+import { RUN_STATUS_WORDS, cost, duration, localTime, type RunStatus } from '@retake/tape/present'
 
-export const list: Verb = {
-  usage: '[options]',
-  help: `Options:
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          one run a line
-
-Status: done, failed (exit code or error), killed, recording; cut off or damaged
-when the tape is not what was recorded.
-
-Examples:
-  retake list
-  retake list --json | jq -r 'select(.status == "failed") | .id'`,
-  options: { dir: { type: 'string' } },
-  run(values, rest) {
-    if (rest.length > 0)
-      throw wrongUsage('list', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
+export default {
+  arguments: '',
+  description: `Status: done, failed (exit code or error), killed, recording; cut off or damaged if the
+tape is incomplete or was changed.`,
+  options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
+  examples: ['retake list', `retake list --json | jq -r 'select(.status == "failed") | .id'`],
+  run(values) {
     const store = new RunStore(text(values, 'dir'))
     const progress = new Progress('reading tapes')
     const runs = store.ids().map((id, index, all) => {
@@ -42,7 +33,7 @@ Examples:
     else print(runs)
     return Promise.resolve(0)
   },
-}
+} satisfies Verb
 
 const HEADER = ['run', 'when', 'status', 'steps', 'took', 'cost', 'name']
 /** What a narrow terminal leaves out first. */

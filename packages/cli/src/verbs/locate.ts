@@ -1,20 +1,16 @@
-import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
-import { openTape } from '@retake/tape/node'
-import { plural } from '@retake/tape/present'
-import { wrongUsage } from '../errors/command-line.js'
-import { textNotFound } from '../errors/runs.js'
-import { RunStore } from '../runs/run-store.js'
+import { DIR_OPTION, flag, openRun, usageError, type Verb } from '../command-line/verb.js'
 import {
   cutTo,
   fromHere,
   type Look,
-  painter,
+  lookOf,
   printable,
-  widthOf,
-  wrap,
   printJson,
+  wrap,
 } from '../terminal/terminal.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
+import { locate as locateText, type Located, type Occurrence } from '@retake/diagnose'
+import { cliErrors } from '../errors.js'
+import { plural } from '@retake/tape/present'
 import { viewRun } from '../runs/view-run.js'
 
 interface LocateLook extends Look {
@@ -147,43 +143,36 @@ function excerptLine(
 const oneLine = (text: string): string =>
   printable(text.replaceAll('\r', '').replaceAll('\n', '⏎').replaceAll('\t', ' '))
 
-export const locate: Verb = {
-  usage: '<run> <text> [options]',
-  help: `Looks through every event of a run: answers, streamed ones too, files, tool
-results, random values and the environment, where a value comes in; requests,
-tool arguments, files and output, where it goes out. Escapes do not matter, and
-a number is found as a whole number. Exit code 1 when it stands nowhere.
-
-Options:
-  --all           every place, also repeated history of conversations
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          everything as JSON
-
-Examples:
-  retake locate last "60 days"
-  retake locate last 249
-  retake locate last call_7f3a --json | jq '.occurrences[0]'
-  retake locate last -- --starts-with-a-dash`,
-  options: { all: { type: 'boolean' }, dir: { type: 'string' } },
-  run(values, [name, wanted, ...rest]) {
-    if (name === undefined || wanted === undefined || rest.length > 0)
-      throw wrongUsage(
-        'locate',
-        rest.length > 0 ? 'Name one run and one text.' : 'Name a run and a text to look for.',
-        'Text with spaces goes in quotes: retake locate last "60 days".',
-      )
-    if (wanted.trim() === '')
-      throw wrongUsage('locate', 'The text to look for is empty.', 'It would stand everywhere.')
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+export default {
+  arguments: '<run> <text>',
+  description: `Searches every event of a run. A value enters through answers (also streamed ones), files,
+tool results, random values and the environment; it leaves through requests, tool arguments,
+files and output. Escapes are ignored, and a number matches only as a whole number. Exit code 1
+if the value does not occur.`,
+  options: {
+    '--all': 'print every occurrence, also in repeated conversation history',
+    ...DIR_OPTION,
+    '--json': 'print everything as JSON',
+  },
+  examples: [
+    'retake locate last "60 days"',
+    'retake locate last 249',
+    `retake locate last call_7f3a --json | jq '.occurrences[0]'`,
+    'retake locate last -- --starts-with-a-dash',
+  ],
+  run(values, [name = '', wanted = '']) {
+    if (wanted.trim() === '') throw usageError('The text is empty.', 'It would match everywhere.')
+    const tape = openRun(values, name)
     const found = locateText(tape, viewRun(tape), wanted)
-    if (found.occurrences.length === 0) throw textNotFound(tape.run.id, wanted, found.nearMisses)
+    if (found.occurrences.length === 0)
+      throw cliErrors.TEXT_NOT_FOUND(tape.run.id, wanted, found.nearMisses)
     if (flag(values, 'json')) printJson({ run: tape.run.id, path: tape.path, ...found }, 2)
     else {
-      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const look = lookOf(process.stdout)
       console.log(locateLines(tape.run.id, found, { ...look, all: flag(values, 'all') }).join('\n'))
     }
     if (tape.status === 'truncated')
       process.stderr.write('The recording was cut off; what came after is not on the tape.\n')
     return Promise.resolve(0)
   },
-}
+} satisfies Verb

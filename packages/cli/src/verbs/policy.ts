@@ -1,4 +1,23 @@
 import {
+  DIR_OPTION,
+  flag,
+  number,
+  type OptionValues,
+  text,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import {
+  type Look,
+  lookOf,
+  painter,
+  plainText,
+  plainValue,
+  printable,
+  printJson,
+  table,
+} from '../terminal/terminal.js'
+import {
   backTest,
   type BackTest,
   type ChangedCall,
@@ -8,21 +27,9 @@ import {
 } from '../policy/recorded-calls.js'
 import { checkPolicyFile, loadPolicy } from '../policy/load-policy.js'
 import { type Suggestion, suggestRule } from '../policy/suggest-rule.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { noSuchToolStep, ruleNotFound } from '../errors/guard.js'
+import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import { RunStore } from '../runs/run-store.js'
-import {
-  type Look,
-  painter,
-  plainText,
-  plainValue,
-  printable,
-  table,
-  widthOf,
-  printJson,
-} from '../terminal/terminal.js'
-import { flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import { clipText } from '@retake/tape'
 import { stringify } from 'yaml'
 import { plural } from '@retake/tape/present'
@@ -138,62 +145,34 @@ const changedJson = ({ call, judgement }: ChangedCall): unknown => ({
   allowed: judgement.denial?.allowed,
 })
 
-export const policy: Verb = {
-  usage: 'check <file> | test <file> [options] | suggest <run> --deny-step <n>',
-  help: `check     says whether a policy file can be used, and where it cannot.
-test      judges every tool call of recorded runs, and lists those that the
-          policy would newly block or newly allow. Nothing is run. Exit code 3
-          when there are more than allowed.
-suggest   finds the smallest rule that blocks one call and no call of the
-          runs that passed, and shows what speaks for it.
+export default {
+  arguments: 'check <file> | test <file> | suggest <run>',
+  description: `\`check\` reports errors in a policy file, with line and column.
 
-Options:
-  --tapes <folder>    the recorded runs (default: .retake/runs)
-  --max-blocked <n>   how many calls may be newly blocked (default: 0)
-  --max-allowed <n>   how many calls may be newly allowed (default: 0)
-  --deny-step <n>     the step of the call to block
-  --dir <folder>      where the run is (default: .retake/runs)
-  --json              the result as JSON
+\`test\` applies a policy to every tool call of recorded runs and lists the calls that it would
+newly block or newly allow. Nothing is executed. Exit code 3 if there are more than allowed.
 
-Examples:
-  retake policy check policy.yaml
-  retake policy test policy.yaml --tapes test/tapes
-  retake policy suggest last --deny-step 4 --tapes test/tapes`,
+\`suggest\` finds the smallest rule that blocks one call and no call of the runs that passed, and
+shows the evidence.`,
   options: {
-    tapes: { type: 'string' },
-    'max-blocked': { type: 'string' },
-    'max-allowed': { type: 'string' },
-    'deny-step': { type: 'string' },
-    dir: { type: 'string' },
+    '--tapes <folder>': 'folder of recorded runs (default: .retake/runs)',
+    '--max-blocked <n>': 'how many calls may be newly blocked (default: 0)',
+    '--max-allowed <n>': 'how many calls may be newly allowed (default: 0)',
+    '--deny-step <n>': 'the step of the call to block (suggest)',
+    ...DIR_OPTION,
+    '--json': 'print the result as JSON',
   },
-  run(values, [what, name, ...rest]) {
-    const does = what === undefined ? undefined : ACTIONS[what]
-    if (does === undefined)
-      throw wrongUsage(
-        'policy',
-        what === undefined ? 'Say what to do.' : `"${what}" is nothing it can do.`,
-        'It can check, test and suggest.',
-      )
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage(
-        'policy',
-        `\`retake policy ${what}\` takes one name.`,
-        NAMES[what ?? ''] ?? '',
-      )
-    return does(name, values)
+  examples: [
+    'retake policy check policy.yaml',
+    'retake policy test policy.yaml --tapes test/tapes',
+    'retake policy suggest last --deny-step 4 --tapes test/tapes',
+  ],
+  run(values, [what, name = '']) {
+    return ACTIONS[what as keyof typeof ACTIONS](name, values)
   },
-}
+} satisfies Verb
 
-const ACTIONS: Readonly<Record<string, (name: string, values: OptionValues) => Promise<number>>> = {
-  check,
-  test,
-  suggest,
-}
-const NAMES: Readonly<Record<string, string>> = {
-  check: 'Name a policy file.',
-  test: 'Name a policy file.',
-  suggest: 'Name a run.',
-}
+const ACTIONS = { check, test, suggest }
 
 async function check(file: string, values: OptionValues): Promise<number> {
   const { policies, problems } = await checkPolicyFile(file)
@@ -214,12 +193,15 @@ async function check(file: string, values: OptionValues): Promise<number> {
 }
 
 async function test(file: string, values: OptionValues): Promise<number> {
-  const [blocked, allowed] = [most(values, 'max-blocked'), most(values, 'max-allowed')]
+  const [blocked, allowed] = [
+    number(values, 'max-blocked') ?? 0,
+    number(values, 'max-allowed') ?? 0,
+  ]
   const policies = await loadPolicy(file)
   const result = backTest(policies, recordedRuns(tapesFolder(values)))
   if (flag(values, 'json')) printJson(backTestJson(result))
   else {
-    const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+    const look = lookOf(process.stdout)
     console.log(backTestLines(result, look).join('\n'))
   }
   const isOver = result.newlyBlocked.length > blocked || result.newlyAllowed.length > allowed
@@ -229,26 +211,19 @@ async function test(file: string, values: OptionValues): Promise<number> {
 function suggest(name: string, values: OptionValues): Promise<number> {
   const label = text(values, 'deny-step')
   if (label === undefined)
-    throw wrongUsage('policy', 'Say which call to block.', 'For example: --deny-step 4.')
+    throw usageError('Missing option --deny-step <n>.', 'For example: --deny-step 4.')
   const file = new RunStore(text(values, 'dir')).find(name)
   const run = recordedRun(file)
   const steps = run.calls.filter(({ isNested }) => !isNested).map(({ step }) => step)
-  if (!steps.includes(label)) throw noSuchToolStep(run.id, label, steps)
+  if (!steps.includes(label)) throw cliErrors.STEP_NOT_A_TOOL_CALL(run.id, label, steps)
   const passing = recordedRuns(tapesFolder(values)).filter(
     ({ id, hasPassed }) => hasPassed && id !== run.id,
   )
   const suggestion = suggestRule(run, label, passing)
-  if (suggestion === undefined) throw ruleNotFound(run.id, label, passing.length)
+  if (suggestion === undefined) throw cliErrors.RULE_NOT_FOUND(run.id, label, passing.length)
   writeSuggestion(suggestion, flag(values, 'json'))
   return Promise.resolve(0)
 }
 
 const tapesFolder = (values: OptionValues): string =>
   text(values, 'tapes') ?? new RunStore(text(values, 'dir')).folder
-
-function most(values: OptionValues, name: string): number {
-  const given = text(values, name)
-  if (given === undefined) return 0
-  if (/^\d+$/.test(given)) return Number(given)
-  throw wrongUsage('policy', `--${name} is a whole number, not "${given}".`, 'It counts calls.')
-}

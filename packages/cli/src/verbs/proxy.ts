@@ -1,6 +1,18 @@
-import { wrongUsage } from '../errors/command-line.js'
-import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
+import {
+  DIR_OPTION,
+  flag,
+  number,
+  openRun,
+  type OptionValues,
+  PORT,
+  text,
+  texts,
+  TRUST_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
+import { cliErrors } from '../errors.js'
+import { requireTrust } from '../agent/trust.js'
 import { newRunId, trustedRunsFile, trustRecording } from '@retake/engine'
 import {
   loadMatchers,
@@ -17,80 +29,45 @@ import { listeningLines, nextSignal } from '../proxy-lines.js'
 import { recordingJson, recordingLine } from '../agent/recording-line.js'
 import { markRecording, RunStore } from '../runs/run-store.js'
 import { painter, printable, printJson } from '../terminal/terminal.js'
-import { openTape } from '@retake/tape/node'
-import { notAProxyRun } from '../errors/programs.js'
 import { FOUND } from '../command-line/exit-codes.js'
 
-export const proxy: Verb = {
-  usage: 'record --upstream <url>… [options] | replay <run> [options]',
-  help: `Listens on the loopback and stands in for the providers. Point the base URL of
-an SDK at it, or curl. \`record\` passes requests on and writes a tape; \`replay\`
-answers from the tape, asks nobody, and says 502 and what differs for a request
-that was not recorded. Both run until Ctrl-C.
+export default {
+  arguments: 'record | replay <run>',
+  description: `Listens on the loopback address in place of the providers. Point the base URL of an SDK,
+or curl, at it. \`record\` forwards requests and writes a tape. \`replay\` answers from the tape and
+sends nothing; a request that was not recorded gets status 502 and the differences. Both run
+until Ctrl-C. For a single command, \`retake record -- python agent.py\` does all of this.
 
-For one command, \`retake record -- python agent.py\` does all of this by itself.
-
-With one upstream every path goes there. With several, the first part of the
-path is the name: /openai/v1/…; without it the Host header or a path that only
-one of them has, like /v1/messages, decides.
-
-Options:
-  --upstream <[name=]url>  a provider; may be repeated (record)
-  --port <port>            where to listen (default: 4141; 0: any that is free)
-  --name <name>            what the run is called in lists (record)
-  --matcher <name|file>    what may differ between requests; may be repeated:
-                           dates, uuids, json-order, or a file, see
-                           \`retake docs proxy\`
-  --pace                   keep the recorded pauses (replay)
-  --trust                  also load matchers of a tape from elsewhere
-  --dir <folder>           where the tapes are (default: .retake/runs)
-  --json                   one line of JSON when it listens, one when it ends
-
-Examples:
-  retake proxy record --upstream https://api.openai.com
-  retake proxy record --upstream openai=https://api.openai.com \\
-                      --upstream anthropic=https://api.anthropic.com
-  retake proxy replay last --port 4141`,
+With one upstream every path goes there. With several, the first part of the path is the name:
+/openai/v1/…; without it the Host header decides, or a path that only one of them has, such as
+/v1/messages.`,
   options: {
+    '--upstream <[name=]url>...': 'a provider; repeatable (record)',
+    '--port <port>': 'port to listen on (default: 4141; 0: any free port)',
+    '--name <name>': 'name of the run in lists (record)',
+    '--matcher <name|file>...':
+      'what may differ between requests: dates, uuids, json-order, or a file, see `retake docs proxy`; repeatable',
+    '--pace': 'replay with the recorded pauses (replay)',
     ...TRUST_OPTION,
-    upstream: { type: 'string', multiple: true },
-    port: { type: 'string' },
-    name: { type: 'string' },
-    matcher: { type: 'string', multiple: true },
-    pace: { type: 'boolean' },
-    dir: { type: 'string' },
+    ...DIR_OPTION,
+    '--json': 'print one line of JSON when it listens, and one when it ends',
   },
-  run(values, [what, ...rest]) {
-    if (what === 'record' && rest.length === 0) return recordProxy(values, portOf(values))
-    if (what === 'replay' && rest.length === 1)
-      return replayProxy(values, portOf(values), rest[0] ?? '')
-    throw wrongUsage(
-      'proxy',
-      what === 'replay' ? 'Name one run to replay.' : 'Say `record` or `replay`.',
-      'For example: retake proxy replay last.',
-    )
+  examples: [
+    'retake proxy record --upstream https://api.openai.com',
+    'retake proxy record --upstream openai=https://api.openai.com --matcher dates',
+    'retake proxy replay last --port 4141',
+  ],
+  run(values, [what, name = '']) {
+    const port = number(values, 'port', PORT) ?? 4141
+    return what === 'record' ? recordProxy(values, port) : replayProxy(values, port, name)
   },
-}
-
-function portOf(values: OptionValues): number {
-  const port = Number(text(values, 'port') ?? 4141)
-  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port
-  throw wrongUsage(
-    'proxy',
-    `"${text(values, 'port')}" is no port.`,
-    'A port is a number up to 65535.',
-  )
-}
+} satisfies Verb
 
 /** `retake proxy record`: passes requests on and records them until a signal comes. */
 async function recordProxy(values: OptionValues, port: number): Promise<number> {
   const routes = parseUpstreams(texts(values, 'upstream'))
   if (routes.length === 0)
-    throw wrongUsage(
-      'proxy',
-      'No --upstream was given.',
-      'Requests have to be passed on somewhere.',
-    )
+    throw usageError('Missing option --upstream.', 'Requests must be forwarded somewhere.')
   const matchers = recordedMatchers(texts(values, 'matcher'))
   await loadMatchers(matchers, process.cwd())
   const store = new RunStore(text(values, 'dir'))
@@ -138,9 +115,9 @@ async function recordProxy(values: OptionValues, port: number): Promise<number> 
 
 /** `retake proxy replay`: answers from a tape until a signal comes. Exit code 3 when something was not on it. */
 async function replayProxy(values: OptionValues, port: number, name: string): Promise<number> {
-  const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+  const tape = openRun(values, name)
   const { proxy: taped } = tape.details
-  if (taped === undefined) throw notAProxyRun(tape.run.id)
+  if (taped === undefined) throw cliErrors.NOT_A_PROXY_RUN(tape.run.id)
   // Its matchers may be files, which are loaded as code.
   requireTrust(tape)
   const asked = [...(taped.matchers ?? []), ...askedMatchers(texts(values, 'matcher'))]

@@ -1,3 +1,12 @@
+import {
+  DIR_OPTION,
+  flag,
+  type OptionValues,
+  text,
+  texts,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import path from 'node:path'
 import { parseUpstreams } from '@retake/engine/proxy'
 import { openTape, TapeWriter } from '@retake/tape/node'
@@ -8,56 +17,44 @@ import {
   type CommandRecordingOptions,
   recordCommand,
 } from '../agent/record-command.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { recordingFacts, recordingJson, recordingLine } from '../agent/recording-line.js'
 import { RunStore } from '../runs/run-store.js'
 import { painter } from '../terminal/terminal.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 
-export const record: Verb = {
-  usage: '[options] <file> [arguments of the agent…] | -- <command>',
-  help: `The agent runs as it is: its output, input and exit code stay the same. What
-Retake has to say goes to stderr when the agent has ended, with a line for each
-thing that was not captured: what, where, and what follows for a replay.
+export default {
+  arguments: '<file> [arguments of the agent...] | -- <command>',
+  description: `Runs the agent unchanged: output, input and exit code are its own. When it has ended,
+Retake prints a summary to stderr, with a line for everything that was not captured: what,
+where, and the consequence for a replay.
 
-A command of any other language goes after \`--\`: the base URLs that provider
-SDKs read, and HTTP_PROXY and the like, point at a recording proxy while it
-runs. On its tape are its HTTP requests, its output and its exit code; HTTPS to
-other hosts than providers only with --tls (\`retake docs proxy\`).
+Put a command in any other language after \`--\`. While it runs, the base URLs that provider SDKs
+read, and HTTP_PROXY and similar variables, point at a recording proxy. The tape holds its HTTP
+requests, its output and its exit code; HTTPS to hosts other than providers only with --tls
+(\`retake docs proxy\`).
 
-Options, before the file:
-  --name <name>          what the run is called in lists (default: the file's)
-  --dir <folder>         where the tape goes (default: .retake/runs)
-  --node-arg=<flag>      a flag for Node itself; may be repeated. Modules it
-                         preloads (--import, --require) are part of the run
-  --upstream <name=url>  for a command: where a provider really is
-  --matcher <name|file>  for a command: what may differ between requests
-  --tls                  for a command: record its HTTPS, too; the command is
-                         made to trust certificates of this run
-  --strict               exit with 3 if something was not captured and the agent
-                         itself ended with 0; stop a program when it listens
-  --json                 say the result as one line of JSON, on stderr
-
-Examples:
-  retake record agent.ts
-  retake record --name refund src/agent.mjs --order 1182
-  retake record --node-arg=--env-file=.env agent.ts
-  retake record -- python agent.py`,
+Options go before the file.`,
   options: {
-    name: { type: 'string' },
-    dir: { type: 'string' },
-    'node-arg': { type: 'string', multiple: true },
-    upstream: { type: 'string', multiple: true },
-    matcher: { type: 'string', multiple: true },
-    strict: { type: 'boolean' },
-    tls: { type: 'boolean' },
+    '--name <name>': 'name of the run in lists (default: the name of the file)',
+    ...DIR_OPTION,
+    '--node-arg <flag>...':
+      'flag for Node itself, as --node-arg=--flag; modules that it preloads are part of the run; repeatable',
+    '--upstream <name=url>...': 'for a command: the address of a provider; repeatable',
+    '--matcher <name|file>...': 'for a command: what may differ between requests; repeatable',
+    '--tls': 'for a command: record HTTPS, too, by making it trust certificates of this run',
+    '--strict':
+      'exit with 3 if something was not captured and the agent itself ended with 0; stop a program that listens',
+    '--json': 'print the result as one line of JSON on stderr',
   },
+  examples: [
+    'retake record agent.ts',
+    'retake record --name refund src/agent.mjs --order 1182',
+    'retake record --node-arg=--env-file=.env agent.ts',
+    'retake record -- python agent.py',
+  ],
   agentFollows: true,
   stdoutIsAgents: true,
-  async run(values, [entry, ...args]) {
-    if (entry === undefined)
-      throw wrongUsage('record', 'No file was named.', 'Retake needs the file to run.')
+  async run(values, [entry = '', ...args]) {
     const recording =
       entry === '--'
         ? await recordCommand({ ...commonOf(values), ...commandOptions(values, args) })
@@ -74,7 +71,7 @@ Examples:
     const isIncomplete = flag(values, 'strict') && facts.notCaptured.length > 0
     return recording.code === 0 && isIncomplete ? FOUND : recording.code
   },
-}
+} satisfies Verb
 
 function commonOf(values: OptionValues): { readonly store: RunStore; readonly name?: string } {
   const name = text(values, 'name')
@@ -90,7 +87,7 @@ function agentOptions(
     (flag(values, 'tls') ? 'tls' : undefined)
   if (foreign !== undefined) {
     const why = 'A JavaScript or TypeScript file is recorded from within, without a proxy.'
-    throw wrongUsage('record', `--${foreign} needs a command after \`--\`.`, why)
+    throw usageError(`--${foreign} needs a command after \`--\`.`, why)
   }
   return { entry, nodeArgs: texts(values, 'node-arg'), strict: flag(values, 'strict') }
 }
@@ -100,9 +97,9 @@ function commandOptions(
   command: readonly string[],
 ): Pick<CommandRecordingOptions, 'command' | 'upstreams' | 'matchers' | 'tls'> {
   if (command.length === 0)
-    throw wrongUsage('record', 'No command follows `--`.', 'For example: -- python agent.py.')
+    throw usageError('No command follows `--`.', 'For example: -- python agent.py.')
   if (texts(values, 'node-arg').length > 0)
-    throw wrongUsage('record', '--node-arg needs a file.', 'A command gets its own arguments.')
+    throw usageError('--node-arg needs a file.', 'A command gets its own arguments.')
   return {
     command,
     tls: flag(values, 'tls'),

@@ -1,48 +1,35 @@
+import { DIR_OPTION, flag, REDACT_OPTION, text, texts, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
-import { fromHere, Progress, printJson } from '../terminal/terminal.js'
+import { fromHere, printJson, Progress } from '../terminal/terminal.js'
 import { askedPatterns } from '../redact/patterns.js'
 import { checkReportFile, reportRun, writeReport } from '../report/report-run.js'
 import { RunStore } from '../runs/run-store.js'
 import { openBrowser } from '../terminal/open-browser.js'
-import { flag, text, texts, type Verb } from '../command-line/verb.js'
 
 /** Larger files open slowly and are refused by many mail servers. */
 const LARGE_BYTES = 20e6
 
-export const report: Verb = {
-  usage: '<run> [-o file] [options]',
-  help: `The file shows the run wherever it is opened, from disk and without a network.
-It holds the tape itself: everything the agent sent and was told.
-
-Options:
-  -o, --output <file>  where to write it (default: <run id>.html)
-  --redact <pattern>   hide what matches: a regular expression, or one of the
-                       names email, phone, card, iban, ip, key; may be repeated.
-                       Those of retake.config come on top
-  --no-source          leave out the lines of your source files around each step
-  --open               open it in the browser
-  --force              replace the file even if it is not a report
-  --dir <folder>       where the tapes are (default: .retake/runs)
-  --json               path, size and notes as JSON
-
-Examples:
-  retake report last
-  retake report last -o refund.html --open
-  retake report last --redact email --redact 'cus_[a-z0-9]+'`,
+export default {
+  arguments: '<run>',
+  description: `The file shows the run in any browser, from disk and without a network. It contains the
+tape itself: everything the agent sent and received.`,
   options: {
-    output: { type: 'string', short: 'o' },
-    redact: { type: 'string', multiple: true },
-    'no-source': { type: 'boolean' },
-    open: { type: 'boolean' },
-    force: { type: 'boolean' },
-    dir: { type: 'string' },
+    '-o, --output <file>': 'file to write (default: <run id>.html)',
+    ...REDACT_OPTION,
+    '--no-source': 'leave out the lines of your source files around each step',
+    '--open': 'open it in the browser',
+    '--force': 'replace the file even if it is not a report',
+    ...DIR_OPTION,
+    '--json': 'print path, size and notes as JSON',
   },
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('report', 'Name one run to report.', 'For example: retake report last.')
+  examples: [
+    'retake report last',
+    'retake report last -o refund.html --open',
+    `retake report last --redact email --redact 'cus_[a-z0-9]+'`,
+  ],
+  async run(values, [name = '']) {
     const tape = new RunStore(text(values, 'dir')).find(name)
     const file = path.resolve(text(values, 'output') ?? `${path.basename(tape, '.tape')}.html`)
     checkReportFile(file, { force: flag(values, 'force') })
@@ -70,7 +57,7 @@ Examples:
     if (flag(values, 'open')) await openBrowser(pathToFileURL(file).href)
     return 0
   },
-}
+} satisfies Verb
 
 function size(bytes: number): string {
   if (bytes < 1e3) return `${bytes} B`

@@ -1,42 +1,33 @@
+import { openRun, text, usageError, type Verb } from '../command-line/verb.js'
 import { findInDoubt, type InDoubt, type InDoubtPolicy, planResume } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
-import { CONTINUE_HELP, CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
-import { wrongUsage } from '../errors/command-line.js'
+import { CONTINUE_OPTIONS, continueVerb } from '../agent/continue-verb.js'
 import { refuseProxyRun } from '../agent/replay-command.js'
-import { RunStore } from '../runs/run-store.js'
 import { requireTrust } from '../agent/trust.js'
-import { text, type Verb } from '../command-line/verb.js'
 import { Interrupted } from '../agent/agent-process.js'
 import { askOnTerminal } from '../terminal/ask-on-terminal.js'
 import { fromHere, painter, printable } from '../terminal/terminal.js'
 
 const POLICIES = ['ask', 'retry', 'skip', 'fail']
 
-export const resume: Verb = {
-  usage: '<run> [--in-doubt ask|retry|skip|fail] [options]',
-  help: `What the tape holds is served, then the run goes live. A killed run is continued
-on its own tape. A run that ended with an error goes on as a branch, with the
-step that failed asked again.
+export default {
+  arguments: '<run>',
+  description: `Serves the recorded part from the tape, then goes live. A killed run is continued on its
+own tape. A run that ended with an error is continued as a branch, and the failed step is
+requested again.
 
-A step is in doubt when its request left and its answer is not on the tape: the
-other side may have acted on it. It is never repeated unless you say so.
-
-Options:
-  --in-doubt <policy>  ask (default on a terminal), retry, skip (the agent gets
-                       an error in its place), fail (default elsewhere)
-${CONTINUE_HELP}
-
-Examples:
-  retake resume last
-  retake resume last --in-doubt retry`,
-  options: { ...CONTINUE_OPTIONS, 'in-doubt': { type: 'string' } },
+A step is in doubt if its request was sent and its answer is not on the tape: the other side may
+have acted on it. It is only repeated if you say so.`,
+  options: {
+    '--in-doubt <policy>':
+      'ask (default on a terminal), retry, skip (the agent gets an error instead), fail (default elsewhere)',
+    ...CONTINUE_OPTIONS,
+  },
+  examples: ['retake resume last', 'retake resume last --in-doubt retry'],
   stdoutIsAgents: true,
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('resume', 'Name one run to resume.', 'For example: retake resume last.')
+  async run(values, [name = '']) {
     const policy = readPolicy(text(values, 'in-doubt'))
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const tape = openRun(values, name)
     refuseProxyRun(tape)
     requireTrust(tape)
     const decisions = policy === 'ask' ? await ask(tape) : undefined
@@ -46,12 +37,12 @@ Examples:
     })
     return continueVerb(tape, plan, 'resumed', values)
   },
-}
+} satisfies Verb
 
 function readPolicy(given: string | undefined): 'ask' | InDoubtPolicy {
   if (given === undefined) return process.stdin.isTTY && process.stderr.isTTY ? 'ask' : 'fail'
   if (POLICIES.includes(given)) return given as 'ask' | InDoubtPolicy
-  throw wrongUsage('resume', `"${given}" is no policy.`, `It is one of ${POLICIES.join(', ')}.`)
+  throw usageError(`"${given}" is not a policy.`, `Use one of ${POLICIES.join(', ')}.`)
 }
 
 async function ask(tape: Tape): Promise<Record<string, 'retry' | 'skip'>> {

@@ -1,34 +1,24 @@
+import { flag, type Verb } from '../command-line/verb.js'
 import { createHash } from 'node:crypto'
 import { openTape } from '@retake/tape/node'
 import { Interrupted } from '../agent/agent-process.js'
 import { auditRun } from './audit.js'
 import { copyShipped, type ShippedFolder } from '../demo/shipped-folder.js'
-import { wrongUsage } from '../errors/command-line.js'
 import { recordAgent } from '../agent/record-agent.js'
 import { replayAgent } from '../agent/replay-agent.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import { RunStore } from '../runs/run-store.js'
 import { painter, widthOf } from '../terminal/terminal.js'
-import { flag, type Verb } from '../command-line/verb.js'
 
-export const sample: Verb = {
-  usage: '[--json]',
-  help: `Runs two small programs that come with Retake and records them: one whose tools
-meet a policy, one whose tool breaks its promise. Then the first is replayed:
-no tool runs again, and the decisions are the same. The programs are copied to
-.retake/sample, each time anew: change one, and run it with \`retake record\`. No
-key is needed.
-
-Options:
-  --json  only the results, as JSON
-
-Examples:
-  retake sample
-  retake record .retake/sample/policy.ts`,
-  options: {},
-  async run(values, rest) {
-    if (rest.length > 0)
-      throw wrongUsage('sample', `"${rest[0]}" is one too many.`, 'The command takes no arguments.')
+export default {
+  arguments: '',
+  description: `Records two small programs that come with Retake: one with tools under a policy, one with
+a tool that breaks its contract. Then replays the first: no tool runs again, and the decisions
+are the same. The programs are copied to .retake/sample each time: change one, and run it with
+\`retake record\`. No key is needed.`,
+  options: { '--json': 'print only the results, as JSON' },
+  examples: ['retake sample', 'retake record .retake/sample/policy.ts'],
+  async run(values) {
     const json = flag(values, 'json')
     const say = (text: string): void => {
       if (!json) console.log(text)
@@ -59,7 +49,7 @@ Examples:
       )
     return identical ? 0 : 1
   },
-}
+} satisfies Verb
 
 const POLICY = 'policy.ts'
 const CONTRACT = 'contract.ts'

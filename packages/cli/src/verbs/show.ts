@@ -1,3 +1,15 @@
+import { DIR_OPTION, flag, openRun, text, usageError, type Verb } from '../command-line/verb.js'
+import {
+  cutTo,
+  type Look,
+  lookOf,
+  type Paint,
+  printable,
+  printableLine,
+  printJson,
+  table,
+  TONE_STYLES,
+} from '../terminal/terminal.js'
 import {
   type CapturedState,
   type NotCaptured,
@@ -9,29 +21,13 @@ import {
   summarizeStep,
   type Tape,
 } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
 import { branchFacts, branchLines, stepBranchLines } from '../runs/branch-tree.js'
 import { checkTape } from '../runs/check-tape.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { noState } from '../errors/inspect.js'
+import { cliErrors } from '../errors.js'
 import { findStep, viewRun } from '../runs/view-run.js'
-import { RunStore } from '../runs/run-store.js'
 import { statusOf } from '../runs/run-summary.js'
 import { readStates } from '../debug/state-file.js'
 import { stateWord, stepJson, stepLines } from '../runs/step-lines.js'
-import {
-  cutTo,
-  type Look,
-  type Paint,
-  painter,
-  printable,
-  printableLine,
-  table,
-  TONE_STYLES,
-  widthOf,
-  printJson,
-} from '../terminal/terminal.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import { printDescribed, type SourceLocation } from '@retake/engine/inspect'
 import {
   ORIGIN_WORDS,
@@ -194,30 +190,28 @@ function changeLines({ step, changes }: StateChanges, { paint, width }: Look): s
   ]
 }
 
-export const show: Verb = {
-  usage: '<run> [--step N] [options]',
-  help: `Options:
-  --step <N>      one step in full: messages, request and answer, result
-  --state         with --step: also the program's state then, and what changed
-                  since the step before; \`retake snapshot\` captures it
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          everything as JSON
-
-Examples:
-  retake show last
-  retake show last --step 3
-  retake show last --step 3 --state
-  retake show last --json | jq '.steps[] | select(.kind == "model") | .usage'`,
-  options: { step: { type: 'string' }, state: { type: 'boolean' }, dir: { type: 'string' } },
-  run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('show', 'Name one run to show.', 'For example: retake show last.')
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+export default {
+  arguments: '<run>',
+  options: {
+    '--step <N>': 'show one step in full: messages, request and answer, result',
+    '--state':
+      "with --step: also show the program's state, and what changed since the step before; capture it with `retake snapshot`",
+    ...DIR_OPTION,
+    '--json': 'print everything as JSON',
+  },
+  examples: [
+    'retake show last',
+    'retake show last --step 3',
+    'retake show last --step 3 --state',
+    `retake show last --json | jq '.steps[] | select(.kind == "model") | .usage'`,
+  ],
+  run(values, [name = '']) {
+    const tape = openRun(values, name)
     const view = viewRun(tape)
     const label = text(values, 'step')
     const step = label === undefined ? undefined : findStep(view, label)
     if (flag(values, 'state') && step === undefined)
-      throw wrongUsage('show', '--state needs --step.', 'State is captured at steps.')
+      throw usageError('--state needs --step.', 'State is captured at steps.')
     const found = step && flag(values, 'state') ? stateAt(tape, step) : undefined
     if (flag(values, 'json')) {
       const json = step
@@ -225,7 +219,7 @@ Examples:
         : runJson(view, tape)
       printJson(json, 2)
     } else {
-      const look = { paint: painter(process.stdout), width: widthOf(process.stdout) }
+      const look = lookOf(process.stdout)
       const lines = step
         ? stepLines(step, look, stepBranchLines(tape, step, look.width))
         : runLines(view, tape, look)
@@ -234,7 +228,7 @@ Examples:
     }
     return Promise.resolve(0)
   },
-}
+} satisfies Verb
 
 function originJson(tape: Tape, step: Step): object {
   const origin = originOf(tape, step)
@@ -244,10 +238,10 @@ function originJson(tape: Tape, step: Step): object {
 /** The captured state of a step, and what changed since the step before that was captured. */
 function stateAt(tape: Tape, step: Step): { state: CapturedState; since?: StateChanges } {
   const states = readStates(tape)
-  if (states === undefined) throw noState(tape.run.id, undefined)
+  if (states === undefined) throw cliErrors.NO_STATE(tape.run.id, undefined)
   const index = states.findIndex((state) => state.step === step.label)
   const state = states[index]
-  if (state === undefined) throw noState(tape.run.id, step.label)
+  if (state === undefined) throw cliErrors.NO_STATE(tape.run.id, step.label)
   const before = states[index - 1]
   if (before === undefined) return { state }
   return { state, since: { step: before.step, changes: stateDifference(before, state) } }

@@ -1,54 +1,41 @@
+import {
+  DIR_OPTION,
+  flag,
+  NODE_OPTION,
+  number,
+  openRun,
+  texts,
+  TRUST_OPTION,
+  type Verb,
+} from '../command-line/verb.js'
 import { statSync } from 'node:fs'
-import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
 import { fromHere, printJson } from '../terminal/terminal.js'
 import { checkEnd, explainingDivergence } from '../debug/look-at-step.js'
-import { RunStore } from '../runs/run-store.js'
 import { stepState, writeStates } from '../debug/state-file.js'
-import { TRUST_OPTION } from '../agent/trust.js'
-import { flag, text, texts, type Verb } from '../command-line/verb.js'
 import { momentOf, viewRun } from '../runs/view-run.js'
 import { withProbe } from '../debug/probe-agent.js'
 import type { Probe, Stop } from '@retake/engine/inspect'
 import type { CapturedState, RunView, Step } from '@retake/tape'
 import { plural } from '@retake/tape/present'
 
-export const snapshot: Verb = {
-  usage: '<run> [--every k]',
-  help: `Runs the recorded program again, offline, and writes down at every step which
-line of your code ran when the answer had come, the stack and the variables.
-The file stands beside the tape, with .state after its name; recording costs
-nothing for it. \`retake show <run> --step N --state\` prints a state and what
-changed since the step before.
-
-Options:
-  --every <k>        only steps k, 2k, 3k …, and the last one
-  --node-arg=<flag>  a flag for Node itself; may be repeated
-  --trust            also start the program of a run from elsewhere
-  --dir <folder>     where the tapes are (default: .retake/runs)
-  --json             where the states are, and how many, as JSON
-
-Examples:
-  retake snapshot last
-  retake snapshot last --every 10`,
+export default {
+  arguments: '<run>',
+  description: `Replays the program, offline, and writes down at every step the line of your code that
+ran after the answer, the stack and the variables. The file is beside the tape, with .state after
+its name; recording costs nothing extra. \`retake show <run> --step N --state\` prints a state and
+what changed since the step before.`,
   options: {
+    '--every <k>': 'capture only steps k, 2k, 3k …, and the last one',
+    ...NODE_OPTION,
     ...TRUST_OPTION,
-    every: { type: 'string' },
-    dir: { type: 'string' },
-    'node-arg': { type: 'string', multiple: true },
+    ...DIR_OPTION,
+    '--json': 'print the file and the number of states as JSON',
   },
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0) {
-      const why = 'For example: retake snapshot last.'
-      throw wrongUsage('snapshot', 'Name one run to capture.', why)
-    }
-    const every = Number(text(values, 'every') ?? '1')
-    if (!Number.isInteger(every) || every < 1) {
-      const why = '--every 10 captures every tenth step.'
-      throw wrongUsage('snapshot', `"${text(values, 'every')}" is not a number of steps.`, why)
-    }
+  examples: ['retake snapshot last', 'retake snapshot last --every 10'],
+  async run(values, [name = '']) {
+    const every = number(values, 'every', { least: 1 }) ?? 1
     const json = flag(values, 'json')
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
+    const tape = openRun(values, name)
     return withProbe(tape, { nodeArgs: texts(values, 'node-arg') }, (probe) =>
       explainingDivergence(tape, json, async () => {
         const view = viewRun(tape)
@@ -65,7 +52,7 @@ Examples:
       }),
     )
   },
-}
+} satisfies Verb
 
 /**
  * The state at every k-th step, in one replay. Steps after whose answer no code of

@@ -1,60 +1,56 @@
+import {
+  DIR_OPTION,
+  flag,
+  NODE_OPTION,
+  number,
+  openRun,
+  text,
+  texts,
+  TRUST_OPTION,
+  type Verb,
+} from '../command-line/verb.js'
 import { Timeline } from '@retake/engine/inspect'
-import { openTape } from '@retake/tape/node'
-import { plural } from '@retake/tape/present'
 import { warnOfChangedSources } from '../agent/changed-sources.js'
 import { Interrupted } from '../agent/agent-process.js'
-import { wrongUsage } from '../errors/command-line.js'
+import { plural } from '@retake/tape/present'
 import { startOf } from '../agent/replay-command.js'
-import { RunStore } from '../runs/run-store.js'
 import { spawnProbe } from '../debug/probe-agent.js'
 import { StepPrompt } from '../debug/step-prompt.js'
-import { TRUST_OPTION } from '../agent/trust.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 import { viewRun } from '../runs/view-run.js'
 
 const MEBIBYTE = 2 ** 20
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-export const step: Verb = {
-  usage: '<run> [--at N] [options]',
-  help: `Replays the recorded program, offline, and stops where the answer of a step
-reached it. Steps are in the order of their answers. Going back is replaying
-from processes parked along the run; they are set up in the background.
+export default {
+  arguments: '<run>',
+  description: `Replays the program, offline, and stops where the answer of a step reached it. Steps are
+in the order of their answers. To go back, it replays from keyframes: paused processes along the
+run, created in the background.
 
-Commands, one a line: next, back, lane, continue [expr], jump N, locals, stack,
-reverse-continue <expr>, print <expr>, watch <expr>, unwatch <expr>, list, help,
-quit. On a terminal Ctrl-C gives up what is under way, Ctrl-D ends, and an empty
-line repeats the last command. Expressions cannot change anything.
-
-Options:
-  --at <N>           begin at step N (default: before the first)
-  --keyframes <n>    how many processes may be parked (default: 8)
-  --memory <MB>      memory of all processes together (default: 1024)
-  --node-arg=<flag>  a flag for Node itself; may be repeated
-  --trust            also start the program of a run from elsewhere
-  --dir <folder>     where the tapes are (default: .retake/runs)
-  --json             one JSON object a command
-
-Examples:
-  retake step last
-  retake step last --at 12
-  echo 'reverse-continue total < 0' | retake step last --at 40
-  printf 'jump 3\\nprint messages.length\\n' | retake step last --json`,
+Commands, one per line: next, back, lane, continue [expr], jump N, locals, stack,
+reverse-continue <expr>, print <expr>, watch <expr>, unwatch <expr>, list, help, quit. On a
+terminal Ctrl-C cancels the current command, Ctrl-D ends, and an empty line repeats the last
+command. Expressions cannot change anything.`,
   options: {
+    '--at <N>': 'start at step N (default: before the first)',
+    '--keyframes <n>': 'maximum number of keyframes (default: 8)',
+    '--memory <MB>': 'maximum memory of all processes together (default: 1024)',
+    ...NODE_OPTION,
     ...TRUST_OPTION,
-    at: { type: 'string' },
-    keyframes: { type: 'string' },
-    memory: { type: 'string' },
-    dir: { type: 'string' },
-    'node-arg': { type: 'string', multiple: true },
+    ...DIR_OPTION,
+    '--json': 'print one JSON object per command',
   },
-  async run(values, [name, ...rest]) {
-    if (name === undefined || rest.length > 0)
-      throw wrongUsage('step', 'Name one run to step through.', 'For example: retake step last.')
-    const keyframes = numberOf(values, 'keyframes', { least: 0, most: 64 })
-    const memory = numberOf(values, 'memory', { least: 1, most: 2 ** 30 })
-    const tape = openTape(new RunStore(text(values, 'dir')).find(name))
-    // Says so at once when the program cannot be started.
+  examples: [
+    'retake step last',
+    'retake step last --at 12',
+    `echo 'reverse-continue total < 0' | retake step last --at 40`,
+    String.raw`printf 'jump 3\nprint messages.length\n' | retake step last --json`,
+  ],
+  async run(values, [name = '']) {
+    const keyframes = number(values, 'keyframes', { least: 0, most: 64 })
+    const memory = number(values, 'memory', { least: 1, most: 2 ** 30 })
+    const tape = openRun(values, name)
+    // Fails early if the program cannot be started.
     startOf(tape)
     warnOfChangedSources(tape)
     const nodeArgs = texts(values, 'node-arg')
@@ -83,7 +79,7 @@ Examples:
       }
     })
   },
-}
+} satisfies Verb
 
 /** Runs something that a signal to this process ends. */
 async function untilSignal(run: (signal: AbortSignal) => Promise<number>): Promise<number> {
@@ -101,21 +97,4 @@ async function untilSignal(run: (signal: AbortSignal) => Promise<number>): Promi
   } finally {
     for (const signal of SIGNALS) process.off(signal, listener)
   }
-}
-
-function numberOf(
-  values: OptionValues,
-  name: string,
-  { least, most }: { readonly least: number; readonly most: number },
-): number | undefined {
-  const given = text(values, name)
-  if (given === undefined) return undefined
-  const number = Number(given)
-  if (given.trim() !== '' && Number.isInteger(number) && number >= least && number <= most)
-    return number
-  throw wrongUsage(
-    'step',
-    `--${name} is "${given}".`,
-    `It must be a whole number from ${least} to ${most}.`,
-  )
 }

@@ -1,30 +1,20 @@
+import { DIR_OPTION, flag, text, type Verb } from '../command-line/verb.js'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
 import { RunStore } from '../runs/run-store.js'
 import { rememberTrust, startLine } from '../agent/trust.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
 import { printJson } from '../terminal/terminal.js'
 
-export const trust: Verb = {
-  usage: '<run>… [options]',
-  help: `A tape says which program is started to replay it. Retake starts those of runs
-that you recorded on this machine. A run from a colleague or a repository has to
-be trusted first: this shows what it starts and remembers that it may.
+export default {
+  arguments: '<run...>',
+  description: `A tape names the program that a replay starts. Retake starts programs of runs that you
+recorded on this machine. A run from a colleague or a repository must be trusted first: this
+command prints what it starts and remembers that it may.
 
-Trust covers program, arguments, flags, folder and environment. It is remembered
-outside of the project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.
-
-Options:
-  --dir <folder>  where the tapes are (default: .retake/runs)
-  --json          one run a line
-
-Examples:
-  retake trust last
-  retake trust test/tapes/refund.tape`,
-  options: { dir: { type: 'string' } },
+Trust covers program, arguments, flags, folder and environment. It is stored outside of the
+project, in $XDG_STATE_HOME/retake or ~/.local/state/retake.`,
+  options: { ...DIR_OPTION, '--json': 'print one run per line as JSON' },
+  examples: ['retake trust last', 'retake trust test/tapes/refund.tape'],
   run(values, names) {
-    if (names.length === 0)
-      throw wrongUsage('trust', 'Name a run to trust.', 'For example: retake trust last.')
     const store = new RunStore(text(values, 'dir'))
     const tapes = names.map((name) => openTape(store.find(name)))
     for (const tape of tapes) {
@@ -36,4 +26,4 @@ Examples:
     }
     return Promise.resolve(0)
   },
-}
+} satisfies Verb

@@ -1,56 +1,52 @@
+import {
+  DIR_OPTION,
+  flag,
+  number,
+  type OptionValues,
+  PORT,
+  text,
+  texts,
+  TRUST_OPTION,
+  usageError,
+  type Verb,
+} from '../command-line/verb.js'
 import path from 'node:path'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../errors/command-line.js'
 import { findStep, viewRun } from '../runs/view-run.js'
 import { fromHere } from '../terminal/terminal.js'
 import { nextSignal } from '../proxy-lines.js'
 import { RunStore } from '../runs/run-store.js'
-import { TRUST_OPTION } from '../agent/trust.js'
 import { localHome } from '../ui/local-home.js'
 import { openBrowser } from '../terminal/open-browser.js'
 import { serveUi } from '../ui/serve-ui.js'
-import { flag, type OptionValues, text, texts, type Verb } from '../command-line/verb.js'
 
-export const ui: Verb = {
-  usage: '[<run>] [--step N] [options]',
-  help: `Serves the viewer on this machine and opens it in the browser, with the list of
-runs or with one run. It goes on until Ctrl-C. Only who has the printed address
-is let in; each start makes a new one.
-
-Options:
-  --step <N>              the step to open the run at
-  --port <port>           where to listen (default: 4600, or the next that is
-                          free; 0: any that is free)
-  --no-open               do not open a browser
-  --trust                 also start programs of runs from elsewhere
-  --dir <folder>          where the tapes are (default: .retake/runs)
-  --host <address>        listen on another address than the loopback; needs a
-                          password, in RETAKE_PASSWORD or a file
-  --password-file <file>  a file whose first line is the password
-  --allow-host <name>     a name that leads here through a proxy; may be
-                          repeated
-  --json                  the address as one line of JSON
-
-Examples:
-  retake ui
-  retake ui last --step 4
-  RETAKE_PASSWORD=… retake ui --host 0.0.0.0 --allow-host viewer.example.com`,
+export default {
+  arguments: '[run]',
+  description: `Serves the viewer on this machine and opens it in the browser, with the list of runs or
+with one run, until Ctrl-C. Only the printed address gives access; each start creates a new one.`,
   options: {
+    '--step <N>': 'open the run at this step',
+    '--port <port>': 'port to listen on (default: 4600, or the next free one; 0: any free port)',
+    '--no-open': 'do not open a browser',
+    '--host <address>':
+      'listen on an address other than loopback; needs a password, in RETAKE_PASSWORD or a file',
+    '--password-file <file>': 'file whose first line is the password',
+    '--allow-host <name>...': 'host name that leads here through a proxy; repeatable',
     ...TRUST_OPTION,
-    step: { type: 'string' },
-    port: { type: 'string' },
-    host: { type: 'string' },
-    'password-file': { type: 'string' },
-    'allow-host': { type: 'string', multiple: true },
-    'no-open': { type: 'boolean' },
-    dir: { type: 'string' },
+    ...DIR_OPTION,
+    '--json': 'print the address as one line of JSON',
   },
-  async run(values, positionals) {
-    const { store, page } = whatToOpen(values, positionals)
+  examples: [
+    'retake ui',
+    'retake ui last --step 4',
+    'RETAKE_PASSWORD=… retake ui --host 0.0.0.0 --allow-host viewer.example.com',
+  ],
+  async run(values, [name]) {
+    const { store, page } = whatToOpen(values, name)
     const home = localHome(store)
     const signal = nextSignal()
     const server = await serveUi(home, {
-      port: text(values, 'port'),
+      port: number(values, 'port', PORT),
       host: text(values, 'host'),
       passwordFile: text(values, 'password-file'),
       allowHosts: texts(values, 'allow-host'),
@@ -67,21 +63,21 @@ Examples:
     await Promise.all([server.close(), home.close?.()])
     return 0
   },
-}
+} satisfies Verb
 
 /** The folder whose runs are shown, and the page to begin with. */
 function whatToOpen(
   values: OptionValues,
-  positionals: readonly string[],
+  name: string | undefined,
 ): { store: RunStore; page: string } {
-  const [name, ...rest] = positionals
   const step = text(values, 'step')
-  if (rest.length > 0)
-    throw wrongUsage('ui', 'One run can be named.', 'The others are a click away.')
   const store = new RunStore(text(values, 'dir'))
   if (name === undefined) {
     if (step !== undefined)
-      throw wrongUsage('ui', 'A step of which run?', 'Name the run before --step, or say `last`.')
+      throw usageError(
+        'Missing argument <run>.',
+        'A step belongs to a run: name it before --step, or use `last`.',
+      )
     return { store, page: '/' }
   }
   const file = store.find(name)

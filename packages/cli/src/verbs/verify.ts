@@ -1,11 +1,10 @@
+import { DIR_OPTION, flag, text, TRUST_OPTION, type Verb } from '../command-line/verb.js'
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import { changedFileLines } from '../agent/changed-files.js'
-import { wrongUsage } from '../errors/command-line.js'
-import { noRuns } from '../errors/runs.js'
-import { reportNotWritable } from '../errors/test-tapes.js'
+import { cliErrors } from '../errors.js'
 import { FOUND } from '../command-line/exit-codes.js'
 import {
   fromHere,
@@ -19,8 +18,7 @@ import {
 import { notCapturedLines } from '../agent/not-captured.js'
 import { explain } from '../command-line/print-error.js'
 import { RunStore } from '../runs/run-store.js'
-import { requireTrust, TRUST_OPTION } from '../agent/trust.js'
-import { flag, text, type Verb } from '../command-line/verb.js'
+import { requireTrust } from '../agent/trust.js'
 import {
   annotations,
   appendSummary,
@@ -32,45 +30,31 @@ import {
 } from '../verify/verdict.js'
 import { type Verified, verifyTape } from '../verify/verify-tape.js'
 
-export const verify: Verb = {
-  usage: '<run|folder>… [options]',
-  help: `Recomputes every digest of the tape, then runs the program again and compares.
-Exit code 3 when a tape is damaged or cut off, or a program does something else
-now. A run that is still being recorded is neither.
+export default {
+  arguments: '<run|folder...>',
+  description: `Recomputes every digest of the tape, then replays the program and compares. Exit code 3
+if a tape is damaged or cut off, or if a program behaves differently. A run that is still being
+recorded is neither.
 
-Options:
-  --integrity-only  do not run the programs again
-  --allow-cut-off   accept a tape without an end, as a killed run leaves it
-  --strict-files    a finding when a project file that a run read has changed
-                    since (default: a warning; it is served as recorded)
-  --junit <file>    also write JUnit XML, with a test case for each tape
-  --trust           also start programs of tapes from elsewhere
-  --dir <folder>    where the tapes are (default: .retake/runs)
-  --json            one result a line
-
-In a GitHub workflow, what is wrong is marked at the line of your code, and the
-summary of the job gets a table of all tapes.
-
-Examples:
-  retake verify last
-  retake verify test/tapes
-  retake verify test/tapes --junit retake.xml
-  retake verify .retake/runs --integrity-only --json`,
+In a GitHub workflow, findings are annotated at the line of your code, and the summary of the
+job gets a table of all tapes.`,
   options: {
+    '--integrity-only': 'do not replay the programs',
+    '--allow-cut-off': 'accept a tape without an end, as a killed run leaves it',
+    '--strict-files':
+      'report a project file that has changed since the run read it as a finding (default: a warning; the recorded content is served)',
+    '--junit <file>': 'also write JUnit XML, with a test case for each tape',
     ...TRUST_OPTION,
-    'integrity-only': { type: 'boolean' },
-    'allow-cut-off': { type: 'boolean' },
-    'strict-files': { type: 'boolean' },
-    junit: { type: 'string' },
-    dir: { type: 'string' },
+    ...DIR_OPTION,
+    '--json': 'print one result per line as JSON',
   },
+  examples: [
+    'retake verify last',
+    'retake verify test/tapes',
+    'retake verify test/tapes --junit retake.xml',
+    'retake verify .retake/runs --integrity-only --json',
+  ],
   async run(values, names) {
-    if (names.length === 0)
-      throw wrongUsage(
-        'verify',
-        'Name a run or a folder of tapes.',
-        'For example: retake verify last.',
-      )
     const store = new RunStore(text(values, 'dir'))
     const files = names.flatMap((name) => tapesOf(name, store))
     const junit = text(values, 'junit')
@@ -100,7 +84,7 @@ Examples:
     if (isGithub(process.env)) tellGithub(verdicts, flag(values, 'json'))
     return verdicts.every(({ verified }) => verified.ok) ? 0 : FOUND
   },
-}
+} satisfies Verb
 
 /** Before any program runs. A tape that cannot be read starts nothing; the check of its bytes reports it. */
 function checkTrust(file: string): void {
@@ -126,7 +110,7 @@ function prepareReport(file: string): void {
     mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new Error('it is a folder')
   } catch (error) {
-    throw reportNotWritable(file, error)
+    throw cliErrors.REPORT_NOT_WRITABLE(file, error)
   }
 }
 
@@ -134,7 +118,7 @@ function writeReport(file: string, report: string): void {
   try {
     writeFileSync(file, report)
   } catch (error) {
-    throw reportNotWritable(file, error)
+    throw cliErrors.REPORT_NOT_WRITABLE(file, error)
   }
 }
 
@@ -143,7 +127,7 @@ function tapesOf(name: string, store: RunStore): string[] {
   const files = readdirSync(name)
     .filter((file) => file.endsWith('.tape'))
     .toSorted()
-  if (files.length === 0) throw noRuns(path.resolve(name))
+  if (files.length === 0) throw cliErrors.NO_RUNS(path.resolve(name))
   return files.map((file) => path.join(name, file))
 }
 

@@ -12,7 +12,15 @@ export * from '../values/recorded-error.js'
 export * from '../values/values.js'
 export { clipText } from './clip-text.js'
 export * from './environment-reads.js'
-export { invariant, TapeError, valueTooLarge, type TapeErrorCode } from './errors.js'
+export {
+  fileNotJson,
+  invariant,
+  tapeCorrupt,
+  TapeError,
+  tapeUnreadable,
+  valueTooLarge,
+  type TapeErrorCode,
+} from './errors.js'
 export * from './events.js'
 export { hasKeyShape, keyShapes, maskKeys } from './key-shapes.js'
 export type { TapeStatus } from './layout.js'

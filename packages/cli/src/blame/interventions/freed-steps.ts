@@ -1,6 +1,6 @@
+import { usageError } from '../../command-line/verb.js'
 import { closestName } from '@retake/engine/errors'
 import type { Step } from '@retake/tape'
-import { wrongUsage } from '../../errors/command-line.js'
 
 const KINDS: readonly string[] = [
   'model',
@@ -25,15 +25,14 @@ export function freedSteps(where: string, steps: readonly Step[]): Freed {
   if (KINDS.includes(where)) {
     const alike = steps.filter(({ kind }) => kind === where)
     if (alike.length > 0) return { steps: alike, closeness: 1 }
-    throw wrongUsage(
-      'blame',
+    throw usageError(
       `--free ${where} means no step.`,
       `The run has no step of that kind; there are ${namesOf(steps, ({ kind }) => kind)}.`,
     )
   }
   const tools = steps.filter(({ toolName }) => toolName === where)
   if (tools.length > 0) return { steps: tools, closeness: 2 }
-  throw wrongUsage('blame', `--free ${where} means no step.`, whatThereIs(where, steps))
+  throw usageError(`--free ${where} means no step.`, whatThereIs(where, steps))
 }
 
 function whatThereIs(where: string, steps: readonly Step[]): string {

@@ -1,10 +1,10 @@
+import { usageError } from '../../command-line/verb.js'
 import { accessSync, constants, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FreeAnswer } from '@retake/engine'
 import { parseSet, type Step, type Tape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
-import { wrongUsage } from '../../errors/command-line.js'
 import { hashOfCode } from '../../agent/hash-of-code.js'
 import { RunStore } from '../../runs/run-store.js'
 import {
@@ -109,7 +109,7 @@ function parseJson(json: string, text: string): unknown {
 }
 
 const wrong = (text: string, why: string): Error =>
-  wrongUsage('blame', `--free ${text} cannot be understood.`, why)
+  usageError(`--free ${text} cannot be understood.`, why)
 
 /**
  * Answers of another run of the same agent, by the steps of this one. Which step is
@@ -281,8 +281,7 @@ function checkScript({ how, text }: FreeSpec, steps: readonly Step[]): void {
   if (how.kind !== 'script') return
   const unknown = Object.keys(how.answers).find((key) => !steps.some(({ label }) => label === key))
   if (unknown !== undefined)
-    throw wrongUsage(
-      'blame',
+    throw usageError(
       `--free ${text} answers a step that cannot be made free.`,
       `${how.file} names step ${unknown}.`,
     )
@@ -324,7 +323,7 @@ function answerMaker(tape: Tape, runs: RunStore): MakeAnswer {
 }
 
 const doesNotFit = (label: string, { text }: FreeSpec, why: string): Error =>
-  wrongUsage('blame', `--free ${text} does not fit step ${label}.`, `${why.replace(/\.$/, '')}.`)
+  usageError(`--free ${text} does not fit step ${label}.`, `${why.replace(/\.$/, '')}.`)
 
 function simulatorOf({
   simulator,
@@ -336,11 +335,7 @@ function simulatorOf({
     accessSync(file, constants.R_OK)
     return { simulator: file, simulatorKey: hashOfCode([file]) }
   } catch (error) {
-    throw wrongUsage(
-      'blame',
-      `The simulator ${simulator} cannot be read.`,
-      (error as Error).message,
-    )
+    throw usageError(`The simulator ${simulator} cannot be read.`, (error as Error).message)
   }
 }
 

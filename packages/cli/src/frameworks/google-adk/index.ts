@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Place } from '@retake/tape'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { frameworkMissing } from '../../errors/frameworks.js'
+import { cliErrors } from '../../errors.js'
 
 /** What ADK's spans are called, before the name of what they are about. */
 const KINDS: Readonly<Record<string, Place['kind']>> = {
@@ -215,6 +215,6 @@ function findAdk(): string {
   try {
     return createRequire(import.meta.url).resolve('@google/adk')
   } catch (cause) {
-    throw frameworkMissing('@google/adk', 'retake/google-adk', cause)
+    throw cliErrors.FRAMEWORK_MISSING('@google/adk', 'retake/google-adk', cause)
   }
 }

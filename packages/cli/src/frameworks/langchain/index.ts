@@ -19,7 +19,7 @@ import {
   type GuardToolsOptions,
   rethrow,
 } from '../../guard/framework-tool.js'
-import { toolNotGuardable } from '../../errors/guard.js'
+import { cliErrors } from '../../errors.js'
 import { requireVersion } from '../supported-version.js'
 import type { Place } from '@retake/tape'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -259,7 +259,7 @@ export function guardTools<T extends readonly { readonly name: string }[]>(
 function guardTool(run: GuardRun, tool: LangChainTool, options: GuardToolsOptions): LangChainTool {
   const { name } = tool
   if (typeof tool._call !== 'function')
-    throw toolNotGuardable(name, 'a tool that a provider or another program runs')
+    throw cliErrors.TOOL_NOT_GUARDABLE(name, 'a tool that a provider or another program runs')
   const start = async (...args: Parameters<LangChainTool['_call']>): Promise<unknown> =>
     toTape(await wholeOf(tool._call(...args)))
   const gate = new FrameworkTool({

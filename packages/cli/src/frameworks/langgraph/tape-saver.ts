@@ -12,7 +12,7 @@ import {
   WRITES_IDX_MAP,
 } from '@langchain/langgraph-checkpoint'
 import { currentRun } from '@retake/engine'
-import { checkpointNeedsThread } from '../../errors/frameworks.js'
+import { cliErrors } from '../../errors.js'
 import { requireVersion } from '../supported-version.js'
 import {
   CheckpointBook,
@@ -91,7 +91,7 @@ export class TapeSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
   ): Promise<RunnableConfig> {
     const { thread, namespace = '', id: parent } = readConfig(config)
-    if (thread === undefined) throw checkpointNeedsThread()
+    if (thread === undefined) throw cliErrors.CHECKPOINT_NEEDS_THREAD()
     const entry: CheckpointEntry = {
       kind: 'checkpoint',
       thread,
@@ -107,7 +107,7 @@ export class TapeSaver extends BaseCheckpointSaver {
 
   async putWrites(config: RunnableConfig, writes: PendingWrite[], task: string): Promise<void> {
     const { thread, namespace = '', id } = readConfig(config)
-    if (thread === undefined || id === undefined) throw checkpointNeedsThread()
+    if (thread === undefined || id === undefined) throw cliErrors.CHECKPOINT_NEEDS_THREAD()
     const packed = await Promise.all(
       writes.map(async ([channel, value], place) => ({
         channel,

@@ -9,7 +9,7 @@ import {
   type Schema,
   type ToolContext,
 } from '@retake/guard'
-import { mcpClientConnected, toolNotGuardable } from '../../errors/guard.js'
+import { cliErrors } from '../../errors.js'
 import {
   denialText,
   FrameworkTool,
@@ -126,7 +126,7 @@ export function guardTools<C extends McpClient>(
   requireMcp(client)
   checkGuardToolsOptions(options)
   const isConnected = (client as { transport?: unknown }).transport !== undefined
-  if (isConnected && currentSession() !== undefined) throw mcpClientConnected()
+  if (isConnected && currentSession() !== undefined) throw cliErrors.MCP_CLIENT_CONNECTED()
   new GuardedClient(run, client, options).guard()
   return client
 }
@@ -172,7 +172,8 @@ class GuardedClient {
     const requestStream = this.#method('requestStream')
     this.#define('requestStream', (...args) => {
       const [asked] = args
-      if (asks(asked)) throw toolNotGuardable(asked.params.name, 'called for a stream of results')
+      if (asks(asked))
+        throw cliErrors.TOOL_NOT_GUARDABLE(asked.params.name, 'called for a stream of results')
       return requestStream(...args)
     })
   }

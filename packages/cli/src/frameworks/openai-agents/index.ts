@@ -13,7 +13,7 @@ import {
   type GuardToolsOptions,
   rethrow,
 } from '../../guard/framework-tool.js'
-import { toolNotGuardable } from '../../errors/guard.js'
+import { cliErrors } from '../../errors.js'
 import { requireVersion } from '../supported-version.js'
 import type { Place } from '@retake/tape'
 import { onceAProgram } from '../once-a-program.js'
@@ -132,7 +132,8 @@ export function guardTools<T extends readonly { readonly type: string; readonly 
   checkGuardToolsOptions(options)
   return tools.map((tool) => {
     if (tool.type === 'hosted_tool') return tool
-    if (tool.type !== 'function') throw toolNotGuardable(tool.name, `a tool of type "${tool.type}"`)
+    if (tool.type !== 'function')
+      throw cliErrors.TOOL_NOT_GUARDABLE(tool.name, `a tool of type "${tool.type}"`)
     return guardTool(run, tool as FunctionTool, options)
   }) as unknown as T
 }

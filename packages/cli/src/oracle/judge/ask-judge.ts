@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { clipText } from '@retake/tape'
-import { judgeRefused } from '../../errors/blame.js'
+import { cliErrors } from '../../errors.js'
 import { retryAfterMs } from '../../retry-after.js'
 import type { ChatMessage } from './judge-check.js'
 
@@ -75,7 +75,8 @@ async function request(
     const waitMs = retryAfterMs(response.headers.get('retry-after'), Date.now())
     return { silent: `the judge answered ${status}`, ...(waitMs !== undefined && { waitMs }) }
   }
-  if (status !== 200) throw judgeRefused(url, status, hidden(clipText(body.trim(), SHOWN_MAX)))
+  if (status !== 200)
+    throw cliErrors.JUDGE_REFUSED(url, status, hidden(clipText(body.trim(), SHOWN_MAX)))
   const text = contentOf(body)
   return text === undefined
     ? { silent: 'the judge gave no answer that can be read', isFinal: true }

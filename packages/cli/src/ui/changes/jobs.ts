@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@retake/engine'
 import type { Tape } from '@retake/tape'
-import type { BranchFactsView, DivergenceView, Explained, Job } from '@retake/web'
+import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import { checkContinuable, continueAgent, type Continued } from '../../agent/continue-agent.js'
-import { CredentialsError, credentialsMissingHere } from '../../errors/branches.js'
-import { jobFailed, noSuchJob, serverClosing, tooManyJobs } from '../../errors/viewer.js'
-import { explain } from '../../command-line/print-error.js'
+import { errors, ReplayDiverged } from '@retake/engine/errors'
+import { cliErrors } from '../../errors.js'
+import { explain, type Explained } from '../../command-line/print-error.js'
 import { openTape } from '@retake/tape/node'
 import { cost, plural } from '@retake/tape/present'
 import { continuedFacts } from '../../agent/continued-lines.js'
@@ -66,7 +66,7 @@ function jobOutcome(parent: Tape, continued: Continued): JobOutcome {
       written: isLive,
       exit,
       divergence: view,
-      error: divergenceError(parent.run.id, view, isLive),
+      error: explain(isLive ? errors.offlineTailEnded(divergence) : new ReplayDiverged(divergence)),
       summary: `diverged at event ${view.seq}${where}: ${view.summary}`,
     }
   }
@@ -98,26 +98,6 @@ function jobOutcome(parent: Tape, continued: Continued): JobOutcome {
 
 const sumOf = (requests: number, usd: number | undefined): string =>
   `${plural(requests, 'request')}${usd === undefined ? '' : ` (${cost(usd)})`}`
-
-function divergenceError(
-  parent: string,
-  { seq, summary, explanation }: NonNullable<Job['divergence']>,
-  isLive: boolean,
-): Explained {
-  return isLive
-    ? {
-        code: 'OFFLINE_TAIL_ENDED',
-        what: `The branch asks for something that its parent has no answer to: ${summary}.`,
-        why: explanation,
-        fix: 'Fork with a live tail to ask it, or change the edit. The branch holds what could be served.',
-      }
-    : {
-        code: 'REPLAY_DIVERGED',
-        what: `The part before the fork diverged at event ${seq}: ${summary}.`,
-        why: `${explanation} The code has changed since run ${parent} was recorded, or something is not captured.`,
-        fix: 'Undo the change, or rerun: that goes live where it differs. Nothing was asked and nothing was recorded.',
-      }
-}
 
 const RUNNING_MAX = 4
 const WAITING_MAX = 32
@@ -159,9 +139,9 @@ export class Jobs {
 
   /** Throws what can be known before anything runs; the rest is told by the job. */
   start(tape: Tape, plan: ContinuePlan, planned: Planned): Job {
-    checkStart(tape, plan)
-    if (this.#isClosed) throw serverClosing()
-    if (this.#count('waiting') >= WAITING_MAX) throw tooManyJobs(WAITING_MAX)
+    checkContinuable(tape, plan)
+    if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
+    if (this.#count('waiting') >= WAITING_MAX) throw cliErrors.TOO_MANY_JOBS(WAITING_MAX)
     const job: Job = {
       id: randomUUID(),
       ...planned,
@@ -193,7 +173,7 @@ export class Jobs {
 
   #entry(id: string): Entry {
     const entry = this.#entries.get(id)
-    if (entry === undefined) throw noSuchJob(id)
+    if (entry === undefined) throw cliErrors.NO_SUCH_JOB(id)
     return entry
   }
 
@@ -252,14 +232,6 @@ export class Jobs {
   }
 }
 
-function checkStart(tape: Tape, plan: ContinuePlan): void {
-  try {
-    checkContinuable(tape, plan)
-  } catch (error) {
-    throw error instanceof CredentialsError ? credentialsMissingHere(error) : error
-  }
-}
-
 const isWritten = ({ branch }: ContinuePlan): boolean =>
   branch !== undefined && existsSync(branch.path)
 
@@ -284,6 +256,6 @@ function dropFiles({ overlay }: ContinuePlan): void {
 
 /** Something that nobody foresaw is told as it is. */
 const explained = (error: unknown): Explained => {
-  const { code, what, why, fix } = explain(error) ?? jobFailed(error)
+  const { code, what, why, fix } = explain(error) ?? cliErrors.JOB_FAILED(error)
   return { code, what, why, fix }
 }

@@ -14,11 +14,10 @@ import { Jobs } from './jobs.js'
 import { openFinished, openStored } from '../runs/open-stored.js'
 import { Sessions } from '../sessions/sessions.js'
 import type { Tape } from '@retake/tape'
-import { RunNotTrusted } from '../../errors/trust.js'
+import { cliErrors, RunNotTrusted } from '../../errors.js'
 import { explain } from '../../command-line/print-error.js'
 import { startOf } from '../../agent/replay-command.js'
 import { decideApproval, pendingApprovals, userName } from '@retake/guard'
-import { approvalNotPending } from '../../errors/guard.js'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fromHere } from '../../terminal/terminal.js'
@@ -72,7 +71,8 @@ function decideWaiting(
   { id, approved, reason }: ApprovalDecisionRequest,
 ): void {
   const decision = { approved, by: userName(), ...(reason !== undefined && { reason }) }
-  if (!decideApproval(store.find(run), id, decision, Date.now())) throw approvalNotPending(id)
+  if (!decideApproval(store.find(run), id, decision, Date.now()))
+    throw cliErrors.APPROVAL_NOT_PENDING(id)
 }
 
 export interface LocalChanges extends HomeChanges {

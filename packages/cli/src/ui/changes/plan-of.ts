@@ -1,5 +1,6 @@
 import { type ContinuePlan, type ForkOptions, planFork } from '@retake/engine'
 import {
+  fileNotJson,
   answerPayload,
   drawPayload,
   type Payload,
@@ -8,9 +9,9 @@ import {
   type Tape,
 } from '@retake/tape'
 import type { Editable, EditableText, ForkRequest } from '@retake/web'
+import { cliErrors } from '../../errors.js'
+import { errors } from '@retake/engine/errors'
 import { plural } from '@retake/tape/present'
-import { editedNotJson, payloadNotChanged } from '../../errors/branches.js'
-import { noSuchStep } from '../../errors/runs.js'
 import { viewRun } from '../../runs/view-run.js'
 import { explain } from '../../command-line/print-error.js'
 
@@ -27,7 +28,7 @@ export function editableOf(tape: Tape, at: string): Editable {
     }
   const view = viewRun(tape)
   const step = view.step(at)
-  if (step === undefined) throw noSuchStep(view.id, at, view.recordedSteps.length)
+  if (step === undefined) throw errors.noStepToFork(view.id, at, view.recordedSteps.length)
   return {
     ...reading('answer', () => textOf(answerPayload(tape, step), answerFacts(step))),
     ...reading('request', () => textOf(requestPayload(tape, step), {})),
@@ -83,7 +84,7 @@ function editedPayload(recorded: Payload, text: string): Payload {
   try {
     return { kind, data: JSON.parse(text) as unknown }
   } catch (cause) {
-    throw editedNotJson(cause)
+    throw fileNotJson(cause)
   }
 }
 
@@ -180,13 +181,13 @@ function changeOf(
   const isSame =
     paths !== undefined &&
     (Object.keys(paths).length === 0 || ('value' in paths && paths['value'] === recorded.data))
-  if (isSame) throw payloadNotChanged(what)
+  if (isSame) throw cliErrors.NOTHING_EDITED(what)
   return { edited, paths }
 }
 
 function stepOf(tape: Tape, label: string): Step {
   const view = viewRun(tape)
   const step = view.step(label)
-  if (step === undefined) throw noSuchStep(view.id, label, view.recordedSteps.length)
+  if (step === undefined) throw errors.noStepToFork(view.id, label, view.recordedSteps.length)
   return step
 }

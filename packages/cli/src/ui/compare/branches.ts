@@ -9,7 +9,7 @@ import {
   readRun,
   type TreeReader,
 } from '../../runs/branch-tree.js'
-import { unknownRun } from '../../errors/runs.js'
+import { cliErrors } from '../../errors.js'
 import type { RunStore } from '../../runs/run-store.js'
 import { factsView } from '../changes/jobs.js'
 import { FileStamps } from '../runs/file-stamps.js'
@@ -37,7 +37,7 @@ export class Branches {
 
   treeOf(id: string): BranchNodeView {
     const ids = this.#store.ids()
-    if (!ids.includes(id)) throw unknownRun(id, this.#store.folder)
+    if (!ids.includes(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     this.#forgetOthers(ids)
     const { root, unreadable } = branchTree(this.#store, id, this.#reader)
     return { ...nodeView(root), ...(unreadable.length > 0 && { unreadable }) }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { RetakeError } from '@retake/engine'
 import type { RunComparison } from '@retake/web'
 import { project } from '../../config/project.js'
-import { serverClosing } from '../../errors/viewer.js'
+import { cliErrors } from '../../errors.js'
 import type { RunStore } from '../../runs/run-store.js'
 import type { CompareAnswer, CompareTask } from './compare-worker.js'
 import { FileStamps } from '../runs/file-stamps.js'
@@ -62,7 +62,7 @@ export class Comparisons {
   async #compareAside(a: string, b: string): Promise<RunComparison> {
     if (this.#threads.size >= THREADS_MAX)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    if (this.#isClosed) throw serverClosing()
+    if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
     const workerData: CompareTask = { folder: this.#store.folder, a, b, prices: project().prices }
     const thread = new Worker(cliEntry('compare-worker'), { workerData })
     this.#threads.add(thread)
@@ -83,5 +83,5 @@ const answerOf = (thread: Worker): Promise<CompareAnswer> =>
     thread.once('message', resolve)
     thread.once('error', reject)
     // Ended from here: whatever else ends a thread says so before.
-    thread.once('exit', () => reject(serverClosing()))
+    thread.once('exit', () => reject(cliErrors.SERVER_CLOSING()))
   })

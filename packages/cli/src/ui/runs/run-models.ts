@@ -1,7 +1,7 @@
 import { openOwnTape, openTape } from '@retake/tape/node'
-import type { RunStatus } from '@retake/tape/present'
 import { RunModel } from '@retake/web'
-import { unknownRun } from '../../errors/runs.js'
+import { cliErrors } from '../../errors.js'
+import type { RunStatus } from '@retake/tape/present'
 import { isRecording, type RunStore } from '../../runs/run-store.js'
 import { statusOf } from '../../runs/run-summary.js'
 import { readOptions } from '../../runs/view-run.js'
@@ -67,11 +67,11 @@ export class RunModels {
 
   /** The files of a run: its own, and those of the runs it goes on from. */
   #stamp(id: string): string {
-    if (!ID.test(id)) throw unknownRun(id, this.#store.folder)
+    if (!ID.test(id)) throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     const own = stampOf(this.#store.pathOf(id))
     if (own === undefined) {
       this.#kept.delete(id)
-      throw unknownRun(id, this.#store.folder)
+      throw cliErrors.UNKNOWN_RUN(id, this.#store.folder)
     }
     let text = own.text
     for (const parent of this.#ancestors(id))

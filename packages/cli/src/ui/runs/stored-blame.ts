@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { CapturedState, Tape } from '@retake/tape'
 import { readRunBlame, type RunBlame } from '@retake/web'
 import { findingsPath } from '../../blame/findings-file.js'
-import { findingsUnreadable } from '../../errors/blame.js'
+import { cliErrors } from '../../errors.js'
 import { stampOf } from './run-models.js'
 import { readStates, stateFileOf } from '../../debug/state-file.js'
 
@@ -38,12 +38,12 @@ export function storedBlame(tape: Tape): RunBlame | undefined {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw findingsUnreadable(file, error)
+    throw cliErrors.FINDINGS_UNREADABLE(file, error)
   }
   try {
     return readRunBlame(JSON.parse(text) as unknown, tape.run.id)
   } catch (error) {
-    throw findingsUnreadable(file, error)
+    throw cliErrors.FINDINGS_UNREADABLE(file, error)
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Tape } from '@retake/tape'
 import type { Move, OpenedSession, SessionPosition, SessionValue } from '@retake/web'
-import { noSuchSession, serverClosing } from '../../errors/viewer.js'
+import { cliErrors } from '../../errors.js'
 import { RunSession } from './run-session.js'
 
 /** Each is a handful of processes. */
@@ -32,7 +32,7 @@ export class Sessions {
   }
 
   open(tape: Tape): OpenedSession {
-    if (this.#isClosed) throw serverClosing()
+    if (this.#isClosed) throw cliErrors.SERVER_CLOSING()
     const session = new RunSession(tape)
     const id = randomUUID()
     this.#entries.set(id, { session, idle: this.#closeLater(id), uses: 0 })
@@ -77,7 +77,7 @@ export class Sessions {
       return await act(entry.session)
     } catch (error) {
       if (this.#entries.has(id)) throw error
-      throw noSuchSession(id, 'It was closed meanwhile.')
+      throw cliErrors.NO_SUCH_SESSION(id, 'It was closed meanwhile.')
     } finally {
       entry.uses--
       if (entry.uses === 0 && this.#entries.has(id)) entry.idle = this.#closeLater(id)
@@ -87,10 +87,13 @@ export class Sessions {
   #entry(id: string): Entry {
     const entry = this.#entries.get(id)
     if (entry === undefined)
-      throw noSuchSession(id, 'It was not used for a while, or others were opened after it.')
+      throw cliErrors.NO_SUCH_SESSION(
+        id,
+        'It was not used for a while, or others were opened after it.',
+      )
     if (!entry.session.isOutdated) return entry
     void this.close(id)
-    throw noSuchSession(id, 'The tape of the run has changed since.')
+    throw cliErrors.NO_SUCH_SESSION(id, 'The tape of the run has changed since.')
   }
 
   #closeLater(id: string): NodeJS.Timeout {

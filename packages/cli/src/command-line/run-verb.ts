@@ -1,0 +1,64 @@
+import { closestName } from '@retake/engine/errors'
+import { Interrupted } from '../agent/agent-process.js'
+import { loadConfig } from '../config/load-config.js'
+import { cliErrors, RunNotTrusted } from '../errors.js'
+import { widthOf } from '../terminal/terminal.js'
+import { type VerbEntry, verbs } from '../verbs/index.js'
+import { signalExitCode } from './exit-codes.js'
+import { verbHelp } from './help.js'
+import { errorLines, exitCodeOf, explain } from './print-error.js'
+import { parseVerb } from './verb.js'
+
+/** Runs the command of that name; resolves with its exit code. */
+export async function runVerb(name: string, args: readonly string[]): Promise<number> {
+  // An unknown command has no agent that could own --json.
+  let jsonTo: NodeJS.WriteStream | undefined = args.includes('--json') ? process.stdout : undefined
+  try {
+    const [summary, load] = find(name)
+    const { default: verb } = await load()
+    const stream = verb.stdoutIsAgents ? process.stderr : process.stdout
+    // Until the arguments are parsed, any --json counts that cannot be the agent's.
+    jsonTo = verb.agentFollows !== true && args.includes('--json') ? stream : undefined
+    const { values, positionals } = parseVerb(name, verb, args)
+    jsonTo = values['json'] === true ? stream : undefined
+    if (values['help'] === true) {
+      console.log(verbHelp(name, summary, verb, widthOf(process.stdout)))
+      return 0
+    }
+    await loadConfig(process.cwd())
+    if (values['trust'] === true) (await import('../agent/trust.js')).trustEverything()
+    return await runTrusted(() => verb.run(values, positionals))
+  } catch (error) {
+    return fail(error, jsonTo)
+  }
+}
+
+/** Retries when the user allows a refused run. Verbs check trust before they do anything else. */
+async function runTrusted(run: () => Promise<number>): Promise<number> {
+  for (;;) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof RunNotTrusted)) throw error
+      // Loaded here, because most commands never need it.
+      const { askForTrust } = await import('../agent/trust.js')
+      if (!(await askForTrust(error))) throw error
+    }
+  }
+}
+
+/** Prints an error, as JSON where that was requested. A bug in Retake itself shows its stack. */
+function fail(error: unknown, jsonTo?: NodeJS.WriteStream): number {
+  if (error instanceof Interrupted) return signalExitCode(error.signal)
+  const explained = explain(error)
+  if (explained === undefined) throw error
+  if (jsonTo) jsonTo.write(`${JSON.stringify({ error: explained })}\n`)
+  else process.stderr.write(errorLines(explained))
+  return exitCodeOf(error)
+}
+
+function find(name: string): VerbEntry {
+  const verb = verbs[name]
+  if (verb !== undefined) return verb
+  throw cliErrors.UNKNOWN_COMMAND(name, closestName(name, Object.keys(verbs)))
+}

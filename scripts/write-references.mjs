@@ -1,0 +1,198 @@
+/**
+ * Writes the pages that are generated: docs/errors.md, every error code with its text, read
+ * from the factories in the source, and docs/commands.md, from the tables of the commands.
+ * test/cli/references.test.ts fails if they are out of date.
+ */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { root } from './run-command.mjs'
+
+const CODE = /^[A-Z]+(?:_[A-Z]+)+$/
+/** Codes of records in a run, not of errors. */
+const NOT_ERRORS = /^(TEXT_WHERE_JSON|(INVALID|MISSING|TYPE|KIND|SCHEMA)_\w+|ERR_\w+)$/
+
+/** The errors in a source file: `{ code, what, why, fix }`, with `<name>` for each value that is filled in. */
+export function errorsIn(source) {
+  const found = []
+  const add = (codes, texts) => {
+    const [what = '', why = '', fix = ''] = texts.map((node) => (node ? sentence(node) : ''))
+    for (const code of codes)
+      if (CODE.test(code) && !NOT_ERRORS.test(code) && what !== '')
+        found.push({ code, what, why, fix })
+  }
+  walk(parseSync('x.ts', source).program, (node) => {
+    if (node.type === 'CallExpression' && node.callee.name === 'errorTable')
+      for (const { key, value } of node.arguments[0].properties)
+        add([key.name], resultOf(value).elements)
+    else if (node.type === 'NewExpression' || node.type === 'CallExpression') {
+      // The code is followed by its texts.
+      const at = node.arguments.findIndex((each) => codesIn(each).length > 0)
+      const texts = node.arguments.slice(at + 1, at + 4)
+      if (at >= 0 && texts.length > 1) add(codesIn(node.arguments[at]), texts)
+    } else if (node.type === 'ObjectExpression') {
+      const of = (name) => node.properties.find(({ key }) => key?.name === name)?.value
+      if (of('what')) add(codesIn(of('code')), [of('what'), of('why'), of('fix') ?? of('allowed')])
+      for (const { key, value } of node.properties)
+        if (
+          value?.type === 'Literal' &&
+          typeof value.value === 'string' &&
+          value.value.includes(' ')
+        )
+          add([key.name ?? ''], [value])
+    }
+  })
+  return found
+}
+
+function codesIn(node) {
+  if (node?.type === 'ConditionalExpression')
+    return [node.consequent, node.alternate].flatMap(codesIn)
+  return typeof node?.value === 'string' && CODE.test(node.value) ? [node.value] : []
+}
+
+const resultOf = ({ body }) =>
+  body.type === 'BlockStatement'
+    ? body.body.find(({ type }) => type === 'ReturnStatement').argument
+    : body
+
+function walk(node, visit) {
+  if (Array.isArray(node)) for (const each of node) walk(each, visit)
+  else if (node !== null && typeof node === 'object') {
+    if (typeof node.type === 'string') visit(node)
+    for (const value of Object.values(node))
+      if (value !== null && typeof value === 'object') walk(value, visit)
+  }
+}
+
+/** A text of an error, with `<name>` for each value that is filled in. */
+function sentence(node) {
+  switch (node.type) {
+    case 'Literal':
+      return String(node.value)
+    case 'TemplateLiteral':
+      return node.quasis
+        .map(
+          ({ value }, index) =>
+            value.cooked + (node.expressions[index] ? part(node.expressions[index]) : ''),
+        )
+        .join('')
+    case 'ConditionalExpression':
+      return [node.consequent, node.alternate].map(sentence).filter(Boolean).join(' Or: ')
+    case 'BinaryExpression':
+      return sentence(node.left) + sentence(node.right)
+    case 'AssignmentPattern':
+      return sentence(node.right)
+    default:
+      return part(node)
+  }
+}
+
+function part(node) {
+  switch (node.type) {
+    case 'Literal':
+    case 'TemplateLiteral':
+      return sentence(node)
+    case 'ConditionalExpression': {
+      const parts = [node.consequent, node.alternate].map(part).filter(Boolean)
+      return parts.join('/')
+    }
+    case 'LogicalExpression':
+      return part(node.left)
+    case 'Identifier':
+      return `<${node.name}>`
+    case 'MemberExpression':
+      return node.property.name === 'length' ? '<count>' : `<${node.property.name ?? 'name'}>`
+    case 'CallExpression':
+      if (node.callee.name === 'systemSaid') return 'The system said: <reason>.'
+      if (node.callee.name === 'reason') return '<reason>'
+      return node.callee.type === 'MemberExpression'
+        ? part(node.callee.object)
+        : part(node.arguments[0] ?? node.callee)
+    case 'ParenthesizedExpression':
+    case 'TSAsExpression':
+      return part(node.expression)
+    default:
+      return '<details>'
+  }
+}
+
+const isSource = (file) =>
+  /^[^/]+\/src\/.*\.ts$/.test(file) && !/\.test\.ts$|^web\/src\/app\//.test(file)
+
+/** Every error of the packages, in the order of their codes. */
+export function allErrors() {
+  const packages = join(root, 'packages')
+  return readdirSync(packages, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter(isSource)
+    .flatMap((file) =>
+      errorsIn(readFileSync(join(packages, file), 'utf8')).map((error) => ({ ...error, file })),
+    )
+    .toSorted((a, b) => (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
+}
+
+const storyOf = (code) => join(root, 'docs/errors', `${code}.md`)
+
+/** The text of docs/errors.md. */
+export function errorReference() {
+  const errors = allErrors()
+  const codes = [...new Set(errors.map(({ code }) => code))]
+  return [
+    '# Error codes',
+    '',
+    'Every error has a stable code and says what happened, why, and how to fix it. `retake docs <CODE>` prints its entry. `<name>` is replaced by a value. This page is generated from the source by `node scripts/write-references.mjs`.',
+    ...codes.flatMap((code) => [
+      '',
+      `## ${code}`,
+      ...errors.filter((error) => error.code === code).flatMap(entry),
+      ...(existsSync(storyOf(code))
+        ? ['', `See [${code}](errors/${code}.md) for the background.`]
+        : []),
+    ]),
+    '',
+  ].join('\n')
+}
+
+const entry = ({ what, why, fix }) => [
+  '',
+  escaped(what),
+  ...(isValue(why) ? [] : ['', `- Why: ${escaped(why)}`]),
+  ...(isValue(fix) ? [] : [`- Fix: ${escaped(fix)}`]),
+]
+
+/** Texts that consist of a value only are in the message, not here. */
+const isValue = (text) => text === '' || /^<\w+>\.?$/.test(text)
+
+/** Values in code style, so that Markdown does not read them as HTML; not inside of code. */
+const escaped = (text) =>
+  text
+    .split('`')
+    .map((part, index) =>
+      index % 2 === 1
+        ? part
+        : part.replaceAll(/<\w+>|\*/g, (value) => (value === '*' ? '\\*' : `\`${value}\``)),
+    )
+    .join('`')
+    .replaceAll('>``<', '><')
+
+/** The text of docs/commands.md. The command line must be built. */
+export async function commandReference() {
+  const { verbs } = await import('../packages/cli/dist/verbs/index.js')
+  const { verbReference } = await import('../packages/cli/dist/command-line/help.js')
+  const sections = Object.entries(verbs).map(async ([name, [summary, load]]) =>
+    verbReference(name, summary, (await load()).default),
+  )
+  return [
+    '# Commands',
+    '',
+    'Name a run by its id, the start of it, the path of its tape, or `last`. Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something was found, 4 credentials missing, 130 interrupted. This page is generated by `node scripts/write-references.mjs`.',
+    '',
+    ...(await Promise.all(sections)),
+  ].join('\n')
+}
+
+if (process.argv[1] === import.meta.filename) {
+  writeFileSync(join(root, 'docs/errors.md'), errorReference())
+  writeFileSync(join(root, 'docs/commands.md'), await commandReference())
+}
