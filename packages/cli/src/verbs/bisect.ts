@@ -8,7 +8,6 @@ import {
   TRUST_OPTION,
   type Verb,
 } from '../command-line/verb.js'
-import { openTape } from '@retake/tape/node'
 import {
   type Look,
   lookOf,

@@ -5,7 +5,6 @@ import {
   painter,
   printJson,
   Progress,
-  type Style,
   table,
   TONE_STYLES,
   widthOf,

@@ -11,7 +11,7 @@ import {
   usageError,
   type Verb,
 } from '../command-line/verb.js'
-import { lookOf, painter, printJson, widthOf } from '../terminal/terminal.js'
+import { lookOf, printJson } from '../terminal/terminal.js'
 import { changedFileLines, changedFiles } from '../agent/changed-files.js'
 import { FOUND, signalExitCode } from '../command-line/exit-codes.js'
 import { ownPreloadLines } from '../agent/preloads.js'
@@ -19,7 +19,6 @@ import { replayAgent } from '../agent/replay-agent.js'
 import { replayCommandRun } from '../agent/replay-recorded-command.js'
 import { replayReceipt } from '../agent/replay-receipt.js'
 import { replayToStep } from '../debug/replay-to-step.js'
-import { RunStore } from '../runs/run-store.js'
 
 export default {
   arguments: '<run>',
