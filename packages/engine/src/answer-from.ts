@@ -1,5 +1,5 @@
 import { install } from './boundaries/install.js'
-import { errors, type RetakeError } from './errors.js'
+import { errors, type RetakeError, answerNotOnTape } from './errors.js'
 import { openForReplay } from './open-for-replay.js'
 import { openRecording, type RecordedRun, type RecordOptions } from './record.js'
 import { runToEnd } from './run-to-end.js'
@@ -41,7 +41,7 @@ class AskedAnswers implements AnswerSource {
       order: { seed: 0 },
       session: options.session,
       onStopped: options.onStopped,
-      errorFor: errors.answerNotOnTape,
+      errorFor: answerNotOnTape,
       answersAgain: true,
       stopInDoubt: (seq) => this.#stopInDoubt(seq),
     })
@@ -87,7 +87,7 @@ class AskedAnswers implements AnswerSource {
     this.#doubts ??= new Map(findInDoubt(this.tape).map((doubt) => [doubt.seq, doubt.what]))
     const what = this.#doubts.get(seq)
     if (what === undefined) return undefined
-    const error = errors.answerInDoubt(what)
+    const error = errors.STEP_IN_DOUBT(what)
     this.options.onStopped(error)
     return error
   }
@@ -152,7 +152,7 @@ export async function answerFrom<T>(
   options: AnswerFromOptions = {},
 ): Promise<AnsweredResult<T>> {
   install()
-  if (currentSession() !== undefined) throw errors.nestedRun()
+  if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   const { stopped, stop } = stoppable()
   const { session, run, answers } = outsideRuns(() => open(tape, options, stop))
   answering.set(session, answers)

@@ -73,212 +73,292 @@ export class ReplayDiverged extends RetakeError {
   override readonly name = 'ReplayDiverged'
   constructor(
     readonly divergence: Divergence,
-    told: { readonly code: string; readonly what: string; readonly fix: string } = {
+    text: { readonly code: string; readonly what: string; readonly fix: string } = {
       code: 'REPLAY_DIVERGED',
       what: `Replay diverged at event ${divergence.seq}: ${divergence.summary}.`,
       fix: 'Compare the code with the version that was recorded, or record again.',
     },
   ) {
     const details = divergence.mismatches.slice(0, SHOWN_MISMATCHES).flatMap(mismatchLines)
-    super(told.code, told.what, divergence.explanation, told.fix, { details })
+    super(text.code, text.what, divergence.explanation, text.fix, { details })
   }
 }
 
-export const errors = {
-  toolResultNotRecordable: (tool: string, what: string) =>
-    new RetakeError(
-      'TOOL_RESULT_NOT_RECORDABLE',
-      `Tool "${tool}" returned ${what}, which cannot be stored on a tape.`,
-      'A replay serves the stored result instead of running the tool.',
-      'Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.',
-    ),
-  nestedRun: () =>
-    new RetakeError(
-      'RUN_INSIDE_RUN',
-      'record() or replay() was called inside another run.',
-      'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
-      'Start the inner run outside, or let the outer recording include it.',
-    ),
-  recordOptionsInvalid: (why: string) =>
-    new RetakeError(
-      'RECORD_OPTIONS_INVALID',
-      'record() was called with options that it does not understand.',
-      why,
-      "Call it as record({ name: 'my agent' }, agent); `dir` and `root` may be given, too.",
-    ),
-  runsFolderNotWritable: (folder: string, cause: unknown) =>
-    new RetakeError(
-      'RUNS_FOLDER_NOT_WRITABLE',
-      `The folder ${folder} cannot be written to.`,
-      `The system said: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      'Give yourself write permission, or choose another folder with `dir`.',
-      { cause },
-    ),
-  notOnTape: (what: string) =>
-    new RetakeError(
-      'NOT_ON_TAPE',
-      `The tape has no answer for ${what}.`,
-      'A replay never goes live, so this call fails.',
-      'Use strict mode to stop at the first difference, or record again.',
-    ),
-  runComplete: (id: string) =>
-    new RetakeError(
-      'RUN_COMPLETE',
-      `Run ${id} came to its end; there is nothing to resume.`,
-      'A run can be resumed when it was killed, or ended with an error.',
-      'To try something else from one of its steps, fork it; to run changed code against it, use `retake rerun`.',
-    ),
-  noStepToFork: (run: string, label: string, count: number, status?: string) =>
-    new RetakeError(
-      'NO_SUCH_STEP',
-      `Run ${run} has no step ${label}.`,
-      count === 0
-        ? 'It has no steps at all.'
-        : `Its steps are numbered 1 to ${count}${status === 'truncated' ? '; it was cut off there' : ''}.`,
-      status === 'truncated'
-        ? `\`retake show ${run}\` lists them; \`retake resume ${run}\` goes on where it was cut off.`
-        : `\`retake show ${run}\` lists them.`,
-    ),
-  inferredStep: (run: string, label: string, asker: string) =>
-    new RetakeError(
-      'STEP_NOT_RECORDED',
-      `Step ${label} of run ${run} was not recorded itself.`,
-      'The tool is not wrapped by tool(), so only its result in the conversation is known.',
-      `Fork at the model step after it with --request, or at step ${asker}, which asked for it.`,
-    ),
-  changeDoesNotFit: (what: string, why: string) =>
-    new RetakeError(
-      'CHANGE_DOES_NOT_FIT',
-      `${what} cannot be changed in this way.`,
-      why,
-      '`retake fork --help` says what can be changed where.',
-    ),
-  answerAndRequestEdited: () =>
-    new RetakeError(
-      'ANSWER_AND_REQUEST_EDITED',
-      'A fork can change the answer of a step or its request, not both.',
-      'A changed request gets a live answer.',
-      'Leave out either --request, or --set and --response.',
-    ),
-  noOverlay: (folder: string) =>
-    new RetakeError(
-      'NO_OVERLAY',
-      `There are no files of a branch in ${folder}.`,
-      'Only forks and reruns keep the files they write to themselves, until they are discarded.',
-      '`retake branches <run>` shows the branches of a run; the files of any other run are on disk.',
-    ),
-  stepInDoubt: (what: string) =>
-    new RetakeError(
-      'STEP_IN_DOUBT',
-      `It is not known whether ${what} had its effect.`,
-      'It left before the run was killed, and its answer is not on the tape.',
-      'Say what to do: `--in-doubt retry` makes it again, `--in-doubt skip` hands the agent an error instead.',
-    ),
-  answerInDoubt: (what: string) =>
-    new RetakeError(
-      'STEP_IN_DOUBT',
-      `It is not known whether ${what} had its effect.`,
-      'It left before the recorded run was killed, and its answer is not on the tape.',
-      'Finish the run with resume() first, or record it again.',
-    ),
-  stepSkipped: (what: string) =>
-    new RetakeError(
-      'STEP_SKIPPED',
-      `Retake did not repeat ${what}.`,
-      'It may have had its effect before the run was killed, and the run was resumed with `--in-doubt skip`.',
-      'Check the other side, or resume with `--in-doubt retry`.',
-    ),
-  answerLost: () =>
-    new RetakeError(
-      'ANSWER_LOST',
-      'The answer is not on the tape.',
-      'The parent run ended before it came.',
-      'Fork at an earlier step, or handle the error in the agent.',
-    ),
-  stepNotSearchable: (run: string, label: string, why: string) =>
-    new RetakeError(
-      'STEP_NOT_SEARCHABLE',
-      `Step ${label} of run ${run} can be neither held nor made free.`,
-      `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
-      'Name only steps that `searchableSteps` gives.',
-    ),
-  runCutOff: (run: string) =>
-    new RetakeError(
-      'RUN_CUT_OFF',
-      `Run ${run} cannot be replayed to its end.`,
-      'It was killed, so the tape does not say what it would have come to.',
-      'Resume it first, or make at least one of its steps free.',
-    ),
-  simulatorUnusable: (file: string, cause: unknown) =>
-    new RetakeError(
-      'SIMULATOR_UNUSABLE',
-      `The simulator ${file} cannot be used.`,
-      `${cause instanceof Error ? cause.message : String(cause)}.`,
-      'A simulator is a module: export default (step) => ({ payload: … }). One in TypeScript needs an agent in TypeScript.',
-      { cause },
-    ),
-  simulatorFailed: (step: string, cause: unknown) =>
-    new RetakeError(
-      'SIMULATOR_FAILED',
-      `The simulator gave no answer to ${step}.`,
-      `It failed: ${cause instanceof Error ? cause.message : String(cause)}.`,
-      'Mend it. It may return undefined for what shall be asked live.',
-      { cause },
-    ),
-  freeAnswerUnusable: (step: string, cause: unknown) =>
-    new RetakeError(
-      'FREE_ANSWER_UNUSABLE',
-      `What was given cannot be an answer to ${step}.`,
-      cause instanceof Error ? cause.message : String(cause),
-      'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
-      { cause },
-    ),
-  offlineTailEnded: (divergence: Divergence) =>
-    new ReplayDiverged(divergence, {
-      code: 'OFFLINE_TAIL_ENDED',
-      what: `The branch asks for something the parent has no answer to: ${divergence.summary}.`,
-      fix: 'Fork without `--tail offline` to ask it live, or change the edit.',
-    }),
-  answerNotOnTape: (divergence: Divergence) =>
-    new ReplayDiverged(divergence, {
-      code: 'ANSWER_NOT_ON_TAPE',
-      what: `The tape cannot answer: ${divergence.summary}.`,
-      fix: "Pass `otherwise: 'live'` to answerFrom() to really ask what the tape does not hold, or ask as it was asked when recorded.",
-    }),
-  notReplayable: (name: string) =>
-    new RetakeError(
-      'BOUNDARY_NOT_REPLAYABLE',
-      `${name} was reached during replay.`,
-      'Retake does not capture it, and a replay never touches the outside.',
-      '`retake docs contract` says what is captured; wrap the call in tool() to make it replayable.',
-    ),
-  serverNotReplayable: (site: string | undefined) =>
-    new RetakeError(
-      'SERVER_NOT_REPLAYABLE',
-      `The program listens for connections${site === undefined ? '' : ` (${site})`}.`,
-      'Requests from outside are not captured, so this run cannot be replayed.',
-      'Record each request in its handler with `record()`: see `retake docs SERVER_NOT_REPLAYABLE`.',
-    ),
-  addonNotReplayable: (addon: string) =>
-    new RetakeError(
-      'ADDON_NOT_REPLAYABLE',
-      `The native add-on ${addon} was used during replay.`,
-      'Retake does not capture what native code does, and a replay never touches the outside.',
-      'Wrap the calls in tool(), or list the package under `pureAddons` in retake.config if it only computes.',
-    ),
-  databaseNotCarriedOver: (file: string, why: string) =>
-    new RetakeError(
-      'DATABASE_NOT_CARRIED_OVER',
-      `The live part of this run cannot go on with the database ${file}.`,
-      why,
-      'Start the branch at a step before or after it.',
-    ),
-  sessionFileMissing: (cause: unknown) =>
-    new RetakeError(
-      'SESSION_MISSING',
-      'The Retake preload was started without a session.',
-      'It reads its task from RETAKE_SESSION, which is unset or not JSON.',
-      'Start agents with `retake record` or `retake replay`.',
-      { cause },
-    ),
-}
+/** Errors of this package, by code: what, why, fix. */
+export const errors = errorTable({
+  // Runs
+  TOOL_RESULT_NOT_RECORDABLE: (tool: string, what: string) => [
+    `Tool "${tool}" returned ${what}, which cannot be stored on a tape.`,
+    'A replay serves the stored result instead of running the tool.',
+    'Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.',
+  ],
+  RUN_INSIDE_RUN: () => [
+    'record() or replay() was called inside another run.',
+    'A call belongs to one run at a time, so the inner run would be missing from the outer tape.',
+    'Start the inner run outside, or let the outer recording include it.',
+  ],
+  RECORD_OPTIONS_INVALID: (why: string) => [
+    'record() was called with invalid options.',
+    why,
+    "Call it as record({ name: 'my agent' }, agent); `dir` and `root` are optional.",
+  ],
+  RUNS_FOLDER_NOT_WRITABLE: (folder: string, cause: unknown) => [
+    `The folder ${folder} cannot be written to.`,
+    `The system said: ${reason(cause)}.`,
+    'Give yourself write permission, or choose another folder with `dir` (`--dir` on the command line).',
+    { cause },
+  ],
+  NOT_ON_TAPE: (what: string) => [
+    `The tape has no answer for ${what}.`,
+    'A replay never goes live, so this call fails.',
+    'Use strict mode to stop at the first difference, or record again.',
+  ],
+  RUN_COMPLETE: (id: string) => [
+    `Run ${id} reached its end; there is nothing to resume.`,
+    'A run can be resumed when it was killed, or ended with an error.',
+    'To try something else from one of its steps, fork it; to run changed code, use `retake rerun`.',
+  ],
+  NO_SUCH_STEP: (run: string, label: string, count: number, status?: string) => [
+    `Run ${run} has no step ${label}.`,
+    count === 0
+      ? 'It has no steps at all.'
+      : `Its steps are numbered 1 to ${count}${status === 'truncated' ? '; it was cut off there' : ''}.`,
+    status === 'truncated'
+      ? `\`retake show ${run}\` lists them; \`retake resume ${run}\` continues where it was cut off.`
+      : `\`retake show ${run}\` lists them.`,
+  ],
+  STEP_NOT_RECORDED: (run: string, label: string, asker: string) => [
+    `Step ${label} of run ${run} was not recorded itself.`,
+    'The tool is not wrapped by tool(), so only its result in the conversation is known.',
+    `Fork at the model step after it with --request, or at step ${asker}, which requested it.`,
+  ],
+  CHANGE_DOES_NOT_FIT: (what: string, why: string) => [
+    `${what} cannot be changed in this way.`,
+    why,
+    'Run `retake fork --help` to see what can be changed.',
+  ],
+  ANSWER_AND_REQUEST_EDITED: () => [
+    'A fork can change the answer of a step or its request, not both.',
+    'A changed request gets a live answer.',
+    'Use either --request, or --set and --response.',
+  ],
+  NO_OVERLAY: (folder: string) => [
+    `There are no files of a branch in ${folder}.`,
+    'Only forks and reruns have files of their own, until they are discarded.',
+    '`retake branches <run>` shows the branches of a run; other runs write to your disk.',
+  ],
+  STEP_IN_DOUBT: (what: string) => [
+    `It is not known whether ${what} took effect.`,
+    'It was sent before the run was killed, and its answer is not on the tape.',
+    'Resume the run with `--in-doubt retry` to repeat it, or with `--in-doubt skip` to give the agent an error instead.',
+  ],
+  STEP_SKIPPED: (what: string) => [
+    `Retake did not repeat ${what}.`,
+    'It may have taken effect before the run was killed, and the run was resumed with `--in-doubt skip`.',
+    'Check the other side, or resume with `--in-doubt retry`.',
+  ],
+  ANSWER_LOST: () => [
+    'The answer is not on the tape.',
+    'The parent run ended before it arrived.',
+    'Fork at an earlier step, or handle the error in the agent.',
+  ],
+  STEP_NOT_SEARCHABLE: (run: string, label: string, why: string) => [
+    `Step ${label} of run ${run} can be neither pinned nor freed.`,
+    `${why.charAt(0).toUpperCase()}${why.slice(1)}.`,
+    'Name only steps that `searchableSteps` returns.',
+  ],
+  RUN_CUT_OFF: (run: string) => [
+    `Run ${run} cannot be replayed to its end.`,
+    'It was killed, so its outcome is not on the tape.',
+    'Resume it first, or free at least one of its steps.',
+  ],
+  SIMULATOR_UNUSABLE: (file: string, cause: unknown) => [
+    `The simulator ${file} cannot be used.`,
+    `${reason(cause)}.`,
+    'A simulator is a module: export default (step) => ({ payload: … }). One in TypeScript needs an agent in TypeScript.',
+    { cause },
+  ],
+  SIMULATOR_FAILED: (step: string, cause: unknown) => [
+    `The simulator did not answer ${step}.`,
+    `It failed: ${reason(cause)}.`,
+    'Fix the simulator. Return `undefined` for calls that should go live.',
+    { cause },
+  ],
+  FREE_ANSWER_UNUSABLE: (step: string, cause: unknown) => [
+    `The given value cannot be an answer to ${step}.`,
+    reason(cause),
+    'Give `{ payload }` with the parsed answer, as `retake show --json` has it, or `{ error }` with a message.',
+    { cause },
+  ],
+  BOUNDARY_NOT_REPLAYABLE: (name: string) => [
+    `${name} was reached during replay.`,
+    'Retake does not capture it, and a replay never touches the outside world.',
+    'Wrap the call in tool() to make it replayable; `retake docs contract` lists what is captured.',
+  ],
+  SERVER_NOT_REPLAYABLE: (site: string | undefined) => [
+    `The program listens for connections${site === undefined ? '' : ` (${site})`}.`,
+    'Requests from outside are not captured, so this run cannot be replayed.',
+    'Record each request in its handler with `record()`: see `retake docs SERVER_NOT_REPLAYABLE`.',
+  ],
+  ADDON_NOT_REPLAYABLE: (addon: string) => [
+    `The native add-on ${addon} was used during replay.`,
+    'Retake does not capture native code, and a replay never touches the outside world.',
+    'Wrap the calls in tool(), or list the package under `pureAddons` in retake.config if it only computes.',
+  ],
+  DATABASE_NOT_CARRIED_OVER: (file: string, why: string) => [
+    `The live part of this run cannot continue with the database ${file}.`,
+    why,
+    'Start the branch at a step before or after this operation.',
+  ],
+  SESSION_MISSING: (cause: unknown) => [
+    'The Retake preload was started without a session.',
+    'It reads its task from RETAKE_SESSION, which is unset or not JSON.',
+    'Start agents with `retake record` or `retake replay`.',
+    { cause },
+  ],
+
+  // The scripted model server
+  SCRIPT_INVALID: (why: string) => [
+    'The script of the model server cannot be used.',
+    why,
+    'An answer is an object with text, reasoning, toolCalls, usage, finish, error, delayMs, chunks, breakAfter or when; `retake docs testing` has examples.',
+  ],
+  SCRIPT_OVER: (count: number) => [
+    'The script of the model server has ended.',
+    count === 0
+      ? 'It has no answers.'
+      : `${count === 1 ? 'Its only answer has' : `All its ${count} answers have`} been given.`,
+    'Add an answer for this request, or find out why the agent makes one more request.',
+  ],
+  SCRIPT_NO_ANSWER_FITS: (left: number, asked: string) => [
+    `No answer of the script fits a request whose last message is "${asked}".`,
+    `${left === 1 ? 'One answer is' : `${left} answers are`} left; each is reserved for other requests by its \`when\`.`,
+    'Add an answer for this request, or change a condition.',
+  ],
+  MODEL_SERVER_PORT: (port: number, cause: unknown) => [
+    `The model server cannot listen on port ${port}.`,
+    `The system said: ${reason(cause)}.`,
+    'Choose another port, or none to use any free port.',
+    { cause },
+  ],
+  MODEL_SERVER_NO_ENDPOINT: (method: string, path: string) => [
+    `The model server has no endpoint ${method} ${path}.`,
+    'It implements the model APIs that `retake docs testing` lists.',
+    'Check the base URL of the client: `env` of the server has the right values.',
+  ],
+  MODEL_SERVER_BAD_REQUEST: (path: string) => [
+    `The body of the request to ${path} is not a JSON object.`,
+    'Model requests are JSON of at most 64 MB.',
+    'Check what the client sends.',
+  ],
+
+  // Looking into a run
+  STEP_NOT_REACHED: (run: string, step: string, why: string) => [
+    `The replay of run ${run} ended before step ${step}.`,
+    why,
+    `See what is different with \`retake replay ${run}\`, and go back to the code that was recorded.`,
+  ],
+  NOT_AT_A_STEP: (where: string) => [
+    `There is nothing to inspect at the ${where} of the run.`,
+    'Variables and the stack are available where the answer of a step reached the agent.',
+    'Go to a step first.',
+  ],
+  TIMELINE_CLOSED: () => [
+    'The timeline is closed.',
+    'Its processes were ended.',
+    'Open a new one.',
+  ],
+  PROBE_GONE: (during: string) => [
+    'The inspected process has ended.',
+    `It ended or was killed before it could answer ${during}.`,
+    'Look again; if it happens again, run `retake replay` to see how the run ends.',
+  ],
+
+  // The proxy
+  UPSTREAM_INVALID: (text: string) => [
+    `"${text}" is not the address of a provider.`,
+    'It must be a URL, with a name before it if there are several.',
+    'For example: --upstream openai=https://api.openai.com.',
+  ],
+  UPSTREAM_TWICE: (name: string) => [
+    `There are two upstreams called "${name}".`,
+    'The name is the first part of the path that leads to it.',
+    'Give each its own: --upstream first=https://… --upstream second=https://….',
+  ],
+  PROXY_PORT_TAKEN: (port: number, cause: unknown) => [
+    `The proxy cannot listen on port ${port}.`,
+    `The system said: ${reason(cause)}.`,
+    'Choose another one with --port; 0 uses any free port.',
+    { cause },
+  ],
+  PROXY_NO_ROUTE: (
+    method: string,
+    target: string,
+    routes: readonly { readonly name: string }[],
+  ) => [
+    `No provider is configured for ${method} ${target}.`,
+    `The proxy forwards ${routes.map(({ name }) => `/${name}/…`).join(', ')}.`,
+    'Put the name of the provider before the path, or add it with --upstream name=URL.',
+  ],
+  PROXY_MISS: (request: string, why: string) => [
+    `The tape has no answer to ${request}.`,
+    why,
+    'Ignore what differs from run to run with --matcher, or record again.',
+  ],
+  PROXY_ANSWER_CUT_OFF: (request: string) => [
+    `The tape has no answer to ${request}.`,
+    'The recording was cut off before it arrived.',
+    'Record again.',
+  ],
+  PROXY_BAD_REQUEST: (said: string) => [
+    'The proxy does not understand this request.',
+    `It was read as HTTP/1.1: ${said}.`,
+    'Check the client; nothing was sent to a provider.',
+  ],
+  PROXY_NO_TUNNEL: (what: string) => [
+    `The proxy does not open ${what}.`,
+    'It takes the place of the provider: traffic in a tunnel can be neither recorded nor replayed.',
+    'Set the base URL of the SDK to the proxy; do not use it as HTTPS_PROXY.',
+  ],
+  PROXY_BODY_TOO_LARGE: (bytesMax: number) => [
+    `The body of the request is larger than ${bytesMax} bytes.`,
+    'It must be on the tape before it is sent, so it is buffered in memory.',
+    'Send less in one request; nothing was sent to the provider.',
+  ],
+  PROXY_NOT_RECORDING: (said: string) => [
+    'The request was not sent, because it cannot be recorded.',
+    `The tape cannot be written: ${said}`,
+    'Free space on the disk and start again.',
+  ],
+  UPSTREAM_FAILED: (said: string) => [
+    'The provider gave no answer.',
+    `The connection failed: ${said}.`,
+    'Check that the address is right and the provider can be reached.',
+  ],
+  UNKNOWN_MATCHER: (name: string, names: readonly string[]) => [
+    `There is no matcher "${name}".`,
+    `The matchers are ${names.join(', ')}.`,
+    'Name one of these, or a file: --matcher ./matcher.mjs.',
+  ],
+  MATCHER_UNUSABLE: (file: string, why: string) => [
+    `The matcher ${file} cannot be used.`,
+    `${why}.`,
+    'A matcher is a module: export default (request) => ({ ...request, body: … }).',
+  ],
+})
+
+/** A branch with an offline tail made a request that its parent has no answer to. */
+export const offlineTailEnded = (divergence: Divergence): ReplayDiverged =>
+  new ReplayDiverged(divergence, {
+    code: 'OFFLINE_TAIL_ENDED',
+    what: `The branch makes a request that its parent has no answer to: ${divergence.summary}.`,
+    fix: 'Fork without `--tail offline` to send it live, or change the edit.',
+  })
+
+/** `answerFrom()` found no recorded answer to a request. */
+export const answerNotOnTape = (divergence: Divergence): ReplayDiverged =>
+  new ReplayDiverged(divergence, {
+    code: 'ANSWER_NOT_ON_TAPE',
+    what: `The tape has no answer: ${divergence.summary}.`,
+    fix: "Pass `otherwise: 'live'` to answerFrom() to send what the tape does not hold, or make the same request as in the recording.",
+  })

@@ -13,7 +13,7 @@ export type Contact = 'socket' | 'dns' | 'process' | 'datagram' | 'database'
 /** Called directly before a native call that reaches the outside. */
 export function beforeContact(kind: Contact): void {
   knocks[kind] = (knocks[kind] ?? 0) + 1
-  if (isForbidden) throw errors.notReplayable(`A native ${kind}`)
+  if (isForbidden) throw errors.BOUNDARY_NOT_REPLAYABLE(`A native ${kind}`)
 }
 
 /** From now on nothing in this process may reach the outside. */

@@ -48,7 +48,7 @@ function takeTask(): ProcessTask {
       text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text,
     ) as ProcessTask
   } catch (cause) {
-    throw errors.sessionFileMissing(cause)
+    throw errors.SESSION_MISSING(cause)
   }
 }
 

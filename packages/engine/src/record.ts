@@ -55,7 +55,7 @@ export async function record<T>(
   agent: () => T | Promise<T>,
 ): Promise<RecordResult<T>> {
   install()
-  if (currentSession() !== undefined) throw errors.nestedRun()
+  if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   checkRecordOptions(options)
   const { session, run } = outsideRuns(() => openRecording(options))
   try {
@@ -78,14 +78,16 @@ const OPTIONS: readonly string[] = ['name', 'dir', 'root'] satisfies (keyof Reco
 /** Validates before anything is written, because JavaScript callers have no type checker. */
 function checkRecordOptions(options: unknown): void {
   if (typeof options !== 'object' || options === null)
-    throw errors.recordOptionsInvalid(`The options are ${describeValue(options)}, not an object.`)
+    throw errors.RECORD_OPTIONS_INVALID(`The options are ${describeValue(options)}, not an object.`)
   const { name } = options as Partial<RecordOptions>
   if (typeof name !== 'string' || name.trim() === '')
-    throw errors.recordOptionsInvalid(`\`name\` is ${describeValue(name)}, not the name of a run.`)
+    throw errors.RECORD_OPTIONS_INVALID(
+      `\`name\` is ${describeValue(name)}, not the name of a run.`,
+    )
   const unknown = Object.keys(options).find((key) => !OPTIONS.includes(key))
   if (unknown === undefined) return
   const close = closestName(unknown, OPTIONS)
-  throw errors.recordOptionsInvalid(
+  throw errors.RECORD_OPTIONS_INVALID(
     `There is no option \`${unknown}\`.${close === undefined ? '' : ` Did you mean \`${close}\`?`}`,
   )
 }
@@ -118,7 +120,7 @@ function runsFolder(given: string | undefined): string {
   try {
     return prepareRunsFolder(given)
   } catch (error) {
-    throw errors.runsFolderNotWritable(path.resolve(given ?? '.retake'), error)
+    throw errors.RUNS_FOLDER_NOT_WRITABLE(path.resolve(given ?? '.retake'), error)
   }
 }
 

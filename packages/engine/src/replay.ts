@@ -43,7 +43,7 @@ export async function replay<T>(
   placeholders: readonly string[]
 }> {
   install()
-  if (currentSession() !== undefined) throw errors.nestedRun()
+  if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   const recorded = outsideRuns(() => openForReplay(tape))
   const root = movedRoot(recorded.details.root, options.root)
   const { stopped, stop } = stoppable()

@@ -40,7 +40,7 @@ export async function runContinued<T>(
   { simulator }: { readonly simulator?: Simulator | undefined } = {},
 ): Promise<ContinuedResult<T>> {
   install()
-  if (currentSession() !== undefined) throw errors.nestedRun()
+  if (currentSession() !== undefined) throw errors.RUN_INSIDE_RUN()
   const { stopped, stop } = stoppable()
   const continued = outsideRuns(() =>
     continueRun(plan, {

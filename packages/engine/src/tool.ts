@@ -75,7 +75,7 @@ async function execute(
   try {
     const result = await insideTool(operation.session, () => run(...args))
     if (typeof result === 'object' && result !== null && Symbol.asyncIterator in result) {
-      throw errors.toolResultNotRecordable(name, 'an asynchronous iterator')
+      throw errors.TOOL_RESULT_NOT_RECORDABLE(name, 'an asynchronous iterator')
     }
     const { as, body } = encodeBody(result, {
       onLoss: (path, what) =>

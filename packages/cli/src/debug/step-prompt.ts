@@ -1,4 +1,4 @@
-import { lookOf, painter, printJson } from '../terminal/terminal.js'
+import { type Look, lookOf, printJson } from '../terminal/terminal.js'
 import { createInterface, type Interface } from 'node:readline'
 import type { Timeline } from '@retake/engine/inspect'
 import { errorLines, exitCodeOf, explain } from '../command-line/print-error.js'
@@ -111,7 +111,7 @@ export class StepPrompt {
     return true
   }
 
-  #look(): { paint: ReturnType<typeof painter>; width: number } {
+  #look(): Look {
     return lookOf(process.stdout)
   }
 

@@ -20,7 +20,7 @@ export function markRecording(tape: string): () => void {
   try {
     writeFileSync(markOf(tape), String(process.pid))
   } catch (error) {
-    throw errors.runsFolderNotWritable(path.dirname(tape), error)
+    throw errors.RUNS_FOLDER_NOT_WRITABLE(path.dirname(tape), error)
   }
   return () => rmSync(markOf(tape), { force: true })
 }
@@ -74,7 +74,7 @@ export class RunStore {
     try {
       prepareRunsFolder(this.#isDefault ? undefined : this.folder)
     } catch (error) {
-      throw errors.runsFolderNotWritable(this.folder, error)
+      throw errors.RUNS_FOLDER_NOT_WRITABLE(this.folder, error)
     }
   }
 

@@ -6,7 +6,7 @@ import { errors } from '@retake/engine/errors'
 /** The step of a number or label, or an error that says which there are. */
 export function findStep(view: RunView, label: string): Step {
   const step = view.step(label)
-  if (step === undefined) throw errors.noStepToFork(view.id, label, view.recordedSteps.length)
+  if (step === undefined) throw errors.NO_SUCH_STEP(view.id, label, view.recordedSteps.length)
   return step
 }
 

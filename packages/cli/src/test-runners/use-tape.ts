@@ -74,7 +74,7 @@ function folderBeside(file: string): string {
     removeLeftovers(folder, prefix)
     return mkdtempSync(path.join(folder, `${prefix}${process.pid}-`))
   } catch (error) {
-    throw errors.runsFolderNotWritable(folder, error)
+    throw errors.RUNS_FOLDER_NOT_WRITABLE(folder, error)
   }
 }
 

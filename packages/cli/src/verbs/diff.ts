@@ -66,7 +66,7 @@ function areasOf(names: string | undefined): readonly DiffArea[] | undefined {
 
 function checkStep(label: string, [a, b]: readonly [RunView, RunView]): void {
   if (a.step(label) === undefined && b.step(label) === undefined)
-    throw errors.noStepToFork(a.id, label, a.recordedSteps.length)
+    throw errors.NO_SUCH_STEP(a.id, label, a.recordedSteps.length)
 }
 
 /** The part of a comparison that is about one step. */

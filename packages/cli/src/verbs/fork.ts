@@ -35,7 +35,7 @@ async function editPayload(
   const view = viewRun(tape)
   const step = view.step(options.at)
   if (step === undefined)
-    throw errors.noStepToFork(view.id, String(options.at), view.recordedSteps.length)
+    throw errors.NO_SUCH_STEP(view.id, String(options.at), view.recordedSteps.length)
   const folder = mkdtempSync(path.join(tmpdir(), 'retake-edit-'))
   try {
     const payload = answerPayload(tape, step)

@@ -88,7 +88,7 @@ export function patchUncaptured(): Undo {
       net.Server.prototype,
       'listen',
       refused(SERVER_LISTEN, 'connections from outside are not captured'),
-      () => errors.serverNotReplayable(callSite()),
+      () => errors.SERVER_NOT_REPLAYABLE(callSite()),
     ),
     refuse(cluster, 'fork', refused('cluster.fork', 'worker processes are not captured')),
   ])
@@ -125,7 +125,7 @@ function refuse(
   target: object,
   method: string,
   uncaptured: Uncaptured,
-  refusal: (name: string) => Error = errors.notReplayable,
+  refusal: (name: string) => Error = errors.BOUNDARY_NOT_REPLAYABLE,
 ): Undo {
   return lookFirst(target, method, () => {
     const session = currentSession()

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { SecretMask } from '../secrets.js'
-import { inspectErrors } from './inspect-errors.js'
+import { errors } from '../errors.js'
 
 type Listener = (params: never) => void
 interface Waiting {
@@ -45,8 +45,7 @@ export class InspectorLink {
     this.closed = new Promise((resolve) => {
       pipe.on('close', () => {
         this.#isClosed = true
-        for (const { method, reject } of this.#waiting.values())
-          reject(inspectErrors.probeGone(method))
+        for (const { method, reject } of this.#waiting.values()) reject(errors.PROBE_GONE(method))
         this.#waiting.clear()
         resolve()
       })
@@ -54,7 +53,7 @@ export class InspectorLink {
   }
 
   post<T = unknown>(method: string, params: object = {}): Promise<T> {
-    if (this.#isClosed) return Promise.reject(inspectErrors.probeGone(method))
+    if (this.#isClosed) return Promise.reject(errors.PROBE_GONE(method))
     const id = ++this.#lastId
     const answer = new Promise<T>((resolve, reject) => {
       this.#waiting.set(id, { method, resolve, reject })

@@ -48,7 +48,7 @@ export function discardOverlay(folder: string): void {
 
 function openOverlay(folder: string): OverlayStore {
   const store = OverlayStore.open(folder)
-  if (store === undefined) throw errors.noOverlay(folder)
+  if (store === undefined) throw errors.NO_OVERLAY(folder)
   return store
 }
 

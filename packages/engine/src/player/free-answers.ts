@@ -242,7 +242,7 @@ export class FreeSteps {
       const answer = await outsideRuns(() => simulator?.(this.#described(asked)))
       return answer === undefined ? undefined : this.#given(asked, answer)
     } catch (cause) {
-      this.#break(errors.simulatorFailed(nameOf(asked.event), cause))
+      this.#break(errors.SIMULATOR_FAILED(nameOf(asked.event), cause))
       return []
     }
   }
@@ -257,7 +257,7 @@ export class FreeSteps {
         throw new Error('it answers later, and this call needs its answer at once')
       return answer && this.#given(asked, answer)
     } catch (cause) {
-      throw this.#break(errors.simulatorFailed(nameOf(asked.event), cause))
+      throw this.#break(errors.SIMULATOR_FAILED(nameOf(asked.event), cause))
     }
   }
 
@@ -266,7 +266,7 @@ export class FreeSteps {
     try {
       return freeParts(this.options.tape, answer, asked, like?.step)
     } catch (cause) {
-      this.#break(errors.freeAnswerUnusable(nameOf(asked.event), cause))
+      this.#break(errors.FREE_ANSWER_UNUSABLE(nameOf(asked.event), cause))
       return []
     }
   }
@@ -328,9 +328,9 @@ export async function loadSimulator({ kept }: ContinuePlan): Promise<Simulator |
     const { href } = pathToFileURL(path.resolve(file))
     module = (await outsideRuns(() => import(href))) as { readonly default?: unknown }
   } catch (cause) {
-    throw errors.simulatorUnusable(file, cause)
+    throw errors.SIMULATOR_UNUSABLE(file, cause)
   }
   if (typeof module.default !== 'function')
-    throw errors.simulatorUnusable(file, 'It has no function as its default export')
+    throw errors.SIMULATOR_UNUSABLE(file, 'It has no function as its default export')
   return module.default as Simulator
 }

@@ -34,7 +34,7 @@ export const SILENCE_MS = 300_000
 
 /** What the agent gets in place of an answer that it shall not ask for again: an error it can handle. */
 function skippedAnswer(event: Initiation): readonly AnswerPart[] {
-  const error = errors.stepSkipped(describe(event))
+  const error = errors.STEP_SKIPPED(describe(event))
   if (event.type === 'request') return refusal(event.seam, error.what)
   if (event.type === 'socket') return [{ event: chunk, body: http1Refusal(error.what) }]
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
@@ -47,7 +47,7 @@ export function lostAnswer(event: Initiation): readonly AnswerPart[] {
   if (event.type === 'call' && event.kind === 'process') return endOfProcess
   if (event.type === 'call' && event.kind === 'worker') return endOfWorker
   if (event.type === 'call')
-    return [{ event: { type: 'result', error: recordError(errors.answerLost()) }, body: EMPTY }]
+    return [{ event: { type: 'result', error: recordError(errors.ANSWER_LOST()) }, body: EMPTY }]
   const error = recordError(connectionLost(event))
   return [{ event: { type: 'deliver', part: 'error', error }, body: EMPTY }]
 }
@@ -332,7 +332,7 @@ export class CarryOver {
   #decide(doubt: Doubt): { decision: 'retry' | 'skip'; settled: Mutable<SettledDoubt> } {
     const what = this.#nameOf(doubt.seq)
     const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
-    if (decision === 'fail') throw errors.stepInDoubt(what)
+    if (decision === 'fail') throw errors.STEP_IN_DOUBT(what)
     const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
     this.settled.push(settled)
     return { decision, settled }
@@ -398,7 +398,7 @@ export class CarryOver {
     const { decision, settled } = this.#decide({ seq: request.seq, partial: false })
     if (decision === 'retry') return true
     settled.decision = 'skipped'
-    const { what } = errors.stepSkipped(settled.what)
+    const { what } = errors.STEP_SKIPPED(settled.what)
     const event: NewDelivery = { type: 'deliver', part: 'chunk', pipe: 1 }
     recorder.completed(operation, event, refusedLine(request, what), undefined)
     return false

@@ -78,8 +78,8 @@ function findStep(tape: Tape, label: string): Step {
   const view = viewOf(tape)
   const step = view.step(label)
   if (step === undefined)
-    throw errors.noStepToFork(tape.run.id, label, view.recordedSteps.length, tape.status)
-  if (step.inferred) throw errors.inferredStep(tape.run.id, label, String(step.number))
+    throw errors.NO_SUCH_STEP(tape.run.id, label, view.recordedSteps.length, tape.status)
+  if (step.inferred) throw errors.STEP_NOT_RECORDED(tape.run.id, label, String(step.number))
   return step
 }
 
@@ -91,7 +91,7 @@ function changeDraw(tape: Tape, seq: number, options: ForkPlanOptions): Change {
     response !== undefined ||
     status !== undefined
   )
-    throw errors.changeDoesNotFit(
+    throw errors.CHANGE_DOES_NOT_FIT(
       `Event ${seq}`,
       'A value of clock or random is changed with --set.',
     )
@@ -112,7 +112,7 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
     options.payload !== undefined ||
     options.status !== undefined ||
     hasKeys(set)
-  if (changesAnswer && changesRequest) throw errors.answerAndRequestEdited()
+  if (changesAnswer && changesRequest) throw errors.ANSWER_AND_REQUEST_EDITED()
   if (changesAnswer) return changeAnswer(tape, step, options)
   const event = tape.event(step.seq)
   if (event.type === 'note' && changesRequest) requestPayload(tape, step)
@@ -138,9 +138,12 @@ function changeStep(tape: Tape, step: Step, options: ForkPlanOptions): Change {
 function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): Change {
   const what = `Step ${step.label}`
   if (event.type === 'deliver')
-    throw errors.changeDoesNotFit(what, 'The server asks here. Fork at the call that made it ask.')
+    throw errors.CHANGE_DOES_NOT_FIT(
+      what,
+      'The server asks here. Fork at the call that made it ask.',
+    )
   if (changesRequest)
-    throw errors.changeDoesNotFit(
+    throw errors.CHANGE_DOES_NOT_FIT(
       what,
       'It was asked on the pipes of a child process: its answer can be changed, not what was asked.',
     )
@@ -150,7 +153,10 @@ function askServerAgain(step: Step, event: TapeEvent, changesRequest: boolean): 
 function changeAnswer(tape: Tape, step: Step, options: ForkPlanOptions): Change {
   const { response, set, status } = options
   if (status !== undefined && step.exchange() === undefined)
-    throw errors.changeDoesNotFit(`Step ${step.label}`, 'Only the answer of a server has a status.')
+    throw errors.CHANGE_DOES_NOT_FIT(
+      `Step ${step.label}`,
+      'Only the answer of a server has a status.',
+    )
   const [first] = step.answerSeqs
   const whole = options.payload ?? (response && wholePayload(step, response))
   const { payload, edits } = applySets(whole ?? answerPayload(tape, step), 'answer', set, options)
@@ -230,7 +236,7 @@ export function planResume(tape: Tape, options: ResumePlanOptions = {}): Continu
   const view = viewOf(tape)
   const { exit } = view
   const isFailed = exit?.error !== undefined || (exit?.code ?? 0) !== 0
-  if (exit?.signal === undefined && !isFailed) throw errors.runComplete(tape.run.id)
+  if (exit?.signal === undefined && !isFailed) throw errors.RUN_COMPLETE(tape.run.id)
   const branch = newBranch(tape, { kind: 'resume', edits: [] })
   if (exit?.signal !== undefined) return { ...common, branch, leave: 'at the end' }
   const failed = view.recordedSteps.findLast(
@@ -255,7 +261,7 @@ function refuseDoubt(
 ): void {
   if (inDoubt !== 'fail') return
   const open = findInDoubt(tape).filter(({ seq }) => decisions[seq] === undefined)
-  if (open.length > 0) throw errors.stepInDoubt(open.map(named).join(', and '))
+  if (open.length > 0) throw errors.STEP_IN_DOUBT(open.map(named).join(', and '))
 }
 
 const named = ({ step, what }: InDoubt): string =>
@@ -314,7 +320,7 @@ export function planKept(tape: Tape, options: KeptForkOptions): ContinuePlan {
   const free = steps.find(
     (step) => !held.has(step.label) && whyNotSearchable(tape, step, servers) === undefined,
   )
-  if (free === undefined && isCutOff(tape)) throw errors.runCutOff(tape.run.id)
+  if (free === undefined && isCutOff(tape)) throw errors.RUN_CUT_OFF(tape.run.id)
   const details = {
     kind: 'fork' as const,
     ...(free && { at: free.label }),
@@ -344,9 +350,9 @@ function refuseOthers(tape: Tape, steps: readonly Step[], plan: KeptPlan): void 
   const byLabel = new Map(steps.map((step) => [step.label, step]))
   for (const label of [...kept, ...Object.keys(answers), ...Object.keys(questions)]) {
     const step = byLabel.get(label)
-    if (step === undefined) throw errors.noStepToFork(tape.run.id, label, steps.length, tape.status)
+    if (step === undefined) throw errors.NO_SUCH_STEP(tape.run.id, label, steps.length, tape.status)
     const why = whyNotSearchable(tape, step, servers)
-    if (why !== undefined) throw errors.stepNotSearchable(tape.run.id, label, why)
+    if (why !== undefined) throw errors.STEP_NOT_SEARCHABLE(tape.run.id, label, why)
   }
 }
 

@@ -345,7 +345,7 @@ export class ReplaySession implements Session {
 
   performSync(call: SyncCall): Delivery {
     const initiation = this.#isOver() ? undefined : this.#check.initiation(call.event, call.body)
-    if (initiation === undefined) throw errors.notOnTape(describe(call.event))
+    if (initiation === undefined) throw errors.NOT_ON_TAPE(describe(call.event))
     const event = this.#check.answerTo(initiation, call.event)
     this.counts.served += 1
     this.options.beforeDelivery?.(event)
@@ -426,7 +426,7 @@ export class ReplaySession implements Session {
       outsideRuns(() => operation.action.start(operation))
       return
     }
-    const error = recordError(errors.notOnTape(describe(event)))
+    const error = recordError(errors.NOT_ON_TAPE(describe(event)))
     const answer: NewDelivery = ANSWERED_BY_RESULT.has(event.type === 'call' ? event.kind : '')
       ? { type: 'result', error }
       : { type: 'deliver', part: 'error', error }

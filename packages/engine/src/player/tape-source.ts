@@ -1,5 +1,5 @@
 import type { InitiationEvent, NewEvent, Tape } from '@retake/tape'
-import { errors, type ReplayDiverged, type RetakeError } from '../errors.js'
+import { type ReplayDiverged, type RetakeError, offlineTailEnded } from '../errors.js'
 import { type Answer, type AnswerPart, type AnswerSource, recordedPart } from './source.js'
 import { type Divergence, noAnswer } from './divergence.js'
 import {
@@ -424,7 +424,7 @@ export class TapeAnswers implements AnswerSource {
 
   #stop(divergence: Divergence): RetakeError {
     if (this.#error !== undefined) return this.#error
-    const error = (this.options.errorFor ?? errors.offlineTailEnded)(divergence)
+    const error = (this.options.errorFor ?? offlineTailEnded)(divergence)
     this.#error = error
     this.divergences.push(divergence)
     this.options.onStopped(error)

@@ -66,7 +66,7 @@ function watchForServer(writer: TapeWriter, isStrict: boolean): void {
     const seq = append(event, body, json)
     if (event.type === 'note' && event.name === SERVER_LISTEN && !isKnown) {
       isKnown = true
-      const { what, why, fix } = errors.serverNotReplayable(event.site)
+      const { what, why, fix } = errors.SERVER_NOT_REPLAYABLE(event.site)
       natives.stderrWrite(Buffer.from(`retake: ${what} ${why} ${fix}\n`))
       if (isStrict) process.exit(FOUND)
     }

@@ -1,6 +1,5 @@
 import type { RecordedError } from '@retake/tape'
-import type { RetakeError } from '../errors.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors, type RetakeError } from '../errors.js'
 
 const GONE = 'ABORT_ERR'
 
@@ -21,5 +20,5 @@ export function upstreamFailure(error: RecordedError): RetakeError {
   const { message, code } = error.message === '' && inner ? inner : error
   const said =
     code === undefined || message.includes(String(code)) ? message : `${message} (${code})`
-  return proxyErrors.upstreamFailed(said)
+  return errors.UPSTREAM_FAILED(said)
 }

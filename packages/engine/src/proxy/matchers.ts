@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ProxyRequest } from './proxy-request.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 
 /**
  * Takes out of a request what changes from run to run without changing what is
@@ -95,15 +95,15 @@ export async function loadMatchers(names: readonly string[], folder: string): Pr
 }
 
 async function loadFile(name: string, folder: string): Promise<Matcher> {
-  if (!/[./\\]/.test(name)) throw proxyErrors.unknownMatcher(name, Object.keys(MATCHERS))
+  if (!/[./\\]/.test(name)) throw errors.UNKNOWN_MATCHER(name, Object.keys(MATCHERS))
   let loaded: { readonly default?: unknown }
   try {
     loaded = (await import(pathToFileURL(resolve(folder, name)).href)) as { default?: unknown }
   } catch (cause) {
-    throw proxyErrors.matcherUnusable(name, cause instanceof Error ? cause.message : String(cause))
+    throw errors.MATCHER_UNUSABLE(name, cause instanceof Error ? cause.message : String(cause))
   }
   if (typeof loaded.default !== 'function')
-    throw proxyErrors.matcherUnusable(name, 'it has no default export that is a function')
+    throw errors.MATCHER_UNUSABLE(name, 'it has no default export that is a function')
   return loaded.default as Matcher
 }
 

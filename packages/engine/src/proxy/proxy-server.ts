@@ -5,7 +5,7 @@ import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { maskUrl } from '../headers.js'
 import { proxyError } from './proxy-error.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 
 export interface ProxyHandler {
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>
@@ -64,7 +64,7 @@ export class ProxyServer {
       maxHeaderSize: HEADER_BYTES_MAX,
     })
     return new Promise((resolve, reject) => {
-      server.once('error', (cause) => reject(proxyErrors.portTaken(port, cause)))
+      server.once('error', (cause) => reject(errors.PROXY_PORT_TAKEN(port, cause)))
       server.listen({ port, host: '127.0.0.1', backlog: 1024 }, () => {
         server.removeAllListeners('error')
         server.on('error', () => {})
@@ -126,7 +126,7 @@ export class ProxyServer {
 
   refuseTunnel(socket: Duplex, what: string): void {
     this.#handler?.refused(what)
-    refuse(socket, 502, proxyErrors.noTunnel(what))
+    refuse(socket, 502, errors.PROXY_NO_TUNNEL(what))
   }
 
   #connect(request: IncomingMessage, socket: Duplex): void {
@@ -145,7 +145,7 @@ export class ProxyServer {
     const { upgrade } = request.headers
     if (upgrade !== undefined && !isOnlyOffered(upgrade)) {
       handler.refused(`an upgrade to ${upgrade} of ${maskUrl(request.url ?? '/')}`)
-      return refuse(request.socket, 501, proxyErrors.noTunnel(`an upgrade to ${upgrade}`))
+      return refuse(request.socket, 501, errors.PROXY_NO_TUNNEL(`an upgrade to ${upgrade}`))
     }
     const failed = (): void => void response.destroy()
     try {
@@ -160,7 +160,7 @@ export class ProxyServer {
     const isGone = error.code === 'ECONNRESET' || error.code === 'HPE_INVALID_EOF_STATE'
     if (isGone || !socket.writable) return void socket.destroy()
     this.#handler?.refused(`a malformed request (${error.code ?? error.message})`)
-    refuse(socket, 400, proxyErrors.badRequest(error.code ?? error.message))
+    refuse(socket, 400, errors.PROXY_BAD_REQUEST(error.code ?? error.message))
   }
 }
 
@@ -171,7 +171,7 @@ const isOnlyOffered = (upgrade: string): boolean =>
 function refuse(
   socket: Duplex,
   status: number,
-  error: ReturnType<typeof proxyErrors.noTunnel>,
+  error: ReturnType<typeof errors.PROXY_NO_TUNNEL>,
 ): void {
   const body = proxyError(error)
   socket.on('error', () => {})

@@ -8,7 +8,7 @@ import { answerError } from './proxy-error.js'
 import { endToEnd, forwardedHeaders, headerPairs } from './proxy-request.js'
 import { HEADER_BYTES_MAX } from './proxy-server.js'
 import type { RecordingProxy } from './recording-proxy.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 
 interface Forwarded {
   readonly method: string
@@ -152,7 +152,7 @@ export class RecordedExchange {
     this.#upstream?.destroy()
     if (this.#isShown) breakOff(this.response)
     else if (this.response.headersSent) this.response.destroy()
-    else answerError(this.response, 502, proxyErrors.notRecording(failure.message))
+    else answerError(this.response, 502, errors.PROXY_NOT_RECORDING(failure.message))
   }
 
   #finish({ error }: { readonly error?: RecordedError }): boolean {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { HeaderPair, NewEvent, Place } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
-import type { RetakeError } from '../errors.js'
+import { errors, type RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 import type { CertificateAuthority } from './certificate-authority.js'
@@ -17,7 +17,6 @@ import type { ProxyServer } from './proxy-server.js'
 import { RecordedExchange } from './recorded-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
-import { proxyErrors } from './proxy-errors.js'
 import { readTunnel, tunnelTarget } from './tunnels.js'
 import type { TunnelTarget } from './tunnels.js'
 import { WayOut } from './way-out.js'
@@ -140,13 +139,13 @@ export class RecordingProxy {
     if (routed === undefined) {
       this.#refused(`${method} ${maskUrl(target)}: no provider`)
       request.resume()
-      return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
+      return answerError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     const collected = await this.#requests.collect(request, bodyBytesMax)
     if ('problem' in collected) {
       this.#refused(`${method} ${maskUrl(target)}: ${collected.problem}`)
       if (collected.problem === 'too large')
-        answerError(response, 413, proxyErrors.bodyTooLarge(bodyBytesMax))
+        answerError(response, 413, errors.PROXY_BODY_TOO_LARGE(bodyBytesMax))
       return
     }
     const pairs = headerPairs(request.rawHeaders)
@@ -237,7 +236,7 @@ export class RecordingProxy {
   }
 
   #whyNot(): RetakeError {
-    return proxyErrors.notRecording(this.#failure?.message ?? '')
+    return errors.PROXY_NOT_RECORDING(this.#failure?.message ?? '')
   }
 }
 

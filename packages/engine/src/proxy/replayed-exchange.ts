@@ -5,7 +5,7 @@ import { breakOff } from './break-off.js'
 import { isClientGone, upstreamFailure } from './exchange-failure.js'
 import { answerError } from './proxy-error.js'
 import type { TapedExchange } from './taped-exchanges.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 
 /** A client that went away then, and stays now, is let go after the recorded time and this. */
 const PATIENCE_MS = 30_000
@@ -45,7 +45,7 @@ export async function replayExchange(
     }
   }
   if (response.headersSent) breakOff(response)
-  else answerError(response, 502, proxyErrors.answerCutOff(`${request.method} ${request.url}`))
+  else answerError(response, 502, errors.PROXY_ANSWER_CUT_OFF(`${request.method} ${request.url}`))
 }
 
 async function fail(response: ServerResponse, error: RecordedError, ms: number): Promise<void> {

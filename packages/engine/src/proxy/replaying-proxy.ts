@@ -19,7 +19,7 @@ import { replayExchange } from './replayed-exchange.js'
 import { findRoute } from './routes.js'
 import type { Route } from './routes.js'
 import { TapedExchanges } from './taped-exchanges.js'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 import { readTunnel, tunnelTarget } from './tunnels.js'
 
 const HTTPS_PORT = 443
@@ -97,7 +97,7 @@ export class ReplayingProxy {
     const collected = await this.#requests.collect(request)
     if (routed === undefined) {
       this.#refused(`${method} ${target}: no provider`, 'It is not known which one it is for.')
-      return answerError(response, 502, proxyErrors.noRoute(method, target, routes))
+      return answerError(response, 502, errors.PROXY_NO_ROUTE(method, target, routes))
     }
     if ('problem' in collected) {
       this.#refused(`${method} ${target}: ${collected.problem}`, 'It did not come whole.')
@@ -140,7 +140,7 @@ export class ReplayingProxy {
     this.misses.push(divergence)
     this.#order.off()
     this.#options.onRequest?.(`${current.method} ${current.url}`, divergence)
-    const error = proxyErrors.miss(`${current.method} ${current.url}`, divergence.explanation)
+    const error = errors.PROXY_MISS(`${current.method} ${current.url}`, divergence.explanation)
     answerError(response, 502, error, { nearest })
   }
 

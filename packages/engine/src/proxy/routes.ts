@@ -1,5 +1,5 @@
 import { routedProvider } from '@retake/tape'
-import { proxyErrors } from './proxy-errors.js'
+import { errors } from '../errors.js'
 
 /** One provider behind the proxy. */
 export interface Route {
@@ -71,10 +71,10 @@ export function parseUpstreams(texts: readonly string[]): Route[] {
   for (const text of texts) {
     const [, name, address = ''] = /^(?:([a-z][\w-]*)=)?(.*)$/i.exec(text) ?? []
     const isUrl = /^https?:\/\//i.test(address) && URL.canParse(address)
-    if (!isUrl) throw proxyErrors.upstreamInvalid(text)
+    if (!isUrl) throw errors.UPSTREAM_INVALID(text)
     const upstream = address.replace(/\/+$/, '')
     const route = { name: name ?? nameOf(upstream), upstream }
-    if (routes.some((each) => each.name === route.name)) throw proxyErrors.upstreamTwice(route.name)
+    if (routes.some((each) => each.name === route.name)) throw errors.UPSTREAM_TWICE(route.name)
     routes.push(route)
   }
   return routes

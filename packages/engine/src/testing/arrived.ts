@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { clientProvider, type Provider } from '@retake/tape'
-import type { RetakeError } from '../errors.js'
+import { errors, type RetakeError } from '../errors.js'
 import type { Arrived } from './model-request.js'
-import { testingErrors } from './testing-errors.js'
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024
 
@@ -29,7 +28,7 @@ export async function readArrived(
     headers,
     provider: providerId(clientProvider({ path: path.replace(/\?.*$/, ''), headers })),
     body: body ?? {},
-    ...(body === undefined && { problem: testingErrors.badRequest(path) }),
+    ...(body === undefined && { problem: errors.MODEL_SERVER_BAD_REQUEST(path) }),
   }
 }
 
@@ -38,7 +37,7 @@ async function readBody(message: IncomingMessage): Promise<string> {
   let bytes = 0
   for await (const chunk of message as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) throw testingErrors.badRequest(message.url ?? '/')
+    if (bytes > BODY_BYTES_MAX) throw errors.MODEL_SERVER_BAD_REQUEST(message.url ?? '/')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -1,5 +1,5 @@
 import type { ScriptedAnswer } from './scripted-answer.js'
-import { testingErrors } from './testing-errors.js'
+import { errors } from '../errors.js'
 
 /** Complete by its type: a property that is added to an answer must be added here. */
 const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
@@ -17,12 +17,12 @@ const KNOWN: Readonly<Record<keyof ScriptedAnswer, true>> = {
 
 /** Scripts are often JSON: a slip in one would be a model that says nothing. */
 export function checkScript(answers: readonly ScriptedAnswer[]): void {
-  if (!Array.isArray(answers)) throw testingErrors.scriptInvalid('`answers` is not a list.')
+  if (!Array.isArray(answers)) throw errors.SCRIPT_INVALID('`answers` is not a list.')
   for (const [index, answer] of (answers as unknown[]).entries()) {
     const name = `Answer ${index + 1}`
     if (typeof answer !== 'object' || answer === null)
-      throw testingErrors.scriptInvalid(`${name} is ${JSON.stringify(answer)}.`)
+      throw errors.SCRIPT_INVALID(`${name} is ${JSON.stringify(answer)}.`)
     const unknown = Object.keys(answer).find((key) => !Object.hasOwn(KNOWN, key))
-    if (unknown !== undefined) throw testingErrors.scriptInvalid(`${name} has "${unknown}".`)
+    if (unknown !== undefined) throw errors.SCRIPT_INVALID(`${name} has "${unknown}".`)
   }
 }

@@ -1,7 +1,7 @@
 import { jsonAnswer, makeReply, PROVIDERS, scriptedAt } from '@retake/tape'
 import type { Provider, ScriptedError, ScriptedFormat } from '@retake/tape'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { RetakeError } from '../errors.js'
+import { errors, RetakeError } from '../errors.js'
 import { providerId, readArrived } from './arrived.js'
 import { checkScript } from './check-script.js'
 import { readModelRequest } from './model-request.js'
@@ -11,7 +11,6 @@ import { Script } from './script.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import { sendAnswer } from './send-answer.js'
 import { serverVariables } from './server-variables.js'
-import { testingErrors } from './testing-errors.js'
 
 export interface ModelServerOptions {
   /**
@@ -81,7 +80,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
       const [listing] = PROVIDERS.flatMap(
         ({ answerListing }) => answerListing?.({ ...arrived, path }) ?? [],
       )
-      if (listing === undefined) throw testingErrors.noEndpoint(arrived.method, path)
+      if (listing === undefined) throw errors.MODEL_SERVER_NO_ENDPOINT(arrived.method, path)
       await sendAnswer(response, jsonAnswer(listing))
     } catch (error) {
       const owner = scripted?.owner ?? providerNamed(arrived.provider)

@@ -4,7 +4,7 @@ import { createServer as createHttp2Server } from 'node:http2'
 import type { ServerHttp2Session } from 'node:http2'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { testingErrors } from './testing-errors.js'
+import { errors } from '../errors.js'
 
 /** A port of the loopback. */
 export interface OnePort {
@@ -49,7 +49,7 @@ export function listenOnOnePort(port: number, listener: RequestListener): Promis
   })
 
   return new Promise((resolve, reject) => {
-    server.once('error', (cause) => reject(testingErrors.portTaken(port, cause)))
+    server.once('error', (cause) => reject(errors.MODEL_SERVER_PORT(port, cause)))
     server.listen({ port, host: '127.0.0.1' }, () => {
       server.removeAllListeners('error')
       server.on('error', () => {})

@@ -1,7 +1,7 @@
 import { clipText } from '@retake/tape'
 import type { ModelRequest } from './model-request.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
-import { testingErrors } from './testing-errors.js'
+import { errors } from '../errors.js'
 
 /** Hands out answers in order, each once. */
 export class Script {
@@ -24,8 +24,8 @@ export class Script {
     const [answer] = at === -1 ? [] : this.#left.splice(at, 1)
     if (answer !== undefined) return answer
     throw this.#left.length === 0
-      ? testingErrors.scriptOver(this.#count)
-      : testingErrors.noAnswerFits(this.#left.length, shortened(lastText(request)))
+      ? errors.SCRIPT_OVER(this.#count)
+      : errors.SCRIPT_NO_ANSWER_FITS(this.#left.length, shortened(lastText(request)))
   }
 }
 

@@ -4,7 +4,7 @@ import { type ContinuePlan, discardOverlay, type Divergence, isOverlay } from '@
 import type { Tape } from '@retake/tape'
 import type { BranchFactsView, DivergenceView, Job } from '@retake/web'
 import { checkContinuable, continueAgent, type Continued } from '../../agent/continue-agent.js'
-import { errors, ReplayDiverged } from '@retake/engine/errors'
+import { ReplayDiverged, offlineTailEnded } from '@retake/engine/errors'
 import { cliErrors } from '../../errors.js'
 import { explain, type Explained } from '../../command-line/print-error.js'
 import { openTape } from '@retake/tape/node'
@@ -66,7 +66,7 @@ function jobOutcome(parent: Tape, continued: Continued): JobOutcome {
       written: isLive,
       exit,
       divergence: view,
-      error: explain(isLive ? errors.offlineTailEnded(divergence) : new ReplayDiverged(divergence)),
+      error: explain(isLive ? offlineTailEnded(divergence) : new ReplayDiverged(divergence)),
       summary: `diverged at event ${view.seq}${where}: ${view.summary}`,
     }
   }

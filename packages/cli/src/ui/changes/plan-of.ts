@@ -28,7 +28,7 @@ export function editableOf(tape: Tape, at: string): Editable {
     }
   const view = viewRun(tape)
   const step = view.step(at)
-  if (step === undefined) throw errors.noStepToFork(view.id, at, view.recordedSteps.length)
+  if (step === undefined) throw errors.NO_SUCH_STEP(view.id, at, view.recordedSteps.length)
   return {
     ...reading('answer', () => textOf(answerPayload(tape, step), answerFacts(step))),
     ...reading('request', () => textOf(requestPayload(tape, step), {})),
@@ -188,6 +188,6 @@ function changeOf(
 function stepOf(tape: Tape, label: string): Step {
   const view = viewRun(tape)
   const step = view.step(label)
-  if (step === undefined) throw errors.noStepToFork(view.id, label, view.recordedSteps.length)
+  if (step === undefined) throw errors.NO_SUCH_STEP(view.id, label, view.recordedSteps.length)
   return step
 }

@@ -147,7 +147,7 @@ function refusing(exports: unknown, addon: string): unknown {
   function guardedFunction(native: Function): object {
     const guarded = function (this: unknown, ...args: unknown[]): unknown {
       const session = currentSession()
-      if (session?.replaying === true) refuse(session, errors.addonNotReplayable(addon))
+      if (session?.replaying === true) refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
       if (new.target === undefined)
         return native.apply(originals.get(Object(this) as object) ?? this, args)
       return Reflect.construct(native, args, new.target === guarded ? native : new.target)
@@ -179,7 +179,7 @@ function refuseBinding(method: (typeof BINDINGS)[number]): Undo {
     const session = currentSession()
     if (session === undefined || !LEADS_OUT.test(String(name))) return
     const what = `process.${method}('${String(name)}')`
-    if (session.replaying) throw errors.notReplayable(what)
+    if (session.replaying) throw errors.BOUNDARY_NOT_REPLAYABLE(what)
     const site = callSite()
     session.note({
       kind: 'boundary',

@@ -132,11 +132,11 @@ export class Connection {
 
   /** Opens the connection that existed only on the tape until now. */
   revive(session: Session | undefined): void {
-    if (session?.replaying === true) throw errors.notReplayable(this.library.name)
+    if (session?.replaying === true) throw errors.BOUNDARY_NOT_REPLAYABLE(this.library.name)
     const transaction = this.#transaction ?? []
     // The disk has what the parent committed later: the rows would be there twice.
     if (transaction.length > 0 && overlayOf(session) !== undefined)
-      throw errors.databaseNotCarriedOver(this.file, 'A transaction is open there.')
+      throw errors.DATABASE_NOT_CARRIED_OVER(this.file, 'A transaction is open there.')
     const { result } = this.listen(() =>
       outsideRuns(() => {
         this.root.native = this.open(session)
@@ -170,7 +170,7 @@ export class NativeHandle {
     if (this.native === undefined) {
       if (this.connection.root.native === undefined) this.connection.revive(session)
       if (this.native === undefined)
-        throw errors.databaseNotCarriedOver(
+        throw errors.DATABASE_NOT_CARRIED_OVER(
           this.connection.file,
           'Rows of a query, or a backup, are under way there.',
         )
@@ -247,7 +247,7 @@ export function callNative(object: object, call: HandleCall): unknown {
 
   function runNative(native: Native): unknown {
     if (overlayOf(owner) !== undefined && namesFile(textOf(handle, call)))
-      throw errors.databaseNotCarriedOver(connection.file, 'The statement names another file.')
+      throw errors.DATABASE_NOT_CARRIED_OVER(connection.file, 'The statement names another file.')
     return (native[call.method] as Function).apply(native, call.args) as unknown
   }
 

@@ -184,7 +184,7 @@ function makeQuery(
   if (first === null || first === undefined || typeof first === 'function') return run.uncaptured()
   if (typeof (first as { submit?: unknown }).submit === 'function') {
     if (session.replaying)
-      throw errors.notReplayable('a cursor or query stream of a shared pg client')
+      throw errors.BOUNDARY_NOT_REPLAYABLE('a cursor or query stream of a shared pg client')
     noteShared(session, 'a cursor or query stream of a shared pg client')
     return run.uncaptured()
   }

@@ -1,7 +1,7 @@
 import type { ProbeProcess } from '../probe-process.js'
 import { residentBytes } from './resident-bytes.js'
 import { Runner } from './runner.js'
-import { inspectErrors } from '../inspect-errors.js'
+import { errors } from '../../errors.js'
 
 /** All processes of a timeline. None of them outlives the controller. */
 export class Fleet {
@@ -19,7 +19,7 @@ export class Fleet {
 
   /** Those that were ended a moment ago still take room: wait for `endings` first. */
   start(): Runner {
-    if (this.#isClosed) throw inspectErrors.timelineClosed()
+    if (this.#isClosed) throw errors.TIMELINE_CLOSED()
     const runner = new Runner(this.#spawn)
     this.#live.add(runner)
     void this.#forgetWhenGone(runner)

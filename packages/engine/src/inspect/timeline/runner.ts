@@ -2,7 +2,7 @@ import { Probe } from '../probe.js'
 import type { ProbeProcess } from '../probe-process.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
-import { inspectErrors } from '../inspect-errors.js'
+import { errors } from '../../errors.js'
 
 /**
  * One process of a timeline. It goes forward only; `from` says which moments still
@@ -93,7 +93,7 @@ export class Runner {
     if (held.kind === 'ended') return this.#ended(held)
     this.#from = held.seq
     // The tape has the event, so whoever replays it comes by.
-    if (held.seq !== seq) throw inspectErrors.probeGone(`at event ${seq}`)
+    if (held.seq !== seq) throw errors.PROBE_GONE(`at event ${seq}`)
     return undefined
   }
 

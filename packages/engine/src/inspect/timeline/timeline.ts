@@ -12,7 +12,7 @@ import { positionOf } from './position-of.js'
 import type { NotFound, Position, StackLine, TimelineStatus, Watched } from './position.js'
 import { Traveller } from './traveller.js'
 import { Watches } from './watches.js'
-import { inspectErrors } from '../inspect-errors.js'
+import { errors } from '../../errors.js'
 
 export interface TimelineOptions extends Partial<KeyframeLimits> {
   readonly tape: Tape
@@ -97,7 +97,7 @@ export class Timeline {
     return this.#motion(options, () => {
       const index = this.#moments.indexOf(String(step))
       if (index !== undefined) return this.#goTo(index)
-      throw inspectErrors.noSuchMoment(this.#run, String(step), this.#moments.count)
+      throw errors.NO_SUCH_STEP(this.#run, String(step), this.#moments.count)
     })
   }
 
@@ -205,7 +205,7 @@ export class Timeline {
   /** One at a time; the background rests meanwhile. */
   #motion<T>({ signal }: MotionOptions, move: () => Promise<T>): Promise<T> {
     const done = this.#last.then(async () => {
-      if (this.#isClosed) throw inspectErrors.timelineClosed()
+      if (this.#isClosed) throw errors.TIMELINE_CLOSED()
       signal?.throwIfAborted()
       const giveUp = (): void => this.#traveller.giveUp()
       signal?.addEventListener('abort', giveUp, { once: true })
@@ -214,7 +214,7 @@ export class Timeline {
       try {
         return await move()
       } catch (error) {
-        if (this.#isClosed) throw inspectErrors.timelineClosed()
+        if (this.#isClosed) throw errors.TIMELINE_CLOSED()
         signal?.throwIfAborted()
         throw error
       } finally {
@@ -259,7 +259,7 @@ export class Timeline {
   }
 
   #stopped(): Stop {
-    if (this.#stop === undefined) throw inspectErrors.notAtAStep(this.#position.kind)
+    if (this.#stop === undefined) throw errors.NOT_AT_A_STEP(this.#position.kind)
     return this.#stop
   }
 }

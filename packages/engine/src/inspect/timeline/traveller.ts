@@ -1,4 +1,4 @@
-import { RetakeError } from '../../errors.js'
+import { errors, RetakeError } from '../../errors.js'
 import type { Divergence } from '../../player/divergence.js'
 import type { Ended, Evaluation } from '../probe-thread.js'
 import type { Stop } from '../stop.js'
@@ -6,7 +6,6 @@ import type { Fleet } from './fleet.js'
 import type { Keyframes } from './keyframes.js'
 import type { Moments } from './moments.js'
 import type { Runner } from './runner.js'
-import { inspectErrors } from '../inspect-errors.js'
 
 /** How often a process is replaced that was ended from outside. */
 const ATTEMPTS_MAX = 3
@@ -39,13 +38,13 @@ export class Traveller {
       if (stop === undefined) continue
       const problem = stop.kind === 'ended' ? problemOf(stop) : undefined
       if (problem === undefined) return stop
-      throw inspectErrors.stepNotReached(this.#run, this.#moments.labelAt(index), problem)
+      throw errors.STEP_NOT_REACHED(this.#run, this.#moments.labelAt(index), problem)
     }
   }
 
   /** At the last stop. */
   evaluate(expression: string): Promise<Evaluation> {
-    if (this.#runner === undefined) throw inspectErrors.probeGone('an expression')
+    if (this.#runner === undefined) throw errors.PROBE_GONE('an expression')
     return this.#runner.evaluate(expression)
   }
 
