@@ -1,11 +1,6 @@
 import { DIR_OPTION, flag, type OptionValues, text, type Verb } from '../command-line/verb.js'
 import path from 'node:path'
-import {
-  decideApproval,
-  type PendingApproval,
-  pendingApprovals,
-  userName,
-} from '@retake/guard'
+import { decideApproval, type PendingApproval, pendingApprovals, userName } from '@retake/guard'
 import { cliErrors } from '../errors.js'
 import { printable, printJson, widthOf, wrap } from '../terminal/terminal.js'
 import { duration } from '@retake/tape/present'
