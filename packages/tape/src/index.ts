@@ -1,7 +1,7 @@
 /** Reading tapes: the format, the read model, providers, prices and edits. */
 export * from './edit/index.js'
 export type * from './findings/blame-findings.js'
-export type * from './findings/span-findings.js'
+export type * from './findings/blame-findings.js'
 export * from './format/index.js'
 export type { SseEvent, TimedChunk } from './http/sse.js'
 export * from './providers/index.js'

@@ -1,8 +1,37 @@
 import type { TapePlatform } from '../format/platform.js'
-import { crc32 } from '../format/crc32.js'
-import { gunzip } from './gunzip.js'
-import { inflateRaw } from './inflate.js'
+import { crc32 } from '../format/bytes.js'
+import { inflateAt, inflateRaw } from './inflate.js'
 import { createSha256, sha256 } from './sha256.js'
+import { joinBytes } from '../format/bytes.js'
+
+/** Unpacks gzip data (RFC 1952), all of its members, and checks their CRCs. */
+function gunzip(bytes: Uint8Array): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const members: Uint8Array[] = []
+  for (let at = 0; at === 0 || isMember(bytes, at);) {
+    const { output, end } = inflateAt(bytes, headerEnd(bytes, at))
+    const isWhole =
+      end + 8 <= bytes.length &&
+      view.getUint32(end, true) === crc32(output) &&
+      view.getUint32(end + 4, true) === output.length >>> 0
+    if (!isWhole) throw new Error('gzip data does not have its recorded CRC and length')
+    members.push(output)
+    at = end + 8
+  }
+  return joinBytes(members)
+}
+
+const isMember = (bytes: Uint8Array, at: number): boolean =>
+  bytes[at] === 0x1f && bytes[at + 1] === 0x8b && bytes[at + 2] === 8
+
+function headerEnd(bytes: Uint8Array, at: number): number {
+  if (!isMember(bytes, at)) throw new Error('not gzip data')
+  const flags = bytes[at + 3] ?? 0
+  let end = at + 10
+  if (flags & 4) end += 2 + (bytes[end] ?? 0) + 256 * (bytes[end + 1] ?? 0)
+  for (const text of [8, 16]) if (flags & text) end = bytes.indexOf(0, end) + 1
+  return flags & 2 ? end + 2 : end
+}
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 

@@ -1,12 +1,134 @@
 import { decodeBody } from '../format/event-body.js'
-import { answerUnreadable, nothingToEdit } from '../format/errors.js'
+import { answerUnreadable, fileNotJson, invalidAnswer, nothingToEdit } from '../format/errors.js'
 import type { Exchange } from '../read-model/exchange.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { toWire } from '../values/to-wire.js'
 import { answerFormat } from '../providers/find-provider.js'
-import { mcpPayload } from './mcp-answer.js'
-import { bodyPayload, type Payload } from './payload.js'
+import { mcpPayload, wholeMcpAnswer } from './mcp-answer.js'
+import { isRecord, type JsonRecord, recordOf } from '../providers/json-shape.js'
+import { makeReply } from '../providers/reply.js'
+import { fromBase64, toBase64 } from '../format/bytes.js'
+
+/**
+ * What a person edits: plain JSON, and what it stands for. Numbers beyond the
+ * safe integers of JavaScript are rounded, as for everyone who parses JSON.
+ */
+export interface Payload {
+  /**
+   * - `json`: a parsed body, or the message that a model's stream adds up to
+   * - `text`, `base64`: any other body, as `{ text }` or `{ base64 }`
+   * - `result`, `error`: how a tool ended, as wire values (see `values.ts`)
+   * - `value`: what a draw gave
+   */
+  readonly kind: 'json' | 'text' | 'base64' | 'result' | 'error' | 'value'
+  readonly data: unknown
+}
+
+/** The payload of a body: parsed when it is JSON, else text, else base64. */
+const bodyPayload = (body: {
+  readonly body: Uint8Array
+  readonly text: string | undefined
+  readonly json: unknown
+}): Payload => {
+  if (body.json !== undefined) return { kind: 'json', data: body.json }
+  return body.text === undefined
+    ? { kind: 'base64', data: { base64: toBase64(body.body) } }
+    : { kind: 'text', data: { text: body.text } }
+}
+
+/** The body that a payload of kind `json`, `text` or `base64` stands for. */
+export const payloadBytes = ({ kind, data }: Payload): Uint8Array => {
+  if (kind === 'text') return new TextEncoder().encode(memberText(data, 'text'))
+  if (kind === 'base64') return bytesOf(memberText(data, 'base64'))
+  return new TextEncoder().encode(JSON.stringify(data))
+}
+
+const memberText = (data: unknown, key: string): string => {
+  const { [key]: value } = recordOf(data)
+  if (typeof value !== 'string') throw invalidAnswer([`${key} is not a string`])
+  return value
+}
+
+const bytesOf = (text: string): Uint8Array => {
+  try {
+    return fromBase64(text)
+  } catch {
+    throw invalidAnswer(['base64 does not hold base64'])
+  }
+}
+
+/**
+ * The recorded answer of a model with this text as its only output, and with
+ * counts of 0; a made-up answer if none was recorded. `undefined` for an API
+ * whose answers cannot be written.
+ */
+export const plainAnswer = (
+  { api, request, response }: Exchange,
+  recorded: unknown,
+  text: string,
+): unknown => {
+  const format = answerFormat(api)
+  if (format === undefined) return undefined
+  const body = isRecord(request.json) ? request.json : {}
+  const { model } = body
+  const isAnswer = response !== undefined && response.status < 400 && isRecord(recorded)
+  const encoded = format.encode(
+    makeReply({ text }, { number: 0, promptText: '', ...(typeof model === 'string' && { model }) }),
+    { number: 0, path: request.url, body, stream: false },
+  )
+  if (!isAnswer) return withoutCounts(encoded)
+  const output = Object.entries(encoded).filter(([key]) => format.outputFields.includes(key))
+  return withoutCounts({ ...recorded, ...Object.fromEntries(output) })
+}
+
+const COUNTS = ['usage', 'usageMetadata', 'eval_count', 'prompt_eval_count']
+
+const withoutCounts = (answer: JsonRecord): JsonRecord =>
+  Object.fromEntries(
+    Object.entries(answer).map(([key, value]) => [
+      key,
+      COUNTS.includes(key) ? zeroed(value) : value,
+    ]),
+  )
+
+const zeroed = (value: unknown): unknown => {
+  if (typeof value === 'number') return 0
+  if (Array.isArray(value)) return value.map(zeroed)
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, zeroed(each)]))
+}
+
+/**
+ * The payload of a file that stands in for the whole answer of a step: JSON
+ * where the recorded answer is JSON, a message of a model or the result of a
+ * tool; else the bytes as they are.
+ */
+export const wholeResponse = (step: Step, bytes: Uint8Array): Payload => {
+  if (mcpPayload(step) !== undefined) return wholeMcpAnswer(step, parse(bytes))
+  const exchange = step.exchange()
+  if (exchange === undefined) return { kind: 'result', data: parse(bytes) }
+  const { api, response } = exchange
+  if (answerFormat(api) !== undefined || response?.json !== undefined)
+    return { kind: 'json', data: parse(bytes) }
+  return bodyPayload({ body: bytes, text: utf8(bytes), json: undefined })
+}
+
+const parse = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch (cause) {
+    throw fileNotJson(cause)
+  }
+}
+
+const utf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
 
 /**
  * The answer of a step as a person edits it. The stream of a model is put

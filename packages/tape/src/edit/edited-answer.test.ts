@@ -11,9 +11,9 @@ import type { Step } from '../read-model/step.js'
 import { answerPayload, requestPayload } from './answer-payload.js'
 import { editedAnswer, type EditedDelivery, type EditOptions } from './edited-answer.js'
 import { drawPayload, editedDraw } from './edited-draw.js'
-import type { Payload } from './payload.js'
+import type { Payload } from './answer-payload.js'
 import { setPath } from './set-path.js'
-import { wholeResponse } from './whole-response.js'
+import { wholeResponse } from './answer-payload.js'
 
 const CHAT = 'http://127.0.0.1:4010/v1/chat/completions'
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)

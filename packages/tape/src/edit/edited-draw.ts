@@ -1,7 +1,7 @@
 import { invalidAnswer, noSuchEvent, nothingToEdit } from '../format/errors.js'
 import type { DrawEvent, NewEvent } from '../format/events.js'
 import type { TapeLike } from '../format/tape-like.js'
-import type { Payload } from './payload.js'
+import type { Payload } from './answer-payload.js'
 
 /** What a draw gave: a time, a random number, an id. */
 export const drawPayload = (tape: TapeLike, seq: number): Payload => ({

@@ -4,7 +4,7 @@
  */
 export { answerPayload, requestPayload } from './answer-payload.js'
 export { checkAnswer, missingClosing } from './edited-body.js'
-export { plainAnswer } from './plain-answer.js'
+export { plainAnswer } from './answer-payload.js'
 export {
   editedAnswer,
   type EditedAnswer,
@@ -12,7 +12,7 @@ export {
   type EditOptions,
 } from './edited-answer.js'
 export { drawPayload, editedDraw } from './edited-draw.js'
-export { payloadBytes, type Payload } from './payload.js'
-export { parsePath, pathText, readPath, type PathKey } from './json-path.js'
+export { payloadBytes, type Payload } from './answer-payload.js'
+export { parsePath, pathText, readPath, type PathKey } from './set-path.js'
 export { getPath, parseSet, setPath } from './set-path.js'
-export { wholeResponse } from './whole-response.js'
+export { wholeResponse } from './answer-payload.js'

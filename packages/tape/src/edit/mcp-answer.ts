@@ -4,7 +4,7 @@ import type { SseEvent } from '../http/sse.js'
 import { framesIn, idKey, type RpcId } from '../read-model/mcp/json-rpc.js'
 import type { Step } from '../read-model/step.js'
 import type { TapeLike } from '../format/tape-like.js'
-import type { Payload } from './payload.js'
+import type { Payload } from './answer-payload.js'
 import { sseText } from '../http/sse.js'
 
 /**

@@ -5,7 +5,7 @@ import type { JsonRecord } from '../providers/json-shape.js'
 import { answerFormat } from '../providers/find-provider.js'
 import type { AnswerFormat } from '../providers/provider.js'
 import { sseFrame } from '../providers/wire-answer.js'
-import { textPieces } from '../providers/text-pieces.js'
+import { textPieces } from '../providers/reply.js'
 
 const formatOf = (api: string): AnswerFormat => {
   const format = answerFormat(api)

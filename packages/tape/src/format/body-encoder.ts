@@ -4,7 +4,7 @@ import { type Delta, DeltaEncoder } from './delta/delta-encoder.js'
 import { toOps, toParts } from './delta/recipe.js'
 import type { WriterPlatform } from './platform.js'
 import type { TapeEvent } from './events.js'
-import { joinBytes } from './join-bytes.js'
+import { joinBytes } from './bytes.js'
 
 /** Less than this is not compressed: it saves a few bytes, and starting zlib takes longer than all other work on an event. */
 const DEFLATE_MIN_BYTES = 256

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { TapeEvent } from './events.js'
-import { type Migration, MIGRATIONS, migrationFrom } from './migrations.js'
+import { type Migration, MIGRATIONS, migrationFrom } from './tape.js'
 import { nodePlatform } from '../node/node-platform.js'
 import { Tape } from './tape.js'
 

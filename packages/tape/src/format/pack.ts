@@ -2,7 +2,7 @@ import { encodeRecord, type Envelope } from './codec.js'
 import type { WriterPlatform } from './platform.js'
 import type { Frame, Frames } from './frames.js'
 import { encodeIndex } from './index-footer.js'
-import { joinBytes } from './join-bytes.js'
+import { joinBytes } from './bytes.js'
 
 /**
  * A packed tape keeps its run record, its seal and its index as they are. All

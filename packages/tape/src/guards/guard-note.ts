@@ -1,6 +1,6 @@
 import type { BodyForm, NoteEvent, RecordedError } from '../format/events.js'
 import type { CallUsage, GuardFacts, GuardIntent, ServedFrom } from './guard-facts.js'
-import { fromBase64, toBase64 } from '../format/base64.js'
+import { fromBase64, toBase64 } from '../format/bytes.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /**

@@ -1,7 +1,7 @@
-import { crc32 } from '../format/crc32.js'
-import { joinBytes } from '../format/join-bytes.js'
+import { crc32 } from '../format/bytes.js'
+import { joinBytes } from '../format/bytes.js'
 import type { SseEvent, TimedChunk } from './sse.js'
-import { fromBase64 } from '../format/base64.js'
+import { fromBase64 } from '../format/bytes.js'
 import { parseJson, recordOf } from '../providers/json-shape.js'
 import type { StreamReading } from './stream-reading.js'
 

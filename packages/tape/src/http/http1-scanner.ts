@@ -10,7 +10,7 @@ import {
   type Http1ResponseHead,
   type Http1Side,
 } from './http1-head.js'
-import { joinBytes } from '../format/join-bytes.js'
+import { joinBytes } from '../format/bytes.js'
 
 interface MessageTail {
   /** The content, without the framing of chunks; empty when bodies are dropped. */

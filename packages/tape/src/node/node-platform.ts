@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { crc32 as crc32Here } from '../format/crc32.js'
+import { crc32 as crc32Here } from '../format/bytes.js'
 import type { WriterPlatform } from '../format/platform.js'
 import {
   crc32,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { joinBytes } from '../format/join-bytes.js'
+import { joinBytes } from '../format/bytes.js'
 import { readStream } from '../http/stream-reading.js'
 import { APIS, clientProvider, findApi, PROVIDERS } from './find-provider.js'
 import { parseJson, type JsonRecord } from './json-shape.js'

@@ -1,4 +1,4 @@
-import { toBase64 } from '../format/base64.js'
+import { toBase64 } from '../format/bytes.js'
 import type { BodyForm, TapeEvent } from '../format/events.js'
 import { plainJson } from './plain-json.js'
 import type { TapeLike } from '../format/tape-like.js'

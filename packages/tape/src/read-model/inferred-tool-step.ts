@@ -1,6 +1,6 @@
 import type { ToolCallPart, ToolResultPart } from '../providers/message.js'
 import type { RequestStep } from './request-step.js'
-import { shortJson } from './short-text.js'
+import { shortJson } from './readable-value.js'
 import { StepBase, type StepContext } from './step-base.js'
 import type { CallDetail, StepKind, StepState } from './step.js'
 

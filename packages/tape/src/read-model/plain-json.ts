@@ -1,5 +1,5 @@
 import { isRecord } from '../providers/json-shape.js'
-import { setOwn } from '../values/set-own.js'
+import { setOwn } from '../values/stable-stringify.js'
 
 /**
  * A wire value as the JSON one would write by hand, for `grep` and `jq`. What

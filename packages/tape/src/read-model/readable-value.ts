@@ -1,6 +1,30 @@
 import type { BodyForm } from '../format/events.js'
 import { decodeBody } from '../format/event-body.js'
 import { fromWire } from '../values/from-wire.js'
+import { clipText } from '../format/clip-text.js'
+
+/** Text on one line, cut to a length. */
+export const shortText = (text: string, length = 80): string =>
+  clipText(text.replace(/\s+/g, ' ').trim(), length)
+
+/** A value as short JSON. Never throws: what JSON has no word for, or cannot follow, is cut as well. */
+export const shortJson = (value: unknown, length = 80): string => {
+  if (typeof value === 'string') return shortText(value, length)
+  try {
+    return shortText(
+      JSON.stringify(value, (_, each: unknown) => shorten(each, length)) ?? '',
+      length,
+    )
+  } catch {
+    return '…'
+  }
+}
+
+/** Long strings need not be written to be cut. */
+const shorten = (value: unknown, length: number): unknown => {
+  if (typeof value === 'bigint') return String(value)
+  return typeof value === 'string' && value.length > length ? value.slice(0, length + 1) : value
+}
 
 /**
  * The value of a body, for people. One that this version cannot build again, such

@@ -9,7 +9,7 @@ import { ExchangeReader } from './exchange.js'
 import { HttpMcp } from './mcp/http-mcp.js'
 import type { McpExchange } from './mcp/mcp-exchange.js'
 import type { StepOp } from './run-index.js'
-import { shortText } from './short-text.js'
+import { shortText } from './readable-value.js'
 import { describeError, failureState, StepBase, type StepContext } from './step-base.js'
 import type { CallDetail, Step, StepKind, StepState } from './step.js'
 

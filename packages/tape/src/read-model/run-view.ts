@@ -1,31 +1,53 @@
 import type {
+  CallEvent,
   NoteEvent,
   OutputEvent,
   RecordedError,
   RequestEvent,
-  CallEvent,
   SocketEvent,
   TapeEvent,
 } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
 import { CallStep } from './call-step.js'
-import { ConnectionStep } from './connection-step.js'
-import { continuesConversation } from './conversation.js'
+import { ConnectionStep, MarkStep, type StepBase, type StepContext } from './step-base.js'
 import type { BodyDecoders } from './http-answer.js'
 import { assignLanes, type Lane, type LaneAssignment } from './lanes.js'
-import { MarkStep } from './mark-step.js'
 import { HttpServers } from './mcp/http-servers.js'
 import { indexStdio, type StdioIndex, type StepSource } from './mcp/index-stdio.js'
 import { McpStep } from './mcp/mcp-step.js'
 import { readBody } from './readable-value.js'
 import { RequestCache } from './request-cache.js'
 import { RequestStep } from './request-step.js'
-import { indexRun, type FileCall, type RunIndex, type StepOp } from './run-index.js'
-import type { StepBase, StepContext } from './step-base.js'
+import { type FileCall, indexRun, type RunIndex, type StepOp } from './run-index.js'
 import type { Step } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
 import { linkTools, type ToolLinks } from './tool-links.js'
-import { sumSteps, type RunTotals } from './totals.js'
+import { type RunTotals, sumSteps } from './totals.js'
+import { isSameTool } from './tool-links.js'
+
+/**
+ * Whether a step goes on with the conversation of a lane: a model request that
+ * repeats it and adds to it, or work its last answer asked for.
+ */
+const continuesConversation = (step: StepBase, earlier: readonly StepBase[]): boolean => {
+  const last = earlier.findLast(
+    (candidate) => candidate instanceof RequestStep && candidate.kind === 'model',
+  )
+  if (!(last instanceof RequestStep) || step instanceof MarkStep) return false
+  if (step instanceof RequestStep && step.kind === 'model') return repeats(step, last)
+  const { toolName } = step
+  if (toolName !== undefined) return last.toolCalls.some(({ name }) => isSameTool(name, toolName))
+  return last.toolCalls.length > 0
+}
+
+const repeats = (step: RequestStep, earlier: RequestStep): boolean => {
+  const before = earlier.reader.requestMessages()
+  const now = step.reader.requestMessages()
+  return (
+    now.length > before.length &&
+    before.every((message, index) => JSON.stringify(message) === JSON.stringify(now[index]))
+  )
+}
 
 /** Decompressors for answers recorded below `fetch`, and prices that come before the built-in ones. */
 export interface ReadOptions extends BodyDecoders {

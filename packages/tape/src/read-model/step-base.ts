@@ -1,12 +1,12 @@
-import type { Place, RecordedError } from '../format/events.js'
+import type { NoteEvent, Place, RecordedError, SocketEvent } from '../format/events.js'
 import type { PriceTable } from '../providers/price.js'
 import type { Message } from '../providers/message.js'
 import type { AnswerFrame, FrameLimits } from './answer-frames.js'
 import type { BodyDecoders } from './http-answer.js'
 import type { HttpServers } from './mcp/http-servers.js'
 import type { RequestCache } from './request-cache.js'
-import type { RunIndex } from './run-index.js'
-import { summarizeStep, type Step, type StepKind, type StepState } from './step.js'
+import type { RunIndex, StepOp } from './run-index.js'
+import { type Step, type StepKind, type StepState, summarizeStep } from './step.js'
 import type { TapeLike } from '../format/tape-like.js'
 
 /** What every step of a run shares. */
@@ -162,3 +162,40 @@ export const describeError = (error: RecordedError): string => {
 /** An agent gives up by aborting; that is no failure of the other side. */
 export const failureState = (error: RecordedError): StepState =>
   error.name === 'AbortError' || error.code === 'ABORT_ERR' ? 'aborted' : 'failed'
+
+/** A point the user marked. */
+export class MarkStep extends StepBase {
+  readonly kind: StepKind = 'mark'
+  readonly state: StepState = 'done'
+  readonly error = undefined
+  readonly latencyMs = undefined
+  readonly title: string
+
+  constructor(context: StepContext, number: number, note: NoteEvent) {
+    super(context, number, note)
+    this.title = note.text === undefined ? note.name : `${note.name}: ${note.text}`
+  }
+}
+
+/** A connection that failed before any request went over it. */
+export class ConnectionStep extends StepBase {
+  readonly kind: StepKind = 'http'
+  readonly state: StepState = 'failed'
+  readonly title: string
+  readonly error: string | undefined
+  readonly latencyMs: number | undefined
+  readonly #failure: RecordedError | undefined
+
+  constructor(context: StepContext, number: number, op: StepOp & { readonly event: SocketEvent }) {
+    super(context, number, op.event)
+    const { kind, host, port, path } = op.event
+    this.#failure = op.failure
+    this.error = op.failure === undefined ? undefined : describeError(op.failure)
+    this.latencyMs = op.last === undefined ? undefined : op.last.at - this.at
+    this.title = `connect ${kind} ${path ?? `${host}:${port}`} (${op.failure?.code ?? 'failed'})`
+  }
+
+  override get failure(): RecordedError | undefined {
+    return this.#failure
+  }
+}

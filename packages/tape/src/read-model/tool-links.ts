@@ -5,8 +5,15 @@ import { toWire } from '../values/to-wire.js'
 import { CallStep } from './call-step.js'
 import { InferredToolStep } from './inferred-tool-step.js'
 import { RequestStep } from './request-step.js'
-import { isSameTool } from './same-tool.js'
 import type { StepBase, StepContext } from './step-base.js'
+
+/**
+ * Whether a model means this tool. Clients put the name of the server before the
+ * names of its tools: `docs__search`, `mcp__docs__search`, `docs.search`.
+ */
+export const isSameTool = (called: string, tool: string): boolean =>
+  called === tool ||
+  (tool !== '' && called.endsWith(tool) && /[_.:/-]$/.test(called.slice(0, -tool.length)))
 
 export interface ToolLinks {
   /** Recorded tool steps by seq, with the label of the model step that asked for them. */

@@ -1,5 +1,5 @@
 import type { RecordedError } from '../format/events.js'
-import { setOwn } from './set-own.js'
+import { setOwn } from './stable-stringify.js'
 
 /** Stands in `props` for a property that has a field of its own, to keep the order of properties. */
 export const FIELD = { $: 'field' } as const

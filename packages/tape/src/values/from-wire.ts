@@ -1,7 +1,7 @@
-import { fromBase64 } from '../format/base64.js'
+import { fromBase64 } from '../format/bytes.js'
 import type { RecordedError } from '../format/events.js'
 import { rebuildErrorWith } from './rebuild-error.js'
-import { setOwn } from './set-own.js'
+import { setOwn } from './stable-stringify.js'
 
 /** Views over bytes that come back as themselves. */
 const VIEW_NAMES = [

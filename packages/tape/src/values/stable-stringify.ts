@@ -1,3 +1,17 @@
+/** An own property even for `__proto__`, which plain assignment would take for the prototype. */
+export const setOwn = (target: object, key: string, value: unknown): void => {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    })
+  } else {
+    ;(target as Record<string, unknown>)[key] = value
+  }
+}
+
 /**
  * JSON with the keys of every object sorted, so that equal data gives equal
  * text. Takes JSON data; hand anything richer through `toWire` first.

@@ -1,7 +1,7 @@
-import { toBase64 } from '../format/base64.js'
+import { toBase64 } from '../format/bytes.js'
 import type { RecordedError } from '../format/events.js'
 import { isErrorLike, recordErrorFields, type WireWalk } from './error-fields.js'
-import { setOwn } from './set-own.js'
+import { setOwn } from './stable-stringify.js'
 
 export interface ToWireOptions {
   /** Told about everything that will not come back, by path (`a.b[0]`). */

@@ -1,8 +1,40 @@
 import type { WriterPlatform } from '../platform.js'
-import { commonPrefix, commonSuffix } from './common-ends.js'
-import { matchBlocks, MATCH_MAX_BYTES } from './match-blocks.js'
+import { MATCH_MAX_BYTES, matchBlocks } from './match-blocks.js'
 import { literal, type Piece, type Recipe } from './recipe.js'
-import { lazySketch, sharedHashes } from './sketch.js'
+import { GEAR } from './gear.js'
+
+/** One place in this many bytes is part of a sketch, on average. */
+const SPACING_BITS = 10
+/** What lies behind is not looked at: a sketch need not be complete. */
+const SKETCH_MAX_BYTES = 1 << 21
+
+/**
+ * Hashes of the 32 bytes before certain places, which are chosen by those bytes
+ * alone. Bodies that share text share its hashes, wherever it stands in them.
+ */
+function sketchOf(body: Uint8Array): ReadonlySet<number> {
+  const sketch = new Set<number>()
+  const length = Math.min(body.length, SKETCH_MAX_BYTES)
+  let hash = 0
+  for (let i = 0; i < length; i++) {
+    hash = ((hash << 1) + (GEAR[body[i] ?? 0] ?? 0)) | 0
+    if (hash >>> (32 - SPACING_BITS) === 0) sketch.add(hash)
+  }
+  return sketch
+}
+
+/** The sketch of a body, made when it is asked for and then kept. */
+function lazySketch(body: Uint8Array): () => ReadonlySet<number> {
+  let sketch: ReadonlySet<number> | undefined
+  return () => (sketch ??= sketchOf(body))
+}
+
+/** How many hashes two sketches share: roughly, how many kilobytes of text. */
+function sharedHashes(a: ReadonlySet<number>, b: ReadonlySet<number>): number {
+  let shared = 0
+  for (const hash of a) if (b.has(hash)) shared++
+  return shared
+}
 
 /** Conversations that go on at the same time, and so the bodies kept for comparison. */
 const HEADS_MAX = 16
@@ -219,4 +251,29 @@ function literalsOf(pieces: Recipe, body: Uint8Array): Uint8Array[] {
     at += piece.length
   }
   return literals
+}
+
+type Equal = WriterPlatform['equal']
+
+/** Number of equal bytes at the start of `a` and `b`. Large pieces are compared first. */
+function commonPrefix(equal: Equal, a: Uint8Array, b: Uint8Array): number {
+  const max = Math.min(a.length, b.length)
+  let same = 0
+  for (const step of [1 << 16, 1 << 12, 1 << 8]) {
+    while (same + step <= max && equal(a, same, b, same, step)) same += step
+  }
+  while (same < max && a[same] === b[same]) same++
+  return same
+}
+
+/** Number of equal bytes at the end of `a` and `b`, at most `max`. */
+function commonSuffix(equal: Equal, a: Uint8Array, b: Uint8Array, max: number): number {
+  let same = 0
+  const equalBefore = (step: number): boolean =>
+    equal(a, a.length - same - step, b, b.length - same - step, step)
+  for (const step of [1 << 16, 1 << 12, 1 << 8]) {
+    while (same + step <= max && equalBefore(step)) same += step
+  }
+  while (same < max && a[a.length - 1 - same] === b[b.length - 1 - same]) same++
+  return same
 }

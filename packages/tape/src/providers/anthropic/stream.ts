@@ -11,7 +11,7 @@ import {
 } from '../json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
-import { textPieces, type CutText } from '../text-pieces.js'
+import { textPieces, type CutText } from '../reply.js'
 
 /** Known only when a message ends; until then they are null. */
 const AT_END = ['stop_reason', 'stop_sequence', 'stop_details', 'container', 'context_management']

@@ -8,7 +8,7 @@ import {
   textOf,
 } from '../json-shape.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
-import { textPieces, type CutText } from '../text-pieces.js'
+import { textPieces, type CutText } from '../reply.js'
 import { eventFrameBytes } from '../../http/event-frames.js'
 
 /** Events of a stream in which Bedrock reports a failure. */

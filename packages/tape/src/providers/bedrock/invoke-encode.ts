@@ -1,4 +1,4 @@
-import { toBase64 } from '../../format/base64.js'
+import { toBase64 } from '../../format/bytes.js'
 import { messageAnswers } from '../anthropic/encode.js'
 import { embeddingVector, textsIn } from '../embedding.js'
 import { recordOf, recordsOf, type JsonRecord } from '../json-shape.js'

@@ -8,7 +8,7 @@ import {
   textOf,
 } from '../json-shape.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
-import { textPieces, type CutText } from '../text-pieces.js'
+import { textPieces, type CutText } from '../reply.js'
 
 /**
  * An answer of Gemini as the chunks of a stream. The last chunk of a candidate

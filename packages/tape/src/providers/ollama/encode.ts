@@ -1,19 +1,50 @@
 import {
   isRecord,
+  type JsonRecord,
   listOf,
   parseJson,
   recordOf,
   recordsOf,
   textOf,
-  type JsonRecord,
 } from '../json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { AnswerFormat, ScriptedFormat, StreamEvent, StreamOptions } from '../provider.js'
 import type { Finish, Reply, ReplyRequest, ScriptedError } from '../reply.js'
-import { textPieces } from '../text-pieces.js'
+import { textPieces } from '../reply.js'
 import { jsonAnswer, retryHeaders, scriptedFormat, type WireAnswer } from '../wire-answer.js'
 import { countTokens, embeddingVector, textsIn } from '../embedding.js'
-import { checkOllama } from './check.js'
+import { Problems } from '../problems.js'
+
+/** What makes it no answer of Ollama. */
+const checkOllama = (answer: unknown): string[] => {
+  const problems = new Problems()
+  const document = problems.record('the answer', answer)
+  if (document === undefined || document['embeddings'] !== undefined) return problems.list
+  const { model, message, response, done } = document
+  problems.text('model', model)
+  problems.oneOf('done', done, [true])
+  for (const key of ['prompt_eval_count', 'eval_count']) problems.counts(key, document[key])
+  if (response !== undefined && message === undefined) problems.text('response', response)
+  else {
+    const said = problems.record('message', message)
+    if (said !== undefined) checkMessage(problems, said)
+  }
+  return problems.list
+}
+
+const checkMessage = (problems: Problems, message: JsonRecord): void => {
+  problems.oneOf('message.role', message['role'], ['assistant'])
+  if (message['content'] !== undefined) problems.text('message.content', message['content'])
+  const { tool_calls: calls } = message
+  if (calls === undefined || calls === null) return
+  for (const [path, call] of problems.records('message.tool_calls', calls)) {
+    const called = problems.record(`${path}.function`, call['function'])
+    if (called === undefined) continue
+    problems.text(`${path}.function.name`, called['name'])
+    if (!isRecord(called['arguments']))
+      problems.add(`${path}.function.arguments`, 'is not an object')
+  }
+}
 
 /** Texts that come in pieces: of a chat inside its message, of a completion beside the model. */
 const STREAMED = ['thinking', 'content', 'response'] as const

@@ -2,6 +2,10 @@ import type { JsonRecord } from '../json-shape.js'
 import { callId, type Reply, type ScriptedUsage } from '../reply.js'
 import type { UsagePosition } from './chat-stream.js'
 
+/** Shared by everybody who is compatible with OpenAI: decides only where one of them is routed. */
+export const OPENAI_PATHS =
+  /^(\/openai)?(\/v\d+)?\/(chat\/completions|responses|completions|embeddings|models|files|images|audio|moderations|batches)(\/|$)/
+
 /** How the chat completions of one server differ from those of others. */
 export interface ChatDialect {
   readonly idPrefix: string

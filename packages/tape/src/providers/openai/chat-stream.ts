@@ -10,7 +10,7 @@ import {
 } from '../json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
-import { textPieces, type CutText } from '../text-pieces.js'
+import { textPieces, type CutText } from '../reply.js'
 
 /** Texts of a message that come in pieces after the chunk with its role. */
 const STREAMED = ['reasoning_content', 'reasoning', 'content', 'refusal'] as const

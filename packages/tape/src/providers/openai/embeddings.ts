@@ -1,4 +1,4 @@
-import { toBase64 } from '../../format/base64.js'
+import { toBase64 } from '../../format/bytes.js'
 import { countTokens, decodeEmbedding, embeddingVector, textsIn } from '../embedding.js'
 import { countOf, filledText, listOf, recordOf, textOf } from '../json-shape.js'
 import { textPart, type Message } from '../message.js'

@@ -3,7 +3,7 @@ import { openaiChat } from './chat.js'
 import { openaiCompletions } from './completions.js'
 import { openaiEmbeddings } from './embeddings.js'
 import { openaiFailure } from './encode.js'
-import { OPENAI_PATHS } from './paths.js'
+import { OPENAI_PATHS } from './chat-dialect.js'
 import { OPENAI_PRICES } from './prices.js'
 import { openaiResponses } from './responses.js'
 

@@ -10,7 +10,7 @@ import {
 } from '../json-shape.js'
 import type { SseEvent } from '../../http/sse.js'
 import type { StreamEvent, StreamOptions } from '../provider.js'
-import { textPieces, type CutText } from '../text-pieces.js'
+import { textPieces, type CutText } from '../reply.js'
 
 interface ResponseEvent extends JsonRecord {
   readonly type: string

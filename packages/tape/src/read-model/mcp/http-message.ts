@@ -2,7 +2,7 @@ import type { RequestEvent } from '../../format/events.js'
 import { headerValue } from '../../http/http1-body.js'
 import { parseJson } from '../../providers/json-shape.js'
 import type { ExchangeResponse } from '../exchange.js'
-import { isMcpFrame } from './is-mcp.js'
+import { isMcpFrame } from './json-rpc.js'
 import { framesIn, idKey, type RpcFrame, type RpcId } from './json-rpc.js'
 import type { McpExchange, McpNotification } from './mcp-exchange.js'
 

@@ -1,6 +1,6 @@
 import type { RecordedError } from '../../format/events.js'
 import { optionalText, recordOf, recordsOf } from '../../providers/json-shape.js'
-import { shortJson, shortText } from '../short-text.js'
+import { shortJson, shortText } from '../readable-value.js'
 import type { CallDetail } from '../step.js'
 import type { RpcError, RpcId } from './json-rpc.js'
 

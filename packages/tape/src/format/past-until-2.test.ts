@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { nodePlatform } from '../../node/node-platform.js'
-import { MerkleTreeUntil2 } from './merkle-until-2.js'
+import { nodePlatform } from '../node/node-platform.js'
+import { MerkleTreeUntil2 } from './past-until-2.js'
 
 const sha = (...parts: readonly Uint8Array[]): Buffer =>
   createHash('sha256').update(Buffer.concat(parts)).digest()
