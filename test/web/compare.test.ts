@@ -20,8 +20,8 @@ test('two runs stand side by side: equal steps folded, words that differ marked,
   await page.goto(ui.at(`/compare/${demo.run}/${demo.branch}`))
   const changed = page.getByRole('article', { name: /search_policy.*changed/ })
   await changed.waitFor()
-  await expect.poll(() => changed.locator('del').allInnerTexts(), patiently).toEqual(['6'])
-  await expect.poll(() => changed.locator('ins').allInnerTexts(), patiently).toEqual(['3'])
+  await expect.poll(() => changed.locator('del').allInnerTexts(), patiently).toEqual(['60'])
+  await expect.poll(() => changed.locator('ins').allInnerTexts(), patiently).toEqual(['30'])
   const [a, b] = [changed.locator('del'), changed.locator('ins')]
   const apart = async (): Promise<number> =>
     ((await b.boundingBox())?.y ?? Number.NaN) - ((await a.boundingBox())?.y ?? Number.NaN)

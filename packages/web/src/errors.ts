@@ -132,7 +132,7 @@ export const noSuchAddress = (address: string): RefusedError =>
     'Start from the list of runs.',
   )
 
-export const badQuestion = (name: string, value: string): RefusedError =>
+export const badRequest = (name: string, value: string): RefusedError =>
   new RefusedError(
     400,
     'VIEWER_BAD_QUESTION',

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HomeChange, Job } from '@retake/web'
+import type { RepositoryChange, Job } from '@retake/web'
 import type { Ui } from './start-ui.js'
 
 export interface Answer<T> {
@@ -62,20 +62,20 @@ export class AskApi {
   }
 
   /** Changes as they are told, until the one that `isLast` finds. */
-  async changes(isLast: (change: HomeChange) => boolean): Promise<HomeChange[]> {
+  async changes(isLast: (change: RepositoryChange) => boolean): Promise<RepositoryChange[]> {
     const stopping = new AbortController()
     const response = await fetch(`${this.#origin}/api/changes`, {
       headers: this.#headers,
       signal: stopping.signal,
     })
-    const told: HomeChange[] = []
+    const told: RepositoryChange[] = []
     let rest = ''
     const decoder = new TextDecoder()
     const body = (response.body ?? []) as AsyncIterable<Uint8Array>
     for await (const chunk of body) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
-      told.push(...lines.map((line) => JSON.parse(line) as HomeChange))
+      told.push(...lines.map((line) => JSON.parse(line) as RepositoryChange))
       if (told.some(isLast)) break
     }
     stopping.abort()

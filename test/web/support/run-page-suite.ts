@@ -42,7 +42,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
           '12 steps',
           '6 model calls',
           '4,150 tokens in, 174 out',
-          'cost unknown: $0.00397 and 1 call without a price',
+          '$0.00397 + 1 call without a price',
           '3 lanes',
         ])
           expect(await isThere(page, fact)).toBe(true)

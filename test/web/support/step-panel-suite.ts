@@ -81,7 +81,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
       await goTo({ step: '1' })
       await page.locator('[data-field="usage.input"]').waitFor()
       expect(await fact('usage.input')).toContain('input 10 tokens')
-      expect(await fact('places.1')).toContain('node plan')
+      expect(await fact('scopes.1')).toContain('node plan')
     })
 
     test('a streamed answer is played at its pace, and not by itself where no motion is wanted', async () => {

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
 import type { ParentLink } from '@retake/tape'
-import { createApi, type Home, type HomeChange } from '@retake/web'
+import { createApi, type RunRepository, type RepositoryChange } from '@retake/web'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { findingsFile } from '../../../../test/support/blame-findings.js'
 import { RunStore } from '../runs/run-store.js'
@@ -20,7 +20,7 @@ import { localHome } from './local-home.js'
 
 let folder: string
 let store: RunStore
-let home: Home
+let home: RunRepository
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'retake-home-'))
@@ -200,8 +200,8 @@ describe('the list of runs', () => {
 })
 
 describe('who watches', () => {
-  const watch = (): HomeChange[] => {
-    const told: HomeChange[] = []
+  const watch = (): RepositoryChange[] => {
+    const told: RepositoryChange[] = []
     const stop = home.watch((change) => told.push(change))
     stops.push(stop)
     return told
@@ -243,7 +243,7 @@ describe('who watches', () => {
 
   test('is told nothing any more after the last word', async () => {
     record('a')
-    const told: HomeChange[] = []
+    const told: RepositoryChange[] = []
     home.watch((change) => told.push(change))()
     const still = watch()
     record('b')
@@ -263,7 +263,7 @@ describe('what blame found about a run', () => {
   test('is read anew when a search has come to something else, and that is told', async () => {
     record('a')
     expect(await answerOf('a')).toEqual({})
-    const told: HomeChange[] = []
+    const told: RepositoryChange[] = []
     const unwatch = home.watch((change) => told.push(change))
     keep('a', JSON.stringify({ ...findingsFile('a'), oracle: 'one' }))
     await vi.waitFor(() => expect(told).toContainEqual({ type: 'blame', run: 'a' }), 20_000)

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Home } from '@retake/web'
+import type { RunRepository } from '@retake/web'
 import type { RunStore } from '../runs/run-store.js'
 import { abilitiesOf, localChanges } from './changes/local-changes.js'
 import { Branches } from './compare/branches.js'
@@ -11,7 +11,7 @@ import { RunWatch } from './runs/run-watch.js'
 import { sourceNear } from './runs/source-near.js'
 
 /** The runs of one project on this machine. */
-export function localHome(store: RunStore): Home {
+export function localHome(store: RunStore): RunRepository {
   const cards = new RunCards(store)
   const models = new RunModels(store)
   const states = new CapturedStates()
@@ -39,7 +39,7 @@ export function localHome(store: RunStore): Home {
     watch: (tell) => changes.watch(tell),
     branches: async (id) => branches.treeOf(id),
     compare: (a, b) => comparisons.compare(a, b),
-    changes: actions,
+    actions: actions,
     close: async () => {
       await Promise.all([actions.close(), comparisons.close()])
     },

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Home, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
+import { type RunRepository, isLoopback, serveViewer, type ViewerServer } from '@retake/web'
 import { cliErrors } from '../errors.js'
 
 const FIRST_PORT = 4600
@@ -15,7 +15,7 @@ interface ServeUiOptions {
 }
 
 /** Serves a home where the options say, or says why not. */
-export async function serveUi(home: Home, options: ServeUiOptions): Promise<ViewerServer> {
+export async function serveUi(home: RunRepository, options: ServeUiOptions): Promise<ViewerServer> {
   const { host, allowHosts } = options
   const password = readPassword(options.passwordFile)
   if (host !== undefined && !isLoopback(host) && password === undefined)

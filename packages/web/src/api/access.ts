@@ -1,4 +1,222 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { Context, MiddlewareHandler } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import {
+  bodyNotJson,
+  bodyTooLarge,
+  changeNotMarked,
+  hostNotAllowed,
+  lengthMissing,
+  methodNotAllowed,
+  notSignedIn,
+  originNotAllowed,
+  type RefusedError,
+  signInNeeded,
+  tooManyPasswords,
+  wrongPassword,
+} from '../errors.js'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type GuardEnv, plainPage, type PlainPart } from './responses.js'
+
+type Rule = (c: Context<GuardEnv>, access: Access) => void
+
+/** An edited answer of a model may be large; nothing else is. */
+const BODY_MAX_BYTES = 64 << 20
+
+/**
+ * Decides about every request before any route sees it: page, assets and API alike.
+ * The rules come in this order; the first that does not hold refuses.
+ */
+export function guardRequests(access: Access): MiddlewareHandler<GuardEnv> {
+  const beforeKey: readonly Rule[] = [checkMethod, checkHost, checkOrigin, checkFetchSite]
+  const signInOver = signIn(access)
+  return async (c, next) => {
+    for (const rule of beforeKey) rule(c, access)
+    if (access.password !== undefined && c.req.path === SIGN_IN_PATH) return signInOver(c)
+    checkChange(c)
+    if (hasToken(c, access)) return letIn(c, access)
+    if (!hasKey(c, access)) return refuseEntry(c, access)
+    return next()
+  }
+}
+
+/** Stops preflights: a page that asks whether it may send something gets no answer that allows it. */
+const checkMethod: Rule = (c) => {
+  if (!METHODS.has(c.req.method)) throw methodNotAllowed(c.req.method)
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** Stops DNS rebinding: a page whose own name was made to lead here sends that name as Host. */
+const checkHost: Rule = (c, { hosts, proxied }) => {
+  const host = c.req.header('host')?.toLowerCase()
+  if (host === undefined) throw hostNotAllowed(host)
+  if (!hosts.has(host) && !proxied.has(withoutPort(host))) throw hostNotAllowed(host)
+}
+
+/** Stops pages of other origins where the browser names them: fetch with CORS, forms, WebSockets. */
+const checkOrigin: Rule = (c, { proxied }) => {
+  const origin = c.req.header('origin')
+  if (origin === undefined) return
+  const host = c.req.header('host')?.toLowerCase() ?? ''
+  const isOwn =
+    origin === `http://${host}` || (proxied.has(withoutPort(host)) && origin === `https://${host}`)
+  if (!isOwn) throw originNotAllowed()
+}
+
+/**
+ * Stops pages of other origins where the browser sends no Origin: images, scripts,
+ * frames. Another port of this machine is `same-site` and refused as well. A link
+ * from elsewhere to one of our pages is followed, in a tab of its own.
+ */
+const checkFetchSite: Rule = (c) => {
+  const site = c.req.header('sec-fetch-site')
+  if (site === undefined || site === 'same-origin' || site === 'none') return
+  const isLink =
+    c.req.method === 'GET' &&
+    c.req.header('sec-fetch-mode') === 'navigate' &&
+    c.req.header('sec-fetch-dest') === 'document' &&
+    !/^\/(api|assets)(\/|$)/.test(c.req.path)
+  if (!isLink) throw originNotAllowed()
+}
+
+/**
+ * Stops what a form or a script without permission can send: it can set neither this
+ * header nor this type. What is sent has a length, and a limit.
+ */
+function checkChange(c: Context<GuardEnv>): void {
+  if (c.req.method === 'GET' || c.req.method === 'HEAD') return
+  if (c.req.header('x-retake') !== '1') throw changeNotMarked()
+  checkLength(c, BODY_MAX_BYTES)
+  const hasBody = Number(c.req.header('content-length') ?? 0) > 0
+  const [type = ''] = (c.req.header('content-type') ?? '').split(';')
+  if (hasBody && type.trim().toLowerCase() !== 'application/json') throw bodyNotJson()
+}
+
+/** The token in the address: only in the first request, which a person makes. */
+function hasToken(c: Context<GuardEnv>, { token }: Access): boolean {
+  const given = c.req.method === 'GET' ? c.req.query('token') : undefined
+  return given !== undefined && token !== undefined && isSecret(given, token)
+}
+
+/** Leaves the token behind, so that it stands in no history, bookmark or Referer. */
+function letIn(c: Context<GuardEnv>, access: Access): Response {
+  giveCookie(c, access)
+  const { pathname, searchParams } = new URL(c.req.url)
+  searchParams.delete('token')
+  const query = searchParams.size > 0 ? `?${searchParams.toString()}` : ''
+  // Two slashes would lead to another host.
+  return c.redirect(`/${pathname.replace(/^\/+/, '')}${query}`, 303)
+}
+
+/** Stops everybody else on this machine and network: a key is needed for all that is served. */
+function hasKey(c: Context<GuardEnv>, { cookie, session, token }: Access): boolean {
+  const cookie_ = getCookie(c, cookie)
+  if (cookie_ !== undefined && isSecret(cookie_, session)) return true
+  const bearer = /^Bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+  return bearer !== undefined && token !== undefined && isSecret(bearer, token)
+}
+
+function refuseEntry(c: Context<GuardEnv>, access: Access): Response {
+  if (access.password === undefined) throw notSignedIn()
+  if (c.req.method !== 'GET' || c.req.path.startsWith('/api/')) throw signInNeeded()
+  return showSignIn(c)
+}
+
+const withoutPort = (host: string): string => host.replace(/:\d+$/, '')
+
+const WINDOW_MS = 60_000
+/** Wrong passwords from one address, and from all together, in that time. */
+const EACH = 10
+const ALL = 100
+
+/**
+ * Counts tries, before it is known whether they are right, so that many at once are
+ * limited, too. Behind a proxy everybody has one address, and shares its tries.
+ */
+export class GuessLimit {
+  readonly #tries: { readonly address: string; readonly at: number }[] = []
+  readonly #now: () => number
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  /** Seconds to wait before the next try; 0 when this one may be made. */
+  take(address: string): number {
+    const now = this.#now()
+    while ((this.#tries[0]?.at ?? now) <= now - WINDOW_MS) this.#tries.shift()
+    const own = this.#tries.filter((each) => each.address === address)
+    const oldest =
+      own.length >= EACH ? own[0] : this.#tries.length >= ALL ? this.#tries[0] : undefined
+    if (oldest !== undefined) return Math.ceil((oldest.at + WINDOW_MS - now) / 1000)
+    this.#tries.push({ address, at: now })
+    return 0
+  }
+
+  /** A right password takes its own tries back. */
+  forgive(address: string): void {
+    const others = this.#tries.filter((each) => each.address !== address)
+    this.#tries.splice(0, this.#tries.length, ...others)
+  }
+}
+
+export const SIGN_IN_PATH = '/sign-in'
+
+/** A wrong password is answered after this. */
+const SLOW_MS = 1000
+const FORM_MAX_BYTES = 4096
+
+/**
+ * Answers the form of the sign-in page. It is the one change without our header: a
+ * form cannot send one. Its Origin was checked before, so no other page can sign in.
+ */
+export function signIn(access: Access): (c: Context<GuardEnv>) => Promise<Response> {
+  const guesses = new GuessLimit()
+  return async (c) => {
+    if (c.req.method === 'GET') return signInPage(c, '/')
+    if (c.req.method !== 'POST') throw methodNotAllowed(c.req.method)
+    checkLength(c, FORM_MAX_BYTES)
+    const form = new URLSearchParams(await c.req.text())
+    const page = pageOf(form.get('page'))
+    const waitSeconds = guesses.take(addressOf(c))
+    if (waitSeconds > 0) {
+      c.header('retry-after', String(waitSeconds))
+      return signInPage(c, page, tooManyPasswords(waitSeconds))
+    }
+    const { password } = access
+    if (password === undefined || !isSecret(form.get('password') ?? '', password)) {
+      await pause(SLOW_MS)
+      return signInPage(c, page, wrongPassword())
+    }
+    guesses.forgive(addressOf(c))
+    giveCookie(c, access)
+    return c.redirect(page, 303)
+  }
+}
+
+/** In place of the page that was asked for, and leading there. */
+export const showSignIn = (c: Context<GuardEnv>): Response =>
+  signInPage(c, pageOf(c.req.path + new URL(c.req.url).search))
+
+/** A form without script, so that nothing is served to who is not signed in. */
+function signInPage(c: Context<GuardEnv>, page: string, error?: RefusedError): Response {
+  const parts: PlainPart[] = [
+    ...(error ? [{ alert: `${error.what} ${error.fix}` }] : []),
+    { form: SIGN_IN_PATH, password: 'Password', button: 'Sign in', hidden: { page } },
+  ]
+  // Without a referrer, a browser would call the origin of the form `null`.
+  c.header('referrer-policy', 'same-origin')
+  return plainPage(c, error?.status ?? 401, 'Sign in to Retake', parts)
+}
+
+/** A path of ours; anything that could lead elsewhere leads to the first page. */
+const pageOf = (page: string | null): string =>
+  page !== null && /^\/(?![/\\])[^\s\\]*$/.test(page) ? page : '/'
+
+const addressOf = (c: Context<GuardEnv>): string =>
+  (c.env as { incoming?: { socket?: { remoteAddress?: string } } } | undefined)?.incoming?.socket
+    ?.remoteAddress ?? ''
 
 /** Who is let in, and under which names the server is known. */
 export interface Access {
@@ -46,4 +264,21 @@ const newSecret = (): string => randomBytes(24).toString('base64url')
 export function isSecret(given: string, secret: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(secret))
+}
+
+/** Scripts of a page cannot read the cookie, and no other site can have it sent along. */
+export function giveCookie(c: Context, { cookie, session }: Access): void {
+  setCookie(c, cookie, session, {
+    httpOnly: true,
+    sameSite: 'Strict',
+    path: '/',
+    secure: c.req.header('origin')?.startsWith('https:') ?? false,
+  })
+}
+
+/** Stops bodies without end: they are refused by their announced length, unread. */
+export function checkLength(c: Context, limit: number): void {
+  if (c.req.header('transfer-encoding') !== undefined) throw lengthMissing()
+  const bytes = Number(c.req.header('content-length') ?? 0)
+  if (bytes > limit) throw bodyTooLarge(bytes, limit)
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
-import { answerLines } from './answer-lines.js'
+import { answerLines } from './api.js'
 
 /** What is asked for values one by one, and whether anybody still does. */
 function source(count: number, { failsAt = -1 } = {}) {
@@ -18,13 +18,13 @@ function source(count: number, { failsAt = -1 } = {}) {
   return { state, values }
 }
 
-const ask = async (
+const run = async (
   values: Iterable<unknown>,
   options?: { breaksOff: boolean },
 ): Promise<Response> => new Hono().get('/', (c) => answerLines(c, values, options)).request('/')
 
 test('every value is a line of JSON', async () => {
-  const response = await ask(source(300).values)
+  const response = await run(source(300).values)
   const lines = (await response.text()).trimEnd().split('\n')
   expect(lines).toHaveLength(300)
   expect(lines.map((line) => (JSON.parse(line) as { value: number }).value)).toEqual(
@@ -34,7 +34,7 @@ test('every value is a line of JSON', async () => {
 
 test('nothing is made that nobody reads, and nothing after somebody has stopped reading', async () => {
   const { state, values } = source(100_000)
-  const reader = (await ask(values)).body?.getReader()
+  const reader = (await run(values)).body?.getReader()
   await reader?.read()
   await new Promise((resolve) => setTimeout(resolve, 50))
   expect(state.made).toBeLessThan(1000)
@@ -46,13 +46,13 @@ test('nothing is made that nobody reads, and nothing after somebody has stopped 
 })
 
 test('an error on the way is the last line', async () => {
-  const text = await (await ask(source(10, { failsAt: 3 }).values)).text()
+  const text = await (await run(source(10, { failsAt: 3 }).values)).text()
   const lines = text.trimEnd().split('\n')
   expect(lines).toHaveLength(4)
   expect(JSON.parse(lines[3] ?? '')).toMatchObject({ $error: { what: 'a body is damaged' } })
 })
 
 test('a download breaks off at an error, so that no part is taken for the whole', async () => {
-  const response = await ask(source(10, { failsAt: 3 }).values, { breaksOff: true })
+  const response = await run(source(10, { failsAt: 3 }).values, { breaksOff: true })
   await expect(response.text()).rejects.toThrow('a body is damaged')
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { changeRoutes } from './change-routes.js'
-import type { Home } from './home.js'
-import type { ForkRequest, HomeChanges } from './home-changes.js'
-import type { Job } from './job.js'
+import type { RunRepository } from './home.js'
+import type { ForkRequest, RunActions } from './home.js'
+import type { Job } from './home.js'
 
-const home = (changes?: Partial<HomeChanges>): Home =>
-  ({ ...(changes && { changes }) }) as unknown as Home
+const repository = (actions?: Partial<RunActions>): RunRepository =>
+  ({ ...(actions && { actions }) }) as unknown as RunRepository
 
 const post = async (
-  of: Home,
+  of: RunRepository,
   path: string,
   body: string,
 ): Promise<{ status: number; json: unknown }> => {
@@ -18,25 +18,25 @@ const post = async (
 }
 
 test('a home that runs nothing has no jobs and refuses every change', async () => {
-  const jobs = await changeRoutes(home()).request('/jobs')
+  const jobs = await changeRoutes(repository()).request('/jobs')
   expect(await jobs.json()).toEqual([])
-  expect(await post(home(), '/runs/a/fork', '{"at":"1"}')).toMatchObject({
+  expect(await post(repository(), '/runs/a/fork', '{"at":"1"}')).toMatchObject({
     status: 405,
     json: { error: { code: 'VIEWER_NOTHING_RUNS_HERE' } },
   })
 })
 
 test('a fork reaches the home as it was asked for, without what was not said', async () => {
-  const asked: unknown[] = []
-  const forking = home({
+  const requested: unknown[] = []
+  const forking = repository({
     fork: (run: string, request: ForkRequest) => {
-      asked.push(run, request)
+      requested.push(run, request)
       return Promise.resolve({ id: 'job' } as Job)
     },
   })
   const body = '{"at":"1","name":"  ","set":{"a.b":null},"force":false}'
   expect((await post(forking, '/runs/a/fork', body)).json).toEqual({ id: 'job' })
-  expect(asked).toEqual(['a', { at: '1', set: { 'a.b': null }, force: false }])
+  expect(requested).toEqual(['a', { at: '1', set: { 'a.b': null }, force: false }])
 })
 
 test.each([
@@ -51,7 +51,7 @@ test.each([
   ['/sessions/s/move', '{}', '"to" is not next, back, next in lane, back in lane or step.'],
   ['/sessions/s/evaluate', '{}', '"expression" is not a text of up to 20000 characters.'],
 ])('%s with %s is refused with the field that is wrong', async (path, body, what) => {
-  const { status, json } = await post(home({}), path, body)
+  const { status, json } = await post(repository({}), path, body)
   expect(status).toBe(400)
   expect(json).toMatchObject({ error: { code: 'VIEWER_BAD_CHANGE', what } })
 })

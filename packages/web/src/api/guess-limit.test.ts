@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { GuessLimit } from './guess-limit.js'
+import { GuessLimit } from './access.js'
 
 const limitAt = () => {
   const clock = { now: 0 }

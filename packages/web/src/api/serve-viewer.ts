@@ -5,12 +5,51 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { methodNotAllowed, noSuchAddress } from '../errors.js'
 import { createAccess } from './access.js'
-import { answerHeaders, type GuardEnv } from './answer-headers.js'
+import { answerHeaders, errorPage, type GuardEnv } from './responses.js'
 import { createApi } from './api.js'
-import { errorPage } from './error-page.js'
-import { guardRequests } from './guard-requests.js'
-import type { Home } from './home.js'
-import { servePages } from './serve-pages.js'
+import { guardRequests } from './access.js'
+import type { RunRepository } from './home.js'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { webRoot } from '../package-root.js'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.woff2': 'font/woff2',
+}
+
+const built = fileURLToPath(new URL('dist/live/', webRoot))
+
+/** The page, the same for every address of the viewer, and its scripts, styles and fonts. */
+const servePages = () =>
+  new Hono<GuardEnv>()
+    .get('/assets/:file', async (c) => {
+      const file = c.req.param('file')
+      // A plain name: nothing in it can lead out of the folder.
+      if (!/^[\w-][\w.-]*$/.test(file)) throw noSuchAddress(c.req.path)
+      const bytes = await readFile(path.join(built, 'assets', file)).catch(() => undefined)
+      if (bytes === undefined) throw noSuchAddress(c.req.path)
+      return c.body(new Uint8Array(bytes), 200, {
+        'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
+        // The name changes with the content.
+        'cache-control': 'private, max-age=31536000, immutable',
+      })
+    })
+    .get('/assets/*', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
+    .get('/favicon.ico', (c) => {
+      throw noSuchAddress(c.req.path)
+    })
+    .get('*', async (c) => {
+      const page = await readFile(path.join(built, 'index.html'), 'utf8')
+      const nonce = `<meta name="csp-nonce" content="${c.get('nonce')}">`
+      return c.html(page.replace('<head>', () => `<head>\n    ${nonce}`))
+    })
 
 export interface ViewerServer {
   /** Where to open the viewer, with the token in it if there is one. */
@@ -40,11 +79,14 @@ export const isLoopback = (host: string): boolean =>
   LOOPBACK.includes(host.toLowerCase()) || /^127(\.\d{1,3}){3}$/.test(host)
 
 /** Serves the viewer and its API until it is closed. Throws what the system says when it cannot listen. */
-export async function serveViewer(home: Home, options: ServeOptions): Promise<ViewerServer> {
+export async function serveViewer(
+  repository: RunRepository,
+  options: ServeOptions,
+): Promise<ViewerServer> {
   const { allowHosts = [], password } = options
   // The name can mean either loopback; the address is what browsers try first.
-  const { host: asked = 'localhost' } = options
-  const host = asked === 'localhost' ? '127.0.0.1' : asked
+  const { host: requested = 'localhost' } = options
+  const host = requested === 'localhost' ? '127.0.0.1' : requested
   if (!isLoopback(host) && password === undefined)
     throw new Error(`the viewer does not listen on ${host} without a password`)
   const app = new Hono<GuardEnv>()
@@ -58,7 +100,7 @@ export async function serveViewer(home: Home, options: ServeOptions): Promise<Vi
   app
     .use(answerHeaders)
     .use(guardRequests(access))
-    .route('/api', createApi(home))
+    .route('/api', createApi(repository))
     .all('/api/*', (c) => {
       throw noSuchAddress(c.req.path)
     })

@@ -8,19 +8,19 @@ import {
 } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
-import { listenToKeys } from './commands/listen-to-keys.js'
+import { listenToKeys } from './commands/commands.js'
 import { routes } from './routes.js'
 import { readAddress, writeAddress } from './shell/address.js'
 import { FailedPage } from './shell/failed-page.js'
-import { FailedStart } from './shell/failed-start.js'
-import { NotFoundPage } from './shell/not-found-page.js'
-import { HomeProvider, type ViewerHome } from './sources/viewer-home.js'
+import { FailedStart } from './shell/failed-page.js'
+import { NotFoundPage } from './shell/failed-page.js'
+import { BackendProvider, type ViewerBackend } from './sources/viewer-home.js'
 import './design/tokens.css'
 
-const makeRouter = (home: ViewerHome) =>
+const makeRouter = (backend: ViewerBackend) =>
   createRouter({
     routeTree: routes,
-    history: home.onlyRun === undefined ? createBrowserHistory() : createHashHistory(),
+    history: backend.onlyRun === undefined ? createBrowserHistory() : createHashHistory(),
     parseSearch: readAddress,
     stringifySearch: writeAddress,
     defaultErrorComponent: FailedPage,
@@ -34,31 +34,31 @@ declare module '@tanstack/react-router' {
 }
 
 /** Puts the viewer on the page; when its home cannot be opened, the page says why. */
-export function startViewer(home: ViewerHome | Promise<ViewerHome>): void {
-  const place = document.getElementById('root')
-  if (place === null) throw new Error('the page has no #root')
-  const page = createRoot(place)
-  Promise.resolve(home).then(
-    (opened) => showHome(page, opened),
+export function startViewer(backend: ViewerBackend | Promise<ViewerBackend>): void {
+  const index = document.getElementById('root')
+  if (index === null) throw new Error('the page has no #root')
+  const page = createRoot(index)
+  Promise.resolve(backend).then(
+    (opened) => showViewer(page, opened),
     (error: unknown) => page.render(<FailedStart error={error} />),
   )
 }
 
-function showHome(page: Root, home: ViewerHome): void {
+function showViewer(page: Root, backend: ViewerBackend): void {
   const client = new QueryClient({
     defaultOptions: { queries: { staleTime: Infinity, retry: false, networkMode: 'always' } },
   })
-  const router = makeRouter(home)
+  const router = makeRouter(backend)
   listenToKeys()
-  if (home.onlyRun !== undefined && router.history.location.pathname === '/')
-    router.history.replace(`/runs/${encodeURIComponent(home.onlyRun)}`)
+  if (backend.onlyRun !== undefined && router.history.location.pathname === '/')
+    router.history.replace(`/runs/${encodeURIComponent(backend.onlyRun)}`)
   page.render(
     <StrictMode>
-      <HomeProvider value={home}>
+      <BackendProvider value={backend}>
         <QueryClientProvider client={client}>
           <RouterProvider router={router} />
         </QueryClientProvider>
-      </HomeProvider>
+      </BackendProvider>
     </StrictMode>,
   )
 }

@@ -1,4 +1,4 @@
 import { startViewer } from './app.js'
-import { openReportHome } from './sources/report-home.js'
+import { openReportBackend } from './sources/report-home.js'
 
-startViewer(openReportHome())
+startViewer(openReportBackend())

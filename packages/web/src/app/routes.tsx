@@ -4,10 +4,10 @@ import { RunPage } from './run/run-page.js'
 import { readRunSearch } from './run/run-search.js'
 import { RunsPage } from './runs/runs-page.js'
 import { readRunsSearch } from './runs/runs-search.js'
-import { readSearchQuery } from './search/search-query.js'
-import { SearchHost } from './search/search-host.js'
+import { readSearchQuery } from './search/search-store.js'
+import { SearchHost } from './search/search-dialog.js'
 import { FailedPage } from './shell/failed-page.js'
-import { NotFoundPage } from './shell/not-found-page.js'
+import { NotFoundPage } from './shell/failed-page.js'
 import { Shell } from './shell/shell.js'
 
 const root = createRootRoute({

@@ -1,5 +1,4 @@
 import type { Message, RunView, Step } from '@retake/tape'
-import { messageDigest } from './message-digest.js'
 import type { Conversation } from './step-detail.js'
 
 /** Earlier model steps that are read to find the one a conversation goes on from, in a lane and beside it. */
@@ -47,9 +46,9 @@ export class ConversationNews {
       if (shared >= before.sent && before.isInstruction.includes(false))
         return { newFrom: shared, seenIn: earlier.label }
       const had = new Set(before.digests)
-      const isSame = own.some((digest, place) => isInstruction[place] === false && had.has(digest))
+      const isSame = own.some((digest, index) => isInstruction[index] === false && had.has(digest))
       if (!isSame) continue
-      const first = own.findIndex((digest, place) => place >= shared && !had.has(digest))
+      const first = own.findIndex((digest, index) => index >= shared && !had.has(digest))
       const newFrom = first < 0 ? sent : first
       if (newFrom > best.newFrom) best = { newFrom, seenIn: earlier.label }
     }
@@ -62,8 +61,8 @@ export class ConversationNews {
     const others: Step[] = []
     // Steps are numbered from 1, in this order.
     const last = step.number - 2
-    for (let place = last; place >= Math.max(0, last - WAY_BACK); place--) {
-      const earlier = this.#steps[place]
+    for (let index = last; index >= Math.max(0, last - WAY_BACK); index--) {
+      const earlier = this.#steps[index]
       if (earlier === undefined || inLane.length === LOOK_BACK) break
       const side = earlier.lane === step.lane ? inLane : others
       if (side.length < LOOK_BACK && earlier.kind === 'model') side.push(earlier)
@@ -91,6 +90,29 @@ const isInstruction = ({ role }: Message): boolean => role === 'system' || role 
 
 function commonLength(left: readonly string[], right: readonly string[]): number {
   const length = Math.min(left.length, right.length)
-  for (let place = 0; place < length; place++) if (left[place] !== right[place]) return place
+  for (let index = 0; index < length; index++) if (left[index] !== right[index]) return index
   return length
+}
+
+/**
+ * Names a message, so that two can be compared without keeping them. What a model
+ * thought is left out: a client may send an answer back without it. Not safe against
+ * somebody who makes two messages with one name on purpose.
+ */
+export function messageDigest({ role, parts }: Message): string {
+  const said = parts.filter((part) => part.type !== 'reasoning')
+  return textDigest(JSON.stringify([role, said]))
+}
+
+/** Two 32-bit hashes and the length. */
+export function textDigest(text: string): string {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57]
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    a = Math.imul(a ^ code, 2654435761)
+    b = Math.imul(b ^ code, 1597334677)
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909)
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909)
+  return `${(a >>> 0).toString(36)}.${(b >>> 0).toString(36)}.${text.length.toString(36)}`
 }

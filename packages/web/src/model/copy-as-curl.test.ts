@@ -147,10 +147,10 @@ describe.skipIf(!hasCurl)('a request as a command', () => {
     const command = copyAsCurl(other) ?? ''
     expect(command).not.toContain('retake-hidden')
     const env = { X_SHOP_TOKEN: 'one', SHOP_KEY: 'two', MAPS_KEY: 'three' }
-    const told = await runShell(command, env)
-    expect(told.headers['x-shop-token']).toBe('one')
-    expect(told.headers['x-b']).toBe('Token two!')
-    expect(told.url).toBe('/x?key=three&b=1')
+    const reported = await runShell(command, env)
+    expect(reported.headers['x-shop-token']).toBe('one')
+    expect(reported.headers['x-b']).toBe('Token two!')
+    expect(reported.url).toBe('/x?key=three&b=1')
   })
 })
 

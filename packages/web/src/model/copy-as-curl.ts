@@ -1,6 +1,38 @@
 import type { HeaderPair } from '@retake/tape'
-import { asVariable, shellQuote, shellWord } from './shell-text.js'
 import type { StepDetail } from './step-detail.js'
+
+/** What the recorder writes in place of a secret, alone or with the name of its variable. */
+const PLACEHOLDER = /(?:\b[A-Za-z]{2,6}[-_])?retake-hidden(?:-([A-Za-z0-9_]*?))?x*(?![A-Za-z0-9_])/g
+
+/** Text as one word of a POSIX shell, whatever is in it. */
+const shellQuote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/**
+ * Text as one word of a shell, in which hidden secrets are variables. A secret that
+ * does not say its variable gets `fallback`.
+ */
+function shellWord(text: string, fallback: string): string {
+  const words: string[] = []
+  let at = 0
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    if (match.index > at) words.push(shellQuote(text.slice(at, match.index)))
+    words.push(`"$${variableName(match[1], fallback)}"`)
+    at = match.index + match[0].length
+  }
+  if (at < text.length || words.length === 0) words.push(shellQuote(text.slice(at)))
+  return words.join('')
+}
+
+const variableName = (name: string | undefined, fallback: string): string =>
+  name !== undefined && /^[A-Za-z_]\w*$/.test(name) ? name : fallback
+
+/** A header or a provider as the name of a variable. */
+const asVariable = (text: string): string =>
+  text
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .replace(/^(?=\d|$)/, '_')
 
 /** Longer bodies are no argument: systems have a limit for those. */
 const ARGUMENT_MAX = 60_000
@@ -86,10 +118,10 @@ function bodyParts(
       : `--data-raw ${shellQuote(body.text ?? '')}`
     : `--data-binary ${shellQuote(`@${body.file}`)}`
   // What curl adds to a body of its own accord was not sent.
-  const isAsked = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
+  const isRequested = !body.isWhole || (body.text ?? '').length > EXPECT_MIN
   return [
     ...(has('content-type') ? [] : ["-H 'content-type:'"]),
-    ...(isAsked ? ["-H 'expect:'"] : []),
+    ...(isRequested ? ["-H 'expect:'"] : []),
     data,
   ]
 }

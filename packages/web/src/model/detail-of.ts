@@ -1,9 +1,8 @@
-import type { Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
+import type { CallDetail, Exchange, ExchangeResponse, HeaderPair, Step } from '@retake/tape'
 import { cutAt, type StepRow } from '@retake/tape/present'
-import { ClipBudget, clip, cutText, viewBody } from './clip.js'
-import { clipError, clipMcp, clipMessages } from './clip-message.js'
+import { clip, ClipBudget, cutText, viewBody } from './clip.js'
+import { clipError, clipMcp, clipMessages } from './clip.js'
 import type { News } from './conversation-news.js'
-import { outputOf } from './output-of.js'
 import { siteInStack } from './site-in-stack.js'
 import type {
   CallView,
@@ -12,6 +11,30 @@ import type {
   StepDetail,
   StreamEvents,
 } from './step-detail.js'
+import { LossyText } from './clip.js'
+
+/** Characters and pieces of a process's output that are shown. */
+const CHARACTERS_MAX = 262_144
+const PIECES_MAX = 2000
+
+/** What a process printed, as text. */
+function outputOf(output: CallDetail['output']): Pick<CallView, 'output' | 'outputBytes'> {
+  const pipes = new Map<number, LossyText>()
+  const shown: CallView['output'][number][] = []
+  let room = CHARACTERS_MAX
+  for (const { at, pipe, bytes } of output) {
+    if (room <= 0 || shown.length === PIECES_MAX) break
+    const reader = pipes.get(pipe) ?? new LossyText()
+    pipes.set(pipe, reader)
+    // More bytes than there is room for characters cannot be shown anyway.
+    const { text, isLossy } = reader.read(bytes.subarray(0, room))
+    room -= bytes.length
+    shown.push({ at, pipe, text: cutAt(text, CHARACTERS_MAX), ...(isLossy && { isLossy }) })
+  }
+  const total = output.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  const isCut = room < 0 || shown.length < output.length
+  return { output: shown, ...(isCut && { outputBytes: total }) }
+}
 
 /** Messages of a long conversation that are shown without being asked for, and at most. */
 const MESSAGES = 60
@@ -45,7 +68,7 @@ export function detailOf(step: Step, options: DetailOptions): StepDetail {
     startedAt: step.startedAt,
     timeToFirstChunkMs: step.timeToFirstChunkMs,
     site: step.site ?? siteInStack(failure),
-    places: step.within,
+    scopes: step.within,
     answeredSeq: step.answerSeqs.at(-1),
     usage: step.usage,
     finishReason: step.finishReason,
@@ -74,7 +97,7 @@ function conversationOf(
   { messages, answer }: Exchange,
   { news, messagesFrom = messages.length - MESSAGES }: DetailOptions,
 ): Conversation {
-  const from = placeIn(messagesFrom, messages.length)
+  const from = clampIndex(messagesFrom, messages.length)
   const budget = new ClipBudget()
   return {
     total: messages.length,
@@ -87,7 +110,7 @@ function conversationOf(
 }
 
 /** A place that was asked for, if it can be one. */
-const placeIn = (wanted: number, total: number): number =>
+const clampIndex = (wanted: number, total: number): number =>
   Number.isInteger(wanted) ? Math.min(Math.max(0, wanted), total) : 0
 
 const headersOf = (headers: readonly HeaderPair[]): HeaderPair[] =>
@@ -118,7 +141,7 @@ function eventsOf(
   events: NonNullable<ExchangeResponse['events']>,
   eventsFrom = 0,
 ): StreamEvents {
-  const from = placeIn(eventsFrom, events.length)
+  const from = clampIndex(eventsFrom, events.length)
   return {
     total: events.length,
     from,

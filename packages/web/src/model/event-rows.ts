@@ -1,8 +1,115 @@
-import { eventLines } from '@retake/tape'
-import type { Tape } from '@retake/tape'
-import { clip } from './clip.js'
-import { eventText } from './event-text.js'
-import type { EventRow } from './run-parts.js'
+import {
+  type DeliverEvent,
+  eventLines,
+  type RecordedError,
+  type SocketEvent,
+  type Tape,
+  type TapeEvent,
+} from '@retake/tape'
+import { bytesText, clip, cutText } from './clip.js'
+import type { EventRow } from './run-source.js'
+import { cutAt } from '@retake/tape/present'
+
+/** Characters of a line, and of a value in it. */
+const LINE = 240
+const VALUE = 80
+/** Output is short; of more than this only the size is told. */
+const OUTPUT_MAX = 4096
+
+/** An event in one line for people, without its type: `POST api.openai.com/v1/responses`. */
+const eventText = (tape: Tape, event: TapeEvent): string =>
+  cutText(textOf(tape, event).replaceAll(/\s+/g, ' ').trim(), LINE)
+
+function textOf(tape: Tape, event: TapeEvent): string {
+  const size = (): string => bytesText(tape.bodySize(event.seq))
+  switch (event.type) {
+    case 'run':
+      return `${event.name} · ${event.scope} · Node ${event.node} · format ${event.format}`
+    case 'note':
+      return [event.kind, event.name, event.text, event.site].filter(Boolean).join(' · ')
+    case 'end':
+      return endText(event.exitCode, event.signal, event.error)
+    case 'seal':
+      return `${event.count} events${event.signature === undefined ? '' : ', signed'}`
+    case 'draw':
+      return `${event.kind} ${valueText(event.value)}`
+    case 'request':
+      return `${event.method} ${addressOf(event.url)} · ${size()}`
+    case 'call':
+      return `${event.name}${event.title === undefined ? '' : ` ${event.title}`}`
+    case 'timer':
+      return event.kind === 'immediate' ? 'immediate' : `${event.kind} ${event.ms} ms`
+    case 'work':
+      return event.name
+    case 'socket':
+      return `${event.kind} ${hostOf(event)}`
+    case 'response':
+      return `${event.status} ${event.statusText} of ${event.op}`
+    case 'result':
+      return event.error === undefined
+        ? `${size()} of ${event.op}`
+        : `${errorText(event.error)} · of ${event.op}`
+    case 'deliver':
+      return deliverText(event, size)
+    case 'output':
+      return `${event.stream} ${outputText(tape, event.seq)}`
+    case 'write':
+      return `${size()} to ${event.op}`
+  }
+}
+
+function deliverText(event: DeliverEvent, size: () => string): string {
+  const { part, op, pipe, value, error } = event
+  const where = pipe === undefined ? '' : ` on pipe ${pipe}`
+  if (part === 'chunk') return `chunk ${size()} of ${op}${where}`
+  const reported = error === undefined ? value : undefined
+  return [
+    `${part} of ${op}${where}`,
+    reported === undefined ? '' : valueText(reported),
+    error === undefined ? '' : errorText(error),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+}
+
+const endText = (
+  code: number | undefined,
+  signal: string | undefined,
+  error: RecordedError | undefined,
+): string =>
+  [
+    code === undefined ? '' : `exit code ${code}`,
+    signal === undefined ? '' : `signal ${signal}`,
+    error === undefined ? '' : errorText(error),
+  ]
+    .filter(Boolean)
+    .join(' · ') || 'the run is over'
+
+const errorText = ({ name, message, code }: RecordedError): string =>
+  `${name}: ${cutAt(message, LINE)}${code === undefined || message.includes(String(code)) ? '' : ` (${code})`}`
+
+/** Without the scheme, which says nothing in a list. */
+const addressOf = (url: string): string => url.replace(/^[a-z]+:\/\//i, '')
+
+const hostOf = ({ host, port, path }: SocketEvent): string =>
+  path ?? `${host ?? 'unknown host'}${port === undefined ? '' : `:${port}`}`
+
+/** A wire value; what JSON has no word for is tagged in it. */
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(cutAt(value, VALUE))
+  try {
+    return cutAt(JSON.stringify(value) ?? 'undefined', VALUE)
+  } catch {
+    return 'a value nested too deeply'
+  }
+}
+
+function outputText(tape: Tape, seq: number): string {
+  const size = tape.bodySize(seq)
+  if (size > OUTPUT_MAX) return bytesText(size)
+  const text = new TextDecoder().decode(tape.body(seq))
+  return JSON.stringify(cutAt(text, VALUE * 2))
+}
 
 /** Events at once. */
 const EVENTS_MAX = 10_000

@@ -1,6 +1,6 @@
 import type { CallEvent, ResultEvent, RunView, Tape } from '@retake/tape'
 import { cutText } from './clip.js'
-import type { FileAccess, FileTouch } from './run-parts.js'
+import type { FileAccess, FileTouch } from './run-source.js'
 import { pathOf } from './site-in-stack.js'
 
 const LINE = 2000

@@ -21,7 +21,7 @@ const SIDES = ['request', 'response', 'args', 'result', 'output'] as const
 /** Everything that can be asked of a run. What it answers can be sent as JSON. */
 function askAll(model: RunModel): number {
   let answers = 0
-  const ask = (question: () => unknown): void => {
+  const request = (question: () => unknown): void => {
     try {
       JSON.stringify(question())
       answers++
@@ -29,27 +29,27 @@ function askAll(model: RunModel): number {
       if (!(error instanceof TapeError)) throw error
     }
   }
-  ask(() => model.head())
-  ask(() => [...model.rows()])
-  ask(() => [...model.rows(2)])
+  request(() => model.head())
+  request(() => [...model.rows()])
+  request(() => [...model.rows(2)])
   const labels = new Set(['1', '2.1', '0', '-1', 'x', '', '1e9', '__proto__'])
-  ask(() => {
+  request(() => {
     for (const { label } of model.view.steps) labels.add(label)
   })
   for (const { label } of model.view.recordedSteps.slice(0, 20)) labels.add(label)
   for (const label of labels) {
-    ask(() => {
+    request(() => {
       const detail = model.step(label, { messagesFrom: 0, eventsFrom: 1 })
       return detail && [detail, copyAsCurl(detail), copyAsTest(model.head(), detail)]
     })
-    ask(() => model.stream(label))
-    for (const side of SIDES) ask(() => model.body(label, side)?.length)
+    request(() => model.stream(label))
+    for (const side of SIDES) request(() => model.body(label, side)?.length)
   }
-  ask(() => model.console())
-  ask(() => model.files())
-  ask(() => model.events(0, 200))
-  for (const seq of [0, 1, 2, 3, 5, -1, 1.5, NaN, 1e9]) ask(() => model.event(seq))
-  for (const text of ['a', '\\u0000', '"', 'é', '[']) ask(() => [...model.search(text)])
+  request(() => model.console())
+  request(() => model.files())
+  request(() => model.events(0, 200))
+  for (const seq of [0, 1, 2, 3, 5, -1, 1.5, NaN, 1e9]) request(() => model.event(seq))
+  for (const text of ['a', '\\u0000', '"', 'é', '[']) request(() => [...model.search(text)])
   return answers
 }
 
@@ -96,7 +96,7 @@ describe('a tape', () => {
         fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 }),
         (bytes, cut, flips) => {
           const spoiled = Uint8Array.from(bytes)
-          for (const [place, value] of flips) spoiled[place % spoiled.length] = value
+          for (const [index, value] of flips) spoiled[index % spoiled.length] = value
           const left = flips.length > 0 ? spoiled : spoiled.subarray(0, cut % spoiled.length)
           expect(askFile(left)).toBeGreaterThanOrEqual(0)
         },

@@ -29,11 +29,11 @@ describe('rows', () => {
       type: 'function',
       function: { name: id === 'a' ? 'look' : 'unseen', arguments: '{"x":1}' },
     }))
-    const asked = { role: 'assistant', tool_calls: calls }
-    run.chat([user('go')], asked)
+    const requested = { role: 'assistant', tool_calls: calls }
+    run.chat([user('go')], requested)
     run.tool('look', { x: 1 }, 'seen')
-    const told = { role: 'tool', tool_call_id: 'b', content: 'told' }
-    run.chat([user('go'), asked, told], 'done')
+    const reported = { role: 'tool', tool_call_id: 'b', content: 'told' }
+    run.chat([user('go'), requested, reported], 'done')
     const rest = [...run.model().rows()].at(-1)
     expect(rest).toMatchObject({ type: 'rest', parents: [[1, '1']] })
     if (rest?.type !== 'rest') return
@@ -56,7 +56,7 @@ test('a call whose answer a guard served was not really asked', () => {
     run.add({ type: 'result', op, guard: { status: 'done', ...(served && { served }) } })
   }
   const [rows] = run.model().rows()
-  expect(rows?.type === 'rows' && [0, 1].map((place) => rowAt(rows.rows, place).origin)).toEqual([
+  expect(rows?.type === 'rows' && [0, 1].map((index) => rowAt(rows.rows, index).origin)).toEqual([
     'live',
     'served',
   ])

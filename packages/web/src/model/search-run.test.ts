@@ -3,7 +3,7 @@ import type { CapturedState } from '@retake/tape'
 import { describe, expect, test } from 'vitest'
 import { CHAT, delta, RunScript } from '../../test-support/run-script.js'
 import type { RunModel } from './run-model.js'
-import type { SearchHit } from './run-parts.js'
+import type { SearchHit } from './run-source.js'
 
 const user = (content: string) => ({ role: 'user', content })
 
@@ -14,16 +14,16 @@ function search(model: RunModel, text: string): SearchHit[] {
   return all.flatMap(({ hits }) => hits)
 }
 
-const places = (model: RunModel, text: string): unknown[] =>
+const locations = (model: RunModel, text: string): unknown[] =>
   search(model, text).map(({ step, field, path }) => [step, field, path])
 
 describe('a search finds', () => {
   test('a message at the step where it first stood, not in every later request', () => {
     const run = new RunScript()
     run.chat([user('Refund Zebra 1182')], 'The zebra is refunded.')
-    const told = { role: 'assistant', content: 'The zebra is refunded.' }
-    run.chat([user('Refund Zebra 1182'), told, user('Thanks')], 'Bye')
-    expect(places(run.model(), 'zebra')).toEqual([
+    const reported = { role: 'assistant', content: 'The zebra is refunded.' }
+    run.chat([user('Refund Zebra 1182'), reported, user('Thanks')], 'Bye')
+    expect(locations(run.model(), 'zebra')).toEqual([
       ['1', 'title', 'title'],
       ['1', 'message', 'messages.0.parts.0.text'],
       ['1', 'answer', 'answer.0.parts.0.text'],
@@ -38,8 +38,8 @@ describe('a search finds', () => {
     run.answer(op, ['{}'])
     const model = run.model()
     for (const text of ['"no"\nand', 'CAFÉ', '– c'])
-      expect(places(model, text)).toEqual([['1', 'message', 'messages.0.parts.0.text']])
-    expect(places(model, 'grüße')).toEqual([['2', 'message', 'messages.0.parts.0.text']])
+      expect(locations(model, text)).toEqual([['1', 'message', 'messages.0.parts.0.text']])
+    expect(locations(model, 'grüße')).toEqual([['2', 'message', 'messages.0.parts.0.text']])
     const [hit] = search(model, '"no"\nand')
     expect(hit?.snippet.slice(hit.start, hit.start + hit.length)).toBe('"no" and')
   })
@@ -48,7 +48,7 @@ describe('a search finds', () => {
     const run = new RunScript()
     const op = run.request(CHAT, { messages: [] })
     run.answer(op, [delta('ref'), delta('und'), delta('able')], { type: 'text/event-stream' })
-    const found = places(run.model(), 'refundable')
+    const found = locations(run.model(), 'refundable')
     expect(found).toContainEqual(['1', 'answer', 'answer.0.parts.0.text'])
   })
 
@@ -56,10 +56,10 @@ describe('a search finds', () => {
     const run = new RunScript()
     run.tool('look', { order: { id: 11_820 }, 'a.b': ['needle'] }, { rows: [{ name: 'x' }, 'pin'] })
     const model = run.model()
-    expect(places(model, '11820').slice(1)).toEqual([['1', 'args', 'args.order.id']])
-    expect(places(model, 'needle').at(-1)).toEqual(['1', 'args', 'args."a.b".0'])
-    expect(places(model, 'pin')).toEqual([['1', 'result', 'result.rows.1']])
-    expect(places(model, 'ROWS')).toEqual([['1', 'result', 'result.rows']])
+    expect(locations(model, '11820').slice(1)).toEqual([['1', 'args', 'args.order.id']])
+    expect(locations(model, 'needle').at(-1)).toEqual(['1', 'args', 'args."a.b".0'])
+    expect(locations(model, 'pin')).toEqual([['1', 'result', 'result.rows.1']])
+    expect(locations(model, 'ROWS')).toEqual([['1', 'result', 'result.rows']])
     const detail = { args: model.step('1')?.call?.args }
     expect(getPath(detail, 'args."a.b".0')).toBe('needle')
   })
@@ -71,14 +71,14 @@ describe('a search finds', () => {
     const text = run.request('https://shop.example/b', 'plain text with puma')
     run.answer(text, ['<p>lynx</p>'], { type: 'text/html' })
     const model = run.model()
-    expect(places(model, 'LION')).toEqual([['1', 'title', 'title']])
-    expect(places(model, 'tiger')).toEqual([['1', 'request', 'request.body.cart.owner']])
-    expect(places(model, 'panther')).toEqual([['1', 'response', 'response.body.stock.0']])
-    expect(places(model, 'puma')).toEqual([['2', 'request', 'request.body']])
-    expect(places(model, 'lynx')).toEqual([['2', 'response', 'response.body']])
-    expect(places(model, 'text/html')).toEqual([['2', 'headers', 'response.headers.0']])
+    expect(locations(model, 'LION')).toEqual([['1', 'title', 'title']])
+    expect(locations(model, 'tiger')).toEqual([['1', 'request', 'request.body.cart.owner']])
+    expect(locations(model, 'panther')).toEqual([['1', 'response', 'response.body.stock.0']])
+    expect(locations(model, 'puma')).toEqual([['2', 'request', 'request.body']])
+    expect(locations(model, 'lynx')).toEqual([['2', 'response', 'response.body']])
+    expect(locations(model, 'text/html')).toEqual([['2', 'headers', 'response.headers.0']])
     // Both requests have it; it is reported where it first stood.
-    expect(places(model, 'accept: *')).toEqual([['1', 'headers', 'request.headers.0']])
+    expect(locations(model, 'accept: *')).toEqual([['1', 'headers', 'request.headers.0']])
   })
 
   test('the list of tools once, and what of a message no part shows', () => {
@@ -87,13 +87,13 @@ describe('a search finds', () => {
     run.chat([user('a')], 'b', { tools })
     run.chat([{ ...user('a'), name: 'okapi' } as never, user('c')], 'd', { tools })
     const model = run.model()
-    expect(places(model, 'giraffe')).toEqual([
+    expect(locations(model, 'giraffe')).toEqual([
       ['1', 'request', 'request.body.tools.0.function.name'],
     ])
-    expect(places(model, 'okapi')).toEqual([['2', 'request', 'request.body.messages.0.name']])
+    expect(locations(model, 'okapi')).toEqual([['2', 'request', 'request.body.messages.0.name']])
   })
 
-  test('places, marks and errors with their stacks', () => {
+  test('scopes, marks and errors with their stacks', () => {
     const run = new RunScript()
     run.chat([user('a')], 'b', { within: [{ kind: 'agent', name: 'researcher' }] })
     run.add({ type: 'note', kind: 'mark', name: 'checkpoint', text: 'after the heron' })
@@ -101,9 +101,9 @@ describe('a search finds', () => {
     const stack = 'Error: no\n    at stork (/app/a.ts:1:1)'
     run.add({ type: 'result', op, error: { class: 'Error', name: 'Error', message: 'no', stack } })
     const model = run.model()
-    expect(places(model, 'researcher')).toEqual([['1', 'place', 'places.0']])
-    expect(places(model, 'heron')).toEqual([['2', 'title', 'title']])
-    expect(places(model, 'stork')).toEqual([['3', 'error', 'failure.stack']])
+    expect(locations(model, 'researcher')).toEqual([['1', 'scope', 'scopes.0']])
+    expect(locations(model, 'heron')).toEqual([['2', 'title', 'title']])
+    expect(locations(model, 'stork')).toEqual([['3', 'error', 'failure.stack']])
   })
 
   test('console output cut in two, and files', () => {

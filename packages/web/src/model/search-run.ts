@@ -1,10 +1,333 @@
-import { TapeError } from '@retake/tape'
-import type { CapturedState, RunView, Tape } from '@retake/tape'
-import { textDigest } from './message-digest.js'
-import { LossyText } from './lossy-text.js'
-import type { FileTouch, SearchHit, SearchProgress } from './run-parts.js'
-import { StepSearch } from './search-step.js'
-import { keysOf, TextMatcher } from './text-matcher.js'
+import {
+  type CapturedState,
+  type HeaderPair,
+  type Message,
+  type PathKey,
+  pathText,
+  type RunView,
+  type Step,
+  type Tape,
+  TapeError,
+} from '@retake/tape'
+import { messageDigest, textDigest } from './conversation-news.js'
+import { LossyText } from './clip.js'
+import type { FileTouch, SearchField, SearchHit, SearchProgress } from './run-source.js'
+
+/** Hits of one field of one step. */
+const FIELD_MAX = 20
+
+/** Members of a request that hold the conversation, in the APIs of all providers. */
+const CONVERSATION = new Set([
+  'messages',
+  'input',
+  'instructions',
+  'contents',
+  'system',
+  'systemInstruction',
+  'system_instruction',
+  'prompt',
+  'message',
+  'chat_history',
+  'inputText',
+])
+
+/**
+ * Searches steps in order. What is repeated in every later request, such as a message,
+ * a list of tools or a header, is reported at the step where it first stood.
+ */
+class StepSearch {
+  readonly #tape: Tape
+  readonly #matcher: TextMatcher
+  readonly #seen = new Set<string>()
+  /** A field had more hits than are reported. */
+  isCut = false
+
+  constructor(tape: Tape, matcher: TextMatcher) {
+    this.#tape = tape
+    this.#matcher = matcher
+  }
+
+  hits(step: Step): SearchHit[] {
+    const found: SearchHit[] = []
+    const add = (field: SearchField, hits: readonly (Found | undefined)[]): void => {
+      const known = hits.filter((hit) => hit !== undefined)
+      if (known.length >= FIELD_MAX) this.isCut = true
+      for (const hit of known.slice(0, FIELD_MAX))
+        found.push({ step: step.label, seq: step.seq, field, ...hit })
+    }
+    add('title', [this.#matcher.find(step.title, 'title')])
+    add('error', this.#inError(step))
+    add('scope', this.#inScopes(step))
+    const event = this.#tape.event(step.seq)
+    if (event.type === 'request') {
+      const isTitle = found.some(({ field }) => field === 'title')
+      add('request', isTitle ? [] : [this.#once(event.url, 'request.url')])
+      add('headers', this.#inHeaders(event.headers, 'request'))
+    }
+    const inCall = this.#inCall(step)
+    for (const [field, hits] of inCall) add(field, hits)
+    if (event.type !== 'request' || inCall.some(([, hits]) => hits.length > 0)) return found
+    const { messages, isMatch } = this.#inMessages(step)
+    add('message', messages)
+    add('request', this.#inRequest(step, isMatch))
+    const answer = this.#inAnswer(step)
+    add('answer', answer.hits)
+    for (const [field, hits] of this.#inResponse(step, answer.isMatch)) add(field, hits)
+    return found
+  }
+
+  #inError({ error, failure }: Step): Found[] {
+    const reported = error === undefined ? undefined : this.#matcher.find(error, 'error')
+    if (reported !== undefined) return [reported]
+    return failure === undefined
+      ? []
+      : this.#matcher.findIn(failure, keysOf('failure'), FIELD_MAX).slice(0, 1)
+  }
+
+  #inScopes({ within, site }: Step): (Found | undefined)[] {
+    return [
+      ...within.map(({ name }, index) => this.#once(name, `scopes.${index}`)),
+      site === undefined ? undefined : this.#once(site, 'site'),
+    ]
+  }
+
+  #inHeaders(headers: readonly HeaderPair[], side: 'request' | 'response'): (Found | undefined)[] {
+    return headers.map(([name, value], index) =>
+      this.#once(`${name}: ${value}`, `${side}.headers.${index}`),
+    )
+  }
+
+  /** Arguments, result and output of a tool, a process or a request of MCP. */
+  #inCall(step: Step): [SearchField, Found[]][] {
+    if (step.kind === 'model' || step.kind === 'http' || step.kind === 'mark') return []
+    const call = step.call()
+    if (call === undefined) return []
+    const text = new TextDecoder()
+    const output = call.output.flatMap(({ bytes }, index) => {
+      const hit = this.#matcher.find(text.decode(bytes), `output.${index}`)
+      return hit === undefined ? [] : [hit]
+    })
+    return [
+      ['args', this.#matcher.findIn(call.args, keysOf('args'), FIELD_MAX)],
+      ['result', this.#matcher.findIn(call.result, keysOf('result'), FIELD_MAX)],
+      ['result', output],
+    ]
+  }
+
+  /** `isMatch`: some message holds it, reported or not. */
+  #inMessages(step: Step): { readonly messages: Found[]; readonly isMatch: boolean } {
+    if (step.kind !== 'model' || !this.#matcher.mayBeIn(this.#requestText(step)))
+      return { messages: [], isMatch: false }
+    const { hits, isMatch } = this.#inConversation(step.messages(), 'messages')
+    return { messages: hits, isMatch }
+  }
+
+  #inAnswer(step: Step): { readonly hits: Found[]; readonly isMatch: boolean } {
+    return step.kind === 'model'
+      ? this.#inConversation(step.answer(), 'answer')
+      : { hits: [], isMatch: false }
+  }
+
+  #inConversation(
+    messages: readonly Message[],
+    name: string,
+  ): { readonly hits: Found[]; readonly isMatch: boolean } {
+    const hits: Found[] = []
+    let isMatch = false
+    for (const [index, message] of messages.entries()) {
+      const path = keysOf(name, index, 'parts')
+      const found = message.parts.flatMap((part, index) =>
+        this.#inPart(part, [...path, keyOf(index)]),
+      )
+      if (found.length === 0) continue
+      isMatch = true
+      if (this.#isNew(messageDigest(message))) hits.push(...found)
+      if (hits.length >= FIELD_MAX) break
+    }
+    return { hits, isMatch }
+  }
+
+  #inPart(part: Message['parts'][number], path: readonly PathKey[]): Found[] {
+    const { type: _type, ...said } = part
+    return this.#matcher.findIn(said, path, FIELD_MAX)
+  }
+
+  /** What is sent beside the conversation; of the conversation, what no message shows. */
+  #inRequest(step: Step, isInMessages: boolean): Found[] {
+    const text = this.#requestText(step)
+    if (text === '' || !this.#matcher.mayBeIn(text)) return []
+    const body = keysOf('request', 'body')
+    const json = parsed(text)
+    if (typeof json !== 'object' || json === null)
+      return definedOnly([this.#matcher.find(text, 'request.body')])
+    if (step.kind !== 'model') return this.#matcher.findIn(json, body, FIELD_MAX)
+    const hits: Found[] = []
+    for (const [key, value] of Object.entries(json)) {
+      if (CONVERSATION.has(key) && isInMessages) continue
+      const items: readonly unknown[] = Array.isArray(value) ? value : [value]
+      for (const [index, item] of items.entries()) {
+        const path = [...body, keyOf(key), ...(Array.isArray(value) ? [keyOf(index)] : [])]
+        const found = this.#matcher.findIn(item, path, FIELD_MAX)
+        if (found.length > 0 && this.#isNew(textDigest(JSON.stringify([key, item]))))
+          hits.push(...found)
+      }
+    }
+    return hits
+  }
+
+  #inResponse(step: Step, isInAnswer: boolean): [SearchField, (Found | undefined)[]][] {
+    const response = step.exchange()?.response
+    if (response === undefined) return []
+    const headers = this.#inHeaders(response.headers, 'response')
+    if (isInAnswer) return [['headers', headers]]
+    return [
+      ['headers', headers],
+      ['response', this.#inBody(response)],
+    ]
+  }
+
+  #inBody(response: NonNullable<NonNullable<ReturnType<Step['exchange']>>['response']>): Found[] {
+    const { events, json, text } = response
+    if (events !== undefined) {
+      const index = events.findIndex(({ data }) => this.#matcher.find(data) !== undefined)
+      const hit = this.#matcher.find(events[index]?.data ?? '', `response.events.${index}`)
+      return index < 0 ? [] : definedOnly([hit])
+    }
+    if (text === undefined || !this.#matcher.mayBeIn(text)) return []
+    return typeof json === 'object' && json !== null
+      ? this.#matcher.findIn(json, keysOf('response', 'body'), FIELD_MAX)
+      : definedOnly([this.#matcher.find(text, 'response.body')])
+  }
+
+  #requestText(step: Step): string {
+    return new TextDecoder().decode(this.#tape.body(step.seq))
+  }
+
+  #once(text: string, path: string): Found | undefined {
+    const hit = this.#matcher.find(text, path)
+    return hit !== undefined && this.#isNew(`${path.split('.')[0]} ${textDigest(text)}`)
+      ? hit
+      : undefined
+  }
+
+  #isNew(digest: string): boolean {
+    if (this.#seen.has(digest)) return false
+    this.#seen.add(digest)
+    return true
+  }
+}
+
+const definedOnly = (found: readonly (Found | undefined)[]): Found[] =>
+  found.filter((hit) => hit !== undefined)
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Characters shown before and after a hit. */
+const BEFORE = 50
+const AFTER = 110
+/** Longer texts are searched for by their beginning. */
+const WANTED_MAX = 1000
+/** Values of one tree that are looked at, and how deep. */
+const NODES_MAX = 2_000_000
+const DEPTH_MAX = 400
+
+/** Where something was found, and the text around it. */
+export interface Found {
+  readonly path: string
+  readonly snippet: string
+  readonly start: number
+  readonly length: number
+}
+
+/** Finds a text in others, ignoring case. */
+export class TextMatcher {
+  readonly #pattern: RegExp
+  /** Its characters stand in JSON as they are. */
+  readonly #isPlain: boolean
+
+  constructor(wanted: string) {
+    const text = wanted.slice(0, WANTED_MAX)
+    this.#pattern = new RegExp(text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&'), 'iu')
+    this.#isPlain = /^[ !#-.0-[\]-~]*$/.test(text)
+  }
+
+  /** The first match in a text. */
+  find(text: string, path = ''): Found | undefined {
+    const match = this.#pattern.exec(text)
+    if (match === null) return undefined
+    const { index } = match
+    const [{ length }] = match
+    const from = wholeFrom(text, Math.max(0, index - BEFORE))
+    const to = wholeFrom(text, Math.min(text.length, index + Math.min(length, AFTER) + AFTER))
+    // One character for one, so that offsets stay right.
+    const snippet = text.slice(from, to).replaceAll(/[\s\p{Cc}]/gu, ' ')
+    return { path, snippet, start: index - from, length: Math.min(length, to - index) }
+  }
+
+  /**
+   * Whether strings in a text of JSON may hold a match: they may be escaped there.
+   * Cheaper than to parse it.
+   */
+  mayBeIn(json: string): boolean {
+    if (this.#pattern.test(json)) return true
+    return this.#isPlain ? /\\u00[2-7]/.test(json) : json.includes('\\')
+  }
+
+  /** Matches in the strings, numbers and keys of a value, at most so many. */
+  findIn(value: unknown, path: readonly PathKey[], max: number): Found[] {
+    const found: Found[] = []
+    let nodes = 0
+    const look = (text: string, at: readonly PathKey[]): void => {
+      const hit = this.find(text)
+      if (hit !== undefined) found.push({ ...hit, path: pathText(at) })
+    }
+    const walk = (node: unknown, at: readonly PathKey[]): void => {
+      if (found.length >= max || ++nodes > NODES_MAX || at.length > DEPTH_MAX) return
+      if (typeof node === 'string') look(node, at)
+      else if (typeof node === 'number' || typeof node === 'bigint') look(String(node), at)
+      else if (Array.isArray(node) || node instanceof Set || node instanceof Map)
+        [...node].forEach((item, index) => walk(item, [...at, keyOf(index)]))
+      else if (node instanceof Date || node instanceof RegExp || node instanceof URL)
+        look(node instanceof Date ? dateText(node) : String(node), at)
+      else if (ArrayBuffer.isView(node))
+        look(
+          new TextDecoder().decode(new Uint8Array(node.buffer, node.byteOffset, node.byteLength)),
+          at,
+        )
+      else if (typeof node === 'object' && node !== null) {
+        const members =
+          node instanceof Error ? Object.assign({ message: node.message }, node) : node
+        for (const [key, member] of Object.entries(members)) {
+          const inside = [...at, keyOf(key)]
+          if (this.#pattern.test(key)) look(key, inside)
+          else walk(member, inside)
+        }
+      }
+    }
+    walk(value, path)
+    return found.slice(0, max)
+  }
+}
+
+/** One key of a path. */
+export const keyOf = (key: string | number): PathKey => ({ key: String(key), quoted: false })
+
+/** A path of plain keys. */
+export const keysOf = (...keys: (string | number)[]): PathKey[] => keys.map(keyOf)
+
+const dateText = (date: Date): string => (Number.isNaN(date.getTime()) ? '' : date.toISOString())
+
+/** A place in a text that is not the middle of a character. */
+function wholeFrom(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code < 0xe000 && at > 0 ? at - 1 : at
+}
 
 /** Hits of a search, and milliseconds it works before it lets others work. */
 const HITS_MAX = 500
@@ -104,12 +427,12 @@ function* inStates(states: readonly CapturedState[], matcher: TextMatcher): Gene
   const seen = new Set<string>()
   for (const { step, seq, frames } of states) {
     const hits: SearchHit[] = []
-    for (const [place, { name: owner, variables }] of frames.entries()) {
+    for (const [position, { name: owner, variables }] of frames.entries()) {
       for (const [index, { name, json }] of variables.entries()) {
-        const path = keysOf('frames', place, 'variables', index, 'json')
+        const path = keysOf('frames', position, 'variables', index, 'json')
         const found = [
           ...[matcher.find(name)].flatMap((hit) =>
-            hit ? [{ ...hit, path: `frames.${place}.variables.${index}` }] : [],
+            hit ? [{ ...hit, path: `frames.${position}.variables.${index}` }] : [],
           ),
           ...matcher.findIn(json, path, 5),
         ]

@@ -1,5 +1,10 @@
-import { stateDifference } from '@retake/tape'
-import type { CapturedState, CapturedVariable, RunView } from '@retake/tape'
+import {
+  type CapturedState,
+  type CapturedVariable,
+  type RunView,
+  stateDifference,
+  statePath,
+} from '@retake/tape'
 
 /** Variables of the agent after a step, and what has changed since the step before. */
 export interface StateView {
@@ -38,10 +43,10 @@ export function stateView(
   label: string,
   view?: Pick<RunView, 'step' | 'lanes'>,
 ): StateView | undefined {
-  const place = states.findIndex(({ step }) => step === label)
-  const state = states[place]
+  const index = states.findIndex(({ step }) => step === label)
+  const state = states[index]
   if (state === undefined) return undefined
-  const earlier = states.slice(0, place)
+  const earlier = states.slice(0, index)
   const inLane = view && lastInLane(earlier, label, view)
   return compareStates(inLane ?? earlier.at(-1), state, {
     sameLane: inLane !== undefined && inLane !== earlier.at(-1),
@@ -78,4 +83,30 @@ export function compareStates(
     ...(sameLane && { sameLane }),
     changes: before === undefined ? [] : stateDifference(before, state),
   }
+}
+
+/**
+ * The variables in which something changed. Of a function that is on the stack more
+ * than once only the nearest is compared, and only that one can be told to have changed.
+ */
+export function changedVariables({
+  frames,
+  changes,
+}: Pick<StateView, 'frames' | 'changes'>): Set<CapturedVariable> {
+  const changed = new Set<CapturedVariable>()
+  const compared = new Set<string>()
+  for (const { name: frame, variables } of frames) {
+    for (const variable of variables) {
+      const whole = statePath(frame, variable)
+      if (compared.has(whole)) continue
+      compared.add(whole)
+      const isIn = changes.some(
+        ({ path }) =>
+          path.startsWith(whole) &&
+          (path.length === whole.length || /[.[]/.test(path[whole.length] ?? '')),
+      )
+      if (isIn) changed.add(variable)
+    }
+  }
+  return changed
 }

@@ -19,7 +19,7 @@ export interface StepDetail extends StepRow {
    * the first line of the agent in the stack of `failure`.
    */
   readonly site: string | undefined
-  readonly places: readonly Place[]
+  readonly scopes: readonly Place[]
   /** Event of its last delivery: the moment the agent had its answer. */
   readonly answeredSeq: number | undefined
   readonly usage: Usage | undefined

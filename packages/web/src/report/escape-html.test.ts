@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { escapeHtml, inlineJson, inlineScript } from './escape-html.js'
+import { escapeHtml, inlineJson, inlineScript } from './make-report.js'
 
 const hostile = `</script><script>alert(1)</script><!-- <img src=x onerror="a('b')"> &amp; \u2028\0`
 

@@ -1,9 +1,31 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { constants, deflateRawSync } from 'node:zlib'
-import { escapeHtml, inlineJson, inlineScript } from './escape-html.js'
 import { BLOCKS, type ReportAbout, type ReportParts } from './report-parts.js'
 import { webRoot } from '../package-root.js'
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Text for an element or a quoted attribute. */
+export const escapeHtml = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
+
+/** JSON that can stand in a `<script>` of data: nothing in it can end the element. */
+export const inlineJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll('<', String.raw`\u003c`)
+
+/**
+ * A script of ours that can stand in a `<script>`. What could end the element or hide
+ * its end stands in strings and regular expressions, where a backslash changes nothing.
+ */
+export const inlineScript = (code: string): string =>
+  code.replaceAll(/<(?=\/script)/gi, String.raw`\x3c`).replaceAll('<!--', String.raw`\x3c!--`)
 
 export interface ReportContent extends ReportParts, Omit<ReportAbout, 'tapes'> {
   /** Tapes as `looseTape` gives them, from the root to the run itself. */
@@ -43,7 +65,7 @@ ${dataBlock(BLOCKS.about, 'application/json', inlineJson(about))}
 ${dataBlock(BLOCKS.worker, 'application/json', inlineJson(built('worker.js')))}
 <script>${script}</script>
 ${dataBlock(BLOCKS.parts, 'application/octet-stream', packed(JSON.stringify(parts)))}
-${tapes.map((tape, place) => dataBlock(BLOCKS.tape(place), 'application/octet-stream', packed(tape))).join('\n')}
+${tapes.map((tape, index) => dataBlock(BLOCKS.tape(index), 'application/octet-stream', packed(tape))).join('\n')}
 </body>
 </html>
 `

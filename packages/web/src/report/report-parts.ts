@@ -1,14 +1,14 @@
 import type { CapturedState, PriceTable } from '@retake/tape'
 import type { RunBlame } from '../model/run-blame.js'
 import type { RunStatus } from '@retake/tape/present'
-import type { SourceExcerpt } from '../model/run-parts.js'
+import type { SourceExcerpt } from '../model/run-source.js'
 
 /** Ids of the blocks of data in the page of a report. */
 export const BLOCKS = {
   about: 'retake-about',
   worker: 'retake-worker',
   parts: 'retake-parts',
-  tape: (place: number) => `retake-tape-${place}`,
+  tape: (index: number) => `retake-tape-${index}`,
 } as const
 
 /** What the page itself has to know, before anything is decoded. It stands in the page as JSON. */

@@ -4,7 +4,7 @@ import type {
   Abilities,
   ApprovalDecisionRequest,
   BranchFile,
-  HomeChanges,
+  RunActions,
   Job,
   WaitingApproval,
 } from '@retake/web'
@@ -75,7 +75,7 @@ function decideWaiting(
     throw cliErrors.APPROVAL_NOT_PENDING(id)
 }
 
-export interface LocalChanges extends HomeChanges {
+export interface LocalChanges extends RunActions {
   /** Ends every process that was started. */
   close(): Promise<void>
 }

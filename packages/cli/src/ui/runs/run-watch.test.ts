@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TapeWriter } from '@retake/tape/node'
-import type { HomeChange } from '@retake/web'
+import type { RepositoryChange } from '@retake/web'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { markRecording, RunStore } from '../../runs/run-store.js'
 import { RunCards } from './run-cards.js'
@@ -28,11 +28,11 @@ function writeRun(id: string, startedAt: number, file = id): void {
 }
 
 /** What is told about the runs of the folder, one of which was looked at. */
-function watchRun(id: string): HomeChange[] {
+function watchRun(id: string): RepositoryChange[] {
   const store = new RunStore(folder)
   const models = new RunModels(store)
   models.open(id)
-  const told: HomeChange[] = []
+  const told: RepositoryChange[] = []
   unwatch = new RunWatch(store, models).watch((change) => told.push(change))
   return told
 }

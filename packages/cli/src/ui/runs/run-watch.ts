@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from 'node:fs'
-import type { HomeChange } from '@retake/web'
+import type { RepositoryChange } from '@retake/web'
 import type { RunStore } from '../../runs/run-store.js'
 import { type RunModels, stampsOf, type TapeStamp } from './run-models.js'
 
@@ -10,7 +10,7 @@ const LOOK_MS = 1000
 /** The list is told anew at most this often when runs only grow. */
 const LIST_MS = 1000
 
-type Tell = (change: HomeChange) => void
+type Tell = (change: RepositoryChange) => void
 
 /**
  * Watches a folder of runs while somebody listens: runs that come, go, grow and end.
@@ -56,7 +56,7 @@ export class RunWatch {
     }
   }
 
-  tell(change: HomeChange): void {
+  tell(change: RepositoryChange): void {
     for (const tell of this.#listeners) tell(change)
   }
 

@@ -1,16 +1,311 @@
-import { ErrorNote } from '../design/error-note.js'
-import { Spinner } from '../design/spinner.js'
+import { ErrorNote, Spinner } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { Section } from '../step/section.js'
-import { BlameVerdict } from './blame-verdict.js'
-import type { BlameView } from './blame-view.js'
-import { CauseSets } from './cause-sets.js'
-import { EvidenceTree } from './evidence-tree.js'
-import { NotSearched } from './not-searched.js'
-import { RankedSteps } from './ranked-steps.js'
+import { Section } from '../step/field.js'
+import { type BlameView, type EvidenceGroup, evidenceGroups } from './blame-view.js'
 import { RiskCurve } from './risk-curve.js'
-import { SearchFacts } from './search-facts.js'
-import { useBlame } from './use-blame.js'
+import { blameCommand, useBlame } from './use-blame.js'
+import {
+  confidenceText,
+  cost,
+  count,
+  duration,
+  localDateTime,
+  plural,
+  PURPOSE_WORDS,
+  verdictSentence,
+} from '@retake/tape/present'
+import { VisibleText } from '../step/text.js'
+import type { BlameFindings, Probe, StepRole } from '@retake/tape'
+import { type ReactNode, useState } from 'react'
+import { Badge } from '../design/badge.js'
+import { RateLine, RoleName, StepName } from './role-mark.js'
+import { Button } from '../design/button.js'
+import { indexed } from '../step/text-parts.js'
+import { CopyButton } from '../design/toast.js'
+import { useBackend } from '../sources/viewer-home.js'
+
+/** Steps that are listed at first, and more whenever more are wanted. A run may have many thousands. */
+const STEPS_SHOWN = 20
+const MORE_STEPS = 200
+
+const CELL = 'py-px pr-3 text-left align-middle font-normal'
+
+/** Every step that was searched, what came closest to a cause first. */
+function RankedSteps({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+  const [most, setMost] = useState(STEPS_SHOWN)
+  const { ranked, findings } = view
+  const left = ranked.length - most
+  return (
+    <>
+      <p className="mb-1 text-muted">{countsText(view)}</p>
+      <table className="w-full table-fixed border-collapse">
+        <thead>
+          <tr className="text-sm text-muted">
+            <th scope="col" className={`${CELL} w-24`}>
+              role
+            </th>
+            <th scope="col" className={CELL}>
+              step
+            </th>
+            <th scope="col" className={`${CELL} w-76 @max-[560px]:w-28`}>
+              kept alone
+            </th>
+            <th
+              scope="col"
+              className={`${CELL} w-16 @max-[720px]:hidden`}
+              title="1 / (1 + other causes that would have to be repaired as well)"
+            >
+              resp.
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ranked.slice(0, most).map((index) => {
+            const step = findings.steps[index]
+            if (step === undefined) return null
+            const alone = view.aloneOf(step.label)
+            return (
+              <tr key={index} className="border-t border-line">
+                <td className={CELL}>
+                  <RoleName role={step.role} />
+                </td>
+                <th scope="row" className={CELL}>
+                  <StepName run={run} label={step.label} />
+                </th>
+                <td className={`${CELL} overflow-hidden @max-[560px]:[&_[data-interval]]:hidden`}>
+                  {alone === undefined ? (
+                    <span className="text-sm text-muted">not tried</span>
+                  ) : (
+                    <RateLine rate={alone} />
+                  )}
+                </td>
+                <td className={`${CELL} font-mono text-sm @max-[720px]:hidden`}>
+                  {step.responsibility === 0 ? '' : Math.round(step.responsibility * 100) / 100}
+                </td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+      {left > 0 && (
+        <Button className="mt-1.5" onClick={() => setMost(most + MORE_STEPS)}>
+          Show {count(Math.min(MORE_STEPS, left))} more of {plural(left, 'step')}
+        </Button>
+      )}
+    </>
+  )
+}
+
+const COUNTED: readonly (readonly [role: StepRole, one: string, many: string])[] = [
+  ['echo', 'echo', 'echoes'],
+  ['affected', 'affected', 'affected'],
+  ['clear', 'clear', 'clear'],
+  ['unknown', 'not reached', 'not reached'],
+]
+
+/** How many of each: nothing is left out silently. */
+function countsText(view: BlameView): string {
+  const causes = view.causeLabels.length
+  return [
+    `${plural(view.findings.steps.length, 'step')} searched`,
+    plural(causes, 'in a cause', 'in causes'),
+    ...COUNTED.flatMap(([role, one, many]) => {
+      const number = view.countOf(role)
+      return number === 0 ? [] : [plural(number, one, many)]
+    }),
+  ].join(', ')
+}
+
+/** Members that are named of one cause: a search finds a few. */
+const CAUSE_STEPS_MAX = 20
+
+/** Each set of steps that makes the run fail; the first is the one that did. */
+function CauseSets({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+  return (
+    <ol aria-label="Causes" className="flex flex-col gap-2.5">
+      {indexed(view.findings.causes).map(
+        ({ index, item: { role, steps, sufficiency, shares } }) => (
+          <li key={index} className="flex flex-col gap-1">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
+              <RoleName role={role} />
+              <RateLine rate={sufficiency} />
+              <span className="text-sm text-muted">
+                when only {steps.length === 1 ? 'this is' : 'these are'} kept
+              </span>
+            </div>
+            <ul className="flex flex-col pl-4">
+              {indexed(steps.slice(0, CAUSE_STEPS_MAX)).map(({ index, item: step }) => (
+                <li key={step} className="flex min-w-0 items-center gap-2">
+                  <StepName run={run} label={view.labelOf(step)} />
+                  {steps.length > 1 && shares[index] !== undefined && (
+                    <span
+                      className="ml-auto shrink-0 text-sm text-muted"
+                      title="its exact Shapley share of this cause"
+                    >
+                      share {Math.round(shares[index] * 100) / 100}
+                    </span>
+                  )}
+                </li>
+              ))}
+              {steps.length > CAUSE_STEPS_MAX && (
+                <li className="text-muted">and {steps.length - CAUSE_STEPS_MAX} more</li>
+              )}
+            </ul>
+          </li>
+        ),
+      )}
+    </ol>
+  )
+}
+
+/** With few probes all are shown at once. */
+const OPEN_MAX = 12
+/** Probes shown of one kind, and more whenever more are wanted. */
+const PROBES_SHOWN = 30
+const MORE = 200
+
+/** Every question that was put to forks, by what it was for, with what they said. */
+function EvidenceTree({ view }: { readonly view: BlameView }) {
+  const { evidence } = view.findings
+  const isOpen = evidence.length <= OPEN_MAX
+  return (
+    <ul aria-label="Evidence" className="flex flex-col gap-1">
+      {evidenceGroups(evidence).map((group) => (
+        <li key={group.purpose}>
+          <details open={isOpen}>
+            <summary>
+              {PURPOSE_WORDS[group.purpose]}{' '}
+              <span className="text-sm text-muted">
+                {plural(group.probes.length, 'probe')}, {plural(group.forks, 'fork')}
+              </span>
+            </summary>
+            <Probes view={view} group={group} />
+          </details>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Probes({ view, group }: { readonly view: BlameView; readonly group: EvidenceGroup }) {
+  const [most, setMost] = useState(PROBES_SHOWN)
+  const left = group.probes.length - most
+  return (
+    <>
+      <ul className="ml-1.5 border-l border-line pl-3">
+        {indexed(group.probes.slice(0, most)).map(({ index, item }) => (
+          <li
+            key={index}
+            className="grid grid-cols-[minmax(0,1fr)_auto_6.5rem] items-center gap-x-3 py-0.5 @max-[560px]:grid-cols-1"
+          >
+            <span className="min-w-0 wrap-anywhere">
+              <span className="text-muted">kept</span> {shortened(view.pinnedText(item.kept))}
+            </span>
+            <RateLine rate={item.rate} />
+            <span className="flex flex-wrap gap-1">
+              <Conclusion probe={item} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      {left > 0 && (
+        <Button className="mt-1 ml-5" onClick={() => setMost(most + MORE)}>
+          Show {count(Math.min(MORE, left))} more
+        </Button>
+      )}
+    </>
+  )
+}
+
+/** A coalition of many single steps is long; its beginning tells it from others, its forks tell the rest. */
+const shortened = (text: string): string => (text.length > 240 ? `${text.slice(0, 240)}…` : text)
+
+function Conclusion({ probe: { fails, undefinedForks, mode } }: { readonly probe: Probe }) {
+  return (
+    <>
+      {fails === undefined ? (
+        <Badge title="Not decided when the search ended.">open</Badge>
+      ) : fails ? (
+        <Badge tone="danger">fails</Badge>
+      ) : (
+        <Badge tone="good">passes</Badge>
+      )}
+      {mode === 'frozen' && <Badge title="Everything else was held as recorded.">frozen</Badge>}
+      {undefinedForks > 0 && (
+        <Badge tone="warning" title="Forks that came to no verdict: counted as neither.">
+          {undefinedForks} undefined
+        </Badge>
+      )}
+    </>
+  )
+}
+
+/** Reasons that are named; the rest are counted. */
+const REASONS_MAX = 10
+
+/** What was asked, and what it took. */
+function SearchFacts({ view }: { readonly view: BlameView }) {
+  const { at, oracle, facts, findings } = view.blame
+  const { newForks, forcedAnswers, wallMs, undefinedBy, free } = facts
+  const lines = [
+    spentFacts(findings).join(', '),
+    [
+      ...(newForks === undefined ? [] : [`${plural(newForks, 'fork')} run for this search`]),
+      ...(wallMs === undefined ? [] : [`in ${duration(wallMs)}`]),
+      `ended ${localDateTime(at)}`,
+    ].join(', '),
+    ...(forcedAnswers === undefined || forcedAnswers === 0
+      ? []
+      : [
+          `${plural(forcedAnswers, 'recorded answer')} given although the question had changed: an assumption.`,
+        ]),
+  ]
+  return (
+    <div className="flex flex-col gap-1">
+      <p>
+        <span className="text-muted">oracle</span>{' '}
+        <code className="font-mono text-sm wrap-anywhere">
+          <VisibleText text={oracle.slice(0, 2000)} />
+        </code>
+      </p>
+      {free.length > 0 && (
+        <p>
+          <span className="text-muted">free steps</span>{' '}
+          <code className="font-mono text-sm wrap-anywhere">
+            <VisibleText text={free.join(', ').slice(0, 2000)} />
+          </code>
+        </p>
+      )}
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      {undefinedBy.length > 0 && (
+        <ul aria-label="Forks without a verdict" className="text-muted">
+          {undefinedBy.slice(0, REASONS_MAX).map(({ reason, count }) => (
+            <li key={reason}>
+              {plural(count, 'fork')} without a verdict: <VisibleText text={reason.slice(0, 500)} />
+            </li>
+          ))}
+          {undefinedBy.length > REASONS_MAX && (
+            <li>and {undefinedBy.length - REASONS_MAX} other reasons</li>
+          )}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** What the search cost: forks, steps, tokens, money. Unknown figures are named, not shown as 0. */
+function spentFacts({ forks }: BlameFindings): string[] {
+  return [
+    plural(forks.asked, 'fork'),
+    ...(forks.served > 0 ? [`${count(forks.served)} from an earlier search`] : []),
+    ...(forks.undefined > 0 ? [`${count(forks.undefined)} without a verdict`] : []),
+    `${plural(forks.liveSteps, 'step')} re-run`,
+    forks.tokens === undefined ? 'tokens unknown' : plural(forks.tokens, 'token'),
+    forks.costUsd === undefined ? 'cost unknown' : cost(forks.costUsd),
+  ]
+}
 
 /** Which steps caused the failure, how sure that is, and what it rests on. */
 export function BlamePanel({ run }: { readonly run: Run }) {
@@ -61,6 +356,105 @@ function Findings({ run, view }: { readonly run: Run; readonly view: BlameView }
       <Section title="The search">
         <SearchFacts view={view} />
       </Section>
+    </div>
+  )
+}
+
+/** What the search came to: a sentence, how sure it is, and what a reader must know. */
+function BlameVerdict({ run, view }: { readonly run: Run; readonly view: BlameView }) {
+  const { why, decisionStep, commitStep, minimalRepair, anchors, mode, notes } = view.findings
+  const confidence = confidenceText(view.findings)
+  const step = (index: number) => <StepName run={run} label={view.labelOf(index)} />
+  return (
+    <div className="flex flex-col gap-2">
+      <p data-testid="verdict" className="text-lg font-medium">
+        {verdictSentence(view)}
+      </p>
+      {why !== undefined && (
+        <p>
+          <VisibleText text={why} />
+        </p>
+      )}
+      {(confidence !== undefined || mode === 'frozen') && (
+        <p>
+          {confidence}{' '}
+          {mode === 'frozen' && (
+            <>
+              <Badge>frozen</Badge> Read with everything else held as recorded: a repair in a live
+              tail does not help.
+            </>
+          )}
+        </p>
+      )}
+      {notes.length > 0 && (
+        <ul aria-label="Notes" className="flex flex-col gap-1">
+          {notes.map((note) => (
+            <li key={note} className="border-l-2 border-warning pl-2">
+              <VisibleText text={note} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-3 gap-y-0.5">
+        {decisionStep !== undefined && (
+          <Row name={decisionStep === commitStep ? 'decided, unavoidable' : 'decided at'}>
+            {step(decisionStep)}
+          </Row>
+        )}
+        {commitStep !== undefined && commitStep !== decisionStep && (
+          <Row name="unavoidable from">{step(commitStep)}</Row>
+        )}
+        {minimalRepair.length > 0 && (
+          <Row name="fewest to repair">
+            <ul aria-label="Minimal repair">
+              {minimalRepair.slice(0, 20).map((index) => (
+                <li key={index} className="min-w-0">
+                  {step(index)}
+                </li>
+              ))}
+            </ul>
+          </Row>
+        )}
+        <Row name="all steps kept">
+          <RateLine rate={anchors.kept} />
+        </Row>
+        <Row name="no step kept">
+          <RateLine rate={anchors.free} />
+        </Row>
+      </dl>
+    </div>
+  )
+}
+
+function Row({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt className="self-start leading-6 text-muted">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </>
+  )
+}
+
+/** Stands where nobody has asked yet: how to ask. */
+function NotSearched({ run }: { readonly run: Run }) {
+  const { report } = useBackend()
+  const command = blameCommand(run.head)
+  return (
+    <div className="flex flex-col items-start gap-2 p-1">
+      <p>
+        {run.head.status === 'recording'
+          ? 'The run goes on: when it has failed, this finds the steps that caused it.'
+          : report === undefined
+            ? 'The causes of this run were not searched for. This finds them:'
+            : 'No search for causes is in this report. Run this where the run is, and make the report again:'}
+      </p>
+      <p className="flex max-w-full items-center gap-1.5 rounded border border-line bg-raised py-0.5 pr-0.5 pl-2">
+        <code className="min-w-0 font-mono text-sm wrap-anywhere">{command}</code>
+        <CopyButton text={command} label="Copy the command" />
+      </p>
+      <p className="text-muted">
+        <code className="font-mono text-sm">--oracle</code> says what passing means.
+      </p>
     </div>
   )
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { findingsFile, sampleFindings, stepIn } from '../../../../../test/support/blame-findings.js'
-import { readRunBlame } from '../../model/read-run-blame.js'
+import { readRunBlame } from '../../model/run-blame.js'
 import { BlameView, blameViewOf } from './blame-view.js'
-import { evidenceGroups } from './evidence-groups.js'
+import { evidenceGroups } from './blame-view.js'
 
 const blameOf = (changes = {}) =>
   readRunBlame(JSON.parse(JSON.stringify(findingsFile('r', sampleFindings(changes)))), 'r')
@@ -16,7 +16,7 @@ test('steps are found by their labels, with what they had to do with it', () => 
 })
 
 test('the steps of causes come first, then echoes, what was affected, and what is clear', () => {
-  expect(view.ranked.map((place) => view.labelOf(place))).toEqual([
+  expect(view.ranked.map((index) => view.labelOf(index))).toEqual([
     '2',
     '5',
     '7',
@@ -59,8 +59,8 @@ test.each([
   ['0-11', '0-11'],
   ['five', 'five'],
   ['2-', '2-'],
-])('what was kept, %j, is said in labels', (kept, text) => {
-  expect(view.keptText(kept)).toBe(text)
+])('what was kept, %j, is said in labels', (cached, text) => {
+  expect(view.pinnedText(cached)).toBe(text)
 })
 
 test('evidence stands by purpose, in the order in which it was asked for', () => {

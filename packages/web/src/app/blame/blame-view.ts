@@ -1,6 +1,92 @@
-import type { BlamedStep, BlameFindings, Rate, StepRole } from '@retake/tape'
-import { ROLES } from '../../model/read-run-blame.js'
-import type { RunBlame } from '../../model/run-blame.js'
+import type {
+  BlamedStep,
+  BlameFindings,
+  Probe,
+  ProbePurpose,
+  Rate,
+  RiskPoint,
+  StepRole,
+} from '@retake/tape'
+import { ROLES, type RunBlame } from '../../model/run-blame.js'
+import { clampRate } from '@retake/tape/present'
+
+/** What a role looks like. A form for each, so that it can be told without colour. */
+interface RoleLook {
+  /** A path on 12 × 12, the same in the page and on the canvas of the timeline. */
+  readonly path: string
+  readonly isFilled: boolean
+  /** Name of its colour in `tokens.css`. */
+  readonly color: 'role-cause' | 'role-back-up' | 'role-echo' | 'muted'
+}
+
+const DIAMOND = 'M6 .8 11.2 6 6 11.2.8 6Z'
+
+/** Roles that are seen on the timeline; the others had nothing to do with it, or nobody knows. */
+export const ROLE_LOOKS = {
+  root: { path: DIAMOND, isFilled: true, color: 'role-cause' },
+  joint: {
+    path: 'M4.6 1.6.6 6 4.6 10.4ZM7.4 1.6 11.4 6 7.4 10.4Z',
+    isFilled: true,
+    color: 'role-cause',
+  },
+  'back-up': { path: DIAMOND, isFilled: false, color: 'role-back-up' },
+  echo: {
+    path: 'M6 1.4A4.6 4.6 0 1 1 6 10.6 4.6 4.6 0 0 1 6 1.4ZM6 4.4A1.6 1.6 0 1 1 6 7.6 1.6 1.6 0 0 1 6 4.4Z',
+    isFilled: false,
+    color: 'role-echo',
+  },
+  affected: { path: 'M3.4 6H8.6', isFilled: false, color: 'muted' },
+} as const satisfies Partial<Record<StepRole, RoleLook>>
+
+export type SeenRole = keyof typeof ROLE_LOOKS
+export const SEEN_ROLES = Object.keys(ROLE_LOOKS) as readonly SeenRole[]
+export const isSeen = (role: StepRole | undefined): role is SeenRole =>
+  role !== undefined && Object.hasOwn(ROLE_LOOKS, role)
+
+export interface RiskScale {
+  readonly width: number
+  readonly height: number
+  readonly left: number
+  readonly right: number
+  readonly top: number
+  readonly bottom: number
+  /** Pixels from the left; -1 means that no step is kept. */
+  readonly x: (upTo: number) => number
+  readonly y: (rate: number) => number
+}
+
+/** Where the points of a risk curve of so many steps are drawn. */
+export function riskScale(width: number, steps: number): RiskScale {
+  const [height, left, right, top, bottom] = [164, 48, 14, 32, 22]
+  const room = Math.max(1, width - left - right)
+  return {
+    width,
+    height,
+    left,
+    right,
+    top,
+    bottom,
+    x: (upTo) => left + ((upTo + 1) / Math.max(1, steps)) * room,
+    y: (rate) => top + (1 - clampRate(rate)) * (height - top - bottom),
+  }
+}
+
+/** Points in the order of the steps that were kept, those that were not tried left out. */
+export const riskPoints = (curve: readonly RiskPoint[]): RiskPoint[] =>
+  curve.filter(({ rate }) => rate.forks > 0).toSorted((a, b) => a.upTo - b.upTo)
+
+/**
+ * The line through the points. Between two of them nobody looked: the risk rises at some
+ * step there, so the line is level up to the later one.
+ */
+export function riskPath(points: readonly RiskPoint[], { x, y }: RiskScale): string {
+  return points
+    .map(({ upTo, rate }, index) => {
+      const at = y(rate.fails / rate.forks)
+      return index === 0 ? `M${x(upTo)} ${at}` : `H${x(upTo)}V${at}`
+    })
+    .join('')
+}
 
 /** Findings of blame as the page asks about them: by label of a step, ranked, in words for ranges. */
 export class BlameView {
@@ -8,24 +94,24 @@ export class BlameView {
   readonly findings: BlameFindings
   /** Steps of causes by their labels, the first cause first. */
   readonly causeLabels: readonly string[]
-  readonly #places = new Map<string, number>()
+  readonly #indexes = new Map<string, number>()
   #ranked: readonly number[] | undefined
 
   constructor(blame: RunBlame) {
     this.blame = blame
     this.findings = blame.findings
-    for (const [place, { label }] of this.findings.steps.entries()) this.#places.set(label, place)
+    for (const [index, { label }] of this.findings.steps.entries()) this.#indexes.set(label, index)
     const causes = this.findings.causes.flatMap(({ steps }) => steps)
-    this.causeLabels = [...new Set(causes)].map((place) => this.labelOf(place))
+    this.causeLabels = [...new Set(causes)].map((index) => this.labelOf(index))
   }
 
-  labelOf(place: number): string {
-    return this.findings.steps[place]?.label ?? ''
+  labelOf(index: number): string {
+    return this.findings.steps[index]?.label ?? ''
   }
 
   /** Undefined for a step that was not searched. */
   step(label: string): BlamedStep | undefined {
-    return this.findings.steps[this.#places.get(label) ?? -1]
+    return this.findings.steps[this.#indexes.get(label) ?? -1]
   }
 
   roleOf(label: string): StepRole | undefined {
@@ -34,8 +120,8 @@ export class BlameView {
 
   /** How often the run fails when only this step is kept, where that was tried. A cause of one was tried. */
   aloneOf(label: string): Rate | undefined {
-    const place = this.#places.get(label)
-    const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === place)
+    const index = this.#indexes.get(label)
+    const cause = this.findings.causes.find(({ steps }) => steps.length === 1 && steps[0] === index)
     return this.step(label)?.alone ?? cause?.sufficiency
   }
 
@@ -49,15 +135,15 @@ export class BlameView {
   }
 
   /** What a probe held as recorded, in labels: `1–5, 8`. A text that is no ranges stays as it is. */
-  keptText(kept: string): string {
+  pinnedText(cached: string): string {
     const count = this.findings.steps.length
-    if (kept.trim() === '') return 'nothing'
-    if (kept === `0-${count - 1}` || (count === 1 && kept === '0')) return 'everything'
-    const ranges = kept.split(',').map((range) => /^\s*(\d+)(?:-(\d+))?\s*$/.exec(range))
+    if (cached.trim() === '') return 'nothing'
+    if (cached === `0-${count - 1}` || (count === 1 && cached === '0')) return 'everything'
+    const ranges = cached.split(',').map((range) => /^\s*(\d+)(?:-(\d+))?\s*$/.exec(range))
     const isWhole = ranges.every(
       (range) => range !== null && Math.max(Number(range[1]), Number(range[2] ?? 0)) < count,
     )
-    if (!isWhole) return kept
+    if (!isWhole) return cached
     return ranges
       .map((range) => {
         const [first, last] = [range?.[1], range?.[2] ?? range?.[1]].map(Number) as [number, number]
@@ -89,7 +175,7 @@ function rank(steps: readonly BlamedStep[]): number[] {
     alone === undefined || alone.forks === 0 ? -1 : alone.fails / alone.forks
   const roles = steps.map(({ role }) => ROLES.indexOf(role))
   return steps
-    .map((_, place) => place)
+    .map((_, index) => index)
     .toSorted((a, b) => {
       const [left, right] = [steps[a], steps[b]] as [BlamedStep, BlamedStep]
       return (
@@ -99,4 +185,26 @@ function rank(steps: readonly BlamedStep[]): number[] {
         a - b
       )
     })
+}
+
+/** The probes that put the same kind of question, in the order they were put. */
+export interface EvidenceGroup {
+  readonly purpose: ProbePurpose
+  readonly probes: readonly Probe[]
+  readonly forks: number
+}
+
+/** Evidence as a tree: kinds of questions in the order in which they were first put. */
+export function evidenceGroups(evidence: readonly Probe[]): EvidenceGroup[] {
+  const groups = new Map<ProbePurpose, Probe[]>()
+  for (const probe of evidence) {
+    const group = groups.get(probe.purpose)
+    if (group === undefined) groups.set(probe.purpose, [probe])
+    else group.push(probe)
+  }
+  return [...groups].map(([purpose, probes]) => ({
+    purpose,
+    probes,
+    forks: probes.reduce((sum, { rate, undefinedForks }) => sum + rate.forks + undefinedForks, 0),
+  }))
 }

@@ -1,12 +1,123 @@
 import { useRef } from 'react'
-import { plural } from '@retake/tape/present'
+import { failuresText, intervalText, plural } from '@retake/tape/present'
 import { useSize } from '../run/timeline/use-canvas.js'
 import type { Run } from '../run/use-run.js'
-import type { BlameView } from './blame-view.js'
-import { RateLine } from './rate-bar.js'
-import { RiskDrawing } from './risk-drawing.js'
-import { riskPoints, riskScale } from './risk-scale.js'
-import { StepName } from './step-name.js'
+import { type BlameView, riskPath, riskPoints, riskScale, type RiskScale } from './blame-view.js'
+import { RateLine } from './role-mark.js'
+import { StepName } from './role-mark.js'
+import type { RiskPoint } from '@retake/tape'
+import { useSelection } from '../run/use-selection.js'
+
+/** With more points than this only the line is drawn. */
+const DOTS_MOST = 200
+
+interface RiskDrawingProps {
+  readonly view: BlameView
+  readonly points: readonly RiskPoint[]
+  readonly scale: RiskScale
+}
+
+/** The curve: dots with whiskers, and the moments that matter. A click on a dot leads to its step. */
+function RiskDrawing({ view, points, scale }: RiskDrawingProps) {
+  const { select } = useSelection()
+  const { width, height, left, right, x, y } = scale
+  const go = (upTo: number): void => {
+    if (upTo >= 0) select(view.labelOf(upTo))
+  }
+  return (
+    <svg
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- drawn here, not loaded
+      role="img"
+      aria-label={summary(view, points)}
+      viewBox={`0 0 ${width} ${height}`}
+      width={width}
+      height={height}
+      className="block text-sm"
+    >
+      {[0, 0.5, 1].map((rate) => (
+        <g key={rate}>
+          <path d={`M${left} ${y(rate)}H${width - right}`} stroke="var(--line)" />
+          <text x={left - 6} y={y(rate) + 4} textAnchor="end" fill="var(--muted)">
+            {rate * 100} %
+          </text>
+        </g>
+      ))}
+      <Moments view={view} scale={scale} />
+      <path d={riskPath(points, scale)} fill="none" stroke="var(--accent)" strokeWidth="1.5" />
+      {points.length <= DOTS_MOST &&
+        points.map(({ upTo, rate }) => (
+          <g
+            key={upTo}
+            className={upTo < 0 ? undefined : 'cursor-pointer'}
+            onClick={() => go(upTo)}
+          >
+            <title>
+              {`${upTo < 0 ? 'no step kept' : `kept up to step ${view.labelOf(upTo)}`}: ${failuresText(rate)}, ${intervalText(rate)}`}
+            </title>
+            <path
+              d={`M${x(upTo)} ${y(rate.low)}V${y(rate.high)}M${x(upTo) - 3} ${y(rate.low)}h6M${x(upTo) - 3} ${y(rate.high)}h6`}
+              stroke="var(--muted)"
+            />
+            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="3.5" fill="var(--accent)" />
+            <circle cx={x(upTo)} cy={y(rate.fails / rate.forks)} r="9" fill="transparent" />
+          </g>
+        ))}
+      <text x={x(-1)} y={height - 5} textAnchor="middle" fill="var(--muted)">
+        none
+      </text>
+      <text x={width - right} y={height - 5} textAnchor="end" fill="var(--muted)">
+        step {view.labelOf(view.findings.steps.length - 1)}
+      </text>
+    </svg>
+  )
+}
+
+/** Where it was decided, and from where it could not be avoided: lines with names. */
+function Moments({ view, scale }: { readonly view: BlameView; readonly scale: RiskScale }) {
+  const { decisionStep, commitStep } = view.findings
+  const { width, height, bottom, right, x } = scale
+  const isOne = decisionStep === commitStep
+  const moments = [
+    ...(decisionStep === undefined || isOne
+      ? []
+      : [{ name: 'decided', index: decisionStep, dash: '2 3' }]),
+    ...(commitStep === undefined
+      ? []
+      : [{ name: isOne ? 'decided, unavoidable' : 'unavoidable', index: commitStep, dash: '' }]),
+  ]
+  return moments.map(({ name, index, dash }, row) => {
+    const at = x(index)
+    const isLate = at > width / 2
+    return (
+      <g key={name}>
+        <path
+          d={`M${at} ${14 + row * 13}V${height - bottom}`}
+          stroke="var(--role-cause)"
+          strokeDasharray={dash}
+        />
+        <text
+          x={isLate ? Math.min(at + 4, width - right) : at - 4}
+          y={11 + row * 13}
+          textAnchor={isLate ? 'end' : 'start'}
+          fill="var(--role-cause)"
+        >
+          {name} {view.labelOf(index)}
+        </text>
+      </g>
+    )
+  })
+}
+
+function summary(view: BlameView, points: readonly RiskPoint[]): string {
+  const [first, last] = [points[0], points.at(-1)]
+  const { commitStep } = view.findings
+  const words = (point: RiskPoint): string =>
+    `${Math.round((100 * point.rate.fails) / point.rate.forks)} %`
+  return [
+    `Risk of failing by how many steps are kept: ${first ? words(first) : ''} to ${last ? words(last) : ''}`,
+    ...(commitStep === undefined ? [] : [`unavoidable from step ${view.labelOf(commitStep)}`]),
+  ].join('; ')
+}
 
 /** Rows of the table; a curve is looked at in some tens of places. */
 const ROWS_MOST = 300

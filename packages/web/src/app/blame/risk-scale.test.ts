@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { rateOf } from '../../../../../test/support/blame-findings.js'
-import { riskPath, riskPoints, riskScale } from './risk-scale.js'
+import { riskPath, riskPoints, riskScale } from './blame-view.js'
 
 test('points stand in the order of the steps, and what was not tried is left out', () => {
   const curve = [

@@ -1,7 +1,68 @@
-import type { StepRole } from '@retake/tape'
-import { ROLE_WORDS } from '@retake/tape/present'
+import type { Rate, StepRole } from '@retake/tape'
+import { clampRate, failuresText, intervalText, ROLE_WORDS } from '@retake/tape/present'
 import { classes } from '../design/classes.js'
-import { isSeen, ROLE_LOOKS, type SeenRole } from './role-shapes.js'
+import { isSeen, ROLE_LOOKS, type SeenRole } from './blame-view.js'
+import { KindMark } from '../design/badge.js'
+import { type Run, useRows } from '../run/use-run.js'
+import { StepLink } from '../step/field.js'
+import { VisibleText } from '../step/text.js'
+import { useBlame } from './use-blame.js'
+
+const WIDTH = 104
+const HEIGHT = 14
+const xOf = (value: number): number => 4 + clampRate(value) * (WIDTH - 8)
+
+/** A rate as a dot and its interval as a whisker, between 0 and 100 %. The numbers stand beside it. */
+function RateBar({ rate, className }: { readonly rate: Rate; readonly className?: string }) {
+  const { fails, forks, low, high } = rate
+  return (
+    <svg
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      width={WIDTH}
+      height={HEIGHT}
+      aria-hidden="true"
+      className={classes('shrink-0', className)}
+    >
+      <path d={`M${xOf(0)} 7H${xOf(1)}`} stroke="var(--line)" />
+      {[0, 0.5, 1].map((tick) => (
+        <path key={tick} d={`M${xOf(tick)} 4V10`} stroke="var(--line-strong)" />
+      ))}
+      {forks > 0 && (
+        <>
+          <path
+            d={`M${xOf(low)} 4V10M${xOf(low)} 7H${xOf(high)}M${xOf(high)} 4V10`}
+            stroke="currentColor"
+            strokeWidth="1.5"
+          />
+          <circle cx={xOf(fails / forks)} cy="7" r="3.2" fill="currentColor" />
+        </>
+      )}
+    </svg>
+  )
+}
+
+/** A rate in a line: dot and whisker, counts, and the interval. */
+export function RateLine({
+  rate,
+  className,
+}: {
+  readonly rate: Rate
+  readonly className?: string
+}) {
+  return (
+    <span
+      className={classes('inline-flex flex-wrap items-center gap-x-2 whitespace-nowrap', className)}
+    >
+      <RateBar rate={rate} />
+      <span className="min-w-24">{failuresText(rate)}</span>
+      {rate.forks > 0 && (
+        <span data-interval className="min-w-16 text-muted" title="95 %, whenever it was stopped">
+          {intervalText(rate)}
+        </span>
+      )}
+    </span>
+  )
+}
 
 const COLORS = {
   'role-cause': 'text-role-cause',
@@ -59,4 +120,73 @@ export function RoleLegend({ roles, className }: RoleLegendProps) {
       ))}
     </ul>
   )
+}
+
+/** A searched step: leads there. One that the run does not have any more is only named. */
+export function StepName({ run, label }: { readonly run: Run; readonly label: string }) {
+  useRows(run.rows)
+  const index = run.rows.indexOf(label)
+  if (index < 0)
+    return (
+      <span className="text-muted" title="This run has no such step.">
+        step {label}
+      </span>
+    )
+  const { kind, title } = run.rows.at(index)
+  return (
+    <span className="flex max-w-full min-w-0 items-center gap-1.5">
+      <KindMark kind={kind} />
+      <span className="shrink-0 whitespace-nowrap [&>a]:inline-flex [&>a]:h-6 [&>a]:items-center">
+        <StepLink label={label}>step {label}</StepLink>
+      </span>
+      <span className="min-w-0 truncate" title={title}>
+        <VisibleText text={title.length > 160 ? `${title.slice(0, 160)}…` : title} />
+      </span>
+    </span>
+  )
+}
+
+/** What a step had to do with the failure, in a line of its header. Nothing where nobody asked. */
+export function BlameLine({ run, label }: { readonly run: Run; readonly label: string }) {
+  const { view } = useBlame(run)
+  const step = view?.step(label)
+  if (view === undefined || step === undefined) return null
+  const { role, isNecessary, isSufficient, responsibility } = step
+  const alone = view.aloneOf(label)
+  const isCause = role === 'root' || role === 'joint' || role === 'back-up'
+  const facts = [
+    ['necessary', isNecessary ? 'yes' : 'no'],
+    ['sufficient', isSufficient ? 'yes' : 'no'],
+    ...(isCause ? [['responsibility', String(Math.round(responsibility * 100) / 100)]] : []),
+    [
+      'kept alone',
+      alone === undefined || alone.forks === 0
+        ? 'not tried'
+        : `${failuresText(alone)}, ${intervalText(alone)}`,
+    ],
+  ] as const
+  return (
+    <p
+      data-blame={role}
+      className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm"
+      title={ROLE_WORDS[role]}
+    >
+      <span className="flex gap-1.5">
+        <span className="text-muted">blame</span>
+        <RoleName role={role} />
+      </span>
+      {(role === 'unknown' ? [] : facts).map(([name, value]) => (
+        <span key={name}>
+          <span className="text-muted">{name}</span> {value}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+/** The form of the first cause, beside the word; nothing where none is known. */
+export function BlameSign({ run }: { readonly run: Run }) {
+  const { view } = useBlame(run)
+  const role = view?.findings.causes[0]?.role
+  return isSeen(role) ? <RoleMark role={role} /> : null
 }

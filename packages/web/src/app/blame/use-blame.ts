@@ -1,8 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useHome } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/viewer-home.js'
 import type { Run } from '../run/use-run.js'
-import { blameViewOf, type BlameView } from './blame-view.js'
+import { type BlameView, blameViewOf } from './blame-view.js'
+import type { RunHead } from '../../model/run-head.js'
+import { useCommands } from '../commands/commands.js'
+import { useList } from '../run/use-selection.js'
+import { useSelection } from '../run/use-selection.js'
+import { copyAndSay } from '../design/toast.js'
 
 export interface LoadedBlame {
   /** Undefined while it is not known, and when there are no findings. */
@@ -30,16 +35,81 @@ export function useBlame(run: Run): LoadedBlame {
 
 /** Asks again when a search has come to something, or may have while the connection was lost. Once a page. */
 export function useBlameNews(run: string): void {
-  const home = useHome()
+  const backend = useBackend()
   const client = useQueryClient()
   useEffect(
     () =>
-      home.watch((change) => {
+      backend.watch((change) => {
         const isNew =
           (change.type === 'blame' && change.run === run) ||
           (change.type === 'connection' && change.state === 'open')
         if (isNew) void client.invalidateQueries({ queryKey: ['blame', run] })
       }),
-    [home, client, run],
+    [backend, client, run],
   )
+}
+
+/**
+ * What to type to have the causes of a run searched for. What passing means, only its user
+ * knows; of a run that ended with an error it is likely that it should not have.
+ */
+export function blameCommand({ id, exit }: Pick<RunHead, 'id' | 'exit'>): string {
+  const isWrong = exit?.error !== undefined || (exit?.code ?? 0) !== 0
+  return `npx retake blame ${id} --oracle ${isWrong ? 'exit:0' : "'stdout:/what it should say/'"}`
+}
+
+/** The keys that lead to what made the run fail. */
+export function useBlameCommands(run: Run): void {
+  useBlameNews(run.id)
+  const { view, error } = useBlame(run)
+  const { step, select } = useSelection()
+  const { list, show } = useList()
+  const disabled =
+    view === undefined
+      ? error === null
+        ? 'The causes of this run were not searched for: see Blame.'
+        : 'What was found cannot be read: see Blame.'
+      : view.causeLabels.length === 0
+        ? 'No step was found to be a cause.'
+        : undefined
+  const go = (direction: 1 | -1): void => {
+    const to = view?.nextCause(step, direction)
+    if (to !== undefined && to !== step) select(to)
+  }
+  useCommands([
+    {
+      id: 'blame.show',
+      title: list === 'blame' ? 'List steps' : 'Blame: which steps caused the failure',
+      group: 'Look',
+      keys: ['w'],
+      words: 'why cause root risk evidence',
+      run: () => show(list === 'blame' ? 'steps' : 'blame'),
+    },
+    {
+      id: 'blame.cause',
+      title: 'Go to the cause; again: to the next one',
+      group: 'Move',
+      keys: ['r'],
+      words: 'blame root next cause',
+      disabled,
+      run: () => go(1),
+    },
+    {
+      id: 'blame.previous-cause',
+      title: 'Previous cause',
+      group: 'Move',
+      keys: ['R'],
+      words: 'blame previous',
+      disabled,
+      run: () => go(-1),
+    },
+    {
+      id: 'blame.copy-command',
+      title: 'Copy the command that searches for the cause',
+      group: 'Share',
+      keys: [],
+      words: 'blame',
+      run: () => void copyAndSay('the command', blameCommand(run.head)),
+    },
+  ])
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { BranchNodeView } from '../../api/branch-view.js'
+import type { BranchNodeView } from '../../api/home.js'
 import { branchRows, countRuns } from './branch-rows.js'
 
 const node = (id: string, ...branches: BranchNodeView[]): BranchNodeView => ({
@@ -12,7 +12,7 @@ const tree = node('first', node('a', node('a1'), node('a2')), node('b'))
 
 test('rows stand in order, each with its place among its siblings', () => {
   const rows = branchRows(tree, new Set())
-  expect(rows.map(({ node: { id }, depth, place, of }) => [id, depth, place, of])).toEqual([
+  expect(rows.map(({ node: { id }, depth, index, of }) => [id, depth, index, of])).toEqual([
     ['first', 0, 1, 1],
     ['a', 1, 1, 2],
     ['a1', 2, 1, 2],

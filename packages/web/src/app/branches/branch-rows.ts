@@ -1,4 +1,4 @@
-import type { BranchNodeView } from '../../api/branch-view.js'
+import type { BranchNodeView } from '../../api/home.js'
 
 /** One line of the tree of branches. */
 export interface BranchRow {
@@ -8,7 +8,7 @@ export interface BranchRow {
   /** For each column of rails before it: whether a line goes through to a later row. */
   readonly rails: readonly boolean[]
   /** Place among its siblings, from 1, and how many they are. */
-  readonly place: number
+  readonly index: number
   readonly of: number
   readonly parent: string | undefined
   /** Undefined when there is nothing below it. */
@@ -18,7 +18,7 @@ export interface BranchRow {
 /** The rows that are on the screen: all but those below a closed one. No recursion: chains of branches can be long. */
 export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): BranchRow[] {
   const rows: BranchRow[] = []
-  const waiting: BranchRow[] = [rowOf({ node: root, place: 1, of: 1 }, undefined, closed)]
+  const waiting: BranchRow[] = [rowOf({ node: root, index: 1, of: 1 }, undefined, closed)]
   for (let row = waiting.pop(); row !== undefined; row = waiting.pop()) {
     rows.push(row)
     if (row.isOpen !== true) continue
@@ -26,7 +26,7 @@ export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): B
     for (let index = children.length - 1; index >= 0; index--)
       waiting.push(
         rowOf(
-          { node: children[index] as BranchNodeView, place: index + 1, of: children.length },
+          { node: children[index] as BranchNodeView, index: index + 1, of: children.length },
           row,
           closed,
         ),
@@ -36,15 +36,15 @@ export function branchRows(root: BranchNodeView, closed: ReadonlySet<string>): B
 }
 
 function rowOf(
-  { node, place, of }: Pick<BranchRow, 'node' | 'place' | 'of'>,
+  { node, index, of }: Pick<BranchRow, 'node' | 'index' | 'of'>,
   parent: BranchRow | undefined,
   closed: ReadonlySet<string>,
 ): BranchRow {
   return {
     node,
     depth: parent === undefined ? 0 : parent.depth + 1,
-    rails: parent === undefined ? [] : [...parent.rails, place < of],
-    place,
+    rails: parent === undefined ? [] : [...parent.rails, index < of],
+    index,
     of,
     parent: parent?.node.id,
     isOpen: node.branches.length === 0 ? undefined : !closed.has(node.id),

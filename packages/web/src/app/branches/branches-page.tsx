@@ -1,11 +1,419 @@
-import { useParams } from '@tanstack/react-router'
-import { EmptyNote } from '../design/empty-note.js'
-import { useHome } from '../sources/viewer-home.js'
-import { Branches } from './branches.js'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { EmptyNote } from '../design/notes.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
+import { ErrorNote } from '../design/notes.js'
+import { Spinner } from '../design/notes.js'
+import { PageFrame } from '../shell/page-frame.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { type BranchRow, branchRows, countRuns } from './branch-rows.js'
+import type { BranchNodeView } from '../../api/home.js'
+import { useCommands } from '../commands/commands.js'
+import { moveInTree } from '../step/json-rows.js'
+import { Badge } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { RunStatusBadge } from '../design/badge.js'
+import { cost, count, duration, localTime, plural } from '@retake/tape/present'
+import { Facts } from '../design/badge.js'
+
+/** What a branch saved and paid, how large it is, and when it was. What is not known is left out. */
+function BranchFacts({ node }: { readonly node: BranchNodeView }) {
+  const { facts, steps, startedAt, durationMs, costUsd } = node
+  return (
+    <Facts
+      className="text-sm"
+      facts={[
+        { label: 'steps', value: steps === undefined ? undefined : count(steps) },
+        {
+          label: 'saved',
+          value: facts && amount(facts.savedRequests, facts.savedUsd),
+          title: facts && `${plural(facts.served, 'step')} served from its parent`,
+        },
+        {
+          label: facts === undefined ? 'cost' : 'paid',
+          value:
+            facts === undefined
+              ? costUsd === undefined
+                ? undefined
+                : cost(costUsd)
+              : amount(facts.paidRequests, facts.paidUsd),
+          title: facts && `${plural(facts.live, 'step')} live`,
+        },
+        { label: 'lost', value: facts && facts.lost > 0 ? count(facts.lost) : undefined },
+        { label: 'took', value: durationMs === undefined ? undefined : duration(durationMs) },
+        {
+          label: 'when',
+          value:
+            startedAt === undefined ? undefined : (
+              <time dateTime={new Date(startedAt).toISOString()}>{localTime(startedAt)}</time>
+            ),
+        },
+      ]}
+    />
+  )
+}
+
+/** Requests, and what they cost; it is said where a price is not known. */
+const amount = (requests: number, usd: number | undefined): string =>
+  requests === 0
+    ? plural(requests, 'request')
+    : `${plural(requests, 'request')} · ${usd === undefined ? 'cost unknown' : cost(usd)}`
+
+interface BranchLineProps {
+  readonly row: BranchRow
+  readonly index: number
+  readonly isCurrent: boolean
+  readonly isThisRun: boolean
+  readonly isMarked: boolean
+  readonly markTitle: string
+  readonly onFocus: () => void
+  readonly onToggle: () => void
+  readonly onMark: () => void
+}
+
+/** Deeper branches are not moved further to the right: there would be no room for them. */
+const DEEPEST_RAIL = 16
+
+/** One run of the tree: how it came to be, what was changed, what it came to. */
+function BranchLine({ row, index, isCurrent, isThisRun, isMarked, ...on }: BranchLineProps) {
+  const { node, depth, isOpen } = row
+  return (
+    <div
+      role="treeitem"
+      data-place={index}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-level={depth + 1}
+      aria-posinset={row.index}
+      aria-setsize={row.of}
+      aria-expanded={isOpen}
+      aria-selected={isMarked}
+      aria-current={isThisRun ? 'true' : undefined}
+      className="flex items-stretch rounded pr-2 hover:bg-raised aria-[current=true]:bg-accent-soft"
+      onFocus={on.onFocus}
+    >
+      <Rails row={row} />
+      <span className="flex w-5 shrink-0 items-start pt-2">
+        {isOpen === undefined ? (
+          <span aria-hidden="true" className="mx-auto mt-1.5 size-2 rounded-full bg-muted" />
+        ) : (
+          <button
+            type="button"
+            tabIndex={-1}
+            // The tree itself says that it is open or closed; this one is for the mouse.
+            aria-hidden="true"
+            className="w-5 text-center text-muted hover:text-text"
+            onClick={on.onToggle}
+          >
+            {isOpen ? '▾' : '▸'}
+          </button>
+        )}
+      </span>
+      <div className="min-w-0 flex-1 py-1.5">
+        <div className="flex flex-wrap items-center gap-x-2 gap-y-0.5">
+          {node.error === undefined ? (
+            <Link
+              to="/runs/$run"
+              params={{ run: node.id }}
+              search={{}}
+              tabIndex={-1}
+              className="font-medium hover:text-accent"
+            >
+              {node.name}
+            </Link>
+          ) : (
+            <span className="font-medium">{node.id}</span>
+          )}
+          <span className="font-mono text-sm text-muted">
+            {node.error === undefined && node.id}
+          </span>
+          {node.how !== undefined && <Badge>{node.how}</Badge>}
+          {node.branch?.tail === 'offline' && <Badge>offline</Badge>}
+          {node.status !== undefined && <RunStatusBadge status={node.status} />}
+          {node.exitCode !== undefined && node.exitCode !== 0 && (
+            <Badge tone="danger">exit code {node.exitCode}</Badge>
+          )}
+          {isThisRun && <span className="text-sm text-muted">this run</span>}
+        </div>
+        {node.error !== undefined && (
+          <p className="text-sm wrap-anywhere text-danger">
+            {node.error.what} {node.error.why}
+          </p>
+        )}
+        {(node.edits ?? []).map((edit) => (
+          <p
+            key={edit}
+            className="line-clamp-3 font-mono text-sm wrap-anywhere text-muted sm:line-clamp-1"
+            title={edit}
+          >
+            {edit}
+          </p>
+        ))}
+        {node.lastLine !== undefined && (
+          <p
+            className="line-clamp-3 font-mono text-sm wrap-anywhere sm:line-clamp-1"
+            title="The last line it printed"
+          >
+            {node.lastLine}
+          </p>
+        )}
+        <BranchFacts node={node} />
+      </div>
+      {node.error === undefined && (
+        <span className="flex shrink-0 items-start pt-1.5">
+          <Button
+            tabIndex={-1}
+            look={isMarked ? 'primary' : 'plain'}
+            aria-pressed={isMarked}
+            onClick={on.onMark}
+          >
+            {on.markTitle}
+          </Button>
+        </span>
+      )}
+    </div>
+  )
+}
+
+/** The lines from a run to its branches, as in a graph of commits. */
+function Rails({ row: { rails } }: { readonly row: BranchRow }) {
+  const shown = rails.slice(-DEEPEST_RAIL).map((goesOn, column) => ({ goesOn, column }))
+  return (
+    <span aria-hidden="true" className="flex shrink-0 self-stretch pl-2.5">
+      {shown.map(({ goesOn, column }) => {
+        const isLast = column === shown.length - 1
+        return (
+          <span key={column} className="relative w-5">
+            {(goesOn || isLast) && (
+              <span
+                className={`absolute top-0 left-0 border-l border-line-strong ${goesOn ? 'bottom-0' : 'h-4.5'}`}
+              />
+            )}
+            {isLast && <span className="absolute top-4.5 left-0 w-4 border-t border-line-strong" />}
+          </span>
+        )
+      })}
+    </span>
+  )
+}
+
+interface BranchTreeProps {
+  readonly root: BranchNodeView
+  /** The run that the page is about. */
+  readonly run: string
+}
+
+/** The tree as a list with rails. Arrow keys move, open and close; Enter opens a run; `d` marks for comparing. */
+function BranchTree({ root, run }: BranchTreeProps) {
+  const navigate = useNavigate()
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set())
+  const [chosen, setChosen] = useState(run)
+  const [marked, setMarked] = useState<string>()
+  const rows = useMemo(() => branchRows(root, closed), [root, closed])
+  const list = useRef<HTMLDivElement>(null)
+  const current = Math.max(
+    0,
+    rows.findIndex(({ node }) => node.id === chosen),
+  )
+
+  const go = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index))
+    setChosen(rows[next]?.node.id ?? '')
+    list.current?.querySelector<HTMLElement>(`[data-place="${next}"]`)?.focus()
+  }
+  const toggle = ({ node, isOpen }: BranchRow): void => {
+    const next = new Set(closed)
+    if (isOpen === true) next.add(node.id)
+    else next.delete(node.id)
+    setClosed(next)
+  }
+  const open = ({ node }: BranchRow): void =>
+    void navigate({ to: '/runs/$run', params: { run: node.id }, search: openAt(node) })
+  const mark = (id: string): void => {
+    if (marked === undefined || marked === id) setMarked(marked === id ? undefined : id)
+    else void navigate({ to: '/compare/$a/$b', params: { a: marked, b: id } })
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const row = rows[current]
+    if (row === undefined || !(event.target as HTMLElement).matches('[role=treeitem]')) return
+    const action = actionOf(event.key, { row, rows, current, go, toggle, open })
+    if (action === undefined) return
+    event.preventDefault()
+    action()
+  }
+  const row = rows[current]
+  useCommands([
+    {
+      id: 'branch-next',
+      title: 'Next branch',
+      group: 'Move',
+      keys: ['j'],
+      run: () => go(current + 1),
+    },
+    {
+      id: 'branch-previous',
+      title: 'Previous branch',
+      group: 'Move',
+      keys: ['k'],
+      run: () => go(current - 1),
+    },
+    {
+      id: 'branch-compare',
+      title:
+        marked === undefined
+          ? 'Mark this run to compare it with another one'
+          : 'Compare the marked run with this one',
+      group: 'Look',
+      keys: ['d'],
+      disabled: row?.node.error === undefined ? undefined : 'its tape cannot be read',
+      run: () => row !== undefined && mark(row.node.id),
+    },
+    {
+      id: 'branches-close-all',
+      title: closed.size > 0 ? 'Open all branches' : 'Close all branches',
+      group: 'View',
+      keys: [],
+      run: () =>
+        setClosed(
+          closed.size > 0
+            ? new Set()
+            : new Set(rows.filter(({ depth }) => depth > 0).map(({ node }) => node.id)),
+        ),
+    },
+  ])
+  return (
+    <div
+      ref={list}
+      role="tree"
+      tabIndex={-1}
+      aria-label="Runs and their branches"
+      onKeyDown={onKey}
+    >
+      {rows.map((each, index) => (
+        <BranchLine
+          key={each.node.id}
+          row={each}
+          index={index}
+          isCurrent={index === current}
+          isThisRun={each.node.id === run}
+          isMarked={each.node.id === marked}
+          markTitle={
+            marked === undefined
+              ? 'Compare'
+              : marked === each.node.id
+                ? 'Marked'
+                : 'Compare with it'
+          }
+          onFocus={() => setChosen(each.node.id)}
+          onToggle={() => toggle(each)}
+          onMark={() => mark(each.node.id)}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** A branch is opened where it left its parent. */
+const openAt = ({ branch }: BranchNodeView): { step?: string } =>
+  branch?.at === undefined || /^e\d/.test(branch.at) ? {} : { step: branch.at }
+
+interface KeyContext {
+  readonly row: BranchRow
+  readonly rows: readonly BranchRow[]
+  readonly current: number
+  readonly go: (index: number) => void
+  readonly toggle: (row: BranchRow) => void
+  readonly open: (row: BranchRow) => void
+}
+
+function actionOf(key: string, context: KeyContext): (() => void) | undefined {
+  const { row, rows, current, go, toggle, open } = context
+  const to = moveInTree(key, current, rows.length)
+  if (to !== undefined) return () => go(to)
+  switch (key) {
+    case 'ArrowRight':
+      if (row.isOpen === false) return () => toggle(row)
+      return () => row.isOpen === true && go(current + 1)
+    case 'ArrowLeft':
+      if (row.isOpen === true) return () => toggle(row)
+      return () => {
+        const parent = rows.findIndex(({ node }) => node.id === row.parent)
+        if (parent >= 0) go(parent)
+      }
+    case 'Enter':
+      return row.node.error === undefined ? () => open(row) : () => {}
+    default:
+      return undefined
+  }
+}
+
+interface BranchesProps {
+  readonly run: string
+  readonly live: LiveActions
+}
+
+/** Changes come in bursts while a branch runs; so often the tree is read again at most. */
+const READ_AGAIN_MS = 500
+
+/** The tree that a run belongs to, kept up to date. */
+function Branches({ run, live }: BranchesProps) {
+  const backend = useBackend()
+  const client = useQueryClient()
+  const { data, error, isPending } = useQuery({
+    queryKey: ['branches', run],
+    queryFn: () => live.branches(run),
+    staleTime: 0,
+  })
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const unwatch = backend.watch((change) => {
+      if (change.type === 'connection' && change.state === 'lost') return
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void client.invalidateQueries({ queryKey: ['branches', run] })
+      }, READ_AGAIN_MS)
+    })
+    return () => {
+      clearTimeout(timer)
+      unwatch()
+    }
+  }, [backend, client, run])
+  const name = data?.name ?? run
+  const count = data === undefined ? 0 : countRuns(data) - 1
+  return (
+    <PageFrame
+      title="Branches"
+      documentTitle={`Branches of ${name}`}
+      crumbs={[{ title: name, link: { to: '/runs/$run', params: { run }, search: {} } }]}
+      status={data && (count === 1 ? '1 branch' : `${count} branches`)}
+    >
+      <div className="relative h-full overflow-auto">
+        <div className="flex flex-col gap-3 p-3">
+          {isPending && <Spinner label="Reading the branches…" />}
+          {error !== null && <ErrorNote error={error} />}
+          {data !== undefined && <BranchTree root={data} run={run} />}
+          {data?.branches.length === 0 && (
+            <EmptyNote title="Nothing was tried from this run yet.">
+              <p>Open a step of it and fork there: another answer, another question.</p>
+            </EmptyNote>
+          )}
+          {data?.unreadable !== undefined && (
+            <ErrorNote
+              error={{
+                code: 'UNEXPECTED',
+                what: `Tapes that cannot be read, and may be branches of it: ${data.unreadable.join(', ')}`,
+              }}
+            />
+          )}
+        </div>
+      </div>
+    </PageFrame>
+  )
+}
 
 /** What was forked from a run, from the first run down, with what each came to. */
 export function BranchesPage() {
-  const { live } = useHome()
+  const { live } = useBackend()
   const { run = '' } = useParams({ strict: false })
   if (live === undefined)
     return <EmptyNote title="A report holds one run; there are no branches." />

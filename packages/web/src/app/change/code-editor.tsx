@@ -1,14 +1,130 @@
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { json } from '@codemirror/lang-json'
-import { bracketMatching, indentUnit } from '@codemirror/language'
+import { bracketMatching, indentUnit, syntaxTree } from '@codemirror/language'
 import { unifiedMergeView } from '@codemirror/merge'
-import { Compartment, EditorState } from '@codemirror/state'
-import { drawSelection, EditorView, keymap, lineNumbers } from '@codemirror/view'
+import {
+  Compartment,
+  EditorState,
+  RangeSetBuilder,
+  StateEffect,
+  StateField,
+} from '@codemirror/state'
+import {
+  Decoration,
+  type DecorationSet,
+  drawSelection,
+  EditorView,
+  keymap,
+  lineNumbers,
+  ViewPlugin,
+} from '@codemirror/view'
 import { useEffect, useRef } from 'react'
-import { editorLook } from './editor-look.js'
-import { jsonColours } from './json-colours.js'
-import { cspNonce } from '../sources/csp-nonce.js'
-import { problemLine, setProblemLine } from './problem-line.js'
+
+/** The nonce that this page's policy allows for styles; empty where there is no such policy. */
+const cspNonce = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?.content ?? ''
+
+/** Says on which line something is wrong, counted from 1; undefined when nothing is. */
+const setProblemLine = StateEffect.define<number | undefined>()
+
+/** The line with a mistake has another colour; what is wrong stands below the editor. */
+const problemLine = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update(lines, { effects, changes, state }) {
+    let next = lines.map(changes)
+    for (const effect of effects) {
+      if (!effect.is(setProblemLine)) continue
+      const number = effect.value
+      next =
+        number === undefined || number > state.doc.lines
+          ? Decoration.none
+          : Decoration.set(MARK.range(state.doc.line(number).from))
+    }
+    return next
+  },
+  provide: (field) => EditorView.decorations.from(field),
+})
+
+const MARK = Decoration.line({ class: 'cm-problemLine' })
+
+const MARKS = new Map(
+  Object.entries({
+    PropertyName: 'cm-key',
+    String: 'cm-string',
+    Number: 'cm-number',
+    True: 'cm-number',
+    False: 'cm-number',
+    Null: 'cm-number',
+  }).map(([node, name]) => [node, Decoration.mark({ class: name })]),
+)
+
+/** Keys and values of JSON in the colours of the viewer, for what is on the screen. */
+const jsonColours = ViewPlugin.define(
+  (view) => ({
+    marks: marksOf(view),
+    update({ view: next, docChanged, viewportChanged }) {
+      if (docChanged || viewportChanged) this.marks = marksOf(next)
+    },
+  }),
+  { decorations: ({ marks }) => marks },
+)
+
+function marksOf(view: EditorView): DecorationSet {
+  const marks = new RangeSetBuilder<Decoration>()
+  for (const { from, to } of view.visibleRanges)
+    syntaxTree(view.state).iterate({
+      from,
+      to,
+      enter: (node) => {
+        const mark = MARKS.get(node.name)
+        if (mark !== undefined && node.to > node.from) marks.add(node.from, node.to, mark)
+      },
+    })
+  return marks.finish()
+}
+
+/** The editor in the colours of the viewer; they follow the theme by themselves. */
+const editorLook = EditorView.theme({
+  '&': { color: 'var(--text)', backgroundColor: 'var(--surface)', maxHeight: '45vh' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '.cm-scroller': {
+    minHeight: '6rem',
+    overflow: 'auto',
+    fontFamily: 'var(--font-mono)',
+    fontSize: 'var(--text-sm)',
+    lineHeight: '1.5',
+  },
+  '.cm-content': { caretColor: 'var(--text)', padding: '4px 0' },
+  '.cm-cursor': { borderLeftColor: 'var(--text)' },
+  '&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground':
+    { backgroundColor: 'var(--accent-soft)' },
+  '.cm-gutters': {
+    minHeight: '6rem',
+    backgroundColor: 'var(--raised)',
+    color: 'var(--muted)',
+    borderRight: '1px solid var(--line)',
+  },
+  '.cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'transparent' },
+  '.cm-key': { color: 'var(--kind-model)' },
+  '.cm-string': { color: 'var(--text)' },
+  '.cm-number': { color: 'var(--kind-tool)' },
+  '.cm-problemLine': { backgroundColor: 'var(--danger-soft)' },
+  '.cm-changedLine, .cm-insertedLine': { backgroundColor: 'var(--good-soft)' },
+  '.cm-deletedChunk': { backgroundColor: 'var(--danger-soft)', paddingLeft: '6px' },
+  '.cm-changedText': { background: 'none', borderBottom: '2px solid var(--good)' },
+  '.cm-deletedText, .cm-deletedChunk .cm-deletedText': {
+    background: 'none',
+    borderBottom: '2px solid var(--danger)',
+  },
+  '.cm-changeGutter': { width: '3px', paddingLeft: '0' },
+  '.cm-changedLineGutter': { background: 'var(--good)' },
+  '.cm-deletedLineGutter': { background: 'var(--danger)' },
+  '.cm-collapsedLines': {
+    background: 'var(--sunken)',
+    color: 'var(--muted)',
+    backgroundImage: 'none',
+  },
+})
 
 export interface CodeEditorProps {
   /** Its name for screen readers. */
@@ -24,16 +140,16 @@ export interface CodeEditorProps {
 
 /** An editor for a payload. Tab leaves it, as it leaves every other field; Ctrl+Enter is for the dialog around it. */
 export function CodeEditor({ label, form, value, onChange, original, problemAt }: CodeEditorProps) {
-  const place = useRef<HTMLDivElement>(null)
+  const index = useRef<HTMLDivElement>(null)
   const editor = useRef<Editor>(undefined)
-  const told = useRef(onChange)
+  const reported = useRef(onChange)
   useEffect(() => {
-    told.current = onChange
+    reported.current = onChange
   })
 
   useEffect(() => {
-    if (place.current === null) return
-    const made = new Editor(place.current, label, form, (text) => told.current(text))
+    if (index.current === null) return
+    const made = new Editor(index.current, label, form, (text) => reported.current(text))
     editor.current = made
     return () => made.view.destroy()
   }, [label, form])
@@ -41,7 +157,7 @@ export function CodeEditor({ label, form, value, onChange, original, problemAt }
   useEffect(() => editor.current?.compare(original), [original, label, form])
   useEffect(() => editor.current?.mark(problemAt), [problemAt, value, label, form])
 
-  return <div ref={place} className="overflow-hidden rounded border border-line" />
+  return <div ref={index} className="overflow-hidden rounded border border-line" />
 }
 
 class Editor {

@@ -1,24 +1,83 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useMemo, useRef, type RefObject } from 'react'
-import type { Editable } from '../../api/home-changes.js'
+import { type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
+import type { Editable, ForkRequest } from '../../api/home.js'
 import type { StepDetail } from '../../model/step-detail.js'
-import { useCommands } from '../commands/use-commands.js'
+import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { Dialog } from '../design/dialog.js'
-import { ErrorNote } from '../design/error-note.js'
-import { Spinner } from '../design/spinner.js'
+import { ErrorNote, Spinner } from '../design/notes.js'
 import type { Run } from '../run/use-run.js'
-import { useHome } from '../sources/viewer-home.js'
-import { answeredBefore } from './answered-before.js'
-import { ChoiceGroup } from './choice-group.js'
-import { CostNote } from './cost-note.js'
-import { choicesOf, possibleChoice } from './fork-choices.js'
-import { isEdited, readyFork, type ForkDraft } from './fork-draft.js'
-import { forkDrafts, useForkDraft } from './fork-drafts.js'
-import { ForkOptions } from './fork-options.js'
-import { ForkRefusal } from './fork-refusal.js'
-import { PayloadEditor } from './payload-editor.js'
-import { useStartFork } from './use-start-fork.js'
+import { useBackend } from '../sources/viewer-home.js'
+import {
+  type EditableText,
+  type ForkDraft,
+  forkDrafts,
+  isEdited,
+  readJson,
+  readyFork,
+  textFields,
+  useForkDraft,
+  withValueAt,
+} from './fork-draft.js'
+import type { RowStore } from '../run/row-store.js'
+import { Checkbox, Select, TextField } from '../design/fields.js'
+import type { Explained } from '../../model/run-head.js'
+import { useNavigate } from '@tanstack/react-router'
+import { explainError } from '../sources/home-error.js'
+import { branchOf } from './jobs.js'
+import { CodeEditor } from './code-editor.js'
+
+const NO_BRANCH = 'The branch ended before anything of its own was recorded.'
+
+/** Starts the fork and goes to its branch. When it is refused the draft stays as it is. */
+function useStartFork({ run, step, onClose }: ForkDialogProps) {
+  const backend = useBackend()
+  const navigate = useNavigate()
+  const [error, setError] = useState<Explained>()
+  const [isStarting, setIsStarting] = useState(false)
+  const start = async (request: ForkRequest): Promise<void> => {
+    if (backend.live === undefined) return
+    setError(undefined)
+    setIsStarting(true)
+    try {
+      const job = await branchOf(backend, await backend.live.fork(run.id, request))
+      if (!job.written) {
+        setError(job.error ?? { code: 'UNEXPECTED', what: job.summary ?? NO_BRANCH })
+        return
+      }
+      forkDrafts.drop(run.id, step.label)
+      onClose()
+      await navigate({ to: '/runs/$run', params: { run: job.run }, search: { step: step.label } })
+    } catch (thrown) {
+      setError(explainError(thrown))
+    } finally {
+      setIsStarting(false)
+    }
+  }
+  return { start, isStarting, error, forget: () => setError(undefined) }
+}
+
+/** The server refused an answer that this provider never gives; it can be insisted on. */
+const REFUSED = 'EDIT_INVALID_ANSWER'
+
+interface ForkRefusalProps {
+  readonly error: Explained | undefined
+  readonly draft: ForkDraft
+  readonly onChange: (change: Partial<ForkDraft>) => void
+}
+
+/** What the server said. Only an answer that it refused can be insisted on, and only then. */
+function ForkRefusal({ error, draft, onChange }: ForkRefusalProps) {
+  const force = (
+    <Checkbox
+      label="Give it this answer anyway, to see how the agent takes it"
+      isChecked={draft.force}
+      onChange={(isChecked) => onChange({ force: isChecked })}
+    />
+  )
+  if (error === undefined) return draft.force ? force : null
+  return <ErrorNote error={error} actions={error.code === REFUSED ? force : undefined} />
+}
 
 export interface ForkDialogProps {
   readonly run: Run
@@ -28,12 +87,13 @@ export interface ForkDialogProps {
 
 /** Prepares and starts a fork at one step. What is written in it outlives it. */
 export function ForkDialog({ run, step, onClose }: ForkDialogProps) {
-  const home = useHome()
+  const backend = useBackend()
   const formId = useId()
   const draft = useForkDraft(run.id, step.label)
   const editable = useQuery({
     queryKey: ['editable', run.id, step.label],
-    queryFn: async (): Promise<Editable> => (await home.live?.editable(run.id, step.label)) ?? {},
+    queryFn: async (): Promise<Editable> =>
+      (await backend.live?.editable(run.id, step.label)) ?? {},
   })
   const choice = possibleChoice(draft, editable.data)
   const ready = editable.data && readyFork(step.label, { ...draft, choice }, editable.data)
@@ -143,4 +203,290 @@ function useFirstField(form: RefObject<HTMLFormElement | null>, isThere: boolean
     if (isThere && document.activeElement === form.current) field.current?.focus()
   }, [isThere, form, field])
   return field
+}
+
+/** How many other steps had their answer before the branch leaves the tape. */
+function answeredBefore(rows: RowStore, step: StepDetail, choice: ForkDraft['choice']): number {
+  const until = step.at + (choice === 'answer' ? (step.latencyMs ?? 0) : 0)
+  const own = rows.indexOf(step.label)
+  const { at, latencyMs, inferred, length } = rows.columns
+  let count = 0
+  for (let index = 0; index < length; index++) {
+    if (index === own || inferred[index]) continue
+    // A latency that is not known is NaN, and so is no time before any other.
+    if ((at[index] ?? 0) + (latencyMs[index] ?? Number.NaN) <= until) count += 1
+  }
+  return count
+}
+
+interface ChoiceGroupProps<T extends string> {
+  readonly label: string
+  readonly value: T
+  readonly onChange: (value: T) => void
+  readonly choices: readonly {
+    readonly value: T
+    readonly title: string
+    readonly text: string
+    /** Why it cannot be chosen. */
+    readonly disabled?: string | undefined
+  }[]
+}
+
+/** One of a few things, each with a line that says what it means. */
+function ChoiceGroup<T extends string>({ label, value, onChange, choices }: ChoiceGroupProps<T>) {
+  const name = useId()
+  return (
+    <fieldset className="min-w-0">
+      <legend className="mb-1 text-sm text-muted">{label}</legend>
+      <div className="grid gap-2 sm:grid-cols-[repeat(auto-fit,minmax(0,1fr))]">
+        {choices.map((choice) => (
+          <label
+            key={choice.value}
+            className="flex cursor-pointer items-start gap-2 rounded border border-line px-2.5 py-1.5 has-checked:border-accent has-checked:bg-accent-soft has-disabled:cursor-default has-disabled:text-muted has-focus-visible:outline-2 has-focus-visible:outline-accent"
+          >
+            <input
+              type="radio"
+              aria-label={choice.title}
+              className="mt-0.5 accent-accent outline-none"
+              name={name}
+              checked={choice.value === value}
+              disabled={choice.disabled !== undefined}
+              onChange={() => onChange(choice.value)}
+            />
+            <span className="min-w-0">
+              <span className="block">{choice.title}</span>
+              <span className="block text-sm text-muted">{choice.disabled ?? choice.text}</span>
+            </span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+interface CostNoteProps {
+  /** Steps that come from the tape, apart from this one. */
+  readonly served: number
+  /** This step gets an answer that was written here. */
+  readonly givesAnswer: boolean
+  readonly tail: ForkDraft['tail']
+}
+
+/** What a fork serves from the tape, and what it really asks. */
+function CostNote({ served, givesAnswer, tail }: CostNoteProps) {
+  const others = served === 1 ? '1 step that was' : `${served} steps that were`
+  return (
+    <p className="text-sm text-muted">
+      {served > 0 &&
+        `${others} answered by then, and requests under way: served from the tape, at no cost. `}
+      {givesAnswer
+        ? 'This step: answered with what you write, at no cost. '
+        : 'This step: asked, live. '}
+      {tail === 'offline'
+        ? 'What follows: served too where the request is identical; where it is not, the branch stops. '
+        : 'What follows: live, with your real keys; model calls are paid for, and tools do what they do. '}
+      Files are written beside the branch, and the recorded run stays as it is.
+    </p>
+  )
+}
+
+/** What can be different in a fork, and why some of it cannot at this step. */
+function choicesOf(editable: Editable) {
+  return [
+    {
+      value: 'answer' as const,
+      title: 'Another answer',
+      text: 'The step gets what you write.',
+      disabled: editable.answer ? undefined : (editable.whyNoAnswer ?? 'There is no answer.'),
+    },
+    {
+      value: 'question' as const,
+      title: 'Another question',
+      text: 'What you write is asked, live.',
+      disabled: editable.request ? undefined : (editable.whyNoRequest ?? 'It cannot be edited.'),
+    },
+    {
+      value: 'again' as const,
+      title: 'Ask again',
+      text: 'The same question, answered live.',
+    },
+  ]
+}
+
+/** What was chosen, or the first thing that can be chosen at this step. */
+function possibleChoice(
+  { choice }: ForkDraft,
+  editable: Editable | undefined,
+): ForkDraft['choice'] {
+  if (editable === undefined) return choice
+  if (choice === 'answer' && editable.answer === undefined)
+    return editable.request === undefined ? 'again' : 'question'
+  if (choice === 'question' && editable.request === undefined) return 'again'
+  return choice
+}
+
+interface ForkOptionsProps {
+  readonly draft: ForkDraft
+  readonly onChange: (change: Partial<ForkDraft>) => void
+  /** The recorded status of the answer, where it came over HTTP and is edited. */
+  readonly recordedStatus: number | undefined
+}
+
+/** How the branch goes on, and what it is called. */
+function ForkOptions({ draft, onChange, recordedStatus }: ForkOptionsProps) {
+  return (
+    <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+      <Select
+        label="What follows"
+        value={draft.tail}
+        options={[
+          { value: 'live', title: 'live' },
+          { value: 'offline', title: 'offline, from this tape' },
+        ]}
+        onChange={(tail) => onChange({ tail })}
+      />
+      <TextField
+        label="Name of the branch"
+        value={draft.name}
+        placeholder="like its parent"
+        onChange={(name) => onChange({ name })}
+      />
+      {recordedStatus !== undefined && (
+        <TextField
+          className="w-28"
+          label="HTTP status"
+          inputMode="numeric"
+          value={draft.status}
+          placeholder={String(recordedStatus)}
+          onChange={(status) => onChange({ status: status.trim() })}
+        />
+      )}
+    </div>
+  )
+}
+
+interface PayloadEditorProps {
+  readonly what: 'answer' | 'question'
+  readonly recorded: NonNullable<Editable['answer']>
+  readonly draft: ForkDraft
+  readonly onChange: (change: Partial<ForkDraft>) => void
+}
+
+/** The answer or the question as text: the usual texts of it first, all of it as JSON behind a button. */
+function PayloadEditor({ what, recorded, draft, onChange }: PayloadEditorProps) {
+  const key = what === 'answer' ? 'answer' : 'request'
+  const text = draft[key] ?? recorded.text
+  const parsed = recorded.form === 'json' ? readJson(text) : undefined
+  const original = recorded.form === 'json' ? readJson(recorded.text) : undefined
+  const fields = what === 'answer' && parsed?.ok ? textFields(parsed.value) : []
+  const write = (next: string): void =>
+    onChange({ [key]: next === recorded.text ? undefined : next })
+  const problem = parsed?.ok === false ? parsed.problem : undefined
+  const showsFields = fields.length > 0 && !draft.asJson
+  const recordedFields = original?.ok ? textFields(original.value) : []
+  return (
+    <div className="flex min-h-0 flex-col gap-2">
+      {showsFields ? (
+        <div className="flex flex-col gap-2">
+          {fields.map((field) => (
+            <TextFieldEditor
+              key={field.at.join('.')}
+              field={field}
+              recorded={recordedFields.find(({ at }) => at.join() === field.at.join())?.text}
+              onChange={(next) =>
+                parsed?.ok &&
+                write(sameLayout(recorded.text, withValueAt(parsed.value, field.at, next)))
+              }
+            />
+          ))}
+        </div>
+      ) : (
+        <CodeEditor
+          label={what === 'answer' ? 'The answer' : 'The question'}
+          form={recorded.form}
+          value={text}
+          onChange={write}
+          original={draft.showsChanges ? recorded.text : undefined}
+          problemAt={problem?.line}
+        />
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="text-danger">
+          Line {problem.line}, column {problem.column}: {problem.message}.
+        </p>
+      )}
+      <div className="flex flex-wrap gap-2">
+        {(fields.length > 0 || draft.asJson) && recorded.form === 'json' && (
+          <Button
+            aria-pressed={draft.asJson}
+            disabled={draft.asJson && fields.length === 0}
+            onClick={() => onChange({ asJson: !draft.asJson })}
+          >
+            {draft.asJson ? 'Edit the text' : 'Edit as JSON'}
+          </Button>
+        )}
+        {!showsFields && (
+          <Button
+            aria-pressed={draft.showsChanges}
+            onClick={() => onChange({ showsChanges: !draft.showsChanges })}
+          >
+            {draft.showsChanges ? 'Hide changes' : 'Show changes'}
+          </Button>
+        )}
+        {draft[key] !== undefined && (
+          <Button look="quiet" onClick={() => onChange({ [key]: undefined })}>
+            Put back what was recorded
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** JSON laid out as the recorded text is: indented, and ending, in the same way. */
+function sameLayout(recorded: string, value: unknown): string {
+  const indent = /^[[{]\n( +)/.exec(recorded)?.[1]?.length
+  return JSON.stringify(value, undefined, indent) + (recorded.endsWith('\n') ? '\n' : '')
+}
+
+interface TextFieldEditorProps {
+  readonly field: EditableText
+  /** What the tape holds there; undefined where it holds no text. */
+  readonly recorded: string | undefined
+  readonly onChange: (text: string) => void
+}
+
+/** One text of an answer. Below it stands what was recorded, once it differs. */
+function TextFieldEditor({ field, recorded, onChange }: TextFieldEditorProps) {
+  const id = useId()
+  const isChanged = field.text !== recorded
+  return (
+    <div>
+      <label htmlFor={id} className="mb-0.5 block text-sm text-muted">
+        {field.label}
+      </label>
+      <textarea
+        id={id}
+        rows={1}
+        className="field-sizing-content block max-h-80 w-full resize-y rounded border border-line-field bg-surface px-2 py-1 font-mono text-sm"
+        value={field.text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {isChanged && recorded !== undefined && (
+        <div className="mt-1 flex items-start gap-2 text-sm">
+          <span className="shrink-0 text-muted">recorded</span>
+          <del className="line-clamp-3 min-w-0 flex-1 font-mono break-words text-danger">
+            {recorded}
+          </del>
+          <button
+            type="button"
+            className="shrink-0 text-accent underline"
+            onClick={() => onChange(recorded)}
+          >
+            put back
+          </button>
+        </div>
+      )}
+    </div>
+  )
 }

@@ -1,5 +1,246 @@
-import type { Editable, ForkRequest } from '../../api/home-changes.js'
-import { readJson, type JsonProblem } from './json-problem.js'
+import type { Editable, ForkRequest } from '../../api/home.js'
+import { useSyncExternalStore } from 'react'
+
+/**
+ * The drafts of this page, by run and step. They live as long as the page: closing a
+ * dialog or looking at another step keeps them, and another tab has its own.
+ */
+class ForkDrafts {
+  readonly #drafts = new Map<string, ForkDraft>()
+  readonly #listeners = new Set<() => void>()
+
+  of(run: string, step: string): ForkDraft {
+    return this.#drafts.get(keyOf(run, step)) ?? NEW_DRAFT
+  }
+
+  change(run: string, step: string, change: Partial<ForkDraft>): void {
+    this.#drafts.set(keyOf(run, step), { ...this.of(run, step), ...change })
+    this.#changed()
+  }
+
+  drop(run: string, step: string): void {
+    this.#drafts.delete(keyOf(run, step))
+    this.#changed()
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #changed(): void {
+    const isAnyEdited = [...this.#drafts.values()].some(isEdited)
+    if (isAnyEdited) addEventListener('beforeunload', confirmLeaving)
+    else removeEventListener('beforeunload', confirmLeaving)
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const keyOf = (run: string, step: string): string => JSON.stringify([run, step])
+
+const confirmLeaving = (event: BeforeUnloadEvent): void => event.preventDefault()
+
+export const forkDrafts = new ForkDrafts()
+
+export const useForkDraft = (run: string, step: string): ForkDraft =>
+  useSyncExternalStore(forkDrafts.subscribe, () => forkDrafts.of(run, step))
+
+/** A place in JSON: keys of objects and indexes of lists. */
+type JsonLocation = readonly (string | number)[]
+
+/** A copy with another value at a place that exists. */
+export function withValueAt(data: unknown, at: JsonLocation, value: unknown): unknown {
+  const [key, ...rest] = at
+  if (key === undefined) return value
+  if (Array.isArray(data))
+    return data.map((item: unknown, index) =>
+      index === key ? withValueAt(item, rest, value) : item,
+    )
+  if (!isRecord(data)) return data
+  return Object.fromEntries(
+    Object.entries(data).map(([name, item]) => [
+      name,
+      name === key ? withValueAt(item, rest, value) : item,
+    ]),
+  )
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One text of an answer that people want to change most often. */
+export interface EditableText {
+  readonly at: JsonLocation
+  readonly label: string
+  readonly text: string
+}
+
+type Pattern = { readonly label: string; readonly path: readonly string[] }
+
+/** What a model said, or a server of MCP answered, in each format; `*` is every item of a list. */
+const PATTERNS: readonly Pattern[] = [
+  ['What the model said', 'choices * message content'],
+  ['Arguments it calls with', 'choices * message tool_calls * function arguments'],
+  ['What the model said', 'output * content * text'],
+  ['Arguments it calls with', 'output * arguments'],
+  ['What the model said', 'content * text'],
+  ['What the model said', 'candidates * content parts * text'],
+  ['What the model said', 'output message content * text'],
+  ['What the model said', 'message content'],
+  ['What the server answered', 'result content * text'],
+].map(([label = '', path = '']) => ({ label, path: path.split(' ') }))
+
+const FIELDS_MAX = 8
+
+/**
+ * The texts of an answer that are worth a field of their own: what a model said, or
+ * the texts of a small result. None when there are too many; then it is edited as JSON.
+ */
+export function textFields(data: unknown): readonly EditableText[] {
+  if (typeof data === 'string') return [{ at: [], label: 'Text', text: data }]
+  const known = PATTERNS.flatMap(({ label, path }) =>
+    matches(data, path).map(({ at, text }) => ({ at, label, text })),
+  )
+  const found = known.length > 0 ? known : leaves(data, [])
+  return found.length <= FIELDS_MAX ? found : []
+}
+
+function matches(
+  data: unknown,
+  [key, ...rest]: readonly string[],
+  at: JsonLocation = [],
+): { at: JsonLocation; text: string }[] {
+  if (key === undefined) return typeof data === 'string' ? [{ at, text: data }] : []
+  if (key === '*')
+    return Array.isArray(data)
+      ? data.flatMap((item, index) => matches(item, rest, [...at, index]))
+      : []
+  return isRecord(data) && Object.hasOwn(data, key) ? matches(data[key], rest, [...at, key]) : []
+}
+
+/** Every string in it, named by where it stands. */
+function leaves(data: unknown, at: JsonLocation): EditableText[] {
+  if (typeof data === 'string') return [{ at, label: at.join('.'), text: data }]
+  if (Array.isArray(data)) return data.flatMap((item, index) => leaves(item, [...at, index]))
+  // `$` marks a value that JSON has no form for; its parts are not texts.
+  if (!isRecord(data) || Object.hasOwn(data, '$')) return []
+  return Object.entries(data).flatMap(([key, item]) => leaves(item, [...at, key]))
+}
+
+/** Why a text is no JSON, and where. Line and column are counted from 1. */
+interface JsonProblem {
+  readonly message: string
+  readonly line: number
+  readonly column: number
+}
+
+type ParsedJson =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: JsonProblem }
+
+/** Reads JSON; what is wrong with it comes with its place, which browsers say only sometimes. */
+export function readJson(text: string): ParsedJson {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown }
+  } catch {
+    const { at, expected } = firstProblem(text)
+    const before = text.slice(0, at)
+    const found = at >= text.length ? 'the text ends' : `there is ${nameOf(text.slice(at))}`
+    return {
+      ok: false,
+      problem: {
+        message: `${expected} is expected, but ${found}`,
+        line: before.split('\n').length,
+        column: at - before.lastIndexOf('\n'),
+      },
+    }
+  }
+}
+
+/** What is found there, short enough for a sentence. */
+function nameOf(rest: string): string {
+  if (rest.startsWith('"')) return 'a string that is not closed or has a wrong escape in it'
+  if (rest.startsWith('\n')) return 'a line break in a string'
+  const word = /^[\w$.-]{1,20}/.exec(rest)?.[0]
+  return word ?? JSON.stringify(String.fromCodePoint(rest.codePointAt(0) ?? 0))
+}
+
+const SPACE = /[ \t\n\r]*/y
+const STRING = /"(?:[^"\\]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y
+const SCALAR = /(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)(?![\w.$])/y
+
+type Expectation = keyof typeof EXPECTED
+
+const EXPECTED = {
+  value: 'A value',
+  'value or end': 'A value or ]',
+  key: 'A key in double quotes',
+  'key or end': 'A key in double quotes or }',
+  colon: 'A colon',
+  'comma or ]': 'A comma or ]',
+  'comma or }': 'A comma or }',
+  nothing: 'Nothing more',
+} as const
+
+/** The first place that no JSON could have. Without recursion: a text may be nested deeply. */
+function firstProblem(text: string): { at: number; expected: string } {
+  const open: ('[' | '{')[] = []
+  let at = 0
+  let expected: Expectation = 'value'
+  const take = (pattern: RegExp): boolean => {
+    pattern.lastIndex = at
+    const found = pattern.test(text)
+    if (found) at = pattern.lastIndex
+    return found
+  }
+  const takeString = (): boolean => {
+    const start = at
+    if (!take(STRING)) return false
+    for (let index = start; index < at; index++) {
+      // Control characters must be escaped.
+      if (text.charCodeAt(index) >= 0x20) continue
+      at = index
+      return false
+    }
+    return true
+  }
+  const afterValue = (): Expectation => {
+    const around = open.at(-1)
+    if (around === undefined) return 'nothing'
+    return around === '[' ? 'comma or ]' : 'comma or }'
+  }
+  const close = (): Expectation => {
+    at += 1
+    open.pop()
+    return afterValue()
+  }
+  const next = (): Expectation | undefined => {
+    const letter = text[at]
+    const isEnd = letter === ']' || letter === '}'
+    if (isEnd && expected.endsWith('end'))
+      return letter === (open.at(-1) === '[' ? ']' : '}') ? close() : undefined
+    if (isEnd && expected === `comma or ${letter}`) return close()
+    if (expected.startsWith('value')) {
+      if (letter === '[' || letter === '{') {
+        at += 1
+        open.push(letter)
+        return letter === '[' ? 'value or end' : 'key or end'
+      }
+      return takeString() || take(SCALAR) ? afterValue() : undefined
+    }
+    if (expected.startsWith('key')) return takeString() ? 'colon' : undefined
+    const sign = expected === 'colon' ? ':' : ','
+    if (expected === 'nothing' || letter !== sign) return undefined
+    at += 1
+    return expected === 'comma or }' ? 'key' : 'value'
+  }
+  for (;;) {
+    take(SPACE)
+    const following = next()
+    if (following === undefined) return { at, expected: EXPECTED[expected] }
+    expected = following
+  }
+}
 
 /** What a person has prepared for a fork at one step. It is kept until it is sent or thrown away. */
 export interface ForkDraft {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Job } from '../../api/job.js'
+import type { Job } from '../../api/home.js'
 import { jobs } from './jobs.js'
 
 const job = (id: string, change: Partial<Job>): Job => ({

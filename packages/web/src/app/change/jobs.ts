@@ -1,6 +1,6 @@
 import { useEffect, useSyncExternalStore } from 'react'
-import type { Job } from '../../api/job.js'
-import { useHome } from '../sources/viewer-home.js'
+import type { Job } from '../../api/home.js'
+import { useBackend, type ViewerBackend } from '../sources/viewer-home.js'
 
 export const isOver = ({ state }: Job): boolean => state !== 'waiting' && state !== 'running'
 
@@ -45,19 +45,35 @@ export const jobs = new Jobs()
 
 /** All jobs, kept up to date while the component is on the screen. */
 export function useJobs(): readonly Job[] {
-  const home = useHome()
+  const backend = useBackend()
   useEffect(() => {
     const read = (): void =>
-      void home.live?.jobs().then(
+      void backend.live?.jobs().then(
         (all) => all.forEach((job) => jobs.hear(job)),
         () => {},
       )
     read()
-    return home.watch((change) => {
+    return backend.watch((change) => {
       if (change.type === 'job') jobs.hear(change.job)
       // What happened meanwhile was not told.
       else if (change.type === 'connection' && change.state === 'open') read()
     })
-  }, [home])
+  }, [backend])
   return useSyncExternalStore(jobs.subscribe, jobs.all)
+}
+
+/**
+ * Waits until the branch of a job can be opened, or the job is over. A job may end
+ * without a branch: then what it says is all there is to show.
+ */
+export async function branchOf(backend: ViewerBackend, started: Job): Promise<Job> {
+  jobs.hear(started)
+  const stop = backend.watch((change) => {
+    if (change.type === 'job') jobs.hear(change.job)
+  })
+  try {
+    return await jobs.when(started.id, (job) => job.written || isOver(job))
+  } finally {
+    stop()
+  }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readJson } from './json-problem.js'
+import { readJson } from './fork-draft.js'
 
 test.each([
   ['{\n  "text": 30 days\n}', 2, 14, 'A comma or } is expected, but there is days'],

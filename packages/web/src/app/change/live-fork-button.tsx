@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { useCommands } from '../commands/use-commands.js'
+import { useCommands } from '../commands/commands.js'
 import { Button } from '../design/button.js'
 import { latePart } from '../design/late-part.js'
-import type { ForkButtonProps } from './fork-button.js'
+import type { ForkButtonProps } from '../step/step-panel.js'
 import { isEdited } from './fork-draft.js'
-import { useForkDraft } from './fork-drafts.js'
+import { useForkDraft } from './fork-draft.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
 
 /** The editor is large, and only wanted once it is opened. */

@@ -1,17 +1,157 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { ChooseRun } from '../compare/choose-run.js'
-import type { Command } from '../commands/command.js'
-import { useCommands } from '../commands/use-commands.js'
-import { Button } from '../design/button.js'
+import { type Command, useCommands } from '../commands/commands.js'
+import { Button, IconButton } from '../design/button.js'
 import type { Run } from '../run/use-run.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { copyAndSay } from '../step/copy/copy-and-say.js'
-import { JobNote } from './job-note.js'
-import { RerunDialog } from './rerun-dialog.js'
-import { StandingNote } from './standing-note.js'
+import { copyAndSay, showToast } from '../design/toast.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
-import { useStandingMoves } from './use-standing-moves.js'
+import type { DivergenceView, Job, Move } from '../../api/home.js'
+import { Badge } from '../design/badge.js'
+import { Dialog } from '../design/dialog.js'
+import { ErrorNote } from '../design/notes.js'
+import { explainError } from '../sources/home-error.js'
+import { branchOf, isOver, useJobs } from './jobs.js'
+import { TextField } from '../design/fields.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { ChevronDownIcon, ChevronUpIcon, CloseIcon } from '../design/icons.js'
+import { type DebugState, debugSessionOf, debugText, useDebugSession } from './debug-session.js'
+import { useSelection } from '../run/use-selection.js'
+import { TextDiff } from '../compare/text-diff.js'
+
+/**
+ * Ties the session of a run to the selected step, both ways, while a session is
+ * open, and offers its moves as commands. Leaving the run closes the session.
+ */
+function useDebugMoves(run: Run, live: LiveActions): DebugState {
+  const store = debugSessionOf(run.id, live)
+  const debug = useDebugSession(store)
+  const { step, select, show } = useSelection()
+  const { step: ability } = useAbilities(run.id, run.head.status)
+  const at = stepOf(debug)
+  const followed = useRef<string>(undefined)
+
+  useEffect(() => {
+    if (at === undefined || at === followed.current) return
+    followed.current = at
+    select(at, { replace: true })
+  }, [at, select])
+  useEffect(() => {
+    if (step === undefined || step === followed.current || !store.isOpen) return
+    followed.current = step
+    void store.move({ to: 'step', step })
+  }, [step, store])
+  useEffect(() => {
+    const close = (): void => store.close()
+    addEventListener('pagehide', close)
+    return () => {
+      removeEventListener('pagehide', close)
+      close()
+    }
+  }, [store])
+
+  const cannot = reasonOf(ability)
+  const stand = (): void => {
+    if (step === undefined) return
+    followed.current = step
+    show('state')
+    void store.move({ to: 'step', step })
+  }
+  const isOpen = debug.phase !== 'closed'
+  const moving = (id: string, title: string, keys: readonly string[], to: Move) => ({
+    id: `stand-${id}`,
+    title,
+    group: 'Move' as const,
+    keys,
+    disabled: cannot ?? (isOpen || step !== undefined ? undefined : 'select a step first'),
+    run: () => (isOpen ? void store.move(to) : stand()),
+  })
+  useCommands([
+    {
+      id: 'stand-here',
+      title: 'Stand here: replay to this step and look into the program',
+      group: 'Change',
+      keys: [],
+      disabled: cannot ?? (step === undefined ? 'select a step first' : undefined),
+      run: stand,
+    },
+    moving('next', 'Step forward with the program', ['F10'], { to: 'next' }),
+    moving('back', 'Step back with the program', ['Shift+F10'], { to: 'back' }),
+    moving('next-lane', 'Step forward in this lane', ['F11'], { to: 'next in lane' }),
+    moving('back-lane', 'Step back in this lane', ['Shift+F11'], { to: 'back in lane' }),
+    {
+      id: 'stand-close',
+      title: 'Let go of the program',
+      group: 'Change',
+      keys: [],
+      disabled: isOpen ? undefined : 'no program is held',
+      run: () => store.close(),
+    },
+  ])
+  return debug
+}
+
+/** The step a program stands at. */
+const stepOf = ({ position }: DebugState): string | undefined =>
+  position === undefined || position.kind === 'start' ? undefined : position.step
+
+/** Comparing texts is worth a quarter of a megabyte; few jobs need it. */
+
+/** How the job stands that writes this branch; nothing for other runs. */
+function JobNote({ run, live }: LiveRunActionsProps) {
+  const job = useJobs().findLast((each) => each.run === run.id)
+  const [isOpen, setIsOpen] = useState(false)
+  if (job === undefined) return null
+  const stop = (): void =>
+    void live
+      .stop(job.id)
+      .catch((error: unknown) => showToast(explainError(error).what, { tone: 'danger' }))
+  if (!isOver(job))
+    return (
+      <span className="flex items-center gap-1.5">
+        <output>
+          <Badge tone="accent">{job.state === 'waiting' ? 'waiting' : 'running'}</Badge>
+        </output>
+        <Button look="danger" onClick={stop} title="Stop the program; what it recorded stays">
+          Stop
+        </Button>
+      </span>
+    )
+  return (
+    <>
+      <output className="hidden sm:block">
+        <Badge tone={TONES[job.state]} title={job.summary}>
+          {job.kind} {job.state}
+        </Badge>
+      </output>
+      {(job.error !== undefined || job.divergence !== undefined) && (
+        <Button onClick={() => setIsOpen(true)}>
+          {job.error === undefined ? 'Where it went live' : 'Why'}
+        </Button>
+      )}
+      <Dialog
+        title={job.error === undefined ? 'Where it left the tape' : `The ${job.kind} failed`}
+        isOpen={isOpen}
+        onClose={() => setIsOpen(false)}
+        size="large"
+      >
+        <div className="flex flex-col gap-3">
+          {job.error !== undefined && <ErrorNote error={job.error} />}
+          {job.divergence !== undefined && <DivergenceNote divergence={job.divergence} />}
+        </div>
+      </Dialog>
+    </>
+  )
+}
+
+const TONES: Readonly<Record<Job['state'], 'accent' | 'good' | 'danger' | 'warning'>> = {
+  waiting: 'accent',
+  running: 'accent',
+  done: 'good',
+  failed: 'danger',
+  stopped: 'warning',
+}
 
 export interface LiveRunActionsProps {
   readonly run: Run
@@ -23,7 +163,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   const navigate = useNavigate()
   const [open, setOpen] = useState<'rerun' | 'compare'>()
   const { rerun } = useAbilities(run.id, run.head.status)
-  const standing = useStandingMoves(run, live)
+  const debug = useDebugMoves(run, live)
   const { parent } = run.head
   const compareWith = (other: string): void =>
     void navigate({ to: '/compare/$a/$b', params: { a: other, b: run.id } })
@@ -78,7 +218,7 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
   useCommands(commands.map(({ short: _short, ...command }) => command))
   return (
     <div className="flex min-w-0 items-center gap-1.5">
-      <StandingNote run={run} live={live} standing={standing} />
+      <DebugNote run={run} live={live} debug={debug} />
       <JobNote run={run} live={live} />
       {commands.slice(0, 3).map(({ id, short, title, disabled, keys, run: act }) => (
         <Button
@@ -100,5 +240,137 @@ export function LiveRunActions({ run, live }: LiveRunActionsProps) {
         />
       )}
     </div>
+  )
+}
+
+/** Runs the program again as it is now, and says what came of it. */
+function RerunDialog({
+  run,
+  live,
+  onClose,
+}: LiveRunActionsProps & { readonly onClose: () => void }) {
+  const backend = useBackend()
+  const navigate = useNavigate()
+  const formId = useId()
+  const [name, setName] = useState('')
+  const [state, setState] = useState<{ isRunning?: boolean; job?: Job; error?: unknown }>({})
+  const start = async (): Promise<void> => {
+    setState({ isRunning: true })
+    try {
+      const job = await branchOf(backend, await live.rerun(run.id, name === '' ? {} : { name }))
+      setState({ job })
+      if (!job.written) return
+      onClose()
+      const step = job.divergence?.step
+      await navigate({
+        to: '/runs/$run',
+        params: { run: job.run },
+        search: step === undefined ? {} : { step },
+      })
+    } catch (error) {
+      setState({ error })
+    }
+  }
+  const { isRunning = false, job } = state
+  const error = state.error ?? job?.error
+  return (
+    <Dialog
+      title="Run again"
+      isOpen
+      onClose={onClose}
+      footer={
+        job?.identical ? (
+          <Button look="primary" onClick={onClose}>
+            Close
+          </Button>
+        ) : (
+          <Button type="submit" form={formId} look="primary" disabled={isRunning}>
+            {isRunning ? 'Running…' : 'Run again'}
+          </Button>
+        )
+      }
+    >
+      <form
+        id={formId}
+        className="flex flex-col gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void start()
+        }}
+      >
+        <p>
+          Runs the program as it is on disk now. What still matches the tape is served and costs
+          nothing. Where the code asks for something else it goes live, with your real keys, and
+          what follows is recorded as a branch. The recorded run stays as it is.
+        </p>
+        {job === undefined && (
+          <TextField
+            label="Name of the branch"
+            value={name}
+            placeholder="like its parent"
+            onChange={setName}
+          />
+        )}
+        <output>
+          {isRunning && 'Serving from the tape until something differs…'}
+          {job?.identical &&
+            `Identical from beginning to end: everything was served, nothing was paid, there is no branch.`}
+          {job !== undefined && !job.identical && error === undefined && !job.written
+            ? (job.summary ?? `It ended: ${job.state}.`)
+            : ''}
+        </output>
+        {error !== undefined && <ErrorNote error={error} />}
+      </form>
+    </Dialog>
+  )
+}
+
+/** Where the program is held now, with the moves; nothing while none is. */
+function DebugNote({ run, live, debug }: LiveRunActionsProps & { readonly debug: DebugState }) {
+  if (debug.phase === 'closed') return null
+  const store = debugSessionOf(run.id, live)
+  const isBusy = debug.phase !== 'standing'
+  return (
+    <span className="flex items-center">
+      <output className="mr-1">
+        <Badge tone="accent">{debugText(debug)}</Badge>
+      </output>
+      <IconButton
+        label="Step back with the program"
+        keys="Shift+F10"
+        icon={<ChevronUpIcon />}
+        disabled={isBusy}
+        onClick={() => void store.move({ to: 'back' })}
+      />
+      <IconButton
+        label="Step forward with the program"
+        keys="F10"
+        icon={<ChevronDownIcon />}
+        disabled={isBusy}
+        onClick={() => void store.move({ to: 'next' })}
+      />
+      <IconButton
+        label="Let go of the program"
+        icon={<CloseIcon />}
+        onClick={() => store.close()}
+      />
+    </span>
+  )
+}
+
+/** The first point where the program did something else than the tape says. */
+function DivergenceNote({ divergence }: { readonly divergence: DivergenceView }) {
+  const { step, seq, summary, explanation, site, mismatches } = divergence
+  return (
+    <section aria-label="Divergence" className="flex flex-col gap-2">
+      <p className="font-medium">
+        {step === undefined ? `Event ${seq}` : `Step ${step}`}: {summary}
+      </p>
+      <p className="whitespace-pre-wrap">{explanation}</p>
+      {site !== undefined && <p className="font-mono text-sm text-muted">{site}</p>}
+      {mismatches.map(({ field, recorded, current }) => (
+        <TextDiff key={field} what={field} a={recorded} b={current} names={['recorded', 'now']} />
+      ))}
+    </section>
   )
 }

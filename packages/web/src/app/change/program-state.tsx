@@ -1,17 +1,175 @@
-import type { SessionPosition } from '../../api/session-view.js'
+import type { SessionPosition } from '../../api/home.js'
 import { Button } from '../design/button.js'
-import { ErrorNote } from '../design/error-note.js'
-import { Spinner } from '../design/spinner.js'
-import { changedVariables } from '../step/state/changed-variables.js'
+import { ErrorNote } from '../design/notes.js'
+import { Spinner } from '../design/notes.js'
+import { changedVariables } from '../../model/state-view.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { EvaluateBox } from './evaluate-box.js'
-import { FrameVariables } from './frame-variables.js'
-import type { LiveStateProps } from './live-state.js'
-import { StateChanges } from './state-changes.js'
-import { standingOf, useStanding, type StandingStore } from './standing.js'
-import { standingText } from './standing-text.js'
+import type { LiveStateProps } from '../step/state-tab.js'
+import {
+  type Evaluated,
+  debugSessionOf,
+  type DebugSession,
+  useDebugSession,
+} from './debug-session.js'
+import { debugText } from './debug-session.js'
 import { reasonOf, useAbilities } from './use-abilities.js'
-import { WatchList } from './watch-list.js'
+import { type KeyboardEvent, useId, useMemo, useState } from 'react'
+import { fieldLook } from '../design/fields.js'
+import { IconButton } from '../design/button.js'
+import { CloseIcon } from '../design/icons.js'
+import type { StateView } from '../../model/state-view.js'
+import type { CapturedVariable } from '@retake/tape'
+import { Badge } from '../design/badge.js'
+import { JsonTree } from '../step/json-tree.js'
+import { spokenTree } from '../step/json-rows.js'
+
+interface FrameVariablesProps {
+  readonly frame: StateView['frames'][number]
+  readonly isOpen: boolean
+  /** Those in which something changed. */
+  readonly changed: ReadonlySet<CapturedVariable>
+}
+
+/** The variables of one function, each as a tree where it has parts. */
+function FrameVariables({ frame, isOpen, changed }: FrameVariablesProps) {
+  return (
+    <details open={isOpen} className="rounded border border-line">
+      <summary className="cursor-pointer px-2 py-1">
+        {frame.name === '' ? '(outside functions)' : frame.name}{' '}
+        <span className="font-mono text-sm wrap-anywhere text-muted">
+          {frame.location.file}:{frame.location.line}
+        </span>
+      </summary>
+      <ul className="divide-y divide-line border-t border-line">
+        {frame.variables.map((variable) => (
+          <li
+            key={`${variable.scope} ${variable.name}`}
+            className={`border-l-2 px-2 py-0.5 ${
+              changed.has(variable) ? 'border-l-accent bg-accent-soft' : 'border-l-transparent'
+            }`}
+          >
+            <Variable variable={variable} isChanged={changed.has(variable)} />
+          </li>
+        ))}
+        {frame.variables.length === 0 && <li className="px-2 text-muted">No variables.</li>}
+      </ul>
+    </details>
+  )
+}
+
+function Variable({
+  variable: { name, type, scope, text, json, cut },
+  isChanged,
+}: {
+  readonly variable: CapturedVariable
+  readonly isChanged: boolean
+}) {
+  const heading = (
+    <>
+      <span className="text-kind-model">{name}</span>
+      <span className="mx-2 font-sans text-xs text-muted">
+        {type}
+        {scope !== 'local' && `, ${scope}`}
+      </span>
+      {isChanged && <Badge tone="accent">changed</Badge>}
+    </>
+  )
+  return (
+    <div className="font-mono text-sm wrap-anywhere">
+      {heading} {!hasParts(json) && text}
+      {hasParts(json) && <ValueTree label={name} json={json} text={text} isCut={cut} />}
+    </div>
+  )
+}
+
+/** An object with `$type` stands for something that JSON has no form for. */
+const hasParts = (json: unknown): boolean =>
+  typeof json === 'object' && json !== null && !Object.hasOwn(json, '$type')
+
+interface ValueTreeProps {
+  readonly label: string
+  readonly json: unknown
+  /** Stands for values that are no plain data. */
+  readonly text: string
+  readonly isCut: boolean
+}
+
+/** A value of the program: a tree where it has parts, one line otherwise. */
+function ValueTree({ label, json, text, isCut }: ValueTreeProps) {
+  const tree = useMemo(() => spokenTree(json), [json])
+  return (
+    <>
+      {hasParts(json) ? (
+        <JsonTree label={label} value={tree} path={`state.${label}`} />
+      ) : (
+        <span className="font-mono text-sm wrap-anywhere whitespace-pre-wrap">{text}</span>
+      )}
+      {isCut && (
+        <p className="text-sm text-muted">It is larger; evaluate a part of it to see that.</p>
+      )}
+    </>
+  )
+}
+
+/** An expression and what the program said to it. */
+function EvaluatedValue({ evaluated }: { readonly evaluated: Evaluated }) {
+  const { expression, step, value, error } = evaluated
+  return (
+    <div>
+      <p className="font-mono text-sm wrap-anywhere">
+        <span className="text-kind-model">{expression}</span>{' '}
+        <span className="text-muted">{step !== undefined && `at step ${step}`}</span>
+      </p>
+      {error !== undefined && <ErrorNote error={error} />}
+      {value?.ok === false && (
+        <p className="font-mono text-sm whitespace-pre-wrap text-danger">{value.text}</p>
+      )}
+      {value?.ok === true && (
+        <ValueTree
+          label={expression}
+          json={value.json}
+          text={value.text}
+          isCut={value.cut ?? false}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Long values are cut; the trees below have all of them. */
+const SHOWN = 200
+
+/** What has another value than where the program stood before. */
+function StateChanges({ state }: { readonly state: StateView }) {
+  const { comparedWith, changes } = state
+  if (comparedWith === undefined) return null
+  return (
+    <section aria-label="Changes">
+      <h3 className="mb-0.5 text-sm text-muted">
+        {changes.length === 0 ? 'Nothing has changed' : 'Changed'} since step {comparedWith}
+      </h3>
+      <ul className="font-mono text-sm">
+        {changes.map((change) => (
+          <li key={change.path} className="border-b border-line py-0.5 wrap-anywhere">
+            <span className="text-kind-model">{change.path}</span>{' '}
+            {'before' in change && <del className="text-danger">{textOf(change.before)}</del>}
+            {'before' in change && 'after' in change && <span aria-hidden="true"> → </span>}
+            {'after' in change && (
+              <ins className="text-good no-underline">{textOf(change.after)}</ins>
+            )}
+            {!('before' in change) && <span className="text-muted"> new</span>}
+            {!('after' in change) && <span className="text-muted"> gone</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function textOf(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'undefined'
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
+}
 
 export interface ProgramStateProps extends LiveStateProps {
   readonly live: LiveActions
@@ -19,10 +177,10 @@ export interface ProgramStateProps extends LiveStateProps {
 
 /** The program of a run, held at a step: where it is, what it has in its hands, and what one asks it. */
 export function ProgramState({ run, step, live }: ProgramStateProps) {
-  const store = standingOf(run.id, live)
-  const standing = useStanding(store)
+  const store = debugSessionOf(run.id, live)
+  const debug = useDebugSession(store)
   const { step: ability } = useAbilities(run.id, run.head.status)
-  const { phase, position, error } = standing
+  const { phase, position, error } = debug
   if (phase === 'closed')
     return (
       <section aria-label="The program at this step" className="flex flex-col gap-2">
@@ -44,18 +202,18 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
     )
   return (
     <section aria-label="The program at this step" className="flex flex-col gap-3">
-      <Moves store={store} isBusy={phase !== 'standing'} text={standingText(standing)} />
+      <Moves store={store} isBusy={phase !== 'standing'} text={debugText(debug)} />
       {error !== undefined && <ErrorNote error={error} />}
-      {standing.changedSources.length > 0 && (
+      {debug.changedSources.length > 0 && (
         <p className="text-sm text-warning">
-          Saved after the recording, so lines are those of now: {standing.changedSources.join(', ')}
+          Saved after the recording, so lines are those of now: {debug.changedSources.join(', ')}
         </p>
       )}
-      {position?.kind === 'stop' && <Place position={position} />}
+      {position?.kind === 'stop' && <StopLocation position={position} />}
       {phase !== 'opening' && (
         <>
-          <EvaluateBox store={store} evaluated={standing.evaluated} />
-          <WatchList store={store} watched={standing.watched} />
+          <EvaluateBox store={store} evaluated={debug.evaluated} />
+          <WatchList store={store} watched={debug.watched} />
         </>
       )}
       {position?.kind === 'stop' && <Variables position={position} />}
@@ -72,7 +230,7 @@ export function ProgramState({ run, step, live }: ProgramStateProps) {
 }
 
 interface MovesProps {
-  readonly store: StandingStore
+  readonly store: DebugSession
   readonly isBusy: boolean
   readonly text: string
 }
@@ -105,7 +263,7 @@ function Moves({ store, isBusy, text }: MovesProps) {
 type StopPosition = Extract<SessionPosition, { kind: 'stop' }>
 
 /** The line it stands at, and who called it. */
-function Place({ position: { state, stack } }: { readonly position: StopPosition }) {
+function StopLocation({ position: { state, stack } }: { readonly position: StopPosition }) {
   return (
     <>
       {state.location !== undefined && (
@@ -135,11 +293,11 @@ function Variables({ position }: { readonly position: StopPosition }) {
   return (
     <>
       <StateChanges state={state} />
-      {numbered(state.frames).map(({ item, place }) => (
+      {numbered(state.frames).map(({ item, index }) => (
         <FrameVariables
-          key={`${place} ${item.name} ${position.step}`}
+          key={`${index} ${item.name} ${position.step}`}
           frame={item}
-          isOpen={place === 0}
+          isOpen={index === 0}
           changed={changed}
         />
       ))}
@@ -173,5 +331,116 @@ function CallStack({ stack }: { readonly stack: StopPosition['stack'] }) {
 }
 
 /** A function that calls itself stands in a stack more than once: only the place tells them apart. */
-const numbered = <T,>(items: readonly T[]): { item: T; place: number }[] =>
-  items.map((item, place) => ({ item, place }))
+const numbered = <T,>(items: readonly T[]): { item: T; index: number }[] =>
+  items.map((item, index) => ({ item, index }))
+
+interface EvaluateBoxProps {
+  readonly store: DebugSession
+  readonly evaluated: readonly Evaluated[]
+}
+
+/** Asks the program for the value of an expression. Arrow keys bring back earlier ones. */
+function EvaluateBox({ store, evaluated }: EvaluateBoxProps) {
+  const id = useId()
+  const [text, setText] = useState('')
+  const [back, setBack] = useState(0)
+  const earlier = [...new Set(evaluated.map(({ expression }) => expression))]
+  const request = (): void => {
+    const expression = text.trim()
+    if (expression === '') return
+    setText('')
+    setBack(0)
+    void store.evaluate(expression)
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    // Nobody writes with it, so it moves the program from here too.
+    if (event.key === 'F10') {
+      event.preventDefault()
+      void store.move({ to: event.shiftKey ? 'back' : 'next' })
+    }
+    const by = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
+    if (by === 0) return
+    event.preventDefault()
+    const next = Math.max(0, Math.min(earlier.length, back + by))
+    setBack(next)
+    setText(next === 0 ? '' : (earlier.at(-next) ?? ''))
+  }
+  return (
+    <section aria-label="Evaluate">
+      <form
+        className="flex items-end gap-2"
+        onSubmit={(event) => {
+          event.preventDefault()
+          request()
+        }}
+      >
+        <div className="min-w-0 flex-1">
+          <label htmlFor={id} className="text-sm text-muted">
+            Evaluate at this place
+          </label>
+          <input
+            id={id}
+            className={`${fieldLook} font-mono`}
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="messages.length"
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={onKey}
+          />
+        </div>
+        <Button type="submit">Evaluate</Button>
+        <Button
+          look="quiet"
+          disabled={text.trim() === ''}
+          title="Evaluate it again after every move"
+          onClick={() => {
+            void store.watch(text.trim())
+            setText('')
+          }}
+        >
+          Watch
+        </Button>
+      </form>
+      <ol
+        className="mt-1 flex max-h-80 flex-col-reverse justify-end overflow-auto"
+        aria-live="polite"
+      >
+        {evaluated.map((each) => (
+          <li key={each.id} className="border-b border-line py-1">
+            <EvaluatedValue evaluated={each} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+interface WatchListProps {
+  readonly store: DebugSession
+  readonly watched: readonly Evaluated[]
+}
+
+/** Expressions that are evaluated again after every move. */
+function WatchList({ store, watched }: WatchListProps) {
+  if (watched.length === 0) return null
+  return (
+    <section aria-label="Watched">
+      <h3 className="text-sm text-muted">Watched</h3>
+      <ul>
+        {watched.map((each) => (
+          <li key={each.id} className="flex items-start gap-2 border-b border-line py-0.5">
+            <div className="min-w-0 flex-1">
+              <EvaluatedValue evaluated={each} />
+            </div>
+            <IconButton
+              label={`Stop watching ${each.expression}`}
+              icon={<CloseIcon />}
+              onClick={() => store.unwatch(each.id)}
+            />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

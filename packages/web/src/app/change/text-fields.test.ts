@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { withValueAt } from './json-place.js'
-import { textFields } from './text-fields.js'
+import { withValueAt } from './fork-draft.js'
+import { textFields } from './fork-draft.js'
 
 const CHAT = {
   id: 'x',

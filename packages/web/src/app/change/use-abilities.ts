@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Abilities } from '../../api/home.js'
-import { explainError } from '../design/explain-error.js'
-import { useHome } from '../sources/viewer-home.js'
+import { explainError } from '../sources/home-error.js'
+import { useBackend } from '../sources/viewer-home.js'
 
 const UNKNOWN: Abilities = {
   fork: 'not known yet',
@@ -11,11 +11,11 @@ const UNKNOWN: Abilities = {
 
 /** What can be done with a run here, and why not. Asked again when the run's status changes. */
 export function useAbilities(run: string, status: string): Abilities {
-  const home = useHome()
+  const backend = useBackend()
   const { data, error } = useQuery({
     queryKey: ['abilities', run, status],
-    queryFn: () => home.abilities(run),
-    enabled: home.live !== undefined,
+    queryFn: () => backend.abilities(run),
+    enabled: backend.live !== undefined,
   })
   if (data !== undefined) return data
   if (error === null) return UNKNOWN

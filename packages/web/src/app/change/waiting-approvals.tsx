@@ -1,21 +1,21 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { WaitingApproval } from '../../api/home-changes.js'
+import type { WaitingApproval } from '../../api/home.js'
 import { Button } from '../design/button.js'
-import { explainError } from '../design/explain-error.js'
-import { TextField } from '../design/text-field.js'
+import { explainError } from '../sources/home-error.js'
+import { TextField } from '../design/fields.js'
 import { showToast } from '../design/toast.js'
 import type { Run } from '../run/use-run.js'
 import type { LiveActions } from '../sources/live-actions.js'
-import { useHome } from '../sources/viewer-home.js'
-import { LongText } from '../step/text/long-text.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { LongText } from '../step/text.js'
 
 /** How often is looked for calls that wait, while the run goes on. */
 const LOOK_MS = 1000
 
 /** Guarded calls of a run that wait for somebody to decide; nothing where there are none. */
 export function WaitingApprovals({ run }: { readonly run: Run }) {
-  const { live } = useHome()
+  const { live } = useBackend()
   if (live === undefined || run.head.status !== 'recording') return null
   return <Waiting run={run} live={live} />
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fuzzyMatch } from './fuzzy-match.js'
+import { fuzzyMatch } from './palette-items.js'
 
 const best = (query: string, texts: readonly string[]) =>
   texts
@@ -9,7 +9,7 @@ const best = (query: string, texts: readonly string[]) =>
     .map(({ text }) => text)
 
 test('letters are found in their order, not necessarily together', () => {
-  expect(fuzzyMatch('nxt', 'Next step')?.places).toEqual([0, 2, 3])
+  expect(fuzzyMatch('nxt', 'Next step')?.indexes).toEqual([0, 2, 3])
   expect(fuzzyMatch('tn', 'Next')).toBeUndefined()
 })
 
@@ -27,5 +27,5 @@ test('the beginning of a word beats the middle of one, and that beats scattered 
 })
 
 test('nothing asked matches everything', () => {
-  expect(fuzzyMatch('', 'anything')?.places).toEqual([])
+  expect(fuzzyMatch('', 'anything')?.indexes).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyOf, type KeyPress } from './key-of.js'
+import { keyOf, type KeyPress } from './commands.js'
 
 const press = (key: string, more: Partial<KeyPress> & { third?: boolean } = {}): KeyPress => ({
   key,

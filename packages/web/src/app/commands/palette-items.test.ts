@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { blankRow, rowAt, toColumns } from '@retake/tape/present'
 import type { RowStore } from '../run/row-store.js'
-import { GROUPS, type Command } from './command.js'
-import { keysOf } from './key-settings.js'
+import { GROUPS, type Command } from './commands.js'
+import { keysOf } from './commands.js'
 import { commandItems, runItems, stepItems } from './palette-items.js'
 
 const command = (id: string, title: string, more: Partial<Command> = {}): Command => ({
@@ -46,16 +46,16 @@ test('keys are those that the person chose', () => {
 })
 
 const columns = toColumns(
-  ['lookup_order', 'search_policy', 'answer 1'].map((title, place) => ({
-    ...blankRow({ label: String(place + 1) }),
-    seq: place,
+  ['lookup_order', 'search_policy', 'answer 1'].map((title, index) => ({
+    ...blankRow({ label: String(index + 1) }),
+    seq: index,
     title,
   })),
 )
 const rows = {
   length: 3,
-  at: (place: number) => rowAt(columns, place),
-  placeOf: (label: string) => columns.label.indexOf(label),
+  at: (index: number) => rowAt(columns, index),
+  indexOf: (label: string) => columns.label.indexOf(label),
 } as unknown as RowStore
 
 test('a step is found by its number before all others, and by its title', () => {

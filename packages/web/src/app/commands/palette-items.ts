@@ -1,8 +1,63 @@
 import { localTime } from '@retake/tape/present'
 import type { RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RowStore } from '../run/row-store.js'
-import type { Command } from './command.js'
-import { fuzzyMatch } from './fuzzy-match.js'
+import type { Command } from './commands.js'
+
+/** Where the letters of a query stand in a text, and how well they fit; undefined when they do not. */
+interface Match {
+  readonly score: number
+  readonly indexes: readonly number[]
+}
+
+/**
+ * Finds the letters of a query in order, not necessarily together. Beginnings of words
+ * and letters that follow each other count more; every word of the query must be found.
+ */
+export function fuzzyMatch(query: string, text: string): Match | undefined {
+  const lower = text.toLowerCase()
+  let score = 0
+  const indexes: number[] = []
+  for (const word of query.toLowerCase().split(/\s+/).filter(Boolean)) {
+    const match = matchWord(word, lower)
+    if (match === undefined) return undefined
+    score += match.score
+    indexes.push(...match.indexes)
+  }
+  return {
+    score: score - lower.length / 1000,
+    indexes: [...new Set(indexes)].toSorted((a, b) => a - b),
+  }
+}
+
+function matchWord(word: string, text: string): Match | undefined {
+  const whole = wholeAt(word, text)
+  if (whole >= 0) {
+    const indexes = Array.from({ length: word.length }, (_, index) => whole + index)
+    return { score: word.length * 4 + (isWordStart(text, whole) ? 10 : 0), indexes }
+  }
+  const indexes: number[] = []
+  let score = 0
+  let from = 0
+  for (const letter of word) {
+    const at = text.indexOf(letter, from)
+    if (at < 0) return undefined
+    score += at === from && indexes.length > 0 ? 2 : isWordStart(text, at) ? 2 : -(at - from) / 20
+    indexes.push(at)
+    from = at + letter.length
+  }
+  return { score, indexes }
+}
+
+/** The word as it is, at the beginning of a word if possible. */
+function wholeAt(word: string, text: string): number {
+  const first = text.indexOf(word)
+  for (let at = first; at >= 0; at = text.indexOf(word, at + 1))
+    if (isWordStart(text, at)) return at
+  return first
+}
+
+const isWordStart = (text: string, at: number): boolean =>
+  at === 0 || !/[\p{L}\p{N}]/u.test(text[at - 1] ?? '')
 
 /** One line of the palette. */
 export interface PaletteItem {
@@ -10,7 +65,7 @@ export interface PaletteItem {
   readonly group: string
   readonly title: string
   /** Places in the title that were asked for. */
-  readonly places: readonly number[]
+  readonly indexes: readonly number[]
   readonly note?: string | undefined
   readonly keys?: readonly string[]
   readonly disabled?: string | undefined
@@ -53,7 +108,7 @@ export function commandItems(
         match ?? fuzzyMatch(query, `${command.title} ${command.group} ${command.words ?? ''}`)
       if (other === undefined) return []
       const { id, title, group, disabled, run } = command
-      const places = match?.places ?? []
+      const indexes = match?.indexes ?? []
       return [
         {
           id,
@@ -61,7 +116,7 @@ export function commandItems(
           group,
           disabled,
           run,
-          places,
+          indexes,
           keys: keysOf(command),
           score: query.trim() === '' ? 0 : other.score,
         },
@@ -100,18 +155,18 @@ export function stepItems(
   const found: Scored[] = []
   const until = performance.now() + BUDGET_MS
   const number = query.trim()
-  const exact = rows.placeOf(number)
+  const exact = rows.indexOf(number)
   let isPartial = false
-  for (let place = 0; place < rows.length; place++) {
-    if (place % 256 === 255 && performance.now() > until) {
+  for (let index = 0; index < rows.length; index++) {
+    if (index % 256 === 255 && performance.now() > until) {
       isPartial = true
       break
     }
-    if (place === exact) continue
-    const row = rows.at(place)
+    if (index === exact) continue
+    const row = rows.at(index)
     const title = `${row.label} ${row.title}`
     const match = fuzzyMatch(query, title)
-    if (match !== undefined) found.push(item(row.label, title, match.score, match.places))
+    if (match !== undefined) found.push(item(row.label, title, match.score, match.indexes))
   }
   if (exact >= 0) {
     const row = rows.at(exact)
@@ -119,8 +174,8 @@ export function stepItems(
   }
   return { items: best(found), isPartial }
 
-  function item(label: string, title: string, score: number, places: readonly number[]): Scored {
-    return { id: `step ${label}`, group: 'Steps', title, places, score, run: () => open(label) }
+  function item(label: string, title: string, score: number, indexes: readonly number[]): Scored {
+    return { id: `step ${label}`, group: 'Steps', title, indexes, score, run: () => open(label) }
   }
 }
 

@@ -1,14 +1,14 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useDeferredValue, useMemo, useRef, useState, type KeyboardEvent } from 'react'
-import { useEarlyFocus, type EarlyFocus } from '../design/use-early-focus.js'
-import { useOpenRun } from '../shell/open-run.js'
-import { useHome } from '../sources/viewer-home.js'
-import { keysOf, useKeySettings } from './key-settings.js'
-import { commandItems, runItems, stepItems, type PaletteItem } from './palette-items.js'
-import { PaletteList } from './palette-list.js'
-import { useAllCommands } from './use-commands.js'
+import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
+import { useOpenRun } from '../shell/page-frame.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { keysOf, useAllCommands, useKeySettings } from './commands.js'
+import { commandItems, type PaletteItem, runItems, stepItems } from './palette-items.js'
+import { classes } from '../design/classes.js'
+import { Kbd } from '../design/button.js'
 
 export interface PaletteProps {
   readonly isOpen: boolean
@@ -59,21 +59,21 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
   const [query, setQuery] = useState('')
   const [at, setAt] = useState(0)
   const { items, isPartial } = useItems(useDeferredValue(query))
-  const place = Math.min(at, items.length - 1)
+  const index = Math.min(at, items.length - 1)
 
   const press = (event: KeyboardEvent): void => {
     const last = items.length - 1
     const next = {
-      ArrowDown: place >= last ? 0 : place + 1,
-      ArrowUp: place <= 0 ? last : place - 1,
-      PageDown: Math.min(last, place + 8),
-      PageUp: Math.max(0, place - 8),
+      ArrowDown: index >= last ? 0 : index + 1,
+      ArrowUp: index <= 0 ? last : index - 1,
+      PageDown: Math.min(last, index + 8),
+      PageUp: Math.max(0, index - 8),
     }[event.key]
     if (next !== undefined) {
       event.preventDefault()
       setAt(next)
     }
-    const item = items[place]
+    const item = items[index]
     if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault()
       if (item !== undefined && item.disabled === undefined) onChoose(item)
@@ -89,7 +89,7 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
           aria-label="Find a command, a run or a step"
           aria-expanded="true"
           aria-controls="palette-list"
-          aria-activedescendant={place >= 0 ? `palette-${place}` : undefined}
+          aria-activedescendant={index >= 0 ? `palette-${index}` : undefined}
           aria-autocomplete="list"
           autoComplete="off"
           spellCheck={false}
@@ -106,7 +106,7 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
           Close
         </Dialog.Close>
       </div>
-      <PaletteList items={items} at={place} onChoose={onChoose} />
+      <PaletteList items={items} at={index} onChoose={onChoose} />
       {isPartial && (
         <p className="shrink-0 border-t border-line px-4 py-1.5 text-sm text-muted">
           There are too many steps to look at all their titles here; search (/) finds all.
@@ -117,14 +117,14 @@ function Finder({ takeFocus, onChoose }: FinderProps) {
 }
 
 function useItems(query: string): { items: readonly PaletteItem[]; isPartial: boolean } {
-  const home = useHome()
+  const backend = useBackend()
   const run = useOpenRun()
   const navigate = useNavigate()
   const [settings] = useKeySettings()
   const runs = useQuery({
     queryKey: ['runs'],
-    queryFn: () => home.runs(),
-    enabled: home.onlyRun === undefined,
+    queryFn: () => backend.runs(),
+    enabled: backend.onlyRun === undefined,
   })
   const commands = useAllCommands()
   const known = runs.data
@@ -151,4 +151,91 @@ function useItems(query: string): { items: readonly PaletteItem[]; isPartial: bo
       isPartial: steps.isPartial,
     }
   }, [query, commands, settings, run, known, navigate])
+}
+
+// A list that an input moves through has no tag of its own.
+/* oxlint-disable jsx-a11y/prefer-tag-over-role */
+
+interface PaletteListProps {
+  readonly items: readonly PaletteItem[]
+  /** Place of the one that Enter chooses. */
+  readonly at: number
+  readonly onChoose: (item: PaletteItem) => void
+}
+
+/** What was found, a heading wherever the group changes. */
+function PaletteList({ items, at, onChoose }: PaletteListProps) {
+  const current = useRef<HTMLDivElement>(null)
+  useEffect(() => current.current?.scrollIntoView({ block: 'nearest' }), [at])
+  return (
+    <div
+      id="palette-list"
+      role="listbox"
+      aria-label="Found"
+      className="min-h-0 flex-1 overflow-auto pb-1.5"
+    >
+      {items.length === 0 && <p className="px-4 py-6 text-center text-muted">Nothing is found.</p>}
+      {items.map((item, index) => (
+        <div key={item.id} role="presentation">
+          {items[index - 1]?.group !== item.group && (
+            <p role="presentation" className="px-4 pt-2.5 pb-1 text-sm text-muted">
+              {item.group}
+            </p>
+          )}
+          <div
+            ref={index === at ? current : undefined}
+            id={`palette-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            aria-disabled={item.disabled !== undefined}
+            className={classes(
+              'mx-1.5 flex min-h-7 cursor-pointer items-center gap-2 rounded px-2.5 py-1',
+              index === at ? 'bg-accent-soft' : 'hover:bg-sunken',
+            )}
+            onClick={() => item.disabled === undefined && onChoose(item)}
+            onKeyDown={() => {}}
+          >
+            <span
+              className={classes(
+                'min-w-0 flex-1 truncate',
+                item.disabled !== undefined && 'text-muted',
+              )}
+            >
+              <Marked text={item.title} indexes={item.indexes} />
+              {(item.disabled ?? item.note) !== undefined && (
+                <span className="text-muted"> · {item.disabled ?? item.note}</span>
+              )}
+            </span>
+            {item.keys?.map((key) => (
+              <Kbd key={key} keys={key} />
+            ))}
+          </div>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** A text with some of its letters stressed. */
+function Marked({ text, indexes }: { readonly text: string; readonly indexes: readonly number[] }) {
+  const [first, last] = [indexes[0], indexes.at(-1)]
+  if (first === undefined || last === undefined) return text
+  const stressed = new Set(indexes)
+  const parts: { at: number; text: string; isStressed: boolean }[] = []
+  for (let at = 0; at < text.length; at++) {
+    const isStressed = stressed.has(at)
+    const before = parts.at(-1)
+    if (before?.isStressed === isStressed) before.text += text[at] ?? ''
+    else parts.push({ at, text: text[at] ?? '', isStressed })
+  }
+  return parts.map((part) =>
+    part.isStressed ? (
+      <b key={part.at} className="font-semibold text-accent">
+        {part.text}
+      </b>
+    ) : (
+      <span key={part.at}>{part.text}</span>
+    ),
+  )
 }

@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { localTime } from '@retake/tape/present'
 import type { RunCard } from '../../model/run-head.js'
 import { Dialog } from '../design/dialog.js'
-import { EmptyNote } from '../design/empty-note.js'
-import { ErrorNote } from '../design/error-note.js'
-import { RunStatusBadge } from '../design/status-badges.js'
-import { TextField } from '../design/text-field.js'
-import { useHome } from '../sources/viewer-home.js'
+import { EmptyNote } from '../design/notes.js'
+import { ErrorNote } from '../design/notes.js'
+import { RunStatusBadge } from '../design/badge.js'
+import { TextField } from '../design/fields.js'
+import { useBackend } from '../sources/viewer-home.js'
 
 export interface ChooseRunProps {
   readonly title: string
@@ -22,9 +22,9 @@ const SHOWN = 100
 
 /** One run out of all of them. Those that cannot be read are not offered. */
 export function ChooseRun({ title, not, onChoose, onClose }: ChooseRunProps) {
-  const home = useHome()
+  const backend = useBackend()
   const [text, setText] = useState('')
-  const runs = useQuery({ queryKey: ['runs'], queryFn: () => home.runs() })
+  const runs = useQuery({ queryKey: ['runs'], queryFn: () => backend.runs() })
   const fitting = (runs.data ?? []).filter(
     (run): run is RunCard =>
       !('error' in run) &&

@@ -1,11 +1,469 @@
-import { useParams } from '@tanstack/react-router'
-import { EmptyNote } from '../design/empty-note.js'
-import { useHome } from '../sources/viewer-home.js'
-import { ComparedRuns } from './compared-runs.js'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { EmptyNote } from '../design/notes.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { useQuery } from '@tanstack/react-query'
+import { type RefObject, useRef, useState } from 'react'
+import type { ComparedLine, ComparedStep, RunComparison } from '../../api/home.js'
+import { Button } from '../design/button.js'
+import { ErrorNote } from '../design/notes.js'
+import { Spinner } from '../design/notes.js'
+import { PageFrame } from '../shell/page-frame.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { ChooseRun } from './choose-run.js'
+import { foldEqual } from './text-diff.js'
+import { LineDiff, TextDiff } from './text-diff.js'
+import { type DiffLine, diffWords, KINDS, unmarked } from '@retake/tape/present'
+import type { StepKind } from '@retake/tape'
+import { Badge, type BadgeProps } from '../design/badge.js'
+import { KindMark } from '../design/badge.js'
+import type { RunCard } from '../../model/run-head.js'
+import { RunStatusBadge } from '../design/badge.js'
+import { useCommands } from '../commands/commands.js'
+
+interface ComparedStepCardProps {
+  readonly step: ComparedStep
+  /** Ids of the two runs. */
+  readonly runs: readonly [a: string, b: string]
+  readonly names: readonly [a: string, b: string]
+}
+
+const VERDICTS: Readonly<
+  Record<ComparedStep['verdict'], { readonly tone: BadgeProps['tone']; readonly text: string }>
+> = {
+  same: { tone: 'neutral', text: 'same' },
+  changed: { tone: 'warning', text: 'changed' },
+  'only a': { tone: 'danger', text: 'only in a' },
+  'only b': { tone: 'good', text: 'only in b' },
+}
+
+/** One pair of steps, with what differs between them. */
+function ComparedStepCard({ step, runs, names }: ComparedStepCardProps) {
+  const { verdict, moved = false, differences, carried = 0 } = step
+  const differs = verdict !== 'same' || moved
+  const { tone, text } = VERDICTS[verdict]
+  return (
+    <article
+      {...(differs && { 'data-difference': true, tabIndex: -1 })}
+      aria-label={`${step.title}: ${text}`}
+      className="scroll-mt-2 rounded border border-line focus:border-accent focus:ring-1 focus:ring-accent"
+    >
+      <header className="relative grid bg-raised py-1 max-md:pr-24 md:grid-cols-2">
+        <StepTitle
+          kind={step.kind}
+          run={runs[0]}
+          step={step.a}
+          name={names[0]}
+          title={step.title}
+        />
+        <StepTitle
+          kind={step.kind}
+          run={runs[1]}
+          step={step.b}
+          name={names[1]}
+          title={step.titleB ?? step.title}
+        />
+        <span className="absolute top-1 right-2 flex gap-1">
+          {moved && <Badge tone="warning">moved</Badge>}
+          {!(moved && verdict === 'same') && <Badge tone={tone}>{text}</Badge>}
+        </span>
+      </header>
+      {(differences.length > 0 || carried > 0) && (
+        <div className="flex flex-col gap-2 border-t border-line p-2">
+          {differences.map((difference) => (
+            <div key={difference.what}>
+              <TextDiff {...difference} names={names} />
+              {difference.cut === true && (
+                <p className="text-sm text-muted">
+                  The texts are longer; open the step to see all of them.
+                </p>
+              )}
+            </div>
+          ))}
+          {carried > 0 && (
+            <p className="text-sm text-muted">
+              {carried === 1 ? '1 message differs' : `${carried} messages differ`} as an earlier
+              step has shown, and {carried === 1 ? 'is' : 'are'} only carried along.
+            </p>
+          )}
+        </div>
+      )}
+    </article>
+  )
+}
+
+const isKind = (kind: string): kind is StepKind => (KINDS as readonly string[]).includes(kind)
+
+interface StepTitleProps {
+  readonly kind: string
+  readonly run: string
+  /** Label of the step; undefined where this run has none. */
+  readonly step: string | undefined
+  readonly name: string
+  readonly title: string
+}
+
+function StepTitle({ kind, run, step, name, title }: StepTitleProps) {
+  if (step === undefined)
+    return <span className="hidden px-2 text-sm text-muted md:block">not in {name}</span>
+  return (
+    <span className="flex min-w-0 items-center gap-2 px-2 md:even:pr-24">
+      <span className="shrink-0 font-mono text-sm text-muted">{name}</span>
+      {isKind(kind) && <KindMark kind={kind} />}
+      <Link
+        to="/runs/$run"
+        params={{ run }}
+        search={{ step }}
+        className="inline-flex min-h-6 min-w-6 shrink-0 items-center justify-center text-accent tabular-nums hover:underline"
+        aria-label={`step ${step} of run ${name}`}
+      >
+        {step}
+      </Link>
+      <span className="min-w-0 truncate font-mono text-sm" title={title}>
+        {title}
+      </span>
+    </span>
+  )
+}
+
+const NAMES = ['a', 'b'] as const
+
+/** Every pair of steps in order, equal ones folded; then what was printed, and what it came to. */
+function ComparedRows({ comparison }: { readonly comparison: RunComparison }) {
+  const { a, b, rows, console: printed, outcome } = comparison
+  const [unfolded, setUnfolded] = useState<ReadonlySet<number>>(new Set())
+  const parts = foldEqual(rows, ({ verdict, moved }) => verdict === 'same' && moved !== true, {
+    margin: 0,
+    least: 1,
+  })
+  const card = (step: ComparedStep) => (
+    <li key={`${step.a} ${step.b}`}>
+      <ComparedStepCard step={step} runs={[a.id, b.id]} names={NAMES} />
+    </li>
+  )
+  return (
+    <>
+      <section aria-label="Steps">
+        <h2 className="mb-1 text-lg">Steps</h2>
+        <ol className="flex flex-col gap-2">
+          {parts.flatMap((part) => {
+            if (part.type === 'item') return [card(part.item)]
+            if (unfolded.has(part.key)) return part.items.map(card)
+            return [
+              <li key={`fold ${part.key}`}>
+                <button
+                  type="button"
+                  className="w-full rounded bg-sunken px-2 py-1 text-left text-muted hover:text-text"
+                  onClick={() => setUnfolded(new Set([...unfolded, part.key]))}
+                >
+                  {part.items.length === 1 ? '1 equal step' : `${part.items.length} equal steps`}
+                </button>
+              </li>,
+            ]
+          })}
+        </ol>
+      </section>
+      {printed.length > 0 && <ComparedPrints lines={printed} names={NAMES} />}
+      {outcome.length > 0 && (
+        <section
+          aria-label="Outcome"
+          data-difference
+          tabIndex={-1}
+          className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
+        >
+          <h2 className="mb-1 text-lg">Outcome</h2>
+          <div className="flex flex-col gap-2">
+            {outcome.map((text) => (
+              <TextDiff key={text.what} {...text} names={NAMES} />
+            ))}
+          </div>
+        </section>
+      )}
+    </>
+  )
+}
+
+interface ComparedPrintsProps {
+  readonly lines: readonly ComparedLine[]
+  readonly names: readonly [a: string, b: string]
+}
+
+/** Lines that differ in what the two runs printed. */
+function ComparedPrints({ lines, names }: ComparedPrintsProps) {
+  return (
+    <section
+      aria-label="Console"
+      data-difference
+      tabIndex={-1}
+      className="scroll-mt-2 rounded focus:ring-1 focus:ring-accent"
+    >
+      <h2 className="mb-1 text-lg">Console</h2>
+      <div className="flex flex-col gap-2">
+        {(['stdout', 'stderr'] as const).map((stream) => {
+          const printed = lines.filter((line) => line.stream === stream)
+          if (printed.length === 0) return null
+          return (
+            <LineDiff
+              key={stream}
+              what={stream}
+              note="only lines that differ"
+              lines={printed.map(lineOf)}
+              names={names}
+            />
+          )
+        })}
+      </div>
+    </section>
+  )
+}
+
+function lineOf({ a, b }: ComparedLine): DiffLine {
+  if (a !== undefined && b !== undefined) {
+    const parts = diffWords(a.text, b.text)
+    return {
+      kind: 'changed',
+      a: { number: a.line, parts: parts.a },
+      b: { number: b.line, parts: parts.b },
+    }
+  }
+  return {
+    kind: a === undefined ? 'added' : 'removed',
+    ...(a && { a: { number: a.line, parts: [unmarked(a.text)] } }),
+    ...(b && { b: { number: b.line, parts: [unmarked(b.text)] } }),
+  }
+}
+
+interface ComparedRunsProps {
+  readonly a: string
+  readonly b: string
+  readonly live: LiveActions
+}
+
+/** What is the same and what differs between two runs, step by step. */
+function ComparedRuns({ a, b, live }: ComparedRunsProps) {
+  const navigate = useNavigate()
+  const [choosing, setChoosing] = useState<'a' | 'b'>()
+  const { data, error, isPending } = useQuery({
+    queryKey: ['compare', a, b],
+    queryFn: () => live.compare(a, b),
+    // A run that is being recorded is another one a moment later.
+    staleTime: 0,
+  })
+  const show = (nextA: string, nextB: string): void =>
+    void navigate({ to: '/compare/$a/$b', params: { a: nextA, b: nextB } })
+  const differences = useDifferences({
+    swap: () => show(b, a),
+    chooseA: () => setChoosing('a'),
+    chooseB: () => setChoosing('b'),
+  })
+  return (
+    <PageFrame
+      title={<Title a={a} b={b} comparison={data} />}
+      documentTitle={`Compare ${data?.a.name ?? a} with ${data?.b.name ?? b}`}
+      actions={
+        <>
+          <Button onClick={() => show(b, a)} title="Swap a and b (x)">
+            Swap
+          </Button>
+          <Button onClick={() => setChoosing('a')}>Other a</Button>
+          <Button onClick={() => setChoosing('b')} title="Choose another run b (d)">
+            Other b
+          </Button>
+        </>
+      }
+      status={data && statusOf(data)}
+    >
+      <div ref={differences} className="relative h-full overflow-auto">
+        <div className="mx-auto flex max-w-400 flex-col gap-4 p-4">
+          {isPending && <Spinner label="Comparing…" />}
+          {error !== null && <ErrorNote error={error} />}
+          {data !== undefined && (
+            <>
+              <CompareSummary comparison={data} />
+              <ComparedRows comparison={data} />
+            </>
+          )}
+        </div>
+      </div>
+      {choosing !== undefined && (
+        <ChooseRun
+          title={choosing === 'a' ? 'Another run a' : 'Another run b'}
+          not={[a, b]}
+          onChoose={(run) => (choosing === 'a' ? show(run, b) : show(a, run))}
+          onClose={() => setChoosing(undefined)}
+        />
+      )}
+    </PageFrame>
+  )
+}
+
+function Title({
+  a,
+  b,
+  comparison,
+}: {
+  a: string
+  b: string
+  comparison?: RunComparison | undefined
+}) {
+  return (
+    <>
+      Compare{' '}
+      <Link to="/runs/$run" params={{ run: a }} search={{}} className="text-accent underline">
+        {comparison?.a.name ?? a}
+      </Link>{' '}
+      with{' '}
+      <Link to="/runs/$run" params={{ run: b }} search={{}} className="text-accent underline">
+        {comparison?.b.name ?? b}
+      </Link>
+    </>
+  )
+}
+
+function statusOf({ equal, counts }: RunComparison): string {
+  if (equal) return 'No difference'
+  const parts = [
+    [counts.same, 'same'],
+    [counts.changed, 'changed'],
+    [counts.moved, 'moved'],
+    [counts.onlyA, 'only in a'],
+    [counts.onlyB, 'only in b'],
+  ] as const
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(' · ')
+}
+
+/** The two runs and their totals, and in words where they part. */
+function CompareSummary({ comparison }: { readonly comparison: RunComparison }) {
+  const { a, b, totals, equal, first, descent, sameUntil } = comparison
+  return (
+    <section aria-label="The two runs" className="flex flex-col gap-1">
+      {equal ? (
+        <p className="font-medium">
+          The two runs do not differ in anything that is compared: steps, output, outcome.
+        </p>
+      ) : (
+        <p>
+          <span className="font-medium">First difference: </span>
+          {first ?? 'in what they printed or came to.'}
+          {sameUntil !== undefined && (
+            <span className="text-muted"> The same until step {sameUntil}.</span>
+          )}
+        </p>
+      )}
+      {descent !== undefined && <p className="text-muted">{descent}</p>}
+      <div className="mt-1 overflow-x-auto">
+        <table className="w-full max-w-200 border-collapse text-left">
+          <thead>
+            <tr className="border-b border-line align-bottom">
+              <th scope="col" className="py-1 pr-4 font-normal text-muted">
+                Facts
+              </th>
+              <RunHeading run={a} which="a" />
+              <RunHeading run={b} which="b" />
+              <th scope="col" className="py-1 font-normal text-muted">
+                Change
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {totals.map((total) => (
+              <tr key={total.name} className="border-b border-line">
+                <th scope="row" className="py-0.5 pr-4 font-normal text-muted">
+                  {total.name}
+                </th>
+                <td className="py-0.5 pr-4 font-mono text-sm">{total.a}</td>
+                <td className="py-0.5 pr-4 font-mono text-sm">{total.b}</td>
+                <td className="py-0.5 font-mono text-sm">
+                  {total.change === undefined ? '' : <Badge tone="accent">{total.change}</Badge>}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+function RunHeading({ run, which }: { readonly run: RunCard; readonly which: string }) {
+  return (
+    <th scope="col" className="py-1 pr-4 font-normal">
+      <span className="block text-sm text-muted">
+        Run {which}
+        {run.branch && ` · ${run.branch.kind}`}
+      </span>
+      <span className="flex flex-wrap items-center gap-2">
+        <span className="font-medium">{run.name}</span>
+        <RunStatusBadge status={run.status} />
+      </span>
+      <span className="hidden font-mono text-sm text-muted sm:block">{run.id}</span>
+    </th>
+  )
+}
+
+interface DifferenceActions {
+  readonly swap: () => void
+  readonly chooseA: () => void
+  readonly chooseB: () => void
+}
+
+/** Keys that go from one difference to the next, within the element the answer is put on. */
+function useDifferences(actions: DifferenceActions): RefObject<HTMLDivElement | null> {
+  const index = useRef<HTMLDivElement>(null)
+  const go = (by: 1 | -1): void => {
+    const all = [...(index.current?.querySelectorAll<HTMLElement>('[data-difference]') ?? [])]
+    if (all.length === 0) return
+    const current = all.findIndex((element) => element.contains(document.activeElement))
+    const next = current === -1 ? (by === 1 ? 0 : all.length - 1) : current + by
+    const target = all[Math.max(0, Math.min(all.length - 1, next))]
+    target?.focus({ preventScroll: true })
+    target?.scrollIntoView({ block: 'start' })
+  }
+  useCommands([
+    {
+      id: 'next-difference',
+      title: 'Next difference',
+      group: 'Move',
+      keys: ['n', ']', 'j'],
+      run: () => go(1),
+    },
+    {
+      id: 'previous-difference',
+      title: 'Previous difference',
+      group: 'Move',
+      keys: ['N', '[', 'k'],
+      run: () => go(-1),
+    },
+    {
+      id: 'swap-runs',
+      title: 'Swap the runs a and b',
+      group: 'Look',
+      keys: ['x'],
+      run: actions.swap,
+    },
+    {
+      id: 'choose-first',
+      title: 'Choose another run a',
+      group: 'Look',
+      keys: [],
+      run: actions.chooseA,
+    },
+    {
+      id: 'choose-second',
+      title: 'Choose another run b',
+      group: 'Look',
+      keys: ['d'],
+      run: actions.chooseB,
+    },
+  ])
+  return index
+}
 
 /** Two runs side by side. */
 export function ComparePage() {
-  const { live } = useHome()
+  const { live } = useBackend()
   const { a = '', b = '' } = useParams({ strict: false })
   if (live === undefined) return <EmptyNote title="A report holds one run; there is no other." />
   return <ComparedRuns key={`${a} ${b}`} a={a} b={b} live={live} />

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foldEqual } from './fold-equal.js'
+import { foldEqual } from './text-diff.js'
 
 const fold = (text: string, margin: number, least: number): string =>
   foldEqual(text.split(''), (letter) => letter === '.', { margin, least })

@@ -1,5 +1,57 @@
-import type { ComponentProps } from 'react'
-import { buttonLook, type ButtonLook } from './button-look.js'
+import type { ComponentProps, ReactElement, ReactNode } from 'react'
+import { classes } from './classes.js'
+import { Tooltip as Base } from '@base-ui/react/tooltip'
+
+/** `primary`: the one thing to do here. `quiet`: among others, without a border. */
+type ButtonLook = 'primary' | 'plain' | 'quiet' | 'danger'
+
+const LOOKS: Readonly<Record<ButtonLook, string>> = {
+  primary: 'bg-accent text-on-accent border-accent focus-visible:outline-offset-2',
+  plain: 'bg-surface text-text border-line-strong hover:bg-raised',
+  quiet: 'bg-transparent text-text border-transparent hover:bg-sunken',
+  danger: 'bg-surface text-danger border-danger hover:bg-danger-soft',
+}
+
+/** What a button looks like, also for links that stand beside buttons. */
+export const buttonLook = (look: ButtonLook = 'plain', className?: string): string =>
+  classes(
+    'inline-flex h-7 shrink-0 items-center justify-center gap-1.5 rounded border px-2.5 whitespace-nowrap disabled:opacity-50 aria-disabled:opacity-50',
+    LOOKS[look],
+    className,
+  )
+
+/** Whether Mod is Cmd. */
+export const IS_MAC =
+  typeof navigator !== 'undefined' && /mac|iphone|ipad/i.test(navigator.platform)
+
+const NAMES: Readonly<Record<string, string>> = {
+  Mod: IS_MAC ? '⌘' : 'Ctrl',
+  Alt: IS_MAC ? '⌥' : 'Alt',
+  Shift: IS_MAC ? '⇧' : 'Shift',
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  Escape: 'Esc',
+  ' ': 'Space',
+}
+
+/** The parts of a key as people know them; `+` itself is a key too. */
+const keyNames = (keys: string): readonly string[] =>
+  (keys === '+' ? ['+'] : keys.replace(/\+\+$/, '+Plus').split('+')).map((part, index, all) =>
+    part === 'Plus'
+      ? '+'
+      : (NAMES[part] ?? (all.length > 1 && part.length === 1 ? part.toUpperCase() : part)),
+  )
+
+/** A key to press, named as commands name it: `j`, `Shift+F10`, `Mod+k`. */
+export function Kbd({ keys }: { readonly keys: string }) {
+  return (
+    <kbd className="inline-flex h-4.5 min-w-4.5 items-center justify-center rounded-sm border border-line-strong bg-surface px-1 font-mono text-xs whitespace-nowrap text-muted">
+      {keyNames(keys).join(IS_MAC ? '' : '+')}
+    </kbd>
+  )
+}
 
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: ButtonLook
@@ -7,4 +59,61 @@ export interface ButtonProps extends ComponentProps<'button'> {
 
 export function Button({ look, className, ...rest }: ButtonProps) {
   return <button type="button" className={buttonLook(look, className)} {...rest} />
+}
+
+interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'title'> {
+  /** What it does: its name, and what the tooltip says. */
+  readonly label: string
+  readonly icon: ReactNode
+  /** Key that does the same, as commands name it. */
+  readonly keys?: string | undefined
+  readonly isPressed?: boolean | undefined
+}
+
+/** A button that shows only a sign. */
+export function IconButton({ label, icon, keys, isPressed, className, ...rest }: IconButtonProps) {
+  return (
+    <Tooltip
+      text={
+        <span className="inline-flex items-center gap-2">
+          {label}
+          {keys !== undefined && <Kbd keys={keys} />}
+        </span>
+      }
+    >
+      <button
+        type="button"
+        aria-label={label}
+        aria-pressed={isPressed}
+        className={classes(
+          'inline-flex size-7 shrink-0 items-center justify-center rounded border border-transparent text-muted hover:bg-sunken hover:text-text disabled:opacity-50 aria-disabled:opacity-50 aria-pressed:bg-accent-soft aria-pressed:text-accent',
+          className,
+        )}
+        {...rest}
+      >
+        {icon}
+      </button>
+    </Tooltip>
+  )
+}
+
+interface TooltipProps {
+  readonly text: ReactNode
+  readonly children: ReactElement<Record<string, unknown>>
+}
+
+/** Says more about what is pointed at or focused. Never the only place something is said. */
+function Tooltip({ text, children }: TooltipProps) {
+  return (
+    <Base.Root>
+      <Base.Trigger render={children} delay={500} />
+      <Base.Portal>
+        <Base.Positioner sideOffset={6} className="z-50">
+          <Base.Popup className="max-w-80 rounded border border-line-strong bg-raised px-2 py-1 text-sm text-text shadow-md">
+            {text}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
 }

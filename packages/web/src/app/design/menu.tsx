@@ -1,6 +1,6 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import type { ReactElement, ReactNode } from 'react'
-import { Kbd } from './kbd.js'
+import { Kbd } from './button.js'
 
 export interface MenuItem {
   readonly id: string

@@ -32,11 +32,11 @@ export function Splitter(props: SplitterProps) {
     const line = down.currentTarget
     line.focus()
     line.setPointerCapture(down.pointerId)
-    const place = (event: { clientX: number; clientY: number }): number =>
+    const index = (event: { clientX: number; clientY: number }): number =>
       isVertical ? event.clientX : event.clientY
-    const start = place(down)
+    const start = index(down)
     const move = (event: globalThis.PointerEvent): void =>
-      set(size + (place(event) - start) * (isReversed ? -1 : 1))
+      set(size + (index(event) - start) * (isReversed ? -1 : 1))
     const stop = (): void => {
       line.removeEventListener('pointermove', move)
       line.removeEventListener('lostpointercapture', stop)

@@ -1,6 +1,7 @@
-import { useSyncExternalStore, type ReactNode } from 'react'
+import { type ReactNode, useState, useSyncExternalStore } from 'react'
 import { classes } from './classes.js'
-import { CloseIcon } from './icons.js'
+import { CheckIcon, CloseIcon, CopyIcon } from './icons.js'
+import { Button, IconButton } from './button.js'
 
 export interface ToastOptions {
   /** What failed stays until it is closed. */
@@ -82,4 +83,92 @@ export function Toasts() {
       ))}
     </output>
   )
+}
+
+/** Puts text on the clipboard; false when the browser does not allow it. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    return copyBySelecting(text)
+  }
+}
+
+/** For pages the clipboard is closed to, such as a file in some browsers. */
+function copyBySelecting(text: string): boolean {
+  const before = document.activeElement
+  const field = document.createElement('textarea')
+  field.value = text
+  field.style.position = 'fixed'
+  field.style.opacity = '0'
+  document.body.append(field)
+  field.select()
+  try {
+    return document.execCommand('copy')
+  } finally {
+    field.remove()
+    if (before instanceof HTMLElement) before.focus()
+  }
+}
+
+/** Copies, and says what; says too when the browser did not let us. */
+export async function copyAndSay(
+  what: string,
+  text: string | (() => Promise<string>),
+): Promise<void> {
+  try {
+    const isDone = await copyText(typeof text === 'string' ? text : await text())
+    if (isDone) showToast(`Copied ${what}`)
+    else showToast(`The browser did not allow copying ${what}.`, { tone: 'danger' })
+  } catch (error) {
+    showToast(`Could not copy ${what}: ${(error as Error).message}`, { tone: 'danger' })
+  }
+}
+
+interface CopyButtonProps {
+  /** The text, or how to get it when it is asked for. */
+  readonly text: string | (() => string | Promise<string>)
+  /** What it copies: "Copy link". */
+  readonly label?: string
+  /** Shows the label; otherwise only a sign. */
+  readonly showsLabel?: boolean
+  readonly disabled?: boolean
+}
+
+/** Copies something and says so. */
+export function CopyButton({
+  text,
+  label = 'Copy',
+  showsLabel = false,
+  disabled = false,
+}: CopyButtonProps) {
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    const isDone = await copyAndReport(text)
+    setIsCopied(isDone)
+    if (isDone) setTimeout(() => setIsCopied(false), 1500)
+  }
+  const icon = isCopied ? <CheckIcon /> : <CopyIcon />
+  if (!showsLabel)
+    return <IconButton label={label} icon={icon} disabled={disabled} onClick={() => void copy()} />
+  return (
+    <Button disabled={disabled} onClick={() => void copy()}>
+      {icon}
+      {label}
+    </Button>
+  )
+}
+
+/** Copies and says whether that worked; also for commands. */
+async function copyAndReport(text: CopyButtonProps['text']): Promise<boolean> {
+  try {
+    const isDone = await copyText(typeof text === 'string' ? text : await text())
+    if (isDone) showToast('Copied')
+    else showToast('The browser does not allow copying here.', { tone: 'danger' })
+    return isDone
+  } catch (error) {
+    showToast(error instanceof Error ? error.message : String(error), { tone: 'danger' })
+    return false
+  }
 }

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from 'react'
+import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useRef } from 'react'
 
 export interface ListMoves {
   /** Goes to another row of the list, by how many or to its very end. */
@@ -8,7 +8,7 @@ export interface ListMoves {
 
 /** What the keys of a list do that has the focus itself. `page` is how many rows are seen at once. */
 export function pressInList(
-  event: KeyboardEvent,
+  event: ReactKeyboardEvent,
   { onMove, onOpen }: ListMoves,
   page: number,
 ): void {
@@ -30,3 +30,23 @@ export function pressInList(
 /** Rows that fit into what is seen of a list, but for two that stay in sight. */
 export const pageOf = (scroller: HTMLElement | null, rowHeight: number): number =>
   Math.max(1, Math.floor((scroller?.clientHeight ?? 0) / rowHeight) - 2)
+
+/** Whether the key that is pressed now is held down: such moves are not worth a place in the history. */
+export function useKeyRepeat(): { readonly current: boolean } {
+  const isRepeating = useRef(false)
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      isRepeating.current = event.repeat
+    }
+    const released = (): void => {
+      isRepeating.current = false
+    }
+    addEventListener('keydown', pressed, { capture: true })
+    addEventListener('keyup', released, { capture: true })
+    return () => {
+      removeEventListener('keydown', pressed, { capture: true })
+      removeEventListener('keyup', released, { capture: true })
+    }
+  }, [])
+  return isRepeating
+}

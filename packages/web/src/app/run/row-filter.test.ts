@@ -9,8 +9,8 @@ import {
   type RowMessage,
   type StepRow,
 } from '@retake/tape/present'
-import { FilteredRows } from './filtered-rows.js'
-import { choicesOf } from './row-counts.js'
+import { FilteredRows } from './row-filter.js'
+import { choicesOf } from './row-filter.js'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
 import { RowStore } from './row-store.js'
 
@@ -86,12 +86,12 @@ describe('filtered rows', () => {
           all = [...all.slice(0, from), ...next]
           store.add(message(from, next))
           shown.update()
-          const expected = all.flatMap((row, place) => (fits(row, filter) ? [place] : []))
-          const places = Array.from({ length: shown.length }, (_, index) => shown.placeAt(index))
-          expect(places).toEqual(expected)
+          const expected = all.flatMap((row, index) => (fits(row, filter) ? [index] : []))
+          const indexes = Array.from({ length: shown.length }, (_, index) => shown.rowAt(index))
+          expect(indexes).toEqual(expected)
           expect(shown.hidden).toBe(all.length - expected.length)
-          for (let place = 0; place < all.length; place++)
-            expect(shown.has(place)).toBe(expected.includes(place))
+          for (let position = 0; position < all.length; position++)
+            expect(shown.has(position)).toBe(expected.includes(position))
         }
       }),
       { numRuns: 100 },

@@ -1,5 +1,70 @@
-import { KINDS, ORIGINS, STATES, type RowOrigin, type RowState } from '@retake/tape/present'
-import type { ListColumns } from './list-columns.js'
+import { KINDS, ORIGINS, type RowOrigin, type RowState, STATES } from '@retake/tape/present'
+import type { ListColumns } from './row-store.js'
+import type { RowStore } from './row-store.js'
+
+/** The rows that a filter leaves, in order, kept up to date by looking at new rows only. */
+export class FilteredRows {
+  readonly rows: RowStore
+  readonly filter: RowFilter
+  /** Undefined when nothing is filtered out. */
+  #indexes: Int32Array | undefined
+  #count = 0
+  #version = -1
+
+  constructor(rows: RowStore, filter: RowFilter) {
+    this.rows = rows
+    this.filter = filter
+    if (!isEmpty(filter)) this.#indexes = new Int32Array(rows.length)
+  }
+
+  get length(): number {
+    return this.#indexes === undefined ? this.rows.length : this.#count
+  }
+
+  /** Rows that are not shown. */
+  get hidden(): number {
+    return this.rows.length - this.length
+  }
+
+  /** Place in the whole list of the row at an index of the filtered one. */
+  rowAt(index: number): number {
+    return this.#indexes === undefined ? index : (this.#indexes[index] ?? -1)
+  }
+
+  has(position: number): boolean {
+    const index = this.indexFrom(position)
+    return index < this.length && this.rowAt(index) === position
+  }
+
+  /** Index of the row at this place, or of the first shown one after it. */
+  indexFrom(index: number): number {
+    if (this.#indexes === undefined) return Math.min(index, this.rows.length)
+    let [low, high] = [0, this.#count]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#indexes[middle] ?? 0) < index) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Takes up what has changed in the rows since it was last called. */
+  update(): this {
+    const { rows } = this
+    if (this.#version === rows.version) return this
+    const start = this.#version < 0 ? 0 : rows.changedSince(this.#version)
+    this.#version = rows.version
+    if (this.#indexes === undefined) return this
+    const count = Math.min(this.#count, this.indexFrom(start))
+    if (this.#indexes.length < rows.length) {
+      const longer = new Int32Array(Math.max(rows.length, this.#indexes.length * 2))
+      longer.set(this.#indexes.subarray(0, count))
+      this.#indexes = longer
+    }
+    this.#count = filterRows(rows.columns, this.filter, { start, into: this.#indexes, count })
+    return this
+  }
+}
 
 /** Which rows are shown. Of one field any value will do; of several fields, each must fit. */
 export interface RowFilter {
@@ -50,18 +115,18 @@ export function filterRows(
   const models = table(filter.models.map((name) => columns.indexOfName(name)))
   const { costMin, from, to } = filter
   let next = count
-  for (let place = start; place < columns.length; place++) {
-    if (kinds && !kinds[columns.kind[place] ?? 0]) continue
-    if (states && !states[columns.state[place] ?? 0]) continue
+  for (let index = start; index < columns.length; index++) {
+    if (kinds && !kinds[columns.kind[index] ?? 0]) continue
+    if (states && !states[columns.state[index] ?? 0]) continue
     // Of an inferred step nobody knows where its answer came from.
-    if (badges && (columns.inferred[place] || !badges[columns.origin[place] ?? 0])) continue
-    if (lanes && !lanes[columns.lane[place] ?? 0]) continue
-    if (tools && !tools[columns.tool[place] ?? -1]) continue
-    if (models && !models[columns.model[place] ?? -1]) continue
-    if (costMin !== undefined && !((columns.costUsd[place] ?? Number.NaN) >= costMin)) continue
-    if (to !== undefined && (columns.at[place] ?? 0) > to) continue
-    if (from !== undefined && endOf(columns, place) < from) continue
-    into[next++] = place
+    if (badges && (columns.inferred[index] || !badges[columns.origin[index] ?? 0])) continue
+    if (lanes && !lanes[columns.lane[index] ?? 0]) continue
+    if (tools && !tools[columns.tool[index] ?? -1]) continue
+    if (models && !models[columns.model[index] ?? -1]) continue
+    if (costMin !== undefined && !((columns.costUsd[index] ?? Number.NaN) >= costMin)) continue
+    if (to !== undefined && (columns.at[index] ?? 0) > to) continue
+    if (from !== undefined && endOf(columns, index) < from) continue
+    into[next++] = index
   }
   return next
 }
@@ -69,10 +134,10 @@ export function filterRows(
 const RUNNING = NUMBER_OF_STATE['running']
 
 /** When a step ended; one that was never answered has only its beginning, one that runs no end. */
-export function endOf(columns: ListColumns, place: number): number {
-  if (columns.state[place] === RUNNING) return Number.POSITIVE_INFINITY
-  const latency = columns.latencyMs[place] ?? Number.NaN
-  const at = columns.at[place] ?? 0
+export function endOf(columns: ListColumns, index: number): number {
+  if (columns.state[index] === RUNNING) return Number.POSITIVE_INFINITY
+  const latency = columns.latencyMs[index] ?? Number.NaN
+  const at = columns.at[index] ?? 0
   return Number.isNaN(latency) ? at : at + latency
 }
 
@@ -82,4 +147,50 @@ function table(numbers: readonly number[]): Uint8Array | undefined {
   const wanted = new Uint8Array(Math.max(...numbers, 0) + 1)
   for (const number of numbers) if (number >= 0) wanted[number] = 1
   return wanted
+}
+
+/** Fields of a filter that are a choice of values. */
+export type ChoiceField = 'kinds' | 'states' | 'badges' | 'lanes' | 'tools' | 'models'
+
+interface Choice {
+  readonly value: string | number
+  readonly count: number
+}
+
+/** Values that a field has in the rows, with how many rows have each; those chosen are always among them. */
+export function choicesOf(columns: ListColumns, field: ChoiceField, filter: RowFilter): Choice[] {
+  const column = columnOf(columns, field)
+  const counts: number[] = []
+  for (let index = 0; index < columns.length; index++) {
+    if (field === 'badges' && columns.inferred[index]) continue
+    const number = column[index] ?? -1
+    if (number >= 0) counts[number] = (counts[number] ?? 0) + 1
+  }
+  const found = counts.flatMap((count, number) => [
+    { value: valueOf(columns, field, number), count },
+  ])
+  const chosen = (filter[field] as readonly (string | number)[]).filter(
+    (value) => !found.some((choice) => choice.value === value),
+  )
+  return [...found, ...chosen.map((value) => ({ value, count: 0 }))]
+}
+
+function columnOf(columns: ListColumns, field: ChoiceField): Uint8Array | Int32Array {
+  if (field === 'kinds') return columns.kind
+  if (field === 'states') return columns.state
+  if (field === 'badges') return columns.origin
+  if (field === 'lanes') return columns.lane
+  return field === 'tools' ? columns.tool : columns.model
+}
+
+function valueOf(columns: ListColumns, field: ChoiceField, number: number): string | number {
+  if (field === 'lanes') return number
+  const names = {
+    kinds: KINDS,
+    states: STATES,
+    badges: ORIGINS,
+    tools: columns.names,
+    models: columns.names,
+  }
+  return names[field][number] ?? ''
 }

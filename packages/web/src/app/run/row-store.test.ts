@@ -28,7 +28,7 @@ const rest = (
 ): RowMessage => ({ type: 'rest', inferred: toColumns(inferred), parents, totals })
 
 const listOf = (store: RowStore): StepRow[] =>
-  Array.from({ length: store.length }, (_, place) => store.at(place))
+  Array.from({ length: store.length }, (_, index) => store.at(index))
 
 describe('the rows of a run', () => {
   test('an inferred row stands behind the row that asked for it, also while rows come again', () => {
@@ -38,7 +38,7 @@ describe('the rows of a run', () => {
     store.add(rows(1, [rowOf('2'), rowOf('3')]))
     expect(listOf(store).map(({ label }) => label)).toEqual(['1', '1.1', '2', '3'])
     expect(store.isComplete).toBe(false)
-    expect(store.placeOf('3')).toBe(3)
+    expect(store.indexOf('3')).toBe(3)
   })
 
   test('an inferred row whose parent is not there is not left out', () => {
@@ -81,7 +81,7 @@ describe('the rows of a run', () => {
         let recorded: StepRow[] = []
         let before: StepRow[] = []
         let version = store.version
-        for (const { from, fresh, pieces, asked, links } of readings) {
+        for (const { from, fresh, pieces, requested, links } of readings) {
           const start = Math.min(from, recorded.length)
           const next = fresh.map((state, index) =>
             rowOf(String(start + index + 1), { state, lane: index, model: `m${index % 3}` }),
@@ -89,27 +89,27 @@ describe('the rows of a run', () => {
           recorded = [...recorded.slice(0, start), ...next]
           for (let at = 0; at < next.length; at += pieces)
             store.add(rows(start + at, next.slice(at, at + pieces)))
-          const inferred = asked.map(({ parent, state }, index) =>
+          const inferred = requested.map(({ parent, state }, index) =>
             rowOf(`${parent}.${index}`, { parent: String(parent), inferred: true, state }),
           )
           const parents = links
-            .filter((place) => place < recorded.length)
-            .map((place) => [place, '1'] as const)
+            .filter((index) => index < recorded.length)
+            .map((index) => [index, '1'] as const)
           store.add(rest(inferred, parents))
 
-          const expected = recorded.flatMap((row, place) => [
-            parents.some(([linked]) => linked === place) ? { ...row, parent: '1' } : row,
+          const expected = recorded.flatMap((row, index) => [
+            parents.some(([linked]) => linked === index) ? { ...row, parent: '1' } : row,
             ...inferred.filter(({ parent }) => parent === row.label),
           ])
-          const placed = new Set(expected)
-          expected.push(...inferred.filter((row) => !placed.has(row)))
+          const listed = new Set(expected)
+          expected.push(...inferred.filter((row) => !listed.has(row)))
 
           expect(listOf(store)).toEqual(expected)
-          for (const [place, row] of expected.entries()) {
-            expect(store.placeOf(row.label)).toBe(place)
-            expect(store.columns.lane[place]).toBe(row.lane)
-            expect(store.columns.inferred[place]).toBe(row.inferred ? 1 : 0)
-            const model = store.columns.names[store.columns.model[place] ?? -1]
+          for (const [position, row] of expected.entries()) {
+            expect(store.indexOf(row.label)).toBe(position)
+            expect(store.columns.lane[position]).toBe(row.lane)
+            expect(store.columns.inferred[position]).toBe(row.inferred ? 1 : 0)
+            const model = store.columns.names[store.columns.model[position] ?? -1]
             expect(model).toBe(row.model)
           }
           const changed = store.changedSince(version)
@@ -130,8 +130,11 @@ const readingArbitrary = fc.record({
   from: fc.nat(8),
   fresh: fc.array(stateArbitrary, { minLength: 1, maxLength: 8 }),
   pieces: fc.integer({ min: 1, max: 4 }),
-  asked: fc.array(fc.record({ parent: fc.integer({ min: 1, max: 9 }), state: stateArbitrary }), {
-    maxLength: 4,
-  }),
+  requested: fc.array(
+    fc.record({ parent: fc.integer({ min: 1, max: 9 }), state: stateArbitrary }),
+    {
+      maxLength: 4,
+    },
+  ),
   links: fc.uniqueArray(fc.nat(8), { maxLength: 3 }),
 })

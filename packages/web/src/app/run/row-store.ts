@@ -1,15 +1,173 @@
 import type { RunTotals } from '@retake/tape'
 import {
-  STATES,
+  type ArrayName,
+  type ColumnName,
   isSameRow,
+  ROW_COLUMNS,
   rowAt,
   type RowColumns,
   type RowMessage,
+  STATES,
   type StepRow,
 } from '@retake/tape/present'
-import { longer, makeListColumns } from './list-columns.js'
-import { RowChanges } from './row-changes.js'
-import { RowPieces, type RowPiece } from './row-pieces.js'
+
+/** What a lane is called: as its agent, where one is known. */
+export const laneName = (id: number, name: string | undefined): string =>
+  name ?? (id === 0 ? 'main' : `lane ${id}`)
+
+/** One piece of the recorded rows, as it came. */
+interface RowPiece {
+  /** The recorded row that it begins with. */
+  readonly from: number
+  readonly rows: RowColumns
+}
+
+/** The recorded rows of a run in the pieces they came in; a later piece replaces what it overlaps. */
+class RowPieces {
+  #pieces: RowPiece[] = []
+
+  /** Puts a piece in place of everything from its first row on. */
+  put(piece: RowPiece): void {
+    this.#pieces = this.#pieces.filter(({ from }) => from < piece.from)
+    this.#pieces.push(piece)
+  }
+
+  /** The last piece that begins at or before a recorded row. */
+  of(row: number): RowPiece | undefined {
+    let [low, high] = [0, this.#pieces.length - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((this.#pieces[middle]?.from ?? 0) <= row) low = middle
+      else high = middle - 1
+    }
+    return this.#pieces[low]
+  }
+
+  clear(): void {
+    this.#pieces = []
+  }
+}
+
+/** Changes that are remembered, for those who keep something made of rows up to date. */
+const REMEMBERED = 1000
+
+/** Counts the changes to a list of rows and knows from which place on each one changed it. */
+class RowChanges {
+  #version = 0
+  /** First place that the change to a version touched. */
+  #changes: { readonly version: number; readonly from: number }[] = []
+  readonly #listeners = new Set<() => void>()
+
+  get version(): number {
+    return this.#version
+  }
+
+  /** The list is another one from this place on. */
+  add(from: number): void {
+    this.#version += 1
+    this.#changes.push({ version: this.#version, from })
+    if (this.#changes.length > 2 * REMEMBERED) this.#changes = this.#changes.slice(-REMEMBERED)
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** The first place that was touched since an earlier version; `length` when none was. */
+  since(version: number, length: number): number {
+    if (version === this.#version) return length
+    if (version < (this.#changes[0]?.version ?? 0) - 1) return 0
+    let first = length
+    for (let index = this.#changes.length - 1; index >= 0; index--) {
+      const change = this.#changes[index]
+      if (change === undefined || change.version <= version) break
+      first = Math.min(first, change.from)
+    }
+    return first
+  }
+
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+const ARRAYS = {
+  numbers: Float64Array,
+  codes: Uint8Array,
+  integers: Int32Array,
+  names: Int32Array,
+} as const satisfies Record<ArrayName, unknown>
+
+type ArrayOf<Name extends ColumnName> = (typeof ROW_COLUMNS)[Name]['array']
+type ListColumn = {
+  [Name in ColumnName]: ArrayOf<Name> extends ArrayName ? Name : never
+}[ColumnName]
+type Arrays = {
+  [Name in ListColumn]: InstanceType<(typeof ARRAYS)[Extract<ArrayOf<Name>, ArrayName>]>
+}
+
+const LIST_COLUMNS = Object.entries(ROW_COLUMNS).flatMap(([name, { array }]) =>
+  array === undefined ? [] : [{ name: name as ListColumn, array }],
+)
+
+/**
+ * The columns that filters and the timeline read, by index in the list. Arrays are longer
+ * than the list: only the first `length` values count.
+ */
+export interface ListColumns extends Readonly<Arrays> {
+  length: number
+  readonly inferred: Uint8Array
+  readonly names: string[]
+  /** Index of a name; -1 if no row has it. */
+  indexOfName(name: string): number
+  /** Appends one row. `names` are the indexes of the names in its columns, from `learn`. */
+  push(from: RowColumns, index: number, names: readonly number[], isInferred: boolean): void
+  /** Indexes into `names` of the names in some columns. */
+  learn(from: RowColumns): number[]
+}
+
+export function makeListColumns(): ListColumns {
+  const arrays = Object.fromEntries(
+    LIST_COLUMNS.map(({ name, array }) => [name, new ARRAYS[array](256)]),
+  ) as Arrays
+  const indexes = new Map<string, number>()
+  const columns = {
+    ...arrays,
+    length: 0,
+    inferred: new Uint8Array(256),
+    names: [] as string[],
+    indexOfName: (name: string) => indexes.get(name) ?? -1,
+    push(from: RowColumns, index: number, names: readonly number[], isInferred: boolean) {
+      const at = columns.length
+      if (at === columns.at.length) {
+        for (const { name } of LIST_COLUMNS) columns[name] = longer(columns[name]) as never
+        columns.inferred = longer(columns.inferred)
+      }
+      for (const { name, array } of LIST_COLUMNS) {
+        const stored = from[name][index]
+        columns[name][at] =
+          array === 'names'
+            ? (names[stored ?? -1] ?? -1)
+            : (stored ?? (array === 'numbers' ? Number.NaN : 0))
+      }
+      columns.inferred[at] = isInferred ? 1 : 0
+      columns.length = at + 1
+    },
+    learn: (from: RowColumns) =>
+      from.names.map((name) => {
+        const known = indexes.get(name)
+        if (known !== undefined) return known
+        indexes.set(name, columns.names.length)
+        return columns.names.push(name) - 1
+      }),
+  }
+  return columns
+}
+
+/** The same values with space for as many more. */
+export function longer<T extends Float64Array | Int32Array | Uint8Array>(array: T): T {
+  const twice = new (array.constructor as new (length: number) => T)(array.length * 2)
+  twice.set(array)
+  return twice
+}
 
 const RUNNING = STATES.indexOf('running')
 const IN_DOUBT = STATES.indexOf('in doubt')
@@ -79,23 +237,23 @@ export class RowStore {
     this.#changes.add(0)
   }
 
-  at(place: number): StepRow {
-    const made = this.#made.get(place)
+  at(index: number): StepRow {
+    const made = this.#made.get(index)
     if (made !== undefined) return made
-    if (place < 0 || place >= this.length) throw new RangeError(`there is no row ${place}`)
-    const row = this.#read(this.#order[place] ?? 0)
+    if (index < 0 || index >= this.length) throw new RangeError(`there is no row ${index}`)
+    const row = this.#read(this.#order[index] ?? 0)
     if (this.#made.size > 20_000) this.#made.clear()
-    this.#made.set(place, row)
+    this.#made.set(index, row)
     return row
   }
 
   /** Place in the list of the row with this label; -1 when there is none. */
-  placeOf(label: string): number {
+  indexOf(label: string): number {
     const recorded = this.#labels.get(label)
     if (recorded !== undefined && recorded < this.#recorded) return this.#positions[recorded] ?? -1
-    const place = this.#inferredPlaces.get(label) ?? -1
-    const id = place < this.length ? (this.#order[place] ?? 0) : 0
-    return id < 0 && this.#inferred?.label[-1 - id] === label ? place : -1
+    const index = this.#inferredPlaces.get(label) ?? -1
+    const id = index < this.length ? (this.#order[index] ?? 0) : 0
+    return id < 0 && this.#inferred?.label[-1 - id] === label ? index : -1
   }
 
   /** The first place whose row is another, or another's, than at an earlier version. */
@@ -119,8 +277,8 @@ export class RowStore {
   /** Place of the first row that was asked for by this one; -1 when there is none. */
   firstChildOf(label: string): number {
     let first = -1
-    const consider = (place: number): void => {
-      if (place >= 0 && (first < 0 || place < first)) first = place
+    const consider = (index: number): void => {
+      if (index >= 0 && (first < 0 || index < first)) first = index
     }
     for (const [row, parent] of this.#parents)
       if (parent === label && row < this.#recorded) consider(this.#positions[row] ?? -1)
@@ -135,14 +293,14 @@ export class RowStore {
 
   #addRows({ from, rows }: RowPiece): number {
     if (from > this.#recorded) throw new RangeError(`rows ${this.#recorded} to ${from} are missing`)
-    const place = this.#placeOfRecorded(from)
-    this.#cut(place)
+    const position = this.#placeOfRecorded(from)
+    this.#cut(position)
     this.#pieces.put({ from, rows })
     this.#recorded = from
     this.isComplete = false
     const names = this.columns.learn(rows)
     for (let index = 0; index < rows.label.length; index++) this.#pushRecorded(rows, index, names)
-    return place
+    return position
   }
 
   #addRest({ inferred, totals, ...rest }: RowMessage & { type: 'rest' }): number {
@@ -154,14 +312,14 @@ export class RowStore {
       this.#placeOfRecorded(this.#recorded),
     )
     const row = this.#recordedFrom(from)
-    const place = this.#placeOfRecorded(row)
+    const index = this.#placeOfRecorded(row)
     this.totals = totals
     this.isComplete = true
     this.#inferred = inferred
     this.#inferredNames = this.columns.learn(inferred)
     this.#parents = parents
     this.#behind = groupByParent(inferred)
-    this.#cut(place)
+    this.#cut(index)
     const end = this.#recorded
     this.#recorded = row
     let [piece, names] = [this.#pieces.of(row), undefined as number[] | undefined]
@@ -176,7 +334,7 @@ export class RowStore {
     this.#pushOrphans()
     // Who asked for a row is no column: rows that were made are made again, and no more.
     this.#forget(parent)
-    return Math.min(parent, place)
+    return Math.min(parent, index)
   }
 
   /** Where rows of the list begin that do not stand behind the recorded rows before this one. */
@@ -189,8 +347,8 @@ export class RowStore {
   }
 
   /** The recorded row at a place of the list, or the one it stands behind. */
-  #recordedFrom(place: number): number {
-    for (let at = place; at >= 0; at--) {
+  #recordedFrom(index: number): number {
+    for (let at = index; at >= 0; at--) {
       const id = this.#order[at] ?? 0
       if (at < this.length && id >= 0) return id
     }
@@ -204,7 +362,7 @@ export class RowStore {
   }
 
   #forget(from: number): void {
-    for (const place of this.#made.keys()) if (place >= from) this.#made.delete(place)
+    for (const index of this.#made.keys()) if (index >= from) this.#made.delete(index)
   }
 
   #pushRecorded(rows: RowColumns, index: number, names: readonly number[]): void {
@@ -238,13 +396,13 @@ export class RowStore {
   }
 
   #placesOfInferred(): Map<string, number> {
-    const places = new Map<string, number>()
-    if (this.#inferred?.label.length === 0) return places
-    for (let place = 0; place < this.length; place++) {
-      const id = this.#order[place] ?? 0
-      if (id < 0) places.set(this.#inferred?.label[-1 - id] ?? '', place)
+    const indexes = new Map<string, number>()
+    if (this.#inferred?.label.length === 0) return indexes
+    for (let index = 0; index < this.length; index++) {
+      const id = this.#order[index] ?? 0
+      if (id < 0) indexes.set(this.#inferred?.label[-1 - id] ?? '', index)
     }
-    return places
+    return indexes
   }
 
   #firstOtherInferred(next: RowColumns): number {
@@ -254,8 +412,8 @@ export class RowStore {
     for (let number = 0; number < most; number++) {
       if (before !== undefined && isSameRow(before, next, number)) continue
       for (const parent of [before?.parent[number], next.parent[number]])
-        if (parent !== undefined && parent !== null && this.placeOf(parent) >= 0)
-          first = Math.min(first, this.placeOf(parent))
+        if (parent !== undefined && parent !== null && this.indexOf(parent) >= 0)
+          first = Math.min(first, this.indexOf(parent))
     }
     return first
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { blankRow, toColumns, type RowState, type StepRow } from '@retake/tape/present'
-import { FilteredRows } from './filtered-rows.js'
+import { FilteredRows } from './row-filter.js'
 import { NO_FILTER, type RowFilter } from './row-filter.js'
 import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
 import { RowStore } from './row-store.js'

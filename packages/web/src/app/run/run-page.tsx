@@ -1,15 +1,215 @@
-import { getRouteApi } from '@tanstack/react-router'
-import { RunActions } from '../change/run-actions.js'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { WaitingApprovals } from '../change/waiting-approvals.js'
-import { ErrorNote } from '../design/error-note.js'
+import { ErrorNote } from '../design/notes.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { RunHeadLine } from './run-head-line.js'
-import { RunStatusLine } from './run-status-line.js'
-import { RunTrouble } from './run-trouble.js'
 import { RunWorkspace } from './run-workspace.js'
-import { useNarrow } from './use-narrow.js'
-import { useRun } from './use-run.js'
+import { useNarrow } from './use-selection.js'
+import { type Run, useRows, useRun } from './use-run.js'
 import { useSelection } from './use-selection.js'
+import { latePart } from '../design/late-part.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { useMemo, useState } from 'react'
+import {
+  costText,
+  count,
+  duration,
+  KINDS,
+  localDateTime,
+  localTime,
+  plural,
+  runEnd,
+  STATES,
+  tokensText,
+} from '@retake/tape/present'
+import type { RunHead } from '../../model/run-head.js'
+import { Badge, RunStatusBadge } from '../design/badge.js'
+import { Button } from '../design/button.js'
+import { Dialog } from '../design/dialog.js'
+import type { RowStore } from './row-store.js'
+import type { Reading } from './run-reader.js'
+
+const [MODEL, FAILED] = [KINDS.indexOf('model'), STATES.indexOf('failed')]
+
+const BRANCH_WORDS = {
+  fork: 'forked from',
+  rerun: 'rerun of',
+  resume: 'resumed from',
+  chaos: 'chaos of',
+} as const
+
+/** How a branch was made; undefined for other runs. */
+const originOfRun = ({ branch, parent }: RunHead): string | undefined =>
+  branch === undefined || parent === undefined ? undefined : BRANCH_WORDS[branch.kind]
+
+/** Tokens of all model calls; undefined if there are none. */
+function tokensOfRun({ columns, totals }: RowStore): string | undefined {
+  if (totals === undefined || totals.modelCalls === 0) return undefined
+  let [answered, counted] = [0, 0]
+  for (let index = 0; index < columns.length; index++) {
+    if (columns.kind[index] !== MODEL || columns.state[index] === FAILED) continue
+    answered += 1
+    if (!Number.isNaN(columns.tokensIn[index])) counted += 1
+  }
+  return tokensText(totals, { answered, counted })
+}
+
+/** What there is to know about a run in one line. */
+function RunHeadLine({ run: { head, rows } }: { readonly run: Run }) {
+  const version = useRows(rows)
+  const { totals } = rows
+  // oxlint-disable-next-line react/exhaustive-deps -- the version says when rows have changed
+  const tokens = useMemo(() => tokensOfRun(rows), [rows, version])
+  const end = runEnd(head)
+  const facts = [
+    plural(rows.isComplete ? rows.length : head.recordedSteps, 'step'),
+    totals?.modelCalls ? plural(totals.modelCalls, 'model call') : undefined,
+    totals?.toolCalls ? plural(totals.toolCalls, 'tool call') : undefined,
+    tokens,
+    totals?.modelCalls ? costText(totals) : undefined,
+    duration(head.durationMs),
+    head.lanes.length > 1 ? plural(head.lanes.length, 'lane') : undefined,
+  ].filter((fact) => fact !== undefined)
+  return (
+    <div className="flex min-h-8 shrink-0 flex-wrap items-center gap-x-3 gap-y-0.5 border-b border-line px-3 py-1 text-sm">
+      <RunStatusBadge status={head.status} />
+      {end !== undefined && (
+        <span className="-ml-1 max-w-[80ch] min-w-0 truncate" title={end}>
+          {end}
+        </span>
+      )}
+      <Origin head={head} />
+      {facts.map((fact) => (
+        <span key={fact} className="whitespace-nowrap">
+          {fact}
+        </span>
+      ))}
+      <span
+        className="whitespace-nowrap text-muted max-sm:hidden"
+        title={[`Node ${head.node.replace(/^v/, '')}`, head.platform, ...head.command]
+          .filter(Boolean)
+          .join(' ')}
+      >
+        {localTime(head.startedAt)}
+      </span>
+      {head.cutOff === true && head.exit !== undefined && (
+        <Badge tone="warning" title="the tape has no seal: its end is missing">
+          cut off
+        </Badge>
+      )}
+      {head.tornBytes > 0 && (
+        <Badge tone="warning" title="the recording was cut off while it was written">
+          {`${count(head.tornBytes)} bytes at the end could not be read`}
+        </Badge>
+      )}
+      {head.redacted === true && <Badge>redacted</Badge>}
+      <Notes head={head} />
+      <ReportNote />
+    </div>
+  )
+}
+
+function Origin({ head }: { readonly head: RunHead }) {
+  const backend = useBackend()
+  const words = originOfRun(head)
+  if (words === undefined || head.parent === undefined) return null
+  const { at } = head.branch ?? {}
+  const isEvent = at?.startsWith('e') === true
+  const index = at === undefined ? '' : isEvent ? ` at event ${at.slice(1)}` : ` at step ${at}`
+  return (
+    <span className="whitespace-nowrap">
+      {words}{' '}
+      {backend.onlyRun === undefined ? (
+        <Link
+          to="/runs/$run"
+          params={{ run: head.parent.run }}
+          search={at === undefined || isEvent ? {} : { step: at }}
+          className="text-accent underline"
+        >
+          {head.parent.run}
+        </Link>
+      ) : (
+        head.parent.run
+      )}
+      {index}
+    </span>
+  )
+}
+
+/** What the recorder met and did not capture: a number that opens a list. */
+function Notes({ head: { notCaptured } }: { readonly head: RunHead }) {
+  const [isOpen, setOpen] = useState(false)
+  if (notCaptured.length === 0) return null
+  return (
+    <>
+      <Button look="quiet" className="h-5 text-sm text-warning" onClick={() => setOpen(true)}>
+        {plural(notCaptured.length, 'thing')} not captured
+      </Button>
+      <Dialog title="Not captured" isOpen={isOpen} onClose={() => setOpen(false)}>
+        <ul className="flex flex-col gap-3">
+          {notCaptured.map(({ what, at, why, consequence, count: times }) => (
+            <li key={`${what} ${at}`}>
+              <p>
+                <span className="font-mono text-warning">{what}</span>
+                {times > 1 && ` (${times} times)`}
+                {at !== undefined && (
+                  <span className="ml-2 font-mono text-sm text-muted">{at}</span>
+                )}
+              </p>
+              <p>{consequence}</p>
+              {why !== undefined && <p className="text-muted">{why}</p>}
+            </li>
+          ))}
+        </ul>
+      </Dialog>
+    </>
+  )
+}
+
+/** In a report: when it was made, and what its reader has to know. Elsewhere nothing. */
+function ReportNote() {
+  const { report } = useBackend()
+  const [isOpen, setOpen] = useState(false)
+  if (report === undefined) return null
+  const { notes, madeAt, version } = report
+  return (
+    <>
+      <Button
+        look="quiet"
+        className={`h-5 text-sm ${notes.length > 0 ? 'text-warning' : 'text-muted'}`}
+        onClick={() => setOpen(true)}
+      >
+        {notes.length > 0 ? `report with ${notes.length === 1 ? 'a note' : 'notes'}` : 'report'}
+      </Button>
+      <Dialog title="About this report" isOpen={isOpen} onClose={() => setOpen(false)}>
+        <div className="flex flex-col gap-3">
+          {notes.map((note) => (
+            <p key={note}>{note}</p>
+          ))}
+          <p>
+            It holds the tape of this one run and the viewer. It loads nothing and sends nothing,
+            and does not change when the run or its source files do.
+          </p>
+          <p className="text-muted">
+            Made on {localDateTime(madeAt)} with Retake {version}.
+          </p>
+        </div>
+      </Dialog>
+    </>
+  )
+}
+
+/** A report has no use for it, and does not carry it. */
+const LiveRunActions =
+  __HOME__ === 'live'
+    ? latePart(async () => (await import('../change/live-run-actions.js')).LiveRunActions)
+    : () => null
+
+/** What can be done with the whole run: run again, branches, compare. Nothing in a report. */
+function RunActions({ run }: { readonly run: Run }) {
+  const { live } = useBackend()
+  if (live === undefined) return null
+  return <LiveRunActions run={run} live={live} />
+}
 
 const route = getRouteApi('/runs/$run')
 
@@ -59,5 +259,44 @@ function RunTitle({ name, id }: { readonly name: string; readonly id: string }) 
       <span className="font-medium">{name}</span>
       <span className="ml-2 font-mono text-sm text-muted">{id}</span>
     </>
+  )
+}
+
+interface RunStatusLineProps {
+  readonly run: Run
+  /** Something could not be read; nobody reads on. */
+  readonly hasFailed: boolean
+}
+
+/** What goes on: how far the reading is, and whether the run still grows. */
+function RunStatusLine({ run: { head, rows }, hasFailed }: RunStatusLineProps) {
+  useRows(rows)
+  if (!rows.isComplete && hasFailed)
+    return rows.recorded < head.recordedSteps
+      ? `${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')} could be read`
+      : 'what needs all answers could not be read'
+  if (!rows.isComplete && rows.recorded < head.recordedSteps)
+    return `reading ${count(rows.recorded)} of ${plural(head.recordedSteps, 'step')}`
+  if (!rows.isComplete) return 'reading what needs all answers'
+  return head.status === 'recording'
+    ? `recording · ${plural(rows.length, 'step')} so far`
+    : `${plural(rows.length, 'step')}, ${plural(head.events, 'event')}`
+}
+
+/** What keeps an open run from being read on; what was read of it is still shown. */
+function RunTrouble({ reading: { isGone, isLost, error } }: { readonly reading: Reading }) {
+  if (isGone)
+    return (
+      <p role="alert" className="border-b border-line bg-warning-soft px-3 py-1 text-warning">
+        This run was deleted. Its steps are still listed as they were read; what was not opened
+        before is gone.
+      </p>
+    )
+  // The line at the bottom of the page says that the connection is lost.
+  if (isLost || error === undefined) return null
+  return (
+    <div className="border-b border-line p-2">
+      <ErrorNote error={error} />
+    </div>
   )
 }

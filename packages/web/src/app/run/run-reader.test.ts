@@ -2,10 +2,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { toColumns, type RowMessage, type RowState, type StepRow } from '@retake/tape/present'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import type { ViewerHome } from '../sources/viewer-home.js'
+import type { ViewerBackend } from '../sources/viewer-home.js'
 import { RunReader } from './run-reader.js'
 
-type Change = Parameters<Parameters<ViewerHome['watch']>[0]>[0]
+type Change = Parameters<Parameters<ViewerBackend['watch']>[0]>[0]
 
 /** A home with one run whose steps are given by their states; a test changes it as it likes. */
 class OneRun {
@@ -15,24 +15,24 @@ class OneRun {
   /** Why what needs all answers cannot be said. */
   restError: Error | undefined
   headComes = Promise.resolve()
-  readonly asked: number[] = []
-  #tell: ((change: Change) => void) | undefined
+  readonly requested: number[] = []
+  #notify: ((change: Change) => void) | undefined
 
-  readonly home = {
-    watch: (tell: (change: Change) => void) => {
-      this.#tell = tell
+  readonly backend = {
+    watch: (notify: (change: Change) => void) => {
+      this.#notify = notify
       return () => {}
     },
     run: () => ({ head: () => this.#head(), rows: this.#rows }) as unknown as RunSource,
-  } as unknown as ViewerHome
+  } as unknown as ViewerBackend
 
-  tell(change: Change): void {
-    this.#tell?.(change)
+  notify(change: Change): void {
+    this.#notify?.(change)
   }
 
   grow(...states: RowState[]): void {
     this.states = states
-    this.tell({ type: 'grew', run: 'x', events: 0, status: 'recording' })
+    this.notify({ type: 'grew', run: 'x', events: 0, status: 'recording' })
   }
 
   async #head(): Promise<RunHead> {
@@ -46,7 +46,7 @@ class OneRun {
     this: OneRun,
     { from = 0 }: { from?: number } = {},
   ): AsyncGenerator<RowMessage> {
-    this.asked.push(from)
+    this.requested.push(from)
     await Promise.resolve()
     if (this.error !== undefined) throw this.error
     const rows = this.states.map((state, index) => ({ label: `${index + 1}`, state, within: [] }))
@@ -62,28 +62,28 @@ const explained = (code: string): Error =>
 
 describe('reading a run', () => {
   const statesOf = ({ rows }: RunReader): RowState[] =>
-    Array.from({ length: rows.length }, (_, place) => rows.at(place).state)
+    Array.from({ length: rows.length }, (_, index) => rows.at(index).state)
 
   test('goes on where it may have changed when the run grows', async () => {
     const run = new OneRun()
     const done = Array<RowState>(50).fill('done')
     run.states = [...done, 'running']
     const grew = vi.fn<() => void>()
-    const reader = new RunReader(run.home, 'x', grew)
+    const reader = new RunReader(run.backend, 'x', grew)
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     expect(grew).not.toHaveBeenCalled()
     run.grow(...done, 'done', 'running')
     await vi.waitFor(() => expect(statesOf(reader).slice(50)).toEqual(['done', 'running']), 20_000)
     // Not from the beginning, and somewhat before what was open: counts of tokens come late.
-    expect(run.asked).toEqual([0, 31])
+    expect(run.requested).toEqual([0, 31])
     await vi.waitFor(() => expect(grew).toHaveBeenCalledOnce(), 20_000)
   })
 
   test('reads a row again that learns something after it has its answer', async () => {
     const run = new OneRun()
     run.states = ['running', ...Array<RowState>(50).fill('done')]
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.grow(...Array<RowState>(51).fill('done'))
@@ -95,7 +95,7 @@ describe('reading a run', () => {
   test('takes nothing over from a run that was there before under the same name', async () => {
     const run = new OneRun()
     run.states = ['done', 'failed', 'done']
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
     run.startedAt = 2
@@ -114,7 +114,7 @@ describe('reading a run', () => {
     run.headComes = new Promise((resolve) => {
       comes = resolve
     })
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.getReading().error?.code).toBe('TAPE_DAMAGED'), 20_000)
     comes()
@@ -126,7 +126,7 @@ describe('reading a run', () => {
   test('misses nothing that grows while it reads', async () => {
     const run = new OneRun()
     run.states = ['running']
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     for (let steps = 2; steps < 6; steps++) run.grow(...Array<RowState>(steps).fill('done'))
     await vi.waitFor(() => expect(statesOf(reader)).toEqual(Array(5).fill('done')), 20_000)
@@ -135,12 +135,12 @@ describe('reading a run', () => {
   test('keeps what it has when the run is deleted', async () => {
     const run = new OneRun()
     run.states = ['done']
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
-    run.tell({ type: 'gone', run: 'another' })
+    run.notify({ type: 'gone', run: 'another' })
     expect(reader.getReading().isGone).toBe(false)
-    run.tell({ type: 'gone', run: 'x' })
+    run.notify({ type: 'gone', run: 'x' })
     expect(reader.getReading().isGone).toBe(true)
     expect(reader.getReading().head).toBeDefined()
     expect(reader.rows.length).toBe(1)
@@ -149,13 +149,13 @@ describe('reading a run', () => {
   test('catches up when a lost connection is back', async () => {
     const run = new OneRun()
     run.states = ['done']
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)
-    run.tell({ type: 'connection', state: 'lost' })
+    run.notify({ type: 'connection', state: 'lost' })
     expect(reader.getReading().isLost).toBe(true)
     run.states = ['done', 'done']
-    run.tell({ type: 'connection', state: 'open' })
+    run.notify({ type: 'connection', state: 'open' })
     await vi.waitFor(() => expect(reader.rows.length).toBe(2), 20_000)
     expect(reader.getReading().isLost).toBe(false)
   })
@@ -163,7 +163,7 @@ describe('reading a run', () => {
   test('tells an error in full, and does not ask again what was answered', async () => {
     const run = new OneRun()
     run.error = explained('TAPE_CORRUPT')
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()
     await vi.waitFor(() => expect(reader.getReading().error).toBeDefined(), 20_000)
     expect(reader.getReading().error).toMatchObject({
@@ -173,7 +173,7 @@ describe('reading a run', () => {
       fix: 'do this',
     })
     expect(reader.getReading().isLost).toBe(false)
-    expect(run.asked).toEqual([0])
+    expect(run.requested).toEqual([0])
   })
 
   test('asks again by itself where nobody answered', async () => {
@@ -181,7 +181,7 @@ describe('reading a run', () => {
     try {
       const run = new OneRun()
       run.error = explained('VIEWER_NO_ANSWER')
-      const reader = new RunReader(run.home, 'x', () => {})
+      const reader = new RunReader(run.backend, 'x', () => {})
       reader.start()
       await vi.advanceTimersByTimeAsync(100)
       expect(reader.getReading().isLost).toBe(true)
@@ -198,7 +198,7 @@ describe('reading a run', () => {
   test('ends when it is told to, and can begin again', async () => {
     const run = new OneRun()
     run.states = ['done', 'done']
-    const reader = new RunReader(run.home, 'x', () => {})
+    const reader = new RunReader(run.backend, 'x', () => {})
     reader.start()()
     reader.start()
     await vi.waitFor(() => expect(reader.rows.isComplete).toBe(true), 20_000)

@@ -1,7 +1,7 @@
 import type { Explained, RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import { explainError } from '../design/explain-error.js'
-import type { ViewerHome } from '../sources/viewer-home.js'
+import { explainError } from '../sources/home-error.js'
+import type { ViewerBackend } from '../sources/viewer-home.js'
 import { RowStore } from './row-store.js'
 
 /** What is known of an open run, and what keeps it from being known better. */
@@ -32,9 +32,9 @@ const MAY_PASS = new Set(['UNEXPECTED', 'VIEWER_NO_ANSWER'])
 export class RunReader {
   readonly rows = new RowStore()
   readonly source: RunSource
-  readonly #home: ViewerHome
+  readonly #home: ViewerBackend
   readonly #id: string
-  readonly #tell: () => void
+  readonly #notify: () => void
   #reading: Reading = { head: undefined, isGone: false, isLost: false, error: undefined }
   readonly #listeners = new Set<() => void>()
   #isRunning = false
@@ -43,11 +43,11 @@ export class RunReader {
   #settling: readonly { readonly from: number; readonly at: number }[] = []
 
   /** `grew` is told when answers that others keep about this run may be old. */
-  constructor(home: ViewerHome, id: string, grew: () => void) {
-    this.#home = home
+  constructor(backend: ViewerBackend, id: string, grew: () => void) {
+    this.#home = backend
     this.#id = id
-    this.#tell = grew
-    this.source = home.run(id)
+    this.#notify = grew
+    this.source = backend.run(id)
   }
 
   readonly getReading = (): Reading => this.#reading
@@ -89,7 +89,7 @@ export class RunReader {
       const isFirst = this.#reading.head === undefined
       try {
         await this.#readOnce(signal)
-        if (!isFirst && !signal.aborted) this.#tell()
+        if (!isFirst && !signal.aborted) this.#notify()
       } catch (error) {
         if (!signal.aborted) this.#failed(error, signal)
       }

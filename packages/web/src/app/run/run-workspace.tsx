@@ -1,28 +1,140 @@
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { BlamePanel } from '../blame/blame-panel.js'
-import { BlameSign } from '../blame/blame-sign.js'
-import { useBlame } from '../blame/use-blame.js'
-import { useBlameCommands } from '../blame/use-blame-commands.js'
+import { BlameSign } from '../blame/role-mark.js'
+import { useBlame, useBlameCommands } from '../blame/use-blame.js'
 import { Button } from '../design/button.js'
 import { useRemembered } from '../design/remembered.js'
 import { Splitter } from '../design/splitter.js'
 import { StepPanel } from '../step/step-panel.js'
-import { EventList } from './events/event-list.js'
-import { EventPanel } from './events/event-panel.js'
-import { useEventSelection } from './events/use-event-selection.js'
+import { EventList } from './event-list.js'
+import { EventPanel } from './event-list.js'
+import { useEventSelection } from './event-list.js'
 import { FilterBar } from './filter-bar.js'
-import { ListMode } from './list-mode.js'
-import { firstLook } from './run-moves.js'
+import { firstLook, moveBy, moveInLane, moveToFailed } from './run-moves.js'
 import { StepList } from './step-list.js'
 import { isEmpty } from './row-filter.js'
 import { Timeline } from './timeline/timeline.js'
-import { useEventCommands } from './events/use-event-commands.js'
-import { useFilter, useShownRows } from './use-filter.js'
-import { useList } from './use-list.js'
-import { useNarrow } from './use-narrow.js'
-import { useRunCommands } from './use-run-commands.js'
+import { useEventCommands } from './event-list.js'
+import { useFilter, useShownRows } from './use-selection.js'
+import { type ListName, useList } from './use-selection.js'
+import { useNarrow } from './use-selection.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
+import { count } from '@retake/tape/present'
+import { classes } from '../design/classes.js'
+import { type Command, useCommands } from '../commands/commands.js'
+import type { FilteredRows } from './row-filter.js'
+import { useKeyRepeat } from './list-keys.js'
+
+interface RunMoves {
+  /** To another shown row. */
+  readonly move: (by: number | 'first' | 'last') => void
+}
+
+/** The keys that move through the steps of a run. */
+function useRunCommands(
+  run: Run,
+  shown: FilteredRows,
+  { onOpen, isOff }: { readonly onOpen: () => void; readonly isOff: boolean },
+): RunMoves {
+  const { rows } = run
+  const { step, select } = useSelection()
+  const isRepeating = useKeyRepeat()
+  const index = step === undefined ? -1 : rows.indexOf(step)
+
+  const go = (to: number): void => {
+    if (to >= 0 && to !== index) select(rows.at(to).label, { replace: isRepeating.current })
+  }
+  const move: RunMoves['move'] = (by) => {
+    if (by === 'first') go(shown.length === 0 ? -1 : shown.rowAt(0))
+    else if (by === 'last') go(shown.length === 0 ? -1 : shown.rowAt(shown.length - 1))
+    else go(index < 0 && by > 0 ? startOf(shown) : moveBy(shown, index, by))
+  }
+  const parent = index < 0 ? undefined : rows.at(index).parent
+
+  const commands: Command[] = [
+    command('step.next', 'Next step', ['j'], () => move(1)),
+    command('step.previous', 'Previous step', ['k'], () => move(-1)),
+    command('step.parent', 'Step that asked for this one', ['h'], () =>
+      go(parent === undefined ? -1 : rows.indexOf(parent)),
+    ),
+    command('step.child', 'First step that this one asked for', ['l'], () =>
+      go(step === undefined ? -1 : rows.firstChildOf(step)),
+    ),
+    command('step.lane-previous', 'Previous step in the lane', ['['], () =>
+      go(index < 0 ? -1 : moveInLane(shown, index, -1)),
+    ),
+    command('step.lane-next', 'Next step in the lane', [']'], () =>
+      go(index < 0 ? -1 : moveInLane(shown, index, 1)),
+    ),
+    command('step.first', 'First step', ['g'], () => move('first')),
+    command('step.last', 'Last step', ['G'], () => move('last')),
+    command('step.next-error', 'Next failed step', ['.'], () => go(moveToFailed(shown, index, 1))),
+    command('step.previous-error', 'Previous failed step', [','], () =>
+      go(moveToFailed(shown, index, -1)),
+    ),
+    command('step.open', 'Go into the step', ['o'], onOpen),
+  ]
+  useCommands(isOff ? [] : commands)
+  return { move }
+}
+
+const command = (id: string, title: string, keys: readonly string[], run: () => void): Command => ({
+  id,
+  title,
+  group: 'Move',
+  keys,
+  run,
+})
+
+/** With nothing selected yet, the first key leads to where one would look first. */
+function startOf(shown: FilteredRows): number {
+  const first = firstLook(shown.rows)
+  return first !== undefined && shown.has(first) ? first : moveBy(shown, -1, 1)
+}
+
+interface ListModeProps {
+  readonly list: ListName
+  readonly steps: number
+  readonly events: number
+  /** Stands beside the name of blame: what it found, in a sign. */
+  readonly blame: ReactNode
+  readonly onShow: (list: ListName) => void
+}
+
+const KEYS = { steps: 'e', events: 'e', blame: 'w' } as const
+
+/** Whether steps stand beside the step that is looked at, every event of the tape, or what blame found. */
+function ListMode({ list, steps, events, blame, onShow }: ListModeProps) {
+  const option = (value: ListName, name: string, detail: ReactNode) => (
+    <button
+      type="button"
+      aria-pressed={list === value}
+      title={
+        list === value
+          ? undefined
+          : value === 'blame'
+            ? `Which steps caused the failure (${KEYS[value]})`
+            : `List ${value} (${KEYS[value]})`
+      }
+      className={classes(
+        'inline-flex h-6 items-center gap-1 rounded px-1.5 whitespace-nowrap',
+        list === value ? 'bg-sunken text-text' : 'text-muted hover:text-text',
+      )}
+      onClick={list === value ? undefined : () => onShow(value)}
+    >
+      {name} {detail}
+    </button>
+  )
+  return (
+    // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- no fields, but a choice
+    <div role="group" aria-label="What the list shows" className="flex shrink-0">
+      {option('steps', 'Steps', <span className="font-mono">{count(steps)}</span>)}
+      {option('events', 'Events', <span className="font-mono">{count(events)}</span>)}
+      {option('blame', 'Blame', blame)}
+    </div>
+  )
+}
 
 const BACK_TO = { steps: 'All steps', events: 'All events', blame: 'Blame' } as const
 

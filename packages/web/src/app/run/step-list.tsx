@@ -1,14 +1,143 @@
 /* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
 import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
-import { STEP_CELLS } from '@retake/tape/present'
+import { memo, useCallback, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { count, STEP_CELLS, type StepRow } from '@retake/tape/present'
 import { useBlame } from '../blame/use-blame.js'
 import { classes } from '../design/classes.js'
-import type { FilteredRows } from './filtered-rows.js'
-import { pageOf, pressInList, type ListMoves } from './list-keys.js'
-import { COLUMNS, ROW_HEIGHT, StepListRow } from './step-row.js'
+import type { FilteredRows } from './row-filter.js'
+import { type ListMoves, pageOf, pressInList } from './list-keys.js'
 import type { Run } from './use-run.js'
 import { useSelection } from './use-selection.js'
+import type { StepRole } from '@retake/tape'
+import type { LaneHead } from '../../model/run-head.js'
+import { Badge, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { laneName } from './row-store.js'
+import { isSeen } from '../blame/blame-view.js'
+import { RoleName } from '../blame/role-mark.js'
+
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- rows that are placed by hand cannot be those of a table */
+
+const ROW_HEIGHT = 28
+
+/** Widths of the columns, and from which width of the list on they are shown. */
+const COLUMNS = {
+  label: 'w-11 shrink-0 text-right',
+  title: 'min-w-0 flex-1',
+  lane: 'hidden w-28 shrink-0 truncate @min-[920px]:block',
+  subject: 'hidden w-36 shrink-0 truncate @min-[800px]:block',
+  tokens: 'hidden w-24 shrink-0 text-right @min-[660px]:block',
+  cost: 'hidden w-17 shrink-0 text-right @min-[580px]:block',
+  took: 'hidden w-15 shrink-0 text-right @min-[340px]:block',
+  at: 'hidden w-17 shrink-0 text-right @min-[480px]:block',
+} as const
+
+interface StepListRowProps {
+  readonly row: StepRow
+  readonly role: StepRole | undefined
+  readonly id: string
+  /** Counted from 1, after the row of titles. */
+  readonly rowIndex: number
+  readonly top: number
+  readonly lane: LaneHead | undefined
+  readonly hasLanes: boolean
+  readonly isBranch: boolean
+  readonly isSelected: boolean
+  readonly onSelect: (label: string) => void
+}
+
+/** One step in the list. */
+const StepListRow = memo(function StepListRow(props: StepListRowProps) {
+  const { row, lane, isSelected } = props
+  const depth = Math.min(lane?.depth ?? 0, 8)
+  const cell = (column: 'subject' | 'cost' | 'took' | 'at', look: string) => (
+    <span role="gridcell" className={classes(COLUMNS[column], look)}>
+      {STEP_CELLS[column].text(row) ?? UNKNOWN}
+    </span>
+  )
+  return (
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the grid has the focus and the keys
+    <div
+      role="row"
+      id={props.id}
+      aria-rowindex={props.rowIndex + 1}
+      aria-selected={isSelected}
+      data-step={row.label}
+      style={{ top: props.top, height: ROW_HEIGHT }}
+      className={classes(
+        'absolute inset-x-0 flex cursor-default items-center gap-2 pr-3 pl-1 select-none',
+        isSelected
+          ? 'bg-accent-soft shadow-[inset_2px_0_0_var(--accent)]'
+          : row.state === 'failed'
+            ? 'shadow-[inset_2px_0_0_var(--danger)] hover:bg-raised'
+            : 'hover:bg-raised',
+      )}
+      onClick={() => props.onSelect(row.label)}
+    >
+      <span role="gridcell" className={classes(COLUMNS.label, 'font-mono text-sm text-muted')}>
+        {row.label}
+      </span>
+      <span role="gridcell" className="flex shrink-0">
+        <KindMark kind={row.kind} />
+      </span>
+      <span role="gridcell" className={classes(COLUMNS.title, 'flex items-center gap-2')}>
+        {Array.from({ length: depth }, (_, index) => (
+          // oxlint-disable-next-line react/no-array-index-key -- rails have no other identity
+          <span key={index} className="-my-px h-7 w-2 shrink-0 border-r border-line" />
+        ))}
+        <span className="min-w-0 truncate" title={row.error ?? row.title}>
+          {row.title}
+        </span>
+        <span className="ml-auto flex shrink-0 items-center gap-1.5">
+          <RowBadges row={row} role={props.role} isBranch={props.isBranch} />
+        </span>
+      </span>
+      {props.hasLanes && (
+        <span role="gridcell" className={classes(COLUMNS.lane, 'text-muted')}>
+          {laneName(row.lane, lane?.name)}
+        </span>
+      )}
+      {cell('subject', 'text-muted')}
+      <span
+        role="gridcell"
+        className={classes(COLUMNS.tokens, 'font-mono text-sm')}
+        title={tokensTitle(row)}
+      >
+        {STEP_CELLS.tokens.text(row) ?? UNKNOWN}
+      </span>
+      {cell('cost', 'font-mono text-sm')}
+      {cell('took', 'font-mono text-sm')}
+      {cell('at', 'font-mono text-sm text-muted')}
+    </div>
+  )
+})
+
+const tokensTitle = ({ tokensIn, tokensOut }: StepRow): string | undefined =>
+  tokensIn === undefined ? undefined : `${count(tokensIn)} tokens in, ${count(tokensOut ?? 0)} out`
+
+const UNKNOWN = <span className="text-muted">unknown</span>
+
+interface RowBadgesProps {
+  readonly row: StepRow
+  /** What it had to do with the failure, where that was asked. */
+  readonly role: StepRole | undefined
+  readonly isBranch: boolean
+}
+
+/** How a step stands, what it had to do with a failure and, in a branch, where its answer came from. */
+function RowBadges({ row, role, isBranch }: RowBadgesProps) {
+  return (
+    <>
+      {isSeen(role) && <RoleName role={role} />}
+      <StateBadge state={row.state} />
+      {row.inferred && (
+        <Badge title="Seen in the conversation only: not recorded as a call of its own.">
+          inferred
+        </Badge>
+      )}
+      {isBranch && !row.inferred && <OriginBadge origin={row.origin} />}
+    </>
+  )
+}
 
 const HEADER_HEIGHT = 28
 
@@ -37,13 +166,13 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
     overscan: 8,
   })
 
-  const place = step === undefined ? -1 : rows.placeOf(step)
-  const index = place >= 0 && shown.has(place) ? shown.indexFrom(place) : -1
+  const position = step === undefined ? -1 : rows.indexOf(step)
+  const index = position >= 0 && shown.has(position) ? shown.indexFrom(position) : -1
   useEffect(() => {
     // Only when another row is selected or it moved: not when somebody scrolls.
     if (index >= 0) bringIntoView(list, index)
   }, [index, step, list])
-  const near = place < 0 ? 0 : shown.indexFrom(place)
+  const near = position < 0 ? 0 : shown.indexFrom(position)
   const latestNear = useRef(near)
   useEffect(() => {
     latestNear.current = near
@@ -92,7 +221,7 @@ export function StepList({ run, shown, ...moves }: StepListProps) {
       <ListHeader hasLanes={lanes.size > 1} />
       <div role="rowgroup" className="relative" style={{ height: list.getTotalSize() }}>
         {items.map((item) => {
-          const row = rows.at(shown.placeAt(item.index))
+          const row = rows.at(shown.rowAt(item.index))
           return (
             <StepListRow
               key={row.label}

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react'
 import type { RunHead } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
-import { useHome } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/viewer-home.js'
 import type { RowStore } from './row-store.js'
 import { RunReader, type Reading } from './run-reader.js'
 
@@ -20,12 +20,12 @@ export interface Run {
  * that holds its id is asked again when it has grown.
  */
 export function useRun(id: string): { run: Run | undefined; reading: Reading } {
-  const home = useHome()
+  const backend = useBackend()
   const client = useQueryClient()
   const [reader] = useState(
     () =>
       new RunReader(
-        home,
+        backend,
         id,
         () => void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(id) }),
       ),

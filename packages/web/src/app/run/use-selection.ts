@@ -1,7 +1,22 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { useCallback } from 'react'
+import { useCallback, useMemo, useSyncExternalStore } from 'react'
+import { FilteredRows, type RowFilter } from './row-filter.js'
+import type { RowStore } from './row-store.js'
+import { filterOf, searchOf } from './run-search.js'
+import { useRows } from './use-run.js'
 
-const route = getRouteApi('/runs/$run')
+const query = typeof matchMedia === 'function' ? matchMedia('(max-width: 640px)') : undefined
+
+const subscribe = (listener: () => void): (() => void) => {
+  query?.addEventListener('change', listener)
+  return () => query?.removeEventListener('change', listener)
+}
+
+/** Whether there is room for one column only. */
+export const useNarrow = (): boolean =>
+  useSyncExternalStore(subscribe, () => query?.matches ?? false)
+
+export const route = getRouteApi('/runs/$run')
 
 /** Which step, tab and field is looked at. It stands in the address, so it can be linked and gone back to. */
 export interface Selection {
@@ -22,9 +37,9 @@ export function useSelection(): Selection {
   const { step, tab, field } = route.useSearch()
   const navigate = route.useNavigate()
   const select = useCallback<Selection['select']>(
-    (next, { replace = false, ...place } = {}) =>
+    (next, { replace = false, ...index } = {}) =>
       void navigate({
-        search: ({ field: _field, ...rest }) => ({ ...rest, step: next, ...place }),
+        search: ({ field: _field, ...rest }) => ({ ...rest, step: next, ...index }),
         replace,
       }),
     [navigate],
@@ -49,4 +64,64 @@ export function useSelection(): Selection {
     [navigate],
   )
   return { step, tab, field, select, show, leave }
+}
+
+/** What stands beside the step that is looked at. */
+export type ListName = 'steps' | 'events' | 'blame'
+
+interface ShownList {
+  readonly list: ListName
+  readonly show: (list: ListName) => void
+}
+
+/** Which list is shown, as the address says. Where there is room for one only, it takes the place of the step. */
+export function useList(): ShownList {
+  const { list = 'steps' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const isNarrow = useNarrow()
+  const show = useCallback<ShownList['show']>(
+    (next) =>
+      void navigate({
+        search: ({ list: _list, event: _event, step, ...rest }) => ({
+          ...rest,
+          ...(next !== 'steps' && { list: next }),
+          ...(step !== undefined && !isNarrow && { step }),
+        }),
+      }),
+    [navigate, isNarrow],
+  )
+  return { list, show }
+}
+
+export interface Filtering {
+  readonly filter: RowFilter
+  /** Changes some fields of the filter. It stands in the address, so going back undoes it. */
+  readonly change: (fields: Partial<RowFilter>) => void
+  readonly clear: () => void
+}
+
+/** Which rows are shown, as the address says. */
+export function useFilter(): Filtering {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const key = JSON.stringify(searchOf(filterOf(search)))
+  const filter = useMemo(() => filterOf(JSON.parse(key) as ReturnType<typeof searchOf>), [key])
+  const change = useCallback<Filtering['change']>(
+    (fields) =>
+      void navigate({
+        search: (old) => ({ ...old, ...searchOf({ ...filterOf(old), ...fields }) }),
+      }),
+    [navigate],
+  )
+  const clear = useCallback(
+    () => void navigate({ search: (old) => ({ ...old, ...searchOf({}) }) }),
+    [navigate],
+  )
+  return { filter, change, clear }
+}
+
+/** The rows that are left, as they arrive. */
+export function useShownRows(rows: RowStore, filter: RowFilter): FilteredRows {
+  useRows(rows)
+  return useMemo(() => new FilteredRows(rows, filter), [rows, filter]).update()
 }

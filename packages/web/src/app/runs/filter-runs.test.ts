@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { filterRuns, type ListedRun } from './filter-runs.js'
+import { filterRuns, type ListedRun } from './runs-search.js'
 import { readRunsSearch } from './runs-search.js'
 
 const card = { startedAt: 0, durationMs: 1, steps: 1 }

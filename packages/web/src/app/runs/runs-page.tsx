@@ -1,27 +1,280 @@
-import { getRouteApi } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
-import { plural } from '@retake/tape/present'
-import { useCommands } from '../commands/use-commands.js'
-import { EmptyNote } from '../design/empty-note.js'
-import { ErrorNote } from '../design/error-note.js'
-import { Button } from '../design/button.js'
-import { Select } from '../design/select.js'
-import { Spinner } from '../design/spinner.js'
-import { TextField } from '../design/text-field.js'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { cost, count, duration, localDateTime, plural, relativeTime } from '@retake/tape/present'
+import { useCommands } from '../commands/commands.js'
+import { EmptyNote, ErrorNote, Spinner } from '../design/notes.js'
+import { Button, buttonLook } from '../design/button.js'
+import { Select, TextField } from '../design/fields.js'
 import { PageFrame } from '../shell/page-frame.js'
-import { useHome } from '../sources/viewer-home.js'
-import { CompareBar } from './compare-bar.js'
-import { filterRuns } from './filter-runs.js'
-import { NoRuns } from './no-runs.js'
-import { RunsList } from './runs-list.js'
-import { STATUS_FILTERS, type RunsSearch } from './runs-search.js'
-import { useRuns } from './use-runs.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { filterRuns, type ListedRun } from './runs-search.js'
+import { type RunsSearch, STATUS_FILTERS } from './runs-search.js'
+import { DiffIcon } from '../design/icons.js'
+import { CopyButton } from '../design/toast.js'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import type { RunCard, UnreadableRun } from '../../model/run-head.js'
+import { Badge, RunStatusBadge } from '../design/badge.js'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+
+/** Runs that grow are asked for again no more often than this. */
+const PAUSE_MS = 1000
+
+/** All runs of the home, newest first, kept up to date. */
+function useRuns() {
+  const backend = useBackend()
+  const client = useQueryClient()
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const readAgain = (): void => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        void client.invalidateQueries({ queryKey: ['runs'] })
+      }, PAUSE_MS)
+    }
+    const unwatch = backend.watch((change) => {
+      const isBack = change.type === 'connection' && change.state === 'open'
+      if (change.type === 'runs' || change.type === 'gone')
+        void client.invalidateQueries({ queryKey: ['runs'] })
+      else if (change.type === 'grew' || isBack) readAgain()
+    })
+    return () => {
+      clearTimeout(timer)
+      unwatch()
+    }
+  }, [backend, client])
+  return useQuery({ queryKey: ['runs'], queryFn: () => backend.runs(), refetchOnMount: 'always' })
+}
+
+/** The time, every half minute. */
+function useNow(): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 30_000)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+interface RunRowProps {
+  readonly run: RunCard
+  readonly now: number
+  readonly isChosen: boolean
+  readonly onChoose: (isChosen: boolean) => void
+}
+
+/** Columns of the list; on a phone a run has two lines. */
+const COLUMNS =
+  'grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-center gap-x-3 px-3 md:grid-cols-[1.5rem_minmax(0,1fr)_5.5rem_5rem_5rem_6rem_6rem]'
+
+/** One run in the list. */
+function RunRow({ run, now, isChosen, onChoose }: RunRowProps) {
+  const exact = new Date(run.startedAt)
+  return (
+    <div className={`${COLUMNS} min-h-8 py-1 hover:bg-raised has-[a:focus-visible]:bg-accent-soft`}>
+      <input
+        type="checkbox"
+        aria-label={`Choose ${run.name} to compare`}
+        checked={isChosen}
+        onChange={(event) => onChoose(event.target.checked)}
+        className="size-4 accent-accent max-md:row-span-2 max-md:self-start max-md:mt-0.5"
+      />
+      <span className="flex min-w-0 items-center gap-2">
+        <Link
+          to="/runs/$run"
+          params={{ run: run.id }}
+          search={{}}
+          data-run={run.id}
+          className="truncate rounded-sm font-medium hover:text-accent"
+        >
+          {run.name}
+        </Link>
+        {run.name !== run.id && (
+          <span className="truncate font-mono text-sm text-muted max-sm:hidden">{run.id}</span>
+        )}
+        {run.branch && <BranchNote branch={run.branch} />}
+      </span>
+      <span className="max-md:text-right">
+        <RunStatusBadge status={run.status} />
+      </span>
+      <span className="flex flex-wrap gap-x-3 text-sm text-muted max-md:col-span-2 max-md:col-start-2 md:contents md:text-base">
+        <span className="md:text-right">
+          {count(run.steps)}
+          <span className="md:sr-only"> {run.steps === 1 ? 'step' : 'steps'}</span>
+        </span>
+        <span className="md:text-right">{duration(run.durationMs)}</span>
+        <span
+          className={`md:text-right ${run.costUsd === undefined ? 'max-md:hidden' : ''}`}
+          title={
+            run.costUsd === undefined ? 'No model was asked, or a price is not known' : undefined
+          }
+        >
+          {run.costUsd === undefined ? '–' : cost(run.costUsd)}
+        </span>
+        <time
+          dateTime={exact.toISOString()}
+          title={localDateTime(run.startedAt)}
+          className="md:text-right"
+        >
+          {relativeTime(run.startedAt, now)}
+        </time>
+      </span>
+    </div>
+  )
+}
+
+function BranchNote({ branch }: { readonly branch: NonNullable<RunCard['branch']> }) {
+  return (
+    <span className="min-w-0 shrink truncate text-sm text-muted">
+      {branch.kind} of{' '}
+      <Link
+        to="/runs/$run"
+        params={{ run: branch.parent }}
+        search={{}}
+        className="font-mono underline decoration-line-strong hover:text-accent"
+      >
+        {branch.parent}
+      </Link>
+    </span>
+  )
+}
+
+interface RunsListProps {
+  readonly runs: readonly ListedRun[]
+  readonly chosen: readonly string[]
+  readonly onChoose: (run: string, isChosen: boolean) => void
+}
+
+/** The runs; only those on the screen are in the page. */
+function RunsList({ runs, chosen, onChoose }: RunsListProps) {
+  const now = useNow()
+  const scroller = useRef<HTMLDivElement>(null)
+  const list = useVirtualizer({
+    count: runs.length,
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => runs[index]?.id ?? index,
+    estimateSize: () => 33,
+    overscan: 15,
+  })
+
+  /** Moves the focus from run to run; those that cannot be read have nothing to focus. */
+  const move = (by: 1 | -1): void => {
+    const now = document.activeElement?.closest('li')?.querySelector<HTMLElement>('[data-run]')
+    const from = runs.findIndex(({ id }) => id === now?.dataset['run'])
+    const index = nextReadable(runs, from, by)
+    const run = runs[index]
+    if (run === undefined) return
+    list.scrollToIndex(index)
+    focusRun(scroller.current, run.id)
+  }
+  useCommands([
+    {
+      id: 'runs.next',
+      title: 'Next run',
+      group: 'Move',
+      keys: ['j', 'ArrowDown'],
+      run: () => move(1),
+    },
+    {
+      id: 'runs.previous',
+      title: 'Previous run',
+      group: 'Move',
+      keys: ['k', 'ArrowUp'],
+      run: () => move(-1),
+    },
+    {
+      id: 'runs.choose',
+      title: 'Choose this run to compare',
+      group: 'Change',
+      keys: ['x'],
+      run: () => {
+        const run = document.activeElement?.closest<HTMLElement>('[data-run]')?.dataset['run']
+        if (run !== undefined) onChoose(run, !chosen.includes(run))
+      },
+    },
+  ])
+
+  return (
+    <div ref={scroller} className="min-h-0 flex-1 overflow-auto" tabIndex={-1}>
+      <div
+        aria-hidden="true"
+        className={`${COLUMNS} sticky top-0 z-10 h-7 border-b border-line bg-surface text-sm text-muted max-md:hidden [&>*]:text-right`}
+      >
+        <span />
+        <span className="!text-left">Run</span>
+        <span className="!text-left">Status</span>
+        <span>Steps</span>
+        <span>Duration</span>
+        <span>Cost</span>
+        <span>Started</span>
+      </div>
+      <ul aria-label="Runs" className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map(({ index, start, key }) => {
+          const run = runs[index]
+          if (run === undefined) return null
+          return (
+            <li
+              key={key}
+              ref={list.measureElement}
+              data-index={index}
+              className="absolute top-0 left-0 w-full border-b border-line"
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              {'error' in run ? (
+                <UnreadableRow run={run} />
+              ) : (
+                <RunRow
+                  run={run}
+                  now={now}
+                  isChosen={chosen.includes(run.id)}
+                  onChoose={(isChosen) => onChoose(run.id, isChosen)}
+                />
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}
+
+function nextReadable(runs: readonly ListedRun[], from: number, by: 1 | -1): number {
+  const start = from < 0 && by < 0 ? runs.length : from
+  for (let index = start + by; index >= 0 && index < runs.length; index += by) {
+    const run = runs[index]
+    if (run !== undefined && !('error' in run)) return index
+  }
+  return -1
+}
+
+/** The row may only be drawn after the list has moved. */
+function focusRun(list: HTMLElement | null, run: string, triesLeft = 5): void {
+  const link = list?.querySelector<HTMLElement>(`[data-run="${CSS.escape(run)}"]`)
+  if (link) link.focus()
+  else if (triesLeft > 0) requestAnimationFrame(() => focusRun(list, run, triesLeft - 1))
+}
+
+/** A tape that cannot be read, with what is wrong about it. */
+function UnreadableRow({ run }: { readonly run: UnreadableRun }) {
+  const { code, what, why, fix } = run.error
+  return (
+    <div className="flex flex-col gap-0.5 py-1.5 pr-3 pl-12">
+      <span className="flex items-center gap-2">
+        <span className="truncate font-mono text-sm">{run.id}</span>
+        <Badge tone="danger">unreadable</Badge>
+        <span className="font-mono text-xs text-muted">{code}</span>
+      </span>
+      <span className="text-sm wrap-anywhere text-muted">
+        {[what, why, fix].filter((each) => each !== undefined).join(' ')}
+      </span>
+    </div>
+  )
+}
 
 const route = getRouteApi('/')
 
 /** All runs of the home, newest first. */
 export function RunsPage() {
-  const home = useHome()
+  const backend = useBackend()
   const runs = useRuns()
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -55,7 +308,7 @@ export function RunsPage() {
 
   return (
     <PageFrame
-      title={home.name}
+      title={backend.name}
       status={
         runs.data &&
         (shown.length < all.length
@@ -128,5 +381,66 @@ export function RunsPage() {
         )}
       </div>
     </PageFrame>
+  )
+}
+
+interface CompareBarProps {
+  /** One or two, in the order they were chosen. */
+  readonly chosen: readonly string[]
+  readonly onClear: () => void
+}
+
+/** What can be done with the runs that were chosen. */
+function CompareBar({ chosen, onClear }: CompareBarProps) {
+  const [a, b] = chosen
+  if (a === undefined) return null
+  return (
+    <section
+      aria-label="Compare"
+      className="flex shrink-0 flex-wrap items-center gap-2 border-t border-line bg-raised px-3 py-1.5"
+    >
+      <span className="min-w-0 flex-1 truncate">
+        <span className="font-mono text-sm">{a}</span>
+        {b === undefined ? (
+          <span className="text-muted"> is chosen; choose another one to compare it with.</span>
+        ) : (
+          <>
+            <span className="text-muted"> and </span>
+            <span className="font-mono text-sm">{b}</span>
+          </>
+        )}
+      </span>
+      <Button look="quiet" onClick={onClear}>
+        Choose none
+      </Button>
+      {b !== undefined && (
+        <Link to="/compare/$a/$b" params={{ a, b }} className={buttonLook('primary')}>
+          <DiffIcon />
+          Compare
+        </Link>
+      )}
+    </section>
+  )
+}
+
+/** Says how to get a first run. */
+function NoRuns() {
+  return (
+    <EmptyNote title="There are no runs here yet.">
+      <p>Record an agent as it is:</p>
+      <CommandLine line="retake record agent.ts" />
+      <p>Or let Retake record one with a bug, to look around:</p>
+      <CommandLine line="retake demo" />
+      <p>The list grows by itself.</p>
+    </EmptyNote>
+  )
+}
+
+function CommandLine({ line }: { readonly line: string }) {
+  return (
+    <span className="inline-flex items-center gap-1 rounded border border-line bg-sunken pl-3">
+      <code className="font-mono text-text">{line}</code>
+      <CopyButton text={line} label={`Copy “${line}”`} />
+    </span>
   )
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import type { SearchField } from '../../model/run-parts.js'
-import { placeOfHit } from './place-of-hit.js'
+import type { SearchField } from '../../model/run-source.js'
+import { locationOfHit } from './search-store.js'
 
 const placeOf = (field: SearchField, path: string) =>
-  placeOfHit({ step: '3', seq: 41, field, path, snippet: '', start: 0, length: 0 })
+  locationOfHit({ step: '3', seq: 41, field, path, snippet: '', start: 0, length: 0 })
 
 test.each([
   ['request', 'request.url', 'request'],
@@ -18,7 +18,7 @@ test.each([
   ['result', 'output.4', 'call'],
   ['error', 'error', 'error'],
   ['error', 'failure.cause.message', 'error'],
-  ['place', 'site', 'source'],
+  ['scope', 'site', 'source'],
   ['state', 'frames.0.variables.2.json.items.1', 'state'],
 ] as const)('a hit of %s at %s is looked at there, in the tab %s', (field, path, tab) => {
   expect(placeOf(field, path)).toEqual({ field: path, tab })
@@ -31,7 +31,7 @@ test('output and files are looked at by the event that tells of them', () => {
 
 test('what stands above the tabs leaves the tab as it is', () => {
   expect(placeOf('title', 'title')).toEqual({ field: 'title' })
-  expect(placeOf('place', 'places.0')).toEqual({ field: 'places.0' })
+  expect(placeOf('scope', 'scopes.0')).toEqual({ field: 'scopes.0' })
 })
 
 test('the error that ended a run is in no field', () => {

@@ -1,12 +1,299 @@
 import { Dialog } from '@base-ui/react/dialog'
-import { useEffect, useRef, useState, type KeyboardEvent } from 'react'
-import { ErrorNote } from '../design/error-note.js'
-import { IconButton } from '../design/icon-button.js'
+import {
+  type KeyboardEvent,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
+import { ErrorNote, Progress } from '../design/notes.js'
+import { IconButton, Kbd } from '../design/button.js'
 import { CloseIcon } from '../design/icons.js'
-import { useEarlyFocus, type EarlyFocus } from '../design/use-early-focus.js'
-import { SearchProgressLine } from './search-progress-line.js'
-import { SearchResults } from './search-results.js'
-import { useSearchState, type useSearch } from './use-search.js'
+import { type EarlyFocus, useEarlyFocus } from '../design/dialog.js'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import type { SearchHit } from '../../model/run-source.js'
+import { classes } from '../design/classes.js'
+import { KindMark } from '../design/badge.js'
+import type { RowStore } from '../run/row-store.js'
+import { locationOfHit, type SearchState, searchStore } from './search-store.js'
+import { count, plural } from '@retake/tape/present'
+import { getRouteApi } from '@tanstack/react-router'
+import { useCommands } from '../commands/commands.js'
+import { showToast } from '../design/toast.js'
+import { useOpenRun } from '../shell/page-frame.js'
+import { useBackend } from '../sources/viewer-home.js'
+
+const useSearchState = (): SearchState =>
+  useSyncExternalStore(searchStore.subscribe, searchStore.get)
+
+/** Searches for what stands in the address, and goes to what is found. */
+function useSearch() {
+  const { run: id } = route.useParams()
+  const { q = '' } = route.useSearch()
+  const navigate = route.useNavigate()
+  const backend = useBackend()
+  const open = useOpenRun()
+  const known = open?.id === id ? open : undefined
+  const fallback = useMemo(() => backend.run(id), [backend, id])
+  const source = known?.source ?? fallback
+
+  useEffect(() => {
+    if (q === '') searchStore.clear()
+    else void searchStore.start(source, q)
+    // One search is enough when the run becomes known while it goes on: both sources tell the same.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [id, q])
+  useEffect(() => () => searchStore.clear(), [])
+
+  const request = (text: string): void =>
+    void navigate({
+      search: ({ q: _old, ...rest }) => ({ ...rest, ...(text !== '' && { q: text }) }),
+      replace: true,
+    })
+
+  const go = (at: number): void => {
+    const hit = searchStore.get().hits[at]
+    if (hit === undefined) return
+    searchStore.goTo(at)
+    const step = hit.step ?? stepBefore(hit)
+    void navigate({
+      search: ({ field: _field, tab, ...rest }) => ({
+        ...rest,
+        ...(step !== undefined && { step }),
+        tab,
+        ...locationOfHit(hit),
+      }),
+    })
+  }
+
+  /** What belongs to no step is looked at from the last step begun by then. */
+  const stepBefore = ({ seq }: SearchHit): string | undefined => {
+    const rows = known?.rows
+    if (rows === undefined) return undefined
+    for (let index = rows.length - 1; index >= 0; index--) {
+      const row = rows.at(index)
+      if (!row.inferred && row.seq <= seq) return row.label
+    }
+    return rows.length > 0 ? rows.at(0).label : undefined
+  }
+
+  return { q, request, go, rows: known?.rows }
+}
+
+export const route = getRouteApi('/runs/$run')
+
+/** Search over everything in the run: its key, its dialog, and moving on to the next hit without it. */
+export function SearchHost() {
+  const { q, step } = route.useSearch()
+  // A link to a search alone shows what it finds; a link to a step shows the step.
+  const [isOpen, setIsOpen] = useState(() => q !== undefined && step === undefined)
+  const search = useSearch()
+  const { hits, at, isDone } = useSearchState()
+  const none =
+    search.q === ''
+      ? 'Nothing is searched for'
+      : hits.length === 0 && isDone
+        ? 'Nothing was found'
+        : undefined
+
+  const move = (by: 1 | -1): void => {
+    const next = at + by
+    if (next < 0 || next >= hits.length) {
+      const index = next < 0 ? 'first' : isDone ? 'last' : 'last so far'
+      showToast(`That was the ${index} of ${hits.length} hits.`)
+    } else search.go(next)
+  }
+  useCommands([
+    {
+      id: 'search',
+      title: 'Search everything in this run',
+      group: 'Look',
+      keys: ['/', 'Mod+Shift+f'],
+      words: 'find text',
+      run: () => setIsOpen(true),
+    },
+    {
+      id: 'search.next',
+      title: 'Next hit of the search',
+      group: 'Move',
+      keys: ['n'],
+      disabled: none,
+      run: () => move(1),
+    },
+    {
+      id: 'search.previous',
+      title: 'Previous hit of the search',
+      group: 'Move',
+      keys: ['N'],
+      disabled: none,
+      run: () => move(-1),
+    },
+    {
+      id: 'search.clear',
+      title: 'End the search',
+      group: 'Look',
+      keys: [],
+      disabled: search.q === '' ? 'Nothing is searched for' : undefined,
+      run: () => search.request(''),
+    },
+  ])
+  return <SearchDialog isOpen={isOpen} onClose={() => setIsOpen(false)} search={search} />
+}
+
+// A list that an input moves through has no tag of its own.
+/* oxlint-disable jsx-a11y/prefer-tag-over-role */
+
+interface SearchResultsProps {
+  readonly state: SearchState
+  /** Says what the steps are called, where it is known. */
+  readonly rows: RowStore | undefined
+  readonly at: number
+  readonly onOpen: (hit: number) => void
+}
+
+type Line = { readonly step: string | undefined } | { readonly hit: number }
+
+/** Hits by step; only those on the screen are in the page. */
+function SearchResults({ state: { hits, query }, rows, at, onOpen }: SearchResultsProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const { lines, lineOf } = useMemo(() => group(hits), [hits])
+  const list = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 28,
+    overscan: 12,
+  })
+  useEffect(() => {
+    const line = lineOf[at]
+    if (line !== undefined) list.scrollToIndex(at === 0 ? 0 : line)
+  }, [at, lineOf, list])
+  return (
+    <div
+      ref={scroller}
+      id="search-hits"
+      role="listbox"
+      aria-label={`Hits for ${query}`}
+      tabIndex={-1}
+      className="min-h-0 flex-1 overflow-auto"
+    >
+      <div role="presentation" className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map(({ index, start, size }) => {
+          const line = lines[index]
+          if (line === undefined) return null
+          const position = { top: start, height: size }
+          if (!('hit' in line))
+            return (
+              <div
+                key={`step ${index}`}
+                // A list holds options only; each of them says its step aloud.
+                aria-hidden="true"
+                className="absolute left-0 flex w-full items-center gap-2 border-t border-line bg-raised px-4"
+                style={position}
+              >
+                <StepName step={line.step} rows={rows} />
+              </div>
+            )
+          return (
+            <Hit
+              key={line.hit}
+              hit={hits[line.hit] as SearchHit}
+              index={line.hit}
+              count={hits.length}
+              isCurrent={line.hit === at}
+              style={position}
+              onOpen={onOpen}
+            />
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+interface HitProps {
+  readonly hit: SearchHit
+  readonly index: number
+  readonly count: number
+  readonly isCurrent: boolean
+  readonly style: { readonly top: number; readonly height: number }
+  readonly onOpen: (hit: number) => void
+}
+
+function Hit({ hit, index, count, isCurrent, style, onOpen }: HitProps) {
+  const { step, field, path, snippet, start, length } = hit
+  return (
+    <div
+      id={`search-hit-${index}`}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isCurrent}
+      aria-posinset={index + 1}
+      aria-setsize={count}
+      title={path === '' ? field : `${field} ${path}`}
+      className={classes(
+        'absolute left-0 flex w-full cursor-pointer items-center gap-3 px-4',
+        isCurrent ? 'bg-accent-soft' : 'hover:bg-sunken',
+      )}
+      style={style}
+      onClick={() => onOpen(index)}
+      onKeyDown={() => {}}
+    >
+      <span className="sr-only">{step === undefined ? 'Outside of steps' : `Step ${step}`}</span>
+      <span className="w-16 shrink-0 text-sm text-muted">{field}</span>
+      <span className="min-w-0 truncate font-mono text-sm whitespace-pre">
+        <Before text={snippet.slice(0, start)} />
+        <mark>{snippet.slice(start, start + length)}</mark>
+        {snippet.slice(start + length)}
+      </span>
+    </div>
+  )
+}
+
+/** Characters before a hit that a phone has room for. */
+const NEAR = 16
+
+/** The text before a hit; on a phone only its end, so that the hit is seen. */
+function Before({ text }: { readonly text: string }) {
+  if (text.length <= NEAR) return text
+  return (
+    <>
+      <span className="sm:hidden">…</span>
+      <span className="max-sm:hidden">{text.slice(0, -NEAR)}</span>
+      {text.slice(-NEAR)}
+    </>
+  )
+}
+
+function StepName({
+  step,
+  rows,
+}: {
+  readonly step: string | undefined
+  readonly rows: RowStore | undefined
+}) {
+  if (step === undefined) return <span className="text-sm text-muted">Outside of steps</span>
+  const index = rows?.indexOf(step) ?? -1
+  const row = index < 0 ? undefined : rows?.at(index)
+  return (
+    <>
+      {row && <KindMark kind={row.kind} />}
+      <span className="shrink-0 font-mono text-sm text-muted">{step}</span>
+      <span className="truncate">{row?.title}</span>
+    </>
+  )
+}
+
+/** A heading wherever the step changes, and at which line each hit is. */
+function group(hits: readonly SearchHit[]): { lines: readonly Line[]; lineOf: readonly number[] } {
+  const lines: Line[] = []
+  const lineOf: number[] = []
+  for (const [index, { step }] of hits.entries()) {
+    if (index === 0 || hits[index - 1]?.step !== step) lines.push({ step })
+    lineOf.push(lines.push({ hit: index }) - 1)
+  }
+  return { lines, lineOf }
+}
 
 export interface SearchDialogProps {
   readonly isOpen: boolean
@@ -47,13 +334,13 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const last = state.hits.length - 1
-  const place = Math.min(at, last)
+  const index = Math.min(at, last)
 
   const type = (next: string): void => {
     setText(next)
     setAt(0)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => search.ask(next), REST_MS)
+    timer.current = setTimeout(() => search.request(next), REST_MS)
   }
   const open = (hit: number): void => {
     if (hit < 0 || hit > last) return
@@ -62,20 +349,20 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
   }
   const press = (event: KeyboardEvent): void => {
     const next = {
-      ArrowDown: Math.min(last, place + 1),
-      ArrowUp: Math.max(0, place - 1),
-      PageDown: Math.min(last, place + 12),
-      PageUp: Math.max(0, place - 12),
+      ArrowDown: Math.min(last, index + 1),
+      ArrowUp: Math.max(0, index - 1),
+      PageDown: Math.min(last, index + 12),
+      PageUp: Math.max(0, index - 12),
     }[event.key]
     if (next !== undefined) {
       event.preventDefault()
       setAt(next)
     } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
       event.preventDefault()
-      if (text === state.query) open(place)
+      if (text === state.query) open(index)
       else {
         clearTimeout(timer.current)
-        search.ask(text)
+        search.request(text)
       }
     }
   }
@@ -89,7 +376,7 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
           aria-label="Search messages, arguments, results, headers, errors, output and files"
           aria-expanded="true"
           aria-controls="search-hits"
-          aria-activedescendant={place >= 0 ? `search-hit-${place}` : undefined}
+          aria-activedescendant={index >= 0 ? `search-hit-${index}` : undefined}
           aria-autocomplete="list"
           autoComplete="off"
           spellCheck={false}
@@ -106,8 +393,57 @@ function Searching({ search, onClose, takeFocus }: SearchingProps) {
           <ErrorNote error={state.error} />
         </div>
       )}
-      <SearchResults state={state} rows={search.rows} at={place} onOpen={open} />
-      <SearchProgressLine state={state} at={place} />
+      <SearchResults state={state} rows={search.rows} at={index} onOpen={open} />
+      <SearchProgressLine state={state} at={index} />
     </>
+  )
+}
+
+/** How far the search is, and whether there is more than is shown. */
+function SearchProgressLine({ state, at }: { readonly state: SearchState; readonly at: number }) {
+  const { query, hits, searched, total, isDone, isCut } = state
+  const steps = new Set(hits.flatMap(({ step }) => step ?? [])).size
+  return (
+    <div className="shrink-0 border-t border-line bg-raised text-sm text-muted">
+      {!isDone && <Progress label="Steps searched" value={searched ?? 0} max={total ?? 1} />}
+      <div className="flex min-h-7 flex-wrap items-center gap-x-4 px-4 py-1">
+        <output className="min-w-0 flex-1">
+          {query === ''
+            ? 'Case does not matter. Titles, messages, arguments, results, bodies, headers, errors, output and files are searched.'
+            : [
+                hits.length > 0 &&
+                  `${count(at + 1)} of ${plural(hits.length, 'hit')} in ${plural(steps, 'step')}`,
+                hits.length === 0 && isDone && 'Nothing was found.',
+                isCut && 'There are more hits than are shown: ask more closely.',
+                !isDone &&
+                  total !== undefined &&
+                  `searched ${count(searched ?? 0)} of ${plural(total, 'step')}`,
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+        </output>
+        {hits.length > 0 && (
+          <span className="flex items-center gap-1.5 max-sm:hidden">
+            <Kbd keys="Enter" /> open, then <Kbd keys="n" /> next and <Kbd keys="N" /> previous
+          </span>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** In the line at the bottom: which hit of a search is looked at. */
+export function SearchNote() {
+  const { query, hits, at } = useSearchState()
+  if (query === '' || at < 0) return null
+  return (
+    <span className="flex items-center gap-1.5">
+      <span className="max-w-40 truncate">“{query}”</span>
+      {count(at + 1)} of {count(hits.length)}
+      <span className="flex gap-1 max-sm:hidden">
+        <Kbd keys="n" />
+        <Kbd keys="N" />
+      </span>
+    </span>
   )
 }

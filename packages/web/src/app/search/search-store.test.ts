@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SearchHit, SearchProgress } from '../../model/run-parts.js'
+import type { SearchHit, SearchProgress } from '../../model/run-source.js'
 import type { RunSource } from '../../model/run-source.js'
 import { SearchStore } from './search-store.js'
 
@@ -15,11 +15,12 @@ const hit = (step: string): SearchHit => ({
 
 /** A source whose search says what it is told to, when it is told to. */
 function scriptedSource() {
-  const asked: { text: string; signal: AbortSignal; say: (message: SearchProgress) => void }[] = []
+  const requested: { text: string; signal: AbortSignal; say: (message: SearchProgress) => void }[] =
+    []
   const search = async function* (text: string, signal: AbortSignal) {
     const said: SearchProgress[] = []
     let wake = (): void => {}
-    asked.push({ text, signal, say: (message) => (said.push(message), wake()) })
+    requested.push({ text, signal, say: (message) => (said.push(message), wake()) })
     for (;;) {
       const message = said.shift()
       if (message === undefined) await new Promise<void>((resolve) => (wake = resolve))
@@ -27,7 +28,7 @@ function scriptedSource() {
       if (message?.done === true) return
     }
   }
-  return { source: { search } as unknown as RunSource, asked }
+  return { source: { search } as unknown as RunSource, requested }
 }
 
 const progress = (steps: readonly string[], done = false): SearchProgress => ({
@@ -40,10 +41,10 @@ const progress = (steps: readonly string[], done = false): SearchProgress => ({
 
 test('hits come together as they are found', async () => {
   const store = new SearchStore()
-  const { source, asked } = scriptedSource()
+  const { source, requested } = scriptedSource()
   const searching = store.start(source, 'x')
-  asked[0]?.say(progress(['1', '2']))
-  asked[0]?.say(progress(['3'], true))
+  requested[0]?.say(progress(['1', '2']))
+  requested[0]?.say(progress(['3'], true))
   await searching
   expect(store.get().hits.map(({ step }) => step)).toEqual(['1', '2', '3'])
   expect(store.get().isDone).toBe(true)
@@ -51,12 +52,12 @@ test('hits come together as they are found', async () => {
 
 test('a new search ends the one before, and hears nothing of it', async () => {
   const store = new SearchStore()
-  const { source, asked } = scriptedSource()
+  const { source, requested } = scriptedSource()
   const first = store.start(source, 'old')
   const second = store.start(source, 'new')
-  expect(asked[0]?.signal.aborted).toBe(true)
-  asked[0]?.say(progress(['old'], true))
-  asked[1]?.say(progress(['new'], true))
+  expect(requested[0]?.signal.aborted).toBe(true)
+  requested[0]?.say(progress(['old'], true))
+  requested[1]?.say(progress(['new'], true))
   await Promise.all([first, second])
   expect(store.get().query).toBe('new')
   expect(store.get().hits.map(({ step }) => step)).toEqual(['new'])

@@ -1,5 +1,5 @@
-import type { SearchHit } from '../../model/run-parts.js'
-import type { RunSource } from '../../model/run-source.js'
+import type { RunSource, SearchHit } from '../../model/run-source.js'
+import { tabOfField } from '../step/field-path.js'
 
 /** A search as far as it is. */
 export interface SearchState {
@@ -48,12 +48,12 @@ export class SearchStore {
   clear(): void {
     this.#giveUp?.abort()
     this.#state = NOTHING
-    this.#tell()
+    this.#notify()
   }
 
   goTo(at: number): void {
     this.#state = { ...this.#state, at }
-    this.#tell()
+    this.#notify()
   }
 
   async start(source: RunSource, query: string): Promise<void> {
@@ -61,13 +61,13 @@ export class SearchStore {
     const giveUp = new AbortController()
     this.#giveUp = giveUp
     this.#state = { ...NOTHING, query, isDone: false }
-    this.#tell()
+    this.#notify()
     const hits: SearchHit[] = []
     let last: Partial<SearchState> = {}
     const take = (): void => {
       if (giveUp.signal.aborted) return
       this.#state = { ...this.#state, ...last, hits: hits.slice() }
-      this.#tell()
+      this.#notify()
     }
     try {
       for await (const { hits: more, searched, total, done, cut } of source.search(
@@ -86,7 +86,7 @@ export class SearchStore {
     take()
   }
 
-  #tell(): void {
+  #notify(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     for (const listener of this.#listeners) listener()
@@ -94,3 +94,27 @@ export class SearchStore {
 }
 
 export const searchStore = new SearchStore()
+
+/** Where a hit is looked at: the tab of its step, and the field in it. */
+interface HitLocation {
+  readonly tab?: string
+  readonly field?: string
+}
+
+/** What belongs to no field, such as the error that ended a run, has no place. */
+export function locationOfHit({ field, path, seq }: SearchHit): HitLocation {
+  const whole = field === 'console' || field === 'file' ? `${field}.${seq}` : path
+  if (whole === '') return {}
+  const tab = tabOfField(whole)
+  return { field: whole, ...(tab !== undefined && { tab }) }
+}
+
+/** What is searched for stands in the address of a run, beside what else stands there. */
+interface SearchQuery {
+  readonly q?: string
+}
+
+export function readSearchQuery({ q }: Record<string, unknown>): SearchQuery {
+  const text = typeof q === 'number' || typeof q === 'boolean' ? String(q) : q
+  return typeof text === 'string' && text !== '' ? { q: text } : {}
+}

@@ -1,9 +1,9 @@
 import { Link, useRouter } from '@tanstack/react-router'
-import { Button } from '../design/button.js'
-import { buttonLook } from '../design/button-look.js'
-import { CopyButton } from '../design/copy-button.js'
-import { ErrorNote } from '../design/error-note.js'
+import { Button, buttonLook } from '../design/button.js'
+import { CopyButton } from '../design/toast.js'
+import { EmptyNote, ErrorNote } from '../design/notes.js'
 import { PageFrame } from './page-frame.js'
+import { useBackend } from '../sources/viewer-home.js'
 
 /** Stands in for a page that failed: what happened, and the way back. */
 export function FailedPage({
@@ -49,3 +49,42 @@ const detailsOf = (error: unknown): string =>
     `at ${location.pathname}${location.hash}`,
     navigator.userAgent,
   ].join('\n\n')
+
+/** There is nothing at this address. */
+export function NotFoundPage() {
+  const { onlyRun } = useBackend()
+  return (
+    <PageFrame title="Nothing here">
+      <EmptyNote title="There is no page at this address.">
+        {onlyRun === undefined ? (
+          <Link to="/" className={buttonLook('primary')}>
+            All runs
+          </Link>
+        ) : (
+          <Link
+            to="/runs/$run"
+            params={{ run: onlyRun }}
+            search={{}}
+            className={buttonLook('primary')}
+          >
+            The run of this report
+          </Link>
+        )}
+      </EmptyNote>
+    </PageFrame>
+  )
+}
+
+/** All that can be shown when there is no home: what happened, and to try again. */
+export function FailedStart({ error }: { readonly error: unknown }) {
+  return (
+    <main className="mx-auto flex max-w-160 flex-col gap-3 p-4">
+      <h1 className="text-xl">Retake</h1>
+      <p>The viewer could not be started.</p>
+      <ErrorNote
+        error={error}
+        actions={<Button onClick={() => location.reload()}>Try again</Button>}
+      />
+    </main>
+  )
+}

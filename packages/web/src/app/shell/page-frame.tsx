@@ -1,12 +1,147 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
-import { useEffect, useRef, type ReactNode } from 'react'
-import { CommandIcon, HelpIcon, SearchIcon } from '../design/icons.js'
+import { type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react'
+import {
+  CommandIcon,
+  HelpIcon,
+  MoonIcon,
+  ScreenIcon,
+  SearchIcon,
+  SunIcon,
+} from '../design/icons.js'
 import type { Run } from '../run/use-run.js'
-import { useHome } from '../sources/viewer-home.js'
-import { CommandButton } from './command-button.js'
-import { useOfferedRun } from './open-run.js'
-import { StatusLine } from './status-line.js'
-import { ThemeMenu } from './theme-menu.js'
+import { useBackend, type ViewerBackend } from '../sources/viewer-home.js'
+import { keysOf, useAllCommands, useKeySettings } from '../commands/commands.js'
+import { IconButton } from '../design/button.js'
+import type { Job } from '../../api/home.js'
+import { isOver, useJobs } from '../change/jobs.js'
+import { SearchNote } from '../search/search-dialog.js'
+import type { Explained } from '../../model/run-head.js'
+import { Menu } from '../design/menu.js'
+import { type Theme, useTheme } from './theme.js'
+
+/** The run that the page on the screen is about; the palette and search find its steps. */
+let open: Run | undefined
+const listeners = new Set<() => void>()
+
+function offer(run: Run | undefined): void {
+  if (run === open) return
+  open = run
+  for (const listener of listeners) listener()
+}
+
+/** Says which run a page is about, as long as the page is there. */
+function useOfferedRun(run: Run | undefined): void {
+  useEffect(() => {
+    if (run !== undefined) offer(run)
+  }, [run])
+  useEffect(() => () => offer(undefined), [])
+}
+
+export const useOpenRun = (): Run | undefined =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => open,
+  )
+
+const THEMES: readonly { id: Theme; title: string; icon: React.ReactNode }[] = [
+  { id: 'light', title: 'Light', icon: <SunIcon /> },
+  { id: 'dark', title: 'Dark', icon: <MoonIcon /> },
+  { id: 'system', title: 'As the system', icon: <ScreenIcon /> },
+]
+
+/** Chooses between light and dark. */
+function ThemeMenu() {
+  const [theme, setTheme] = useTheme()
+  const icon = THEMES.find(({ id }) => id === theme)?.icon
+  return (
+    <Menu
+      trigger={<IconButton label="Theme" icon={icon} />}
+      items={THEMES.map((each) => ({
+        ...each,
+        isChosen: each.id === theme,
+        run: () => setTheme(each.id),
+      }))}
+    />
+  )
+}
+
+/** Whether what is behind the page can be reached. */
+interface ServerStatus {
+  readonly isConnected: boolean
+  /** Why the connection does not come back by itself, and what to do. */
+  readonly lost?: Explained | undefined
+}
+
+/** Listens to a home from the first question on. */
+class StatusStore {
+  #status: ServerStatus = { isConnected: true }
+  readonly #listeners = new Set<() => void>()
+
+  constructor(backend: ViewerBackend) {
+    backend.watch((change) => {
+      if (change.type === 'connection')
+        this.#set({ isConnected: change.state === 'open', lost: change.error })
+    })
+  }
+
+  readonly get = (): ServerStatus => this.#status
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #set(change: Partial<ServerStatus>): void {
+    this.#status = { ...this.#status, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const stores = new WeakMap<ViewerBackend, StatusStore>()
+
+function useServerStatus(): ServerStatus {
+  const backend = useBackend()
+  let store = stores.get(backend)
+  if (store === undefined) stores.set(backend, (store = new StatusStore(backend)))
+  return useSyncExternalStore(store.subscribe, store.get)
+}
+
+/** One line at the bottom of every page: what the page says, what runs, and whether the connection is lost. */
+function StatusLine({ children }: { readonly children?: ReactNode }) {
+  const { isConnected, lost } = useServerStatus()
+  const busy = useJobs().filter((job) => !isOver(job))
+  return (
+    <footer className="flex h-6 shrink-0 items-center gap-4 border-t border-line bg-raised px-3 text-sm whitespace-nowrap text-muted">
+      <div className="min-w-0 flex-1 truncate">{children}</div>
+      <SearchNote />
+      {busy.map((job) => (
+        <JobNote key={job.id} job={job} />
+      ))}
+      <output className="contents">
+        {!isConnected && (
+          <span className="-mr-3 flex h-full items-center bg-warning-soft px-3 text-warning">
+            {lost === undefined
+              ? 'Connection lost, trying again…'
+              : `${lost.what} ${lost.fix ?? ''}`}
+          </span>
+        )}
+      </output>
+    </footer>
+  )
+}
+
+function JobNote({ job }: { readonly job: Job }) {
+  const words = `${job.kind} ${job.name ?? job.run} ${job.state === 'waiting' ? 'waits' : 'runs'}`
+  if (!job.written) return <span>{words}</span>
+  return (
+    <Link to="/runs/$run" params={{ run: job.run }} search={{}} className="text-accent underline">
+      {words}
+    </Link>
+  )
+}
 
 export interface Crumb {
   readonly title: string
@@ -31,9 +166,9 @@ export interface PageFrameProps {
 /** What every page has: a bar above, the page, a line below. */
 export function PageFrame(props: PageFrameProps) {
   const { title, crumbs = [], run, actions, status, children } = props
-  const home = useHome()
+  const backend = useBackend()
   const main = useRef<HTMLElement>(null)
-  const name = props.documentTitle ?? (typeof title === 'string' ? title : home.name)
+  const name = props.documentTitle ?? (typeof title === 'string' ? title : backend.name)
   useOfferedRun(run)
   useEffect(() => {
     document.title = `${name} · Retake`
@@ -51,7 +186,7 @@ export function PageFrame(props: PageFrameProps) {
         <nav aria-label="Where you are" className="min-w-0 flex-1">
           <ol className="flex h-10 items-center gap-1.5 whitespace-nowrap">
             <li className="shrink-0 font-semibold">
-              {home.onlyRun === undefined ? (
+              {backend.onlyRun === undefined ? (
                 <Link to="/" className="rounded py-1 hover:text-accent">
                   Retake
                 </Link>
@@ -100,3 +235,25 @@ const Separator = () => (
     ›
   </span>
 )
+
+interface CommandButtonProps {
+  /** Id of the command; nothing is shown while there is none. */
+  readonly command: string
+  readonly icon: ReactNode
+}
+
+/** A command as a button: its name, its key, and not to be pressed when it cannot be done. */
+function CommandButton({ command: id, icon }: CommandButtonProps) {
+  const command = useAllCommands().find((each) => each.id === id)
+  const [settings] = useKeySettings()
+  if (command === undefined) return null
+  return (
+    <IconButton
+      label={command.title}
+      icon={icon}
+      keys={keysOf(command, settings)[0]}
+      disabled={command.disabled !== undefined}
+      onClick={command.run}
+    />
+  )
+}

@@ -3,16 +3,16 @@ import { Outlet, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { HelpDialog } from '../commands/help-dialog.js'
 import { Palette } from '../commands/palette.js'
-import { useCommands } from '../commands/use-commands.js'
+import { useCommands } from '../commands/commands.js'
 import { Toasts } from '../design/toast.js'
-import { useHome } from '../sources/viewer-home.js'
+import { useBackend } from '../sources/viewer-home.js'
 import { useTheme } from './theme.js'
 
 /** What is there on every page: the palette, the page of keys, messages. */
 export function Shell() {
   const [open, setOpen] = useState<'palette' | 'help'>()
   const [, setTheme] = useTheme()
-  const home = useHome()
+  const backend = useBackend()
   const navigate = useNavigate()
   const close = (): void => setOpen(undefined)
   useCommands([
@@ -47,7 +47,7 @@ export function Shell() {
       keys: [],
       run: () => setTheme('system'),
     },
-    ...(home.onlyRun === undefined
+    ...(backend.onlyRun === undefined
       ? [
           {
             id: 'runs',

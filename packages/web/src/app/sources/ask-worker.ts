@@ -1,7 +1,7 @@
-import { HomeError } from './home-error.js'
-import type { FromWorker, Question, ReportData, ToWorker } from './worker-protocol.js'
+import { BackendError } from './home-error.js'
+import type { FromWorker, SourceCall, ReportData, ToWorker } from './worker-protocol.js'
 
-/** The part of a Worker that is used, so that a test can stand in for one. */
+/** The part of a Worker that is used, so that a test can replace it. */
 export interface WorkerLike {
   postMessage(message: ToWorker, transfer: []): void
   addEventListener(type: 'message', listener: (event: MessageEvent<FromWorker>) => void): void
@@ -15,16 +15,16 @@ interface Open {
   error: Error | undefined
 }
 
-/** Who answers the questions of a report. */
+/** Answers calls of `RunSource`. */
 export interface Answerer {
-  /** Pieces as they come. */
-  pieces(question: Question, signal?: AbortSignal): AsyncGenerator
-  /** The answer to a question that has one piece. */
-  one<T>(question: Question): Promise<T>
+  /** Pieces as they arrive. */
+  pieces(call: SourceCall, signal?: AbortSignal): AsyncGenerator
+  /** The answer to a call with one piece. */
+  one<T>(call: SourceCall): Promise<T>
 }
 
-/** Asks the worker of a report, many things at once, and hands out answers piece by piece. */
-export class AskWorker implements Answerer {
+/** Calls the worker of a report; many calls may be open, and answers arrive in pieces. */
+export class WorkerClient implements Answerer {
   readonly #worker: WorkerLike
   readonly #open = new Map<number, Open>()
   #last = 0
@@ -40,8 +40,8 @@ export class AskWorker implements Answerer {
     this.#worker.postMessage({ type: 'open', data }, [])
   }
 
-  /** Whoever stops reading, or aborts, tells the worker so. */
-  async *pieces(question: Question, signal?: AbortSignal): AsyncGenerator {
+  /** A reader that stops or aborts cancels the call. */
+  async *pieces(call: SourceCall, signal?: AbortSignal): AsyncGenerator {
     signal?.throwIfAborted()
     if (this.#broken) throw this.#broken
     const id = ++this.#last
@@ -49,7 +49,7 @@ export class AskWorker implements Answerer {
     this.#open.set(id, open)
     const abort = (): void => open.wake()
     signal?.addEventListener('abort', abort)
-    this.#worker.postMessage({ type: 'ask', id, question }, [])
+    this.#worker.postMessage({ type: 'call', id, call }, [])
     try {
       for (;;) {
         signal?.throwIfAborted()
@@ -65,9 +65,9 @@ export class AskWorker implements Answerer {
     }
   }
 
-  async one<T>(question: Question): Promise<T> {
+  async one<T>(call: SourceCall): Promise<T> {
     let found: unknown
-    for await (const piece of this.pieces(question)) found = piece
+    for await (const piece of this.pieces(call)) found = piece
     return found as T
   }
 
@@ -76,13 +76,13 @@ export class AskWorker implements Answerer {
     if (open === undefined) return
     if (message.type === 'piece') open.pieces.push(message.value)
     else open.ended = true
-    if (message.type === 'failed') open.error = new HomeError(message.error)
+    if (message.type === 'failed') open.error = new BackendError(message.error)
     open.wake()
   }
 
   /** The worker itself could not be run. */
   #break(why: string): void {
-    this.#broken = new HomeError({
+    this.#broken = new BackendError({
       code: 'REPORT_FAILED',
       what: 'This browser could not start the part of the report that reads the tape.',
       why,

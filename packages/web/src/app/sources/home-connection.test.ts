@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { ChangeLine } from '../../api/answer-changes.js'
-import type { HomeChange } from '../../api/home.js'
-import { HomeConnection, type Missed } from './home-connection.js'
-import { HomeError } from './home-error.js'
+import type { ChangeLine } from '../../api/api.js'
+import type { RepositoryChange } from '../../api/home.js'
+import { ServerConnection, type Missed } from './home-connection.js'
+import { BackendError } from './home-error.js'
 import type { ConnectionChange } from './viewer-home.js'
 
 /** A server that is told line by line what to say, and the page that listens to it. */
 class Wire {
-  readonly told: (HomeChange | ConnectionChange)[] = []
+  readonly reported: (RepositoryChange | ConnectionChange)[] = []
   readonly missed: Missed[] = []
   connects = 0
   /** What the next attempts end with. */
@@ -15,14 +15,14 @@ class Wire {
   /** The next attempts are not answered at all. */
   hangs = false
   #say: ((line: ChangeLine | Error) => void) | undefined
-  readonly connection = new HomeConnection({
+  readonly connection = new ServerConnection({
     connect: (signal) => this.#connect(signal),
     catchUp: (_tell, missed) => {
       this.missed.push(missed)
       return Promise.resolve()
     },
   })
-  readonly stop = this.connection.watch((change) => this.told.push(change))
+  readonly stop = this.connection.watch((change) => this.reported.push(change))
 
   say(line: ChangeLine): Promise<void> {
     this.#say?.(line)
@@ -82,7 +82,7 @@ describe('a connection', () => {
     await wire.say({ type: 'runs' })
     await wire.say({ type: 'alive' })
     await wire.say({ type: 'gone', run: 'x' })
-    expect(wire.told).toEqual([{ type: 'runs' }, { type: 'gone', run: 'x' }])
+    expect(wire.reported).toEqual([{ type: 'runs' }, { type: 'gone', run: 'x' }])
     expect(wire.missed).toEqual([{ isFirst: true, wasBroken: false }])
   })
 
@@ -90,7 +90,7 @@ describe('a connection', () => {
     await later(3000)
     await wire.cut()
     await settle()
-    expect(wire.told).toEqual([])
+    expect(wire.reported).toEqual([])
     expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: true })
   })
 
@@ -99,13 +99,13 @@ describe('a connection', () => {
     wire.refusal = new Error('refused')
     await wire.cut()
     await later(300)
-    expect(wire.told).toEqual([{ type: 'connection', state: 'lost' }])
+    expect(wire.reported).toEqual([{ type: 'connection', state: 'lost' }])
     await later(60_000)
     expect(wire.connects).toBeGreaterThan(10)
     expect(wire.connects).toBeLessThan(20)
     wire.refusal = undefined
     await later(5000)
-    expect(wire.told).toEqual([
+    expect(wire.reported).toEqual([
       { type: 'connection', state: 'lost' },
       { type: 'connection', state: 'open' },
     ])
@@ -117,13 +117,13 @@ describe('a connection', () => {
     wire.refusal = new Error('refused')
     await wire.cut()
     await later(300)
-    wire.refusal = new HomeError({ code: 'VIEWER_NOT_SIGNED_IN', what: '' }, 401)
+    wire.refusal = new BackendError({ code: 'VIEWER_NOT_SIGNED_IN', what: '' }, 401)
     await later(10_000)
-    expect(wire.told.at(-1)).toMatchObject({
+    expect(wire.reported.at(-1)).toMatchObject({
       state: 'lost',
       error: { code: 'VIEWER_NOT_SIGNED_IN', fix: expect.stringContaining('Open the address') },
     })
-    expect(wire.told).toHaveLength(2)
+    expect(wire.reported).toHaveLength(2)
   })
 
   test('that is silent for too long is dead', async () => {
@@ -131,7 +131,7 @@ describe('a connection', () => {
     expect(wire.connects).toBe(1)
     await later(2000)
     expect(wire.connects).toBe(2)
-    expect(wire.told).toEqual([])
+    expect(wire.reported).toEqual([])
   })
 
   test('that is never answered is tried again, and lost', async () => {
@@ -141,7 +141,7 @@ describe('a connection', () => {
     expect(wire.connects).toBe(2)
     await later(26_000)
     expect(wire.connects).toBe(3)
-    expect(wire.told).toEqual([{ type: 'connection', state: 'lost' }])
+    expect(wire.reported).toEqual([{ type: 'connection', state: 'lost' }])
   })
 
   test('is given back while nobody sees the page, and what was missed is asked for after', async () => {
@@ -153,7 +153,7 @@ describe('a connection', () => {
     expect(wire.connects).toBe(1)
     await show('visible')
     expect(wire.connects).toBe(2)
-    expect(wire.told).toEqual([])
+    expect(wire.reported).toEqual([])
     expect(wire.missed.at(-1)).toEqual({ isFirst: false, wasBroken: false })
   })
 
@@ -162,9 +162,9 @@ describe('a connection', () => {
     wire.refusal = new Error('refused')
     await wire.cut()
     await later(300)
-    const told: unknown[] = []
-    wire.connection.watch((change) => told.push(change))()
-    expect(told).toEqual([{ type: 'connection', state: 'lost' }])
+    const reported: unknown[] = []
+    wire.connection.watch((change) => reported.push(change))()
+    expect(reported).toEqual([{ type: 'connection', state: 'lost' }])
   })
 
   test('ends when nobody listens any more, and begins again', async () => {

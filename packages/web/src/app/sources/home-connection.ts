@@ -1,16 +1,16 @@
-import type { ChangeLine } from '../../api/answer-changes.js'
-import type { HomeChange } from '../../api/home.js'
+import type { ChangeLine } from '../../api/api.js'
+import type { RepositoryChange } from '../../api/home.js'
 import type { Explained } from '../../model/run-head.js'
-import { HomeError } from './home-error.js'
+import { BackendError } from './home-error.js'
 import type { ConnectionChange } from './viewer-home.js'
 
-type Tell = (change: HomeChange | ConnectionChange) => void
+type Notify = (change: RepositoryChange | ConnectionChange) => void
 
 export interface ConnectionParts {
   /** Asks for the changes; what comes back is read until it ends. */
   connect(signal: AbortSignal): AsyncIterable<ChangeLine>
   /** Tells what may have been missed before this moment. */
-  catchUp(tell: Tell, missed: Missed): Promise<void>
+  catchUp(notify: Notify, missed: Missed): Promise<void>
 }
 
 export interface Missed {
@@ -35,9 +35,9 @@ const HIDDEN_MS = 30_000
  * this page any more, it says so and goes on trying: opening the new address in
  * another tab is enough.
  */
-export class HomeConnection {
+export class ServerConnection {
   readonly #parts: ConnectionParts
-  readonly #listeners = new Set<Tell>()
+  readonly #listeners = new Set<Notify>()
   #lost: ConnectionChange | undefined
   #running: AbortController | undefined
   #isFirst = true
@@ -48,12 +48,12 @@ export class HomeConnection {
     this.#parts = parts
   }
 
-  watch(tell: Tell): () => void {
-    this.#listeners.add(tell)
-    if (this.#lost !== undefined) tell(this.#lost)
+  watch(notify: Notify): () => void {
+    this.#listeners.add(notify)
+    if (this.#lost !== undefined) notify(this.#lost)
     if (this.#running === undefined) this.#start()
     return () => {
-      this.#listeners.delete(tell)
+      this.#listeners.delete(notify)
       if (this.#listeners.size === 0) this.#stopSoon()
     }
   }
@@ -78,7 +78,7 @@ export class HomeConnection {
     while (!signal.aborted) {
       await untilSeen(signal)
       try {
-        for await (const line of this.#listen(signal)) if (line.type !== 'alive') this.#tell(line)
+        for await (const line of this.#listen(signal)) if (line.type !== 'alive') this.#notify(line)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof HiddenError) continue
@@ -127,26 +127,26 @@ export class HomeConnection {
     this.#openedAt = performance.now()
     if (this.#lost !== undefined) {
       this.#lost = undefined
-      this.#tell({ type: 'connection', state: 'open' })
+      this.#notify({ type: 'connection', state: 'open' })
     }
     // Where asking fails, the connection is lost again, and this is repeated.
-    this.#parts.catchUp((change) => this.#tell(change), missed).catch(() => {})
+    this.#parts.catchUp((change) => this.#notify(change), missed).catch(() => {})
   }
 
   #setLost(error: unknown): void {
-    const why = error instanceof HomeError && error.status === 401 ? refused(error) : undefined
+    const why = error instanceof BackendError && error.status === 401 ? refused(error) : undefined
     if (this.#lost !== undefined && this.#lost.error?.code === why?.code) return
     this.#lost = { type: 'connection', state: 'lost', ...(why && { error: why }) }
-    this.#tell(this.#lost)
+    this.#notify(this.#lost)
   }
 
-  #tell(change: HomeChange | ConnectionChange): void {
-    for (const tell of this.#listeners) tell(change)
+  #notify(change: RepositoryChange | ConnectionChange): void {
+    for (const notify of this.#listeners) notify(change)
   }
 }
 
 /** The server answers, but not this page: it is not the one the page came from. */
-const refused = ({ code }: HomeError): Explained => ({
+const refused = ({ code }: BackendError): Explained => ({
   code,
   what: 'The viewer was started anew and does not know this page.',
   fix: 'Open the address that `retake ui` printed; this page then goes on by itself.',

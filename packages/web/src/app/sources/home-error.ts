@@ -1,10 +1,35 @@
 import type { Explained } from '../../model/run-head.js'
 
+/** What to do on a page, where a command line names its options. */
+const FIXES: Readonly<Record<string, string>> = {
+  EDIT_NO_ANSWER: 'Choose another step.',
+  EDIT_INVALID_ANSWER: 'Correct the edit, or insist on it.',
+  EDIT_NOT_JSON: 'Correct the text: it has to be JSON.',
+}
+
+/** Whatever was thrown, as something to tell a person. Errors with a code say more than those without. */
+export function explainError(error: unknown): Explained {
+  if (typeof error !== 'object' || error === null)
+    return { code: 'UNEXPECTED', what: String(error) }
+  const text = (name: string): string | undefined => {
+    const value = (error as Record<string, unknown>)[name]
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const code = text('code') ?? 'UNEXPECTED'
+  const [why, fix] = [text('why'), Object.hasOwn(FIXES, code) ? FIXES[code] : text('fix')]
+  return {
+    code,
+    what: text('what') ?? text('message') ?? 'Something failed without saying what.',
+    ...(why !== undefined && { why }),
+    ...(fix !== undefined && { fix }),
+  }
+}
+
 /**
  * What a home says when it cannot answer: that a run is gone, a tape is corrupt,
  * the server does not answer. Pages show `what`, `why` and `fix` as they are.
  */
-export class HomeError extends Error implements Explained {
+export class BackendError extends Error implements Explained {
   override readonly name = 'HomeError'
   readonly code: string
   readonly what: string

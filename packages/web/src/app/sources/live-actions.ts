@@ -1,13 +1,13 @@
-import type { BranchFile, BranchNodeView } from '../../api/branch-view.js'
-import type { Editable, HomeChanges, WaitingApproval } from '../../api/home-changes.js'
-import type { Job } from '../../api/job.js'
-import type { RunComparison } from '../../api/run-comparison.js'
-import type { OpenedSession, SessionPosition, SessionValue } from '../../api/session-view.js'
+import type { BranchFile, BranchNodeView } from '../../api/home.js'
+import type { Editable, RunActions, WaitingApproval } from '../../api/home.js'
+import type { Job } from '../../api/home.js'
+import type { RunComparison } from '../../api/home.js'
+import type { OpenedSession, SessionPosition, SessionValue } from '../../api/home.js'
 import type { client as serverClient } from './client.js'
-import { readAnswer } from './read-answer.js'
+import { readAnswer } from './client.js'
 
 /** What only a live home can do. */
-export interface LiveActions extends Omit<HomeChanges, 'jobs'> {
+export interface LiveActions extends Omit<RunActions, 'jobs'> {
   /** Newest first; what becomes of them is told by the home's changes. */
   jobs(): Promise<readonly Job[]>
   branches(run: string): Promise<BranchNodeView>
@@ -44,8 +44,8 @@ export function makeLiveActions(client: typeof serverClient): LiveActions {
       readAnswer<OpenedSession>(await runs.sessions.$post({ param: { run } })),
     move: async (session, to, { signal } = {}) => {
       const init = signal === undefined ? {} : { signal }
-      const asked = { param: { session }, json: to }
-      return readAnswer<SessionPosition>(await sessions.move.$post(asked, { init }))
+      const requested = { param: { session }, json: to }
+      return readAnswer<SessionPosition>(await sessions.move.$post(requested, { init }))
     },
     evaluate: async (session, expression) =>
       readAnswer<SessionValue>(

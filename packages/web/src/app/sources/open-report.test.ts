@@ -56,8 +56,8 @@ async function stepWith(coding: string, body: Buffer) {
   const data = { run: 'r', tapes: [block(looseTape(path))], parts: block(JSON.stringify(parts)) }
   rmSync(folder, { recursive: true })
   const answers = await openReport(data)
-  const [step] = answers.answer({ ask: 'step', label: '1', messagesFrom: undefined })
-  const [bytes] = answers.answer({ ask: 'body', label: '1', side: 'response' })
+  const [step] = answers({ method: 'step', args: ['1'] })
+  const [bytes] = answers({ method: 'body', args: ['1', 'response'] })
   return { response: (step as StepDetail).response, bytes: Buffer.from(bytes as Uint8Array) }
 }
 

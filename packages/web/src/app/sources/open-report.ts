@@ -1,10 +1,75 @@
-import type { Tape } from '@retake/tape'
+import { eventLines, type Tape } from '@retake/tape'
 import { browserPlatform, readTape } from '@retake/tape/browser'
+import type { RunSource } from '../../model/run-source.js'
 import { RunModel } from '../../model/run-model.js'
 import type { ReportParts } from '../../report/report-parts.js'
-import { ReportAnswers } from './report-answers.js'
-import { unpack, unpackJson } from './unpack.js'
-import type { ReportData } from './worker-protocol.js'
+import type { ReportData, SourceCall } from './worker-protocol.js'
+
+/** Lines in one part of the export. */
+const LINES = 1000
+
+/** Answers the calls of `RunSource` from the tape of a report, in pieces. */
+export type ReportAnswers = (call: SourceCall) => Iterable<unknown>
+
+type Answers = {
+  readonly [Method in keyof RunSource]: (
+    ...args: Parameters<RunSource[Method]>
+  ) => Iterable<unknown>
+}
+
+function makeAnswers(model: RunModel, parts: ReportParts): ReportAnswers {
+  const answers: Answers = {
+    head: () => [{ ...model.head(), tornBytes: parts.tornBytes }],
+    rows: ({ from } = {}) => model.rows(from),
+    step: (label, options) => [model.step(label, options)],
+    stream: (label) => [model.stream(label)],
+    body: (label, side) => [model.body(label, side)],
+    state: (label) => [model.state(label, parts.states)],
+    console: () => [model.console()],
+    files: () => [model.files()],
+    events: (from, to) => [model.events(from, to)],
+    event: (seq) => [model.event(seq)],
+    search: (text) => model.search(text, { states: parts.states }),
+    source: (site) => [Object.hasOwn(parts.sources, site) ? parts.sources[site] : undefined],
+    blame: () => [parts.blame],
+    exportJsonl: () => exportLines(model.tape),
+  }
+  return ({ method, args }) =>
+    (answers[method] as (...args: unknown[]) => Iterable<unknown>)(...args)
+}
+
+function* exportLines(tape: Tape): Generator<Blob> {
+  let lines: string[] = []
+  for (const line of eventLines(tape)) {
+    lines.push(`${JSON.stringify(line)}\n`)
+    if (lines.length < LINES) continue
+    yield new Blob(lines)
+    lines = []
+  }
+  yield new Blob(lines)
+}
+
+/** The bytes of a block of a report: base64 of raw deflate. */
+async function unpack(block: string): Promise<Uint8Array> {
+  const packed = fromBase64(block)
+  if (typeof DecompressionStream !== 'function') return browserPlatform.inflateRaw(packed)
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+const unpackJson = async (block: string): Promise<unknown> =>
+  JSON.parse(new TextDecoder().decode(await unpack(block))) as unknown
+
+/** Newer browsers have it built in, ten times as fast. */
+const native = (Uint8Array as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  if (native !== undefined) return native.call(Uint8Array, text)
+  const binary = atob(text)
+  const bytes = new Uint8Array(binary.length)
+  for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at)
+  return bytes
+}
 
 /** Reads the blocks of a report. Compressed answers that were recorded as they came are undone, but for brotli, which browsers keep to themselves. */
 export async function openReport({ run, tapes, parts }: ReportData): Promise<ReportAnswers> {
@@ -23,7 +88,7 @@ export async function openReport({ run, tapes, parts }: ReportData): Promise<Rep
     gunzip: (packed) => browserPlatform.gunzip(packed),
     inflate,
   })
-  return new ReportAnswers(model, known)
+  return makeAnswers(model, known)
 }
 
 /** `deflate` on the wire is zlib's format; some servers send it without its two bytes of header. */

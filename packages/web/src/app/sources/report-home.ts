@@ -1,29 +1,69 @@
 import type { RunCard, RunHead } from '../../model/run-head.js'
 import { BLOCKS, type ReportAbout } from '../../report/report-parts.js'
-import { AskWorker, type Answerer } from './ask-worker.js'
-import { HomeError } from './home-error.js'
-import { ReportSource } from './report-source.js'
-import type { ViewerHome } from './viewer-home.js'
+import { type Answerer, WorkerClient } from './ask-worker.js'
+import { BackendError } from './home-error.js'
+import type { ViewerBackend } from './viewer-home.js'
+import type { RowMessage } from '@retake/tape/present'
+import type { RunSource, SearchProgress } from '../../model/run-source.js'
+import type { SourceCall } from './worker-protocol.js'
+
+/** The run of a report, answered by a worker. */
+function makeReportSource(worker: Answerer): RunSource {
+  const one =
+    <Method extends keyof RunSource>(method: Method) =>
+    (...args: Parameters<RunSource[Method]>) =>
+      worker.one<never>({ method, args } as SourceCall)
+  return {
+    head: one('head'),
+    rows: ({ from, signal } = {}) =>
+      worker.pieces({ method: 'rows', args: [{ from }] }, signal) as AsyncGenerator<RowMessage>,
+    step: one('step'),
+    stream: one('stream'),
+    body: async (label, side) => {
+      const body: Uint8Array | undefined = await one('body')(label, side)
+      if (body !== undefined) return body
+      throw new BackendError({ code: 'REPORT_NO_BODY', what: `Step ${label} has no ${side}.` })
+    },
+    state: one('state'),
+    console: one('console'),
+    files: one('files'),
+    events: one('events'),
+    event: one('event'),
+    search: (text, signal) =>
+      worker.pieces(
+        { method: 'search', args: [text] } as unknown as SourceCall,
+        signal,
+      ) as AsyncGenerator<SearchProgress>,
+    source: one('source'),
+    blame: one('blame'),
+    exportJsonl: async () => {
+      const pieces: Blob[] = []
+      for await (const piece of worker.pieces({ method: 'exportJsonl', args: [] }))
+        pieces.push(piece as Blob)
+      return new Blob(pieces, { type: 'application/x-ndjson' })
+    },
+  }
+}
 
 const HERE = 'This is a report. Open the run itself with `retake ui` to change it.'
 
 /** The home of a report: the tape that stands in the page itself. It is there at once; what it knows comes later. */
-export function openReportHome(): ViewerHome {
+export function openReportBackend(): ViewerBackend {
   const about = JSON.parse(blockText(BLOCKS.about)) as ReportAbout
-  const worker = new AskWorker(startWorker())
-  const source = new ReportSource(worker)
+  const worker = new WorkerClient(startWorker())
+  const source = makeReportSource(worker)
   void allParsed().then(() =>
     worker.open({
       run: about.run,
       parts: blockText(BLOCKS.parts),
-      tapes: Array.from({ length: about.tapes }, (_, place) => blockText(BLOCKS.tape(place))),
+      tapes: Array.from({ length: about.tapes }, (_, index) => blockText(BLOCKS.tape(index))),
     }),
   )
   return {
     name: about.title,
     onlyRun: about.run,
     runs: async () => [cardOf(await source.head())],
-    run: (id) => (id === about.run ? source : new ReportSource(refusing(about.run))),
+    run: (id) => (id === about.run ? source : makeReportSource(refusing(about.run))),
     abilities: () => Promise.resolve({ fork: HERE, rerun: HERE, step: HERE }),
     watch: () => () => {},
     live: undefined,
@@ -35,7 +75,7 @@ export function openReportHome(): ViewerHome {
 function refusing(run: string): Answerer {
   const refuse = (): Promise<never> =>
     Promise.reject(
-      new HomeError({
+      new BackendError({
         code: 'REPORT_OTHER_RUN',
         what: 'This run is not in the report.',
         why: `The report holds one run, ${run}.`,

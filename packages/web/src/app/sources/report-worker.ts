@@ -1,11 +1,11 @@
-import { explainError } from '../design/explain-error.js'
+import { explainError } from './home-error.js'
 import { openReport } from './open-report.js'
-import type { ReportAnswers } from './report-answers.js'
+import type { ReportAnswers } from './open-report.js'
 import type { FromWorker, ToWorker } from './worker-protocol.js'
 
 /**
- * The worker of a report: it holds the tape and answers questions about it. A long
- * answer goes out piece by piece, and between two pieces others are answered.
+ * The worker of a report: reads the tape and answers calls. A long answer is sent piece by
+ * piece, and between two pieces other calls are answered.
  */
 const scope = globalThis as unknown as {
   addEventListener: (type: 'message', listener: (event: MessageEvent<ToWorker>) => void) => void
@@ -13,27 +13,27 @@ const scope = globalThis as unknown as {
 }
 
 let open: (report: Promise<ReportAnswers>) => void = () => {}
-/** Questions may come before the tape does: the page shows itself first. */
+/** Calls may come before the tape does: the page renders first. */
 const opened = new Promise<ReportAnswers>((resolve) => {
   open = resolve
 })
-// Whoever asks is told.
+// Every call reports the error.
 opened.catch(() => {})
 const cancelled = new Set<number>()
-const asked = new Set<number>()
+const running = new Set<number>()
 
 scope.addEventListener('message', ({ data: message }) => {
   if (message.type === 'open') open(openReport(message.data))
   else if (message.type === 'cancel') {
-    if (asked.has(message.id)) cancelled.add(message.id)
+    if (running.has(message.id)) cancelled.add(message.id)
   } else void answer(message)
 })
 
-async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
-  asked.add(id)
+async function answer({ id, call }: Extract<ToWorker, { type: 'call' }>): Promise<void> {
+  running.add(id)
   try {
     const answers = await opened
-    for (const value of answers.answer(question)) {
+    for (const value of answers(call)) {
       if (cancelled.has(id)) break
       scope.postMessage({ type: 'piece', id, value }, [])
       await turn()
@@ -42,7 +42,7 @@ async function answer({ id, question }: Extract<ToWorker, { type: 'ask' }>): Pro
   } catch (error) {
     scope.postMessage({ type: 'failed', id, error: explainError(error) }, [])
   } finally {
-    asked.delete(id)
+    running.delete(id)
     cancelled.delete(id)
   }
 }
@@ -52,7 +52,7 @@ const waiting: (() => void)[] = []
 channel.port1.addEventListener('message', () => waiting.shift()?.())
 channel.port1.start()
 
-/** Lets messages that have come meanwhile be heard. */
+/** Yields to messages that arrived in the meantime. */
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
     waiting.push(resolve)

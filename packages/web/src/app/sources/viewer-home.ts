@@ -1,5 +1,5 @@
 import { createContext, use } from 'react'
-import type { Abilities, HomeChange } from '../../api/home.js'
+import type { Abilities, RepositoryChange } from '../../api/home.js'
 import type { Explained, RunCard, UnreadableRun } from '../../model/run-head.js'
 import type { RunSource } from '../../model/run-source.js'
 import type { ReportAbout } from '../../report/report-parts.js'
@@ -9,7 +9,7 @@ import type { LiveActions } from './live-actions.js'
  * Where the viewer gets everything from. There is one for the server and one for
  * the report file; no component knows more about its home than this.
  */
-export interface ViewerHome {
+export interface ViewerBackend {
   readonly name: string
   /** The run that a report is about; undefined where there are many. */
   readonly onlyRun: string | undefined
@@ -17,7 +17,7 @@ export interface ViewerHome {
   run(id: string): RunSource
   abilities(id: string): Promise<Abilities>
   /** Tells of changes, and of the connection itself, until the answer is called. */
-  watch(tell: (change: HomeChange | ConnectionChange) => void): () => void
+  watch(notify: (change: RepositoryChange | ConnectionChange) => void): () => void
   /** Branches, comparison, forks, stepping: only where there is a program to run. */
   readonly live: LiveActions | undefined
   /** Set in a report file: how it was made. */
@@ -31,11 +31,11 @@ export interface ConnectionChange {
   readonly error?: Explained
 }
 
-const HomeContext = createContext<ViewerHome | undefined>(undefined)
-export const HomeProvider = HomeContext.Provider
+const BackendContext = createContext<ViewerBackend | undefined>(undefined)
+export const BackendProvider = BackendContext.Provider
 
-export function useHome(): ViewerHome {
-  const home = use(HomeContext)
-  if (home === undefined) throw new Error('no home was provided')
-  return home
+export function useBackend(): ViewerBackend {
+  const backend = use(BackendContext)
+  if (backend === undefined) throw new Error('no home was provided')
+  return backend
 }

@@ -1,31 +1,26 @@
 import type { Explained } from '../../model/run-head.js'
-import type { StepOptions } from '../../model/run-model.js'
-import type { BodySide } from '../../model/step-detail.js'
+import type { RunSource } from '../../model/run-source.js'
 
-/** What the worker of a report is handed first: everything still as it stands in the page. */
+/** The data of a report as the page has it: compressed, in base64. */
 export interface ReportData {
   readonly run: string
-  /** Compressed and in base64, from the root to the run itself. */
+  /** From the root to the run itself. */
   readonly tapes: readonly string[]
   readonly parts: string
 }
 
-/** The questions of `RunSource`, as they go to the worker. */
-export type Question =
-  | { readonly ask: 'head' | 'console' | 'files' | 'blame' | 'exportJsonl' }
-  | { readonly ask: 'rows'; readonly from: number }
-  | { readonly ask: 'search'; readonly text: string }
-  | ({ readonly ask: 'step'; readonly label: string } & StepOptions)
-  | { readonly ask: 'stream' | 'state'; readonly label: string }
-  | { readonly ask: 'body'; readonly label: string; readonly side: BodySide }
-  | { readonly ask: 'events'; readonly from: number; readonly to: number }
-  | { readonly ask: 'event'; readonly seq: number }
-  | { readonly ask: 'source'; readonly site: string }
+/** A call of a method of `RunSource`, without its signal. */
+export type SourceCall = {
+  readonly [Method in keyof RunSource]: {
+    readonly method: Method
+    readonly args: Parameters<RunSource[Method]> | []
+  }
+}[keyof RunSource]
 
 export type ToWorker =
   | { readonly type: 'open'; readonly data: ReportData }
-  | { readonly type: 'ask'; readonly id: number; readonly question: Question }
-  /** Nobody waits for the rest of this answer. */
+  | { readonly type: 'call'; readonly id: number; readonly call: SourceCall }
+  /** The rest of this answer is no longer needed. */
   | { readonly type: 'cancel'; readonly id: number }
 
 /** An answer is any number of pieces and an end; one without pieces is `undefined`. */

@@ -1,17 +1,315 @@
-import { useMemo, type ReactNode } from 'react'
-import { useCommands } from '../commands/use-commands.js'
-import { EmptyNote } from '../design/empty-note.js'
+import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react'
+import { type Command, useCommands } from '../commands/commands.js'
+import { EmptyNote, QueryNote } from '../design/notes.js'
 import { Tabs } from '../design/tabs.js'
 import type { StepDetail } from '../../model/step-detail.js'
-import type { Run } from '../run/use-run.js'
+import { type Run, useRows } from '../run/use-run.js'
 import { useSelection } from '../run/use-selection.js'
-import { copyAndSay } from './copy/copy-and-say.js'
-import { FieldLinksProvider } from './field/field-links.js'
-import { QueryNote } from './query-note.js'
-import { StepHeader } from './step-header.js'
-import { chooseTab, tabsOf } from './tabs/tabs-of.js'
-import { useLinkTo } from './use-link-to.js'
-import { useStep } from './use-step.js'
+import { copyAndSay } from '../design/toast.js'
+import { Field, FieldLinksProvider, StepLink, type TabProps, useLinkTo } from './field.js'
+import { BlameLine } from '../blame/role-mark.js'
+import { Badge, KIND_NAMES, KindMark, OriginBadge, StateBadge } from '../design/badge.js'
+import { indexed } from './text-parts.js'
+import { VisibleText } from './text.js'
+import { clock, cost, count, duration, plural } from '@retake/tape/present'
+import type { RunHead } from '../../model/run-head.js'
+import { Button } from '../design/button.js'
+import { CopyIcon } from '../design/icons.js'
+import { Menu } from '../design/menu.js'
+import { latePart } from '../design/late-part.js'
+import { useBackend } from '../sources/viewer-home.js'
+import { copyAsCurl } from '../../model/copy-as-curl.js'
+import { copyAsTest } from '../../model/copy-as-test.js'
+import { saveBytes } from './body-panel.js'
+import { keepPreviousData, queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ChatTab } from './chat-tab.js'
+import { ConsoleTab } from './console-tab.js'
+import { ErrorTab } from './error-tab.js'
+import { EventsTab } from './events-tab.js'
+import { tabOfField } from './field-path.js'
+import { FilesTab } from './files-tab.js'
+import { RequestTab } from './exchange-tabs.js'
+import { ResponseTab } from './exchange-tabs.js'
+import { SourceTab } from './source-tab.js'
+import { StateTab } from './state-tab.js'
+import { StreamTab } from './stream-tab.js'
+import { CallTab } from './call-tab.js'
+import { McpTab } from './mcp-tab.js'
+
+/** One way to look at a step. */
+interface StepTab {
+  /** As it stands in the address. */
+  readonly value: string
+  readonly title: string
+  readonly View: ComponentType<TabProps>
+}
+
+/** The ways that make sense for a step, the first of them first to be seen. */
+function tabsOf(detail: StepDetail): StepTab[] {
+  const { kind, conversation, call, mcp, request, response, error, failure, site } = detail
+  const isFailed = error !== undefined || failure !== undefined
+  const all: readonly (StepTab | false)[] = [
+    conversation !== undefined && { value: 'chat', title: 'Chat', View: ChatTab },
+    call !== undefined && { value: 'call', title: callTitle(kind), View: CallTab },
+    mcp !== undefined && { value: 'mcp', title: 'MCP', View: McpTab },
+    kind === 'model' &&
+      (response?.chunks ?? 0) > 1 && { value: 'stream', title: 'Stream', View: StreamTab },
+    request !== undefined && { value: 'request', title: 'Request', View: RequestTab },
+    request !== undefined && { value: 'response', title: 'Response', View: ResponseTab },
+    isFailed && { value: 'error', title: 'Error', View: ErrorTab },
+    { value: 'state', title: 'State', View: StateTab },
+    { value: 'console', title: 'Console', View: ConsoleTab },
+    { value: 'files', title: 'Files', View: FilesTab },
+    site !== undefined && { value: 'source', title: 'Source', View: SourceTab },
+    { value: 'events', title: 'Events', View: EventsTab },
+  ]
+  return all.filter((tab) => tab !== false)
+}
+
+const callTitle = (kind: StepDetail['kind']): string =>
+  kind === 'process' ? 'Process' : kind === 'tool' ? 'Tool' : 'Call'
+
+/** The tab to show: the one that is asked for, else the one a field is in, else the first. */
+function chooseTab(
+  tabs: readonly StepTab[],
+  { tab, field }: { readonly tab: string | undefined; readonly field: string | undefined },
+): StepTab | undefined {
+  const named = (value: string | undefined): StepTab | undefined =>
+    tabs.find((each) => each.value === value)
+  return named(tab) ?? named(tabOfField(field ?? '')) ?? tabs[0]
+}
+
+export interface ForkButtonProps {
+  readonly run: Run
+  readonly step: StepDetail
+}
+
+/** A report has no use for it, and does not carry it. */
+const LiveForkButton =
+  __HOME__ === 'live'
+    ? latePart(async () => (await import('../change/live-fork-button.js')).LiveForkButton)
+    : () => null
+
+/** Opens the editor for another answer or question at this step. Nothing where nothing can be run. */
+function ForkButton({ run, step }: ForkButtonProps) {
+  const { live } = useBackend()
+  if (live === undefined) return null
+  return <LiveForkButton run={run} step={step} />
+}
+
+/** Fork, and everything that can be copied or kept of a step. */
+function StepActions({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+  const copies = useCopies(run, detail)
+  useCommands(copies)
+  return (
+    <div className="flex shrink-0 items-center gap-1.5">
+      <ForkButton run={run} step={detail} />
+      <Menu
+        trigger={
+          <Button>
+            <CopyIcon />
+            Copy
+          </Button>
+        }
+        items={copies.map(({ keys, ...command }) => ({ ...command, keys: keys[0] }))}
+      />
+    </div>
+  )
+}
+
+/** What can be copied and kept of a step, as commands. */
+function useCopies(run: Run, detail: StepDetail): readonly Command[] {
+  const { tab, field } = useSelection()
+  const linkTo = useLinkTo()
+  const { label, request } = detail
+  const json = (): string => JSON.stringify(detail, undefined, 2)
+  const share = (
+    command: Pick<Command, 'id' | 'title' | 'run'> & Partial<Pick<Command, 'keys' | 'disabled'>>,
+  ): Command => ({ keys: [], ...command, group: 'Share' })
+  return [
+    share({
+      id: 'step.copy-link',
+      title: 'Copy link',
+      keys: ['y'],
+      run: () => void copyAndSay('the link', linkTo({ step: label, tab, field })),
+    }),
+    share({
+      id: 'step.copy-curl',
+      title: 'Copy as curl',
+      keys: ['c'],
+      disabled: request === undefined ? 'This step is no HTTP request.' : undefined,
+      run: () => void copyAndSay('the request as curl', () => curlOf(run, detail)),
+    }),
+    share({
+      id: 'step.copy-test',
+      title: 'Copy as test',
+      run: () => void copyAndSay('a test', copyAsTest({ ...run.head, id: run.id }, detail)),
+    }),
+    share({
+      id: 'step.copy-json',
+      title: 'Copy step as JSON',
+      run: () => void copyAndSay('the step as JSON', json()),
+    }),
+    share({
+      id: 'step.download-json',
+      title: 'Download step as JSON',
+      run: () => saveBytes(json(), `${run.id}-step-${label}.json`, 'application/json'),
+    }),
+  ]
+}
+
+/** With the whole body, which may have to be fetched. */
+async function curlOf({ source }: Run, detail: StepDetail): Promise<string> {
+  const isCut = detail.request?.body.clipped === true
+  const text = isCut
+    ? new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+        await source.body(detail.label, 'request'),
+      )
+    : undefined
+  return copyAsCurl(detail, text) ?? ''
+}
+
+/** One fact about a step, in a few words. */
+interface Fact {
+  /** Its address, for links. */
+  readonly path: string
+  readonly name: string
+  readonly value: string
+  /** Nobody knows it; the value says so. */
+  readonly isUnknown?: boolean
+}
+
+const UNKNOWN = 'unknown'
+
+/** What is known about a step in numbers and names. What should be known and is not says so. */
+function factsOf(detail: StepDetail, head: RunHead): Fact[] {
+  const isModel = detail.kind === 'model'
+  const fact = (path: string, name: string, value: string | undefined): Fact =>
+    value === undefined ? { path, name, value: UNKNOWN, isUnknown: true } : { path, name, value }
+  const ms = (value: number | undefined): string | undefined =>
+    value === undefined ? undefined : duration(value)
+  return [
+    ...(isModel
+      ? [
+          fact('model', 'model', detail.model),
+          fact('provider', 'provider', detail.provider),
+          ...tokenFacts(detail),
+          fact('costUsd', 'cost', detail.costUsd === undefined ? undefined : cost(detail.costUsd)),
+        ]
+      : []),
+    ...(detail.kind === 'mark' || detail.inferred
+      ? []
+      : [fact('latencyMs', 'took', detail.state === 'running' ? 'running' : ms(detail.latencyMs))]),
+    ...(detail.timeToFirstChunkMs === undefined
+      ? []
+      : [fact('timeToFirstChunkMs', 'first piece after', ms(detail.timeToFirstChunkMs))]),
+    ...(isModel ? [fact('finishReason', 'finish', detail.finishReason)] : []),
+    { path: 'at', name: 'began after', value: clock(detail.at) },
+    ...(detail.lane === 0
+      ? []
+      : [{ path: 'lane', name: 'lane', value: laneName(head, detail.lane) }]),
+  ]
+}
+
+function tokenFacts({ usage }: StepDetail): Fact[] {
+  if (usage === undefined)
+    return [{ path: 'usage', name: 'tokens', value: UNKNOWN, isUnknown: true }]
+  const { input, cachedInput, cacheWrite, output, reasoning, unpriced, mismatch } = usage
+  const part = (path: string, name: string, tokens: number): Fact[] =>
+    tokens === 0 ? [] : [{ path: `usage.${path}`, name, value: count(tokens) }]
+  return [
+    { path: 'usage.input', name: 'input', value: plural(input, 'token') },
+    ...part('cachedInput', 'from cache', cachedInput),
+    ...part('cacheWrite', 'to cache', cacheWrite),
+    { path: 'usage.output', name: 'output', value: plural(output, 'token') },
+    ...part('reasoning', 'of it reasoning', reasoning),
+    ...(unpriced.length === 0
+      ? []
+      : [{ path: 'usage.unpriced', name: 'without a price', value: unpriced.join(', ') }]),
+    ...(mismatch === undefined
+      ? []
+      : [{ path: 'usage.mismatch', name: "provider's numbers", value: mismatch }]),
+  ]
+}
+
+const laneName = ({ lanes }: RunHead, id: number): string => {
+  const name = lanes.find((lane) => lane.id === id)?.name
+  return name === undefined ? String(id) : `${id}, ${name}`
+}
+
+/** What a step is, how it went, and what can be done with it. */
+function StepHeader({ run, detail }: { readonly run: Run; readonly detail: StepDetail }) {
+  return (
+    <header className="max-h-[45%] shrink-0 overflow-y-auto border-b border-line px-3 pt-2 pb-1.5">
+      <div className="flex items-start gap-2">
+        <h2 className="min-w-0 flex-1">
+          <KindMark kind={detail.kind} isDecorative className="mr-1.5 inline align-text-bottom" />
+          <span className="mr-2 text-muted">
+            {detail.label} {KIND_NAMES[detail.kind]}
+          </span>
+          <Field path="title" isInline className="font-medium [overflow-wrap:anywhere]">
+            <VisibleText text={detail.title} />
+          </Field>
+        </h2>
+        <StepActions run={run} detail={detail} />
+      </div>
+      <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-sm">
+        <span className="flex gap-1">
+          <StateBadge state={detail.state} />
+          {!detail.inferred && <OriginBadge origin={detail.origin} />}
+          {detail.inferred && (
+            <Badge title="Not recorded itself: it is seen in the conversation">inferred</Badge>
+          )}
+        </span>
+        {factsOf(detail, run.head).map(({ path, name, value, isUnknown }) => (
+          <Field key={path} path={path} isInline className="max-w-full">
+            <span className="text-muted">{name}</span>{' '}
+            <span className={isUnknown ? 'text-muted italic' : '[overflow-wrap:anywhere]'}>
+              <VisibleText text={shortValue(value)} />
+            </span>
+          </Field>
+        ))}
+        <ScopePath detail={detail} />
+        {detail.parent !== undefined && (
+          <span>
+            <span className="text-muted">asked for by</span>{' '}
+            <StepLink label={detail.parent}>step {detail.parent}</StepLink>
+          </span>
+        )}
+      </div>
+      <BlameLine run={run} label={detail.label} />
+      {detail.error !== undefined && !detail.title.includes(detail.error) && (
+        <p className="mt-1 line-clamp-3 text-danger [overflow-wrap:anywhere]">
+          <Field path="error" isInline>
+            <VisibleText text={detail.error} />
+          </Field>
+        </p>
+      )}
+    </header>
+  )
+}
+
+/** Names come from outside: one must not push out the others. Where it is from has it whole. */
+const shortValue = (value: string): string =>
+  value.length > 120 ? `${value.slice(0, 120)}…` : value
+
+/** `agent › node › tool`, outermost first. */
+function ScopePath({ detail: { scopes } }: { readonly detail: StepDetail }) {
+  if (scopes.length === 0) return null
+  return (
+    <span className="max-w-full [overflow-wrap:anywhere]">
+      <span className="text-muted">in</span>{' '}
+      {indexed(scopes).map(({ index, item: { kind, name } }) => (
+        <span key={index}>
+          {index > 0 && <span className="text-muted"> › </span>}
+          <Field path={`scopes.${index}`} isInline>
+            <span className="text-muted">{kind}</span> <VisibleText text={shortValue(name)} />
+          </Field>
+        </span>
+      ))}
+    </span>
+  )
+}
 
 /** The step that is looked at: what it is, and each way to look at it. */
 export function StepPanel({ run }: { readonly run: Run }) {
@@ -44,11 +342,11 @@ function OneStep({ run, detail }: { readonly run: Run; readonly detail: StepDeta
   const tabs = tabsOf(detail)
   const shown = chooseTab(tabs, { tab, field })
   useCommands(
-    tabs.map(({ value, title }, place) => ({
+    tabs.map(({ value, title }, index) => ({
       id: `step.tab.${value}`,
       title: `Show ${title}`,
       group: 'Look' as const,
-      keys: place < 9 ? [String(place + 1)] : [],
+      keys: index < 9 ? [String(index + 1)] : [],
       run: () => show(value),
     })),
   )
@@ -97,4 +395,53 @@ function LinkedFields(props: {
     return { field, copyLink }
   }, [field, linkTo, label, tab])
   return <FieldLinksProvider value={links}>{children}</FieldLinksProvider>
+}
+
+interface LoadedStep {
+  readonly detail: StepDetail | undefined
+  /** `detail` is of the step before; this one is on its way. */
+  readonly isOld: boolean
+  /** There is no such step. */
+  readonly isGone: boolean
+  readonly error: Error | null
+}
+
+/**
+ * The step with this label. The last one stays while the next is on its way, and the
+ * neighbours are fetched before anybody asks.
+ */
+function useStep(run: Run, label: string | undefined): LoadedStep {
+  useRows(run.rows)
+  const client = useQueryClient()
+  const query = useQuery({
+    ...stepQuery(run, label ?? ''),
+    enabled: label !== undefined,
+    placeholderData: keepPreviousData,
+  })
+  const index = label === undefined ? -1 : run.rows.indexOf(label)
+  const isSettled = !query.isPlaceholderData && query.data !== undefined
+  useEffect(() => {
+    if (index < 0 || !isSettled) return
+    for (const next of [index + 1, index - 1]) {
+      if (next < 0 || next >= run.rows.length) continue
+      void client.prefetchQuery(stepQuery(run, run.rows.at(next).label))
+    }
+  }, [client, run, index, isSettled])
+  return {
+    detail: query.data ?? undefined,
+    isOld: query.isPlaceholderData && query.data?.label !== label,
+    isGone: query.data === null && !query.isPlaceholderData,
+    error: query.error,
+  }
+}
+
+/** A step that goes on is asked for again whenever its run has grown. */
+function stepQuery(run: Run, label: string) {
+  const index = run.rows.indexOf(label)
+  const isRunning = index >= 0 && run.rows.at(index).state === 'running'
+  return queryOptions({
+    queryKey: ['step', run.id, label, isRunning ? run.head.events : 'settled'],
+    queryFn: async () => (await run.source.step(label)) ?? null,
+    gcTime: 60_000,
+  })
 }

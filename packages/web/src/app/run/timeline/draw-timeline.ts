@@ -1,10 +1,456 @@
-import { drawAxis, drawGaps } from './draw-axis.js'
-import { drawHeat, drawHeatLine } from './draw-heat.js'
-import { drawBlocks } from './draw-blocks.js'
-import { drawLanes } from './draw-lanes.js'
-import { drawOverlay } from './draw-overlay.js'
-import { AXIS_HEIGHT, belowLanes, xOf, type Scene } from './scene.js'
-import type { Span } from './time-scale.js'
+import { type Span, ticksOf } from './timeline-view.js'
+import { duration, KINDS, STATES } from '@retake/tape/present'
+import { firstReaching, type LineRows, type TimelineData } from './timeline-data.js'
+import { ROLE_LOOKS, SEEN_ROLES } from '../../blame/blame-view.js'
+import type { Heat } from './timeline-data.js'
+import { isMissing, type Overlay, overlayText, type OverlayValues } from './timeline-data.js'
+import type { FilteredRows } from '../row-filter.js'
+import type { ListColumns } from '../row-store.js'
+import type { TimelineView } from './timeline-view.js'
+import { useEffect, useState } from 'react'
+
+/** Everything that decides what a timeline looks like. */
+export interface Scene {
+  readonly data: TimelineData
+  readonly columns: ListColumns
+  readonly shown: FilteredRows
+  readonly view: TimelineView
+  readonly colors: TimelineColors
+  readonly width: number
+  readonly height: number
+  readonly scrollTop: number
+  readonly gutter: number
+  /** Place of the row that is selected, and of the one under the pointer; -1 for none. */
+  readonly selected: number
+  readonly hovered: number
+  /** Milliseconds since the start that the list is limited to. */
+  readonly range: readonly [from: number, to: number] | undefined
+  readonly overlay: Overlay
+  readonly figures: OverlayValues | undefined
+  /** What blame found, where it was asked. */
+  readonly heat: Heat | undefined
+}
+
+export const AXIS_HEIGHT = 20
+export const LANE_HEIGHT = 20
+export const OVERLAY_HEIGHT = 48
+export const HEAT_HEIGHT = 18
+
+/** Pixels below the lanes. */
+export const belowLanes = ({ figures, heat }: Pick<Scene, 'figures' | 'heat'>): number =>
+  (figures === undefined ? 0 : OVERLAY_HEIGHT) + (heat === undefined ? 0 : HEAT_HEIGHT)
+
+/** Pixels from the left edge of the canvas. */
+export const xOf = (
+  { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,
+  drawn: number,
+): number => gutter + ((drawn - view.from) / view.span) * (width - gutter)
+
+/** The drawn time at so many pixels from the left edge. */
+export const drawnAt = (
+  { view, width, gutter }: Pick<Scene, 'view' | 'width' | 'gutter'>,
+  x: number,
+): number => view.from + ((x - gutter) / Math.max(1, width - gutter)) * view.span
+
+/** The design's colours as a canvas needs them. */
+interface TimelineColors {
+  readonly kinds: readonly string[]
+  /** Of the roles that are seen, in their order. */
+  readonly roles: readonly string[]
+  readonly surface: string
+  readonly raised: string
+  readonly sunken: string
+  readonly line: string
+  readonly lineStrong: string
+  readonly text: string
+  readonly muted: string
+  readonly accent: string
+  readonly accentSoft: string
+  readonly danger: string
+  readonly warning: string
+  readonly sans: string
+  readonly mono: string
+}
+
+function readColors(): TimelineColors {
+  const style = getComputedStyle(document.documentElement)
+  const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
+  return {
+    kinds: KINDS.map((kind) => read(`kind-${kind}`)),
+    roles: SEEN_ROLES.map((role) => read(ROLE_LOOKS[role].color)),
+    surface: read('surface'),
+    raised: read('raised'),
+    sunken: read('sunken'),
+    line: read('line'),
+    lineStrong: read('line-strong'),
+    text: read('text'),
+    muted: read('muted'),
+    accent: read('accent'),
+    accentSoft: read('accent-soft'),
+    danger: read('danger'),
+    warning: read('warning'),
+    sans: getComputedStyle(document.body).fontFamily,
+    mono: read('font-mono') || 'monospace',
+  }
+}
+
+/** Colours for a canvas, read again when the theme changes. */
+export function useTimelineColors(): TimelineColors {
+  const [colors, setColors] = useState(readColors)
+  useEffect(() => {
+    const update = (): void => setColors(readColors())
+    const observer = new MutationObserver(update)
+    observer.observe(document.documentElement, {
+      attributeFilter: ['data-theme', 'class', 'style'],
+    })
+    const preference = matchMedia('(prefers-color-scheme: dark)')
+    preference.addEventListener('change', update)
+    return () => {
+      observer.disconnect()
+      preference.removeEventListener('change', update)
+    }
+  }, [])
+  return colors
+}
+
+/** How a role frames its block: causes as a full frame, the others as lines of a pattern of their own. */
+const FRAMES = {
+  root: { dash: [], isFull: true },
+  joint: { dash: [6, 2], isFull: true },
+  'back-up': { dash: [3, 3], isFull: false },
+  echo: { dash: [1, 2], isFull: false },
+  affected: undefined,
+} as const
+
+/** Marks stand at least this far apart: where several would meet, the worst is seen. */
+const APART = 9
+
+/** Frames the blocks of steps that had something to do with the failure. Drawn before the blocks. */
+function drawHeat(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
+  // The worst last, so that it stands above the others.
+  for (const [role, name] of [...SEEN_ROLES.entries()].toReversed()) {
+    const frame = FRAMES[name]
+    if (frame === undefined || !heat.seen.includes(name)) continue
+    context.strokeStyle = scene.colors.roles[role] ?? scene.colors.muted
+    context.lineWidth = 2
+    context.setLineDash([...frame.dash])
+    for (const isOut of scene.shown.hidden > 0 ? [true, false] : [false]) {
+      context.globalAlpha = isOut ? 0.2 : 1
+      context.beginPath()
+      addFrames(context, scene, heat, { role, isOut, isFull: frame.isFull })
+      context.stroke()
+    }
+  }
+  context.globalAlpha = 1
+  context.setLineDash([])
+}
+
+interface Wanted {
+  readonly role: number
+  /** Those that a filter leaves out, or those that it does not. */
+  readonly isOut: boolean
+  readonly isFull: boolean
+}
+
+/** The frames of one role, which are drawn at once: there may be many thousands. */
+function addFrames(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { indexes, roles }: Heat,
+  { role, isOut, isFull }: Wanted,
+): void {
+  const { data, columns, shown, gutter, width } = scene
+  const [first, last] = visibleLines(scene)
+  const isFiltered = shown.hidden > 0
+  let [lastX, lastLine] = [-1, -1]
+  for (let index = roles.indexOf(role); index < indexes.length && roles[index] === role; index++) {
+    const position = indexes[index] ?? 0
+    const line = position < data.count ? data.lineOf.get(columns.lane[position] ?? 0) : undefined
+    if (line === undefined || line < first || line >= last) continue
+    if (isFiltered && shown.has(position) === isOut) continue
+    const x = Math.round(xOf(scene, data.from[position] ?? 0))
+    const end = Math.max(x + 2, xOf(scene, data.to[position] ?? 0))
+    // Of many that share a pixel one is enough.
+    if (end < gutter || x > width || (end - x < 3 && x === lastX && line === lastLine)) continue
+    ;[lastX, lastLine] = [x, line]
+    addFrame(context, { x, end, top: topOf(scene, line), isFull })
+  }
+}
+
+interface Frame {
+  readonly x: number
+  readonly end: number
+  readonly top: number
+  readonly isFull: boolean
+}
+
+/** Above and below the block, in the room that a lane leaves there. */
+function addFrame(context: CanvasRenderingContext2D, { x, end, top, isFull }: Frame): void {
+  if (isFull) {
+    context.rect(x - 2, top + 1, end - x + 3, LANE_HEIGHT - 3)
+    return
+  }
+  for (const y of [top + 1, top + LANE_HEIGHT - 2]) {
+    context.moveTo(x - 2, y)
+    context.lineTo(end + 1, y)
+  }
+}
+
+/** A line below the lanes with a mark for each role, so that causes are seen whatever lane is. */
+function drawHeatLine(context: CanvasRenderingContext2D, scene: Scene, heat: Heat): void {
+  const { data, colors, width, height, gutter, shown } = scene
+  const top = height - HEAT_HEIGHT - (scene.figures === undefined ? 0 : OVERLAY_HEIGHT)
+  context.fillStyle = colors.surface
+  context.fillRect(0, top, width, HEAT_HEIGHT)
+  context.fillStyle = colors.line
+  context.fillRect(0, top, width, 1)
+  context.font = `11px ${colors.sans}`
+  context.textBaseline = 'middle'
+  context.fillStyle = colors.text
+  context.fillText('blame', 8, top + HEAT_HEIGHT / 2 + 1)
+  context.save()
+  context.beginPath()
+  context.rect(gutter, top, width - gutter, HEAT_HEIGHT)
+  context.clip()
+  const isFiltered = shown.hidden > 0
+  const taken = new Uint8Array(Math.ceil(width) + 2 * APART)
+  for (let index = 0; index < heat.indexes.length; index++) {
+    const position = heat.indexes[index] ?? 0
+    if (position >= data.count) continue
+    const x = Math.round(xOf(scene, data.from[position] ?? 0))
+    if (x < gutter - 6 || x > width + 6) continue
+    const at = x + APART
+    if (taken[at]) continue
+    taken.fill(1, at - APART + 1, at + APART)
+    context.globalAlpha = isFiltered && !shown.has(position) ? 0.2 : 1
+    drawMark(context, scene, { x, top: top + 4, role: heat.roles[index] ?? 0 })
+  }
+  context.globalAlpha = 1
+  context.restore()
+}
+
+function drawMark(
+  context: CanvasRenderingContext2D,
+  { colors }: Scene,
+  { x, top, role }: { readonly x: number; readonly top: number; readonly role: number },
+): void {
+  const { path, isFilled } = ROLE_LOOKS[SEEN_ROLES[role] ?? 'affected']
+  const color = colors.roles[role] ?? colors.muted
+  context.save()
+  context.translate(x - 5, top)
+  const shape = pathOf(path)
+  context.strokeStyle = color
+  context.lineWidth = 1.4
+  context.fillStyle = color
+  if (isFilled) context.fill(shape)
+  context.stroke(shape)
+  context.restore()
+}
+
+const paths = new Map<string, Path2D>()
+
+function pathOf(path: string): Path2D {
+  const known = paths.get(path) ?? new Path2D(path)
+  paths.set(path, known)
+  return known
+}
+
+const BLOCK_HEIGHT = 14
+
+/** Blocks as wide as this say what they are. */
+const NAMED_WIDTH = 44
+
+const [FAILED, ABORTED, IN_DOUBT, RUNNING] = (
+  ['failed', 'aborted', 'in doubt', 'running'] as const
+).map((state) => STATES.indexOf(state))
+
+/** What must not vanish when many steps share a pixel. */
+const rankOf = (state: number): number =>
+  state === FAILED ? 3 : state === IN_DOUBT || state === ABORTED ? 2 : state === RUNNING ? 1 : 0
+
+/** A block for each step. What is smaller than a pixel is drawn once a pixel. */
+function drawBlocks(context: CanvasRenderingContext2D, scene: Scene): void {
+  const [first, last] = visibleLines(scene)
+  const hatch = hatchOf(context, scene.colors)
+  for (let index = first; index < last; index++) {
+    const rows = scene.data.rows[index]
+    if (rows !== undefined) drawLine(context, scene, { rows, top: topOf(scene, index) + 3, hatch })
+  }
+  for (const position of new Set([scene.hovered, scene.selected])) outline(context, scene, position)
+}
+
+interface LineToDraw {
+  readonly rows: LineRows
+  readonly top: number
+  readonly hatch: CanvasPattern | null
+}
+
+function drawLine(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { rows, top, hatch }: LineToDraw,
+): void {
+  const { data, columns, shown, view, width } = scene
+  const isFiltered = shown.hidden > 0
+  const end = view.from + view.span
+  const scale = (width - scene.gutter) / view.span
+  let [lastPixel, lastRank] = [-1, -1]
+  for (let index = firstReaching(rows, view.from); index < rows.indexes.length; index++) {
+    const position = rows.indexes[index] ?? 0
+    const from = data.from[position] ?? 0
+    if (from > end) break
+    const x = scene.gutter + (from - view.from) * scale
+    const length = ((data.to[position] ?? 0) - from) * scale
+    const state = columns.state[position] ?? 0
+    const isOut = isFiltered && !shown.has(position)
+    if (length < 2) {
+      const pixel = Math.round(x / 2)
+      const rank = isOut ? -0.5 : rankOf(state)
+      if (pixel === lastPixel && rank <= lastRank) continue
+      ;[lastPixel, lastRank] = [pixel, rank]
+    }
+    context.globalAlpha = isOut ? 0.2 : 1
+    const left = Math.max(x, scene.gutter - 4)
+    // One that was never answered has no end: it is as wide as its form needs to be seen.
+    const least = state === IN_DOUBT || state === ABORTED || state === RUNNING ? 9 : 2
+    const right = Math.min(x + Math.max(least, length - 1), width + 4)
+    drawBlock(context, scene, { index: position, state, left, top, width: right - left, hatch })
+  }
+  context.globalAlpha = 1
+}
+
+interface Block {
+  readonly index: number
+  readonly state: number
+  readonly left: number
+  readonly top: number
+  readonly width: number
+  readonly hatch: CanvasPattern | null
+}
+
+/** The kind is a colour; how it stands is a form as well: hatched, or only an outline. */
+function drawBlock(context: CanvasRenderingContext2D, scene: Scene, block: Block): void {
+  const { columns, colors } = scene
+  const { index, state, left, top, width } = block
+  const kind = colors.kinds[columns.kind[index] ?? 0] ?? colors.muted
+  const isOpen = state === RUNNING || state === IN_DOUBT
+  const color =
+    state === FAILED ? colors.danger : isOpen || state === ABORTED ? colors.warning : kind
+  if (columns.inferred[index] || isOpen || state === ABORTED) {
+    const stroke = state === RUNNING ? colors.accent : color
+    if (width < 5) {
+      context.fillStyle = stroke
+      context.fillRect(left, top, width, BLOCK_HEIGHT)
+      return
+    }
+    context.setLineDash(isOpen || state === ABORTED ? [3, 2] : [])
+    context.strokeStyle = stroke
+    context.lineWidth = 1
+    context.strokeRect(left + 0.5, top + 0.5, width - 1, BLOCK_HEIGHT - 1)
+    context.setLineDash([])
+    if (width >= NAMED_WIDTH) nameBlock(context, scene, block, colors.text)
+    return
+  }
+  context.fillStyle = color
+  context.fillRect(left, top, width, BLOCK_HEIGHT)
+  if (width >= NAMED_WIDTH && state !== FAILED) nameBlock(context, scene, block, colors.surface)
+  if (state === FAILED && block.hatch !== null && width > 3) {
+    context.fillStyle = block.hatch
+    context.fillRect(left, top, width, BLOCK_HEIGHT)
+  }
+}
+
+function nameBlock(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { index, left, top, width }: Block,
+  color: string,
+): void {
+  context.fillStyle = color
+  context.font = `10px ${scene.colors.sans}`
+  context.textBaseline = 'middle'
+  const start = Math.max(left, scene.gutter) + 4
+  const text = fitText(context, scene.shown.rows.at(index).title, left + width - start - 4)
+  context.fillText(text, start, top + BLOCK_HEIGHT / 2 + 0.5)
+}
+
+function outline(context: CanvasRenderingContext2D, scene: Scene, index: number): void {
+  const { data, columns, colors } = scene
+  const line =
+    index < 0 || index >= data.count ? undefined : data.lineOf.get(columns.lane[index] ?? 0)
+  if (line === undefined) return
+  const x = xOf(scene, data.from[index] ?? 0)
+  const length = Math.max(3, xOf(scene, data.to[index] ?? 0) - x)
+  context.strokeStyle = index === scene.selected ? colors.accent : colors.text
+  context.lineWidth = index === scene.selected ? 2 : 1
+  context.strokeRect(x - 1.5, topOf(scene, line) + 1.5, length + 2, BLOCK_HEIGHT + 3)
+}
+
+let hatchFor: readonly [color: string, pattern: CanvasPattern | null] | undefined
+
+function hatchOf(context: CanvasRenderingContext2D, colors: TimelineColors): CanvasPattern | null {
+  if (hatchFor?.[0] === colors.surface) return hatchFor[1]
+  const tile = document.createElement('canvas')
+  tile.width = tile.height = 6
+  const drawing = tile.getContext('2d')
+  if (drawing !== null) {
+    drawing.strokeStyle = colors.surface
+    drawing.lineWidth = 1.5
+    drawing.beginPath()
+    for (const start of [-6, 0, 6]) {
+      drawing.moveTo(start, 6)
+      drawing.lineTo(start + 6, 0)
+    }
+    drawing.stroke()
+  }
+  hatchFor = [colors.surface, context.createPattern(tile, 'repeat')]
+  return hatchFor[1]
+}
+
+/** Lines that are seen, from the first on. */
+export function visibleLines({
+  data,
+  scrollTop,
+  height,
+}: Scene): readonly [first: number, last: number] {
+  const first = Math.max(0, Math.floor(scrollTop / LANE_HEIGHT))
+  const last = Math.ceil((scrollTop + height - AXIS_HEIGHT) / LANE_HEIGHT)
+  return [first, Math.min(data.lines.length, last)]
+}
+
+/** Where a line begins, from the top of the canvas. */
+export const topOf = (scene: Scene, line: number): number =>
+  AXIS_HEIGHT + line * LANE_HEIGHT - scene.scrollTop
+
+/** The names of the lanes, and the lines between them. */
+function drawLanes(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { data, colors, width, gutter } = scene
+  const [first, last] = visibleLines(scene)
+  context.font = `11px ${colors.sans}`
+  context.textBaseline = 'middle'
+  for (let index = first; index < last; index++) {
+    const line = data.lines[index]
+    const top = topOf(scene, index)
+    context.fillStyle = colors.line
+    context.fillRect(0, top + LANE_HEIGHT - 1, width, 1)
+    if (line === undefined) continue
+    const indent = 8 + Math.min(line.depth, 6) * 10
+    context.fillStyle = colors.lineStrong
+    for (let depth = 1; depth <= Math.min(line.depth, 6); depth++)
+      context.fillRect(depth * 10 + 2, top, 1, LANE_HEIGHT)
+    context.fillStyle = line.lane === 0 ? colors.text : colors.muted
+    const text = fitText(context, line.name, gutter - indent - 6)
+    context.fillText(text, indent, top + LANE_HEIGHT / 2)
+  }
+}
+
+/** The text, or as much of its beginning as fits. */
+export function fitText(context: CanvasRenderingContext2D, text: string, width: number): string {
+  if (context.measureText(text).width <= width) return text
+  let length = Math.min(text.length, Math.ceil(width / 4))
+  while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--
+  return `${text.slice(0, length)}…`
+}
 
 /** Draws what is seen, and nothing else. */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
@@ -65,4 +511,133 @@ function drawPlayhead(context: CanvasRenderingContext2D, scene: Scene): void {
   const x = Math.round(xOf(scene, scene.data.from[scene.selected] ?? 0))
   context.fillStyle = scene.colors.accent
   context.fillRect(x, 0, 1, scene.height)
+}
+
+/** Time in which nothing was under way: two bars and how long it was, where that fits. Says where those stand. */
+function drawGaps(context: CanvasRenderingContext2D, scene: Scene): Span[] {
+  const { data, view, colors, height } = scene
+  context.font = `10px ${colors.sans}`
+  context.textBaseline = 'middle'
+  context.textAlign = 'center'
+  let last = -1
+  const marks: Span[] = []
+  for (const gap of data.scale.gaps) {
+    if (gap.drawnTo < view.from || gap.drawnFrom > view.from + view.span) continue
+    const [left, right] = [xOf(scene, gap.drawnFrom), xOf(scene, gap.drawnTo)]
+    if (right - last < 3) continue
+    last = right
+    context.fillStyle = colors.raised
+    context.fillRect(left, AXIS_HEIGHT, right - left, height)
+    if (right - left < 5) continue
+    context.fillStyle = colors.lineStrong
+    const middle = (left + right) / 2
+    const text = duration(gap.to - gap.from)
+    const room = right - left - 10
+    const fits = context.measureText(text).width <= room
+    const apart = fits ? context.measureText(text).width / 2 + 5 : 1.5
+    marks.push([middle - apart - 2, middle + apart + 2])
+    context.fillRect(middle - apart - 1, 5, 1, 11)
+    context.fillRect(middle + apart, 5, 1, 11)
+    context.fillStyle = colors.muted
+    if (fits) context.fillText(text, middle, AXIS_HEIGHT / 2 + 1)
+  }
+  context.textAlign = 'left'
+  return marks
+}
+
+/** Times, where no gap says its own. */
+function drawAxis(context: CanvasRenderingContext2D, scene: Scene, marks: readonly Span[]): void {
+  const { data, view, colors, width, gutter } = scene
+  context.fillStyle = colors.line
+  context.fillRect(0, AXIS_HEIGHT - 1, width, 1)
+  context.fillRect(gutter - 1, 0, 1, scene.height)
+  context.font = `10px ${colors.sans}`
+  context.textBaseline = 'middle'
+  const ticks = ticksOf(data.scale, {
+    from: view.from,
+    to: view.from + view.span,
+    pixelsPerMs: (width - gutter) / view.span,
+    apart: 76,
+  })
+  for (const { drawn, text } of ticks) {
+    const x = Math.round(xOf(scene, drawn))
+    if (x < gutter) continue
+    context.fillStyle = colors.lineStrong
+    context.fillRect(x, AXIS_HEIGHT - 6, 1, 5)
+    context.fillStyle = colors.muted
+    const end = x + 4 + context.measureText(text).width
+    if (end < width && !marks.some(([left, right]) => x < right && end > left))
+      context.fillText(text, x + 4, AXIS_HEIGHT / 2)
+  }
+}
+
+/**
+ * One figure of every step as a bar where the step begins, and what it adds up to as
+ * a line. A call whose figure is not known is a ring on the ground line, not a bar of 0.
+ */
+function drawOverlay(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { values, sums, max }: OverlayValues,
+): void {
+  const { data, colors, width, height, gutter, overlay } = scene
+  if (overlay === 'none') return
+  const top = height - OVERLAY_HEIGHT
+  context.fillStyle = colors.surface
+  context.fillRect(0, top, width, OVERLAY_HEIGHT)
+  context.fillStyle = colors.line
+  context.fillRect(0, top, width, 1)
+  context.font = `11px ${colors.sans}`
+  context.textBaseline = 'middle'
+  context.fillStyle = colors.text
+  context.fillText(overlay, 8, top + 14)
+  context.fillStyle = colors.muted
+  context.font = `10px ${colors.sans}`
+  context.fillText(max === 0 ? 'none known' : `up to ${overlayText(overlay, max)}`, 8, top + 30)
+
+  context.save()
+  context.beginPath()
+  context.rect(gutter, top, width - gutter, OVERLAY_HEIGHT)
+  context.clip()
+  const room = OVERLAY_HEIGHT - 10
+  const ground = height - 3
+  const highest = new Map<number, number>()
+  const rings = new Set<number>()
+  const all = sums.at(-1) ?? 0
+  context.strokeStyle = colors.muted
+  context.lineWidth = 1
+  context.beginPath()
+  context.moveTo(gutter, ground)
+  let lastPixel = -1
+  let level = ground
+  for (let index = 0; index < data.count && index < values.length; index++) {
+    const x = Math.round(xOf(scene, data.from[index] ?? 0))
+    if (x < gutter - 4 || x > width + 4) {
+      if (x > width) continue
+    } else {
+      const value = values[index] ?? Number.NaN
+      if (!Number.isNaN(value)) {
+        const bar = max === 0 ? 0 : (value / max) * room
+        if (bar > (highest.get(x) ?? 0)) highest.set(x, bar)
+      } else if (isMissing(scene.columns, overlay, index)) rings.add(x)
+    }
+    if (x === lastPixel && index < data.count - 1) continue
+    lastPixel = x
+    // A sum grows at a step, not on the way to it.
+    context.lineTo(x, level)
+    level = ground - (all === 0 ? 0 : ((sums[index] ?? 0) / all) * room)
+    context.lineTo(x, level)
+  }
+  context.lineTo(width, level)
+  context.fillStyle = colors.accent
+  for (const [x, bar] of highest)
+    context.fillRect(x, ground - Math.max(2, bar), 3, Math.max(2, bar))
+  if (all > 0) context.stroke()
+  context.strokeStyle = colors.warning
+  for (const x of rings) {
+    context.beginPath()
+    context.arc(x + 2, ground - 3, 2.5, 0, 2 * Math.PI)
+    context.stroke()
+  }
+  context.restore()
 }

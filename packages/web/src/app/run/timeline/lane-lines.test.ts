@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { laneLines } from './lane-lines.js'
+import { laneLines } from './timeline-data.js'
 
 const linesOf = (...parameters: Parameters<typeof laneLines>): string[] =>
   laneLines(...parameters).map(({ name, depth }) => `${' '.repeat(depth)}${name}`)

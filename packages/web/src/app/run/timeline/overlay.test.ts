@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { KINDS, STATES } from '@retake/tape/present'
-import { makeListColumns } from '../list-columns.js'
-import { overlayValues, sumText } from './overlay.js'
+import { makeListColumns } from '../row-store.js'
+import { overlayValues, sumText } from './timeline-data.js'
 
 /** Model calls by their state and cost. */
 function columnsOf(...calls: readonly (readonly [(typeof STATES)[number], number | undefined])[]) {
   const columns = makeListColumns()
-  for (const [place, [state, costUsd]] of calls.entries()) {
-    columns.kind[place] = KINDS.indexOf('model')
-    columns.state[place] = STATES.indexOf(state)
-    columns.costUsd[place] = costUsd ?? Number.NaN
-    columns.latencyMs[place] = 1000
-    columns.tokensIn[place] = Number.NaN
+  for (const [index, [state, costUsd]] of calls.entries()) {
+    columns.kind[index] = KINDS.indexOf('model')
+    columns.state[index] = STATES.indexOf(state)
+    columns.costUsd[index] = costUsd ?? Number.NaN
+    columns.latencyMs[index] = 1000
+    columns.tokensIn[index] = Number.NaN
   }
   columns.length = calls.length
   return columns

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { TimeScale } from './time-scale.js'
-import { ticksOf, tickText } from './time-ticks.js'
+import { TimeScale } from './timeline-view.js'
+import { ticksOf, tickText } from './timeline-view.js'
 
 const textsOf = (scale: TimeScale, width = 1000, apart = 80): string[] =>
   ticksOf(scale, { from: 0, to: scale.length, pixelsPerMs: width / scale.length, apart }).map(

@@ -1,18 +1,64 @@
-import { useRef, useState } from 'react'
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useSelection } from '../use-selection.js'
-import { drawTimeline } from './draw-timeline.js'
-import { markNear } from './heat.js'
-import { Playhead } from './playhead.js'
-import { RowTip } from './row-tip.js'
-import { AXIS_HEIGHT, belowLanes, HEAT_HEIGHT, LANE_HEIGHT, xOf, type Scene } from './scene.js'
+import {
+  AXIS_HEIGHT,
+  belowLanes,
+  drawnAt,
+  drawTimeline,
+  HEAT_HEIGHT,
+  LANE_HEIGHT,
+  type Scene,
+  useTimelineColors,
+  xOf,
+} from './draw-timeline.js'
+import { type Heat, markNear, rowAtTime, rowNear, type TimelineData } from './timeline-data.js'
 import type { TimelineProps } from './timeline.js'
-import { useTimelineColors } from './timeline-colors.js'
-import { timelineSummary } from './timeline-summary.js'
-import type { ViewChange } from './timeline-view.js'
+import {
+  bringIntoView,
+  panBy,
+  type TimelineView,
+  type ViewChange,
+  zoomAt,
+} from './timeline-view.js'
 import { useCanvas, useSize } from './use-canvas.js'
-import { useScrub } from './use-scrub.js'
-import { useSelectedInView } from './use-selected-in-view.js'
-import { useTimelinePointer } from './use-timeline-pointer.js'
+import {
+  clock,
+  cost,
+  count,
+  duration,
+  plural,
+  ROLE_WORDS,
+  type StepRow,
+} from '@retake/tape/present'
+import type { Run } from '../use-run.js'
+import type { SeenRole } from '../../blame/blame-view.js'
+import { RoleName } from '../../blame/role-mark.js'
+
+const SCRUB_MS = 100
+
+/** The playhead follows the pointer at once; the step below is another one only so often. */
+function useScrub(selected: number, choose: (index: number, replace: boolean) => void) {
+  const [scrubbed, setScrubbed] = useState<number>()
+  const waiting = useRef<{ index: number; timer: ReturnType<typeof setTimeout> }>(undefined)
+  const flush = (): void => {
+    const { current } = waiting
+    waiting.current = undefined
+    clearTimeout(current?.timer)
+    if (current !== undefined) choose(current.index, true)
+  }
+  /** Undefined when the drag is over. */
+  const scrub = (position: number | undefined, begins: boolean): void => {
+    setScrubbed(position)
+    if (position === undefined) flush()
+    else if (begins) {
+      if (position !== selected) choose(position, false)
+    } else if (waiting.current === undefined)
+      waiting.current = { index: position, timer: setTimeout(flush, SCRUB_MS) }
+    else waiting.current.index = position
+  }
+  useEffect(() => () => clearTimeout(waiting.current?.timer), [])
+  return { scrubbed, scrub }
+}
 
 type TimelineCanvasProps = TimelineProps &
   Pick<Scene, 'data' | 'view' | 'overlay' | 'figures' | 'heat' | 'selected' | 'gutter'> & {
@@ -28,8 +74,8 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
   const size = useSize(scroller)
   const [scrollTop, setScrollTop] = useState(0)
   const colors = useTimelineColors()
-  const choose = (place: number, replace: boolean): void => {
-    if (place >= 0 && place < run.rows.length) select(run.rows.at(place).label, { replace })
+  const choose = (index: number, replace: boolean): void => {
+    if (index >= 0 && index < run.rows.length) select(run.rows.at(index).label, { replace })
   }
   const { scrubbed, scrub } = useScrub(props.selected, choose)
   const selected = scrubbed ?? props.selected
@@ -46,9 +92,9 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
       if (heat === undefined || y < below || y >= below + HEAT_HEIGHT) return undefined
       return markNear(heat, data, { x, xOf: (drawn) => xOf({ ...props, ...size }, drawn) })
     },
-    onSelect: (place) => choose(place, false),
-    onScrub: (place, begins) => {
-      const near = shown.has(place) ? place : shown.placeAt(Math.max(0, shown.indexFrom(place) - 1))
+    onSelect: (index) => choose(index, false),
+    onScrub: (index, begins) => {
+      const near = shown.has(index) ? index : shown.rowAt(Math.max(0, shown.indexFrom(index) - 1))
       scrub(near, begins)
     },
     onScrubbed: () => scrub(undefined, false),
@@ -72,7 +118,7 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
     scrollTop,
     gutter,
     selected,
-    hovered: pointer.hover?.place ?? -1,
+    hovered: pointer.hover?.index ?? -1,
     range: pointer.marked ?? range,
     overlay,
     figures,
@@ -110,14 +156,313 @@ export function TimelineCanvas(props: TimelineCanvasProps) {
           onMove={props.onMove}
         />
       )}
-      {pointer.hover !== undefined && pointer.hover.place < run.rows.length && (
+      {pointer.hover !== undefined && pointer.hover.index < run.rows.length && (
         <RowTip
-          row={run.rows.at(pointer.hover.place)}
-          role={heat?.roleAt(pointer.hover.place)}
+          row={run.rows.at(pointer.hover.index)}
+          role={heat?.roleAt(pointer.hover.index)}
           width={size.width}
           {...pointer.hover}
         />
       )}
     </div>
   )
+}
+
+/** The timeline in a sentence, for those who do not see it. */
+function timelineSummary({ head, rows }: Run, { lines, scale }: TimelineData, heat?: Heat): string {
+  return [
+    `${plural(rows.length, 'step')} in ${plural(lines.length, 'lane')} over ${duration(head.durationMs)}`,
+    ...(lines.length > 1
+      ? [
+          `lanes: ${lines
+            .slice(0, 20)
+            .map(({ name }) => name)
+            .join(', ')}`,
+        ]
+      : []),
+    ...(scale.gaps.length > 0
+      ? [`${plural(scale.gaps.length, 'pause')} without a step, drawn short`]
+      : []),
+    ...(heat === undefined ? [] : [heatText(heat, rows)]),
+  ].join('; ')
+}
+
+/** Causes are few; what they have touched may be much. */
+function heatText({ indexes, roleAt }: Heat, rows: Run['rows']): string {
+  const named = Array.from(indexes.subarray(0, 20), (index) => {
+    const role = roleAt(index)
+    return `step ${rows.at(index).label} ${role}`
+  })
+  const more = indexes.length > 20 ? [`and ${plural(indexes.length - 20, 'other')}`] : []
+  return `blame: ${[...named, ...more].join(', ') || 'no step is marked'}`
+}
+
+/* oxlint-disable jsx-a11y/prefer-tag-over-role -- it stands where its step is drawn, which no input can */
+
+interface PlayheadProps {
+  readonly row: StepRow
+  /** Counted from 1 among the shown steps, and how many there are. */
+  readonly position: number
+  readonly count: number
+  /** Pixels from the left edge; undefined when it is not on the screen. */
+  readonly x: number | undefined
+  readonly onMove: (by: number | 'first' | 'last') => void
+}
+
+/** The handle of the line at the selected step. It is dragged on the axis; arrow keys move it, too. */
+function Playhead({ row, position, count, x, onMove }: PlayheadProps) {
+  const press = (event: React.KeyboardEvent): void => {
+    const by = {
+      ArrowLeft: -1,
+      ArrowDown: -1,
+      ArrowRight: 1,
+      ArrowUp: 1,
+      PageDown: -10,
+      PageUp: 10,
+      Home: 'first',
+      End: 'last',
+    }[event.key] as number | 'first' | 'last' | undefined
+    if (by === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    onMove(by)
+  }
+  return (
+    <div
+      role="slider"
+      tabIndex={0}
+      aria-label="Playhead"
+      aria-valuemin={1}
+      aria-valuemax={Math.max(1, count)}
+      aria-valuenow={position}
+      aria-valuetext={`step ${row.label}, ${row.title}, at ${clock(row.at)}`}
+      onKeyDown={press}
+      className="pointer-events-none absolute top-0 z-10 h-3.5 w-2.5 rounded-xs bg-accent"
+      style={{ left: (x ?? 0) - 4.5, opacity: x === undefined ? 0 : 1 }}
+    />
+  )
+}
+
+interface RowTipProps {
+  readonly row: StepRow
+  /** What it had to do with the failure, if that was asked and it had something to do with it. */
+  readonly role: SeenRole | undefined
+  readonly x: number
+  readonly y: number
+  readonly width: number
+}
+
+/** What is known of the step under the pointer. */
+function RowTip({ row, role, x, y, width }: RowTipProps) {
+  const facts = [
+    `at ${clock(row.at)}`,
+    row.latencyMs === undefined || row.inferred ? undefined : `took ${duration(row.latencyMs)}`,
+    row.tokensIn === undefined
+      ? undefined
+      : `${count(row.tokensIn)} → ${count(row.tokensOut ?? 0)} tokens`,
+    row.costUsd === undefined
+      ? row.kind === 'model' && row.state === 'done'
+        ? 'cost unknown'
+        : undefined
+      : cost(row.costUsd),
+    row.inferred ? 'inferred: times are those of the model calls around it' : undefined,
+  ].filter((fact) => fact !== undefined)
+  return (
+    <div
+      aria-hidden="true"
+      className="pointer-events-none absolute z-20 max-w-90 rounded border border-line-strong bg-surface px-2 py-1 text-sm shadow"
+      style={{ top: y + 14, ...(x > width / 2 ? { right: width - x + 4 } : { left: x + 8 }) }}
+    >
+      <p className="truncate">
+        <span className="mr-1.5 font-mono text-muted">{row.label}</span>
+        {row.title}
+      </p>
+      <p className="text-muted">
+        {[row.kind, ...(row.state === 'done' ? [] : [row.state])].join(', ')} · {facts.join(' · ')}
+      </p>
+      {role !== undefined && (
+        <p>
+          <RoleName role={role} /> <span className="text-muted">{ROLE_WORDS[role]}</span>
+        </p>
+      )}
+      {row.error !== undefined && <p className="truncate text-danger">{row.error}</p>}
+    </div>
+  )
+}
+
+/** A step that is newly selected is brought into view, sideways and by its lane. */
+function useSelectedInView(options: {
+  readonly data: TimelineData
+  readonly selected: number
+  readonly onView: (change: ViewChange) => void
+  readonly scroller: React.RefObject<HTMLElement | null>
+  readonly columns: Scene['columns']
+  readonly size: { readonly height: number }
+}): void {
+  const latest = useRef(options)
+  useEffect(() => {
+    latest.current = options
+  })
+  const { selected, data } = options
+  const isDrawn = selected >= 0 && selected < data.count
+  useEffect(() => {
+    const { data: now, onView, scroller, columns } = latest.current
+    if (!isDrawn) return
+    onView((view) => bringIntoView(view, now.from[selected] ?? 0, now.scale.length))
+    const { current } = scroller
+    const line = now.lineOf.get(columns.lane[selected] ?? 0) ?? 0
+    if (current === null) return
+    const [top, bottom] = [line * LANE_HEIGHT, (line + 2) * LANE_HEIGHT + AXIS_HEIGHT]
+    if (top < current.scrollTop) current.scrollTop = top
+    else if (bottom > current.scrollTop + current.clientHeight)
+      current.scrollTop = bottom - current.clientHeight
+  }, [selected, isDrawn])
+}
+
+interface PointerOptions {
+  readonly box: RefObject<HTMLElement | null>
+  readonly scroller: RefObject<HTMLElement | null>
+  readonly data: TimelineData
+  readonly view: TimelineView
+  readonly width: number
+  readonly gutter: number
+  readonly onView: (change: ViewChange) => void
+  /** The row whose mark is there, below the lanes: -1 for none; undefined where there are lanes. */
+  readonly markUnder: (at: { readonly x: number; readonly y: number }) => number | undefined
+  /** A click on a step. */
+  readonly onSelect: (index: number) => void
+  /** The playhead is dragged; the first of such a drag is `begins`. */
+  readonly onScrub: (index: number, begins: boolean) => void
+  readonly onScrubbed: () => void
+  /** A stretch of time was marked, in milliseconds since the start. */
+  readonly onRange: (from: number, to: number) => void
+}
+
+interface TimelinePointer {
+  /** The row under the pointer, and where the pointer is. */
+  readonly hover: { readonly index: number; readonly x: number; readonly y: number } | undefined
+  /** A stretch that is being marked, in milliseconds since the start. */
+  readonly marked: readonly [from: number, to: number] | undefined
+  readonly handlers: {
+    readonly onPointerDown: (event: React.PointerEvent) => void
+    readonly onPointerMove: (event: React.PointerEvent) => void
+    readonly onPointerUp: (event: React.PointerEvent) => void
+    readonly onPointerCancel: () => void
+    readonly onPointerLeave: () => void
+    readonly onDoubleClick: () => void
+  }
+}
+
+interface Drag {
+  readonly kind: 'scrub' | 'mark' | 'pan'
+  readonly x: number
+  readonly view: TimelineView
+  moved: boolean
+}
+
+/** Hover, click, scrub on the axis, mark a range, pan with Shift or a finger, zoom with Ctrl and the wheel. */
+function useTimelinePointer(options: PointerOptions): TimelinePointer {
+  const { box, scroller, data, view, width, gutter } = options
+  const [hover, setHover] = useState<TimelinePointer['hover']>()
+  const [marked, setMarked] = useState<TimelinePointer['marked']>()
+  const drag = useRef<Drag | undefined>(undefined)
+  const latest = useRef(options)
+  // As soon as it is drawn: the wheel may turn at any time after.
+  useLayoutEffect(() => {
+    latest.current = options
+  })
+
+  useEffect(() => {
+    const { current } = box
+    if (current === null) return
+    const turned = (event: WheelEvent): void => {
+      const now = latest.current
+      const isZoom = event.ctrlKey || event.metaKey
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX
+      if (!isZoom && Math.abs(sideways) <= Math.abs(event.deltaY) && !event.shiftKey) return
+      event.preventDefault()
+      const x = event.clientX - current.getBoundingClientRect().left
+      const { length } = now.data.scale
+      const factor = Math.exp(-event.deltaY / 300)
+      now.onView((seen) =>
+        isZoom
+          ? zoomAt(seen, factor, { at: drawnAt({ ...now, view: seen }, x), length })
+          : panBy(seen, sideways / now.width, length),
+      )
+    }
+    current.addEventListener('wheel', turned, { passive: false })
+    return () => current.removeEventListener('wheel', turned)
+  }, [box])
+
+  const position = (event: React.PointerEvent) => {
+    const bounds = box.current?.getBoundingClientRect()
+    return { x: event.clientX - (bounds?.left ?? 0), y: event.clientY - (bounds?.top ?? 0) }
+  }
+  const rowUnder = ({ x, y }: { x: number; y: number }): number => {
+    if (x < gutter || y < AXIS_HEIGHT) return -1
+    const mark = options.markUnder({ x, y })
+    if (mark !== undefined) return mark
+    const line = Math.floor((y - AXIS_HEIGHT + (scroller.current?.scrollTop ?? 0)) / LANE_HEIGHT)
+    const drawn = drawnAt(options, x)
+    return rowNear(data, line, { drawn, within: (4 * view.span) / Math.max(1, width - gutter) })
+  }
+  const timeAt = (x: number): number =>
+    Math.max(0, data.scale.toTime(Math.max(0, drawnAt(options, Math.max(gutter, x)))))
+  const rangeOf = (from: number, to: number) =>
+    [timeAt(Math.min(from, to)), timeAt(Math.max(from, to))] as const
+
+  return {
+    hover,
+    marked,
+    handlers: {
+      onPointerDown: (event) => {
+        const { x, y } = position(event)
+        if (x < gutter || event.button > 1) return
+        const isPan = event.shiftKey || event.button === 1 || event.pointerType === 'touch'
+        const kind = y < AXIS_HEIGHT ? 'scrub' : isPan ? 'pan' : 'mark'
+        drag.current = { kind, x, view, moved: false }
+        event.currentTarget.setPointerCapture(event.pointerId)
+        if (kind === 'scrub') options.onScrub(rowAtTime(data, drawnAt(options, x)), true)
+      },
+      onPointerMove: (event) => {
+        const { x, y } = position(event)
+        const { current } = drag
+        if (current === undefined) {
+          const under = rowUnder({ x, y })
+          setHover(under < 0 ? undefined : { index: under, x, y })
+          return
+        }
+        if (Math.abs(x - current.x) > 4) current.moved = true
+        if (!current.moved) return
+        setHover(undefined)
+        if (current.kind === 'scrub') options.onScrub(rowAtTime(data, drawnAt(options, x)), false)
+        else if (current.kind === 'mark') setMarked(rangeOf(current.x, x))
+        else {
+          const part = (current.x - x) / Math.max(1, width - gutter)
+          const { from } = current.view
+          options.onView((seen) => panBy({ ...seen, from }, part, data.scale.length))
+        }
+      },
+      onPointerUp: (event) => {
+        const { current } = drag
+        drag.current = undefined
+        setMarked(undefined)
+        if (current?.kind === 'scrub') options.onScrubbed()
+        if (current === undefined || current.kind === 'scrub') return
+        const { x, y } = position(event)
+        if (!current.moved) {
+          const under = rowUnder({ x, y })
+          if (under >= 0) options.onSelect(under)
+        } else if (current.kind === 'mark') options.onRange(...rangeOf(current.x, x))
+      },
+      // The browser took the drag over, to scroll: nothing was marked.
+      onPointerCancel: () => {
+        if (drag.current?.kind === 'scrub') options.onScrubbed()
+        drag.current = undefined
+        setMarked(undefined)
+      },
+      onPointerLeave: () => setHover(undefined),
+      onDoubleClick: () => options.onView(() => ({ from: 0, span: Number.POSITIVE_INFINITY })),
+    },
+  }
 }

@@ -45,5 +45,5 @@ test('the playhead stands at the last step that had begun', () => {
 test('lanes that the head does not know, and strange ones, have lines too', () => {
   const data = dataOf([0, 0, 1], [7, 0, 1], [9_000_000, 0, 1])
   expect(data.lines.map(({ lane }) => lane)).toEqual([0, 7, 9_000_000])
-  expect(data.rows.map(({ places }) => [...places])).toEqual([[0], [1], [2]])
+  expect(data.rows.map(({ indexes }) => [...indexes])).toEqual([[0], [1], [2]])
 })

@@ -1,13 +1,141 @@
-import type { RunHead } from '../../../model/run-head.js'
-import { longer } from '../list-columns.js'
+import type { LaneHead, RunHead } from '../../../model/run-head.js'
+import { laneName, type ListColumns, longer, type RowStore } from '../row-store.js'
 import { endOf } from '../row-filter.js'
-import type { RowStore } from '../row-store.js'
-import { laneLines, type LaneLine } from './lane-lines.js'
-import { mergeSpans, TimeScale } from './time-scale.js'
+import { mergeSpans, TimeScale } from './timeline-view.js'
+import { type BlameView, isSeen, SEEN_ROLES, type SeenRole } from '../../blame/blame-view.js'
+import { cost, count, duration, KINDS, plural, STATES } from '@retake/tape/present'
+
+export const OVERLAYS = ['none', 'latency', 'tokens', 'cost'] as const
+export type Overlay = (typeof OVERLAYS)[number]
+
+/** One figure of every row, and what it adds up to. */
+export interface OverlayValues {
+  /** By place; NaN where it is not known or makes no sense. */
+  readonly values: Float64Array
+  /** By place: sum of what is known up to and with this row. */
+  readonly sums: Float64Array
+  /** By place: calls whose figure is not known up to and with this row. */
+  readonly unknown: Uint32Array
+  readonly max: number
+}
+
+const [MODEL, FAILED, RUNNING] = [
+  KINDS.indexOf('model'),
+  STATES.indexOf('failed'),
+  STATES.indexOf('running'),
+]
+
+export function overlayValues(columns: ListColumns, overlay: Overlay): OverlayValues | undefined {
+  if (overlay === 'none') return undefined
+  const values = new Float64Array(columns.length)
+  const sums = new Float64Array(columns.length)
+  const unknown = new Uint32Array(columns.length)
+  let [sum, missing, max] = [0, 0, 0]
+  for (let index = 0; index < columns.length; index++) {
+    const value = valueAt(columns, overlay, index)
+    values[index] = value
+    if (Number.isNaN(value)) missing += isMissing(columns, overlay, index) ? 1 : 0
+    else {
+      sum += value
+      if (value > max) max = value
+    }
+    sums[index] = sum
+    unknown[index] = missing
+  }
+  return { values, sums, unknown, max }
+}
+
+function valueAt(columns: ListColumns, overlay: Overlay, index: number): number {
+  const { latencyMs, tokensIn, tokensOut, costUsd, inferred } = columns
+  if (overlay === 'latency') return inferred[index] ? Number.NaN : (latencyMs[index] ?? Number.NaN)
+  if (overlay === 'cost') return costUsd[index] ?? Number.NaN
+  return (tokensIn[index] ?? Number.NaN) + (tokensOut[index] ?? Number.NaN)
+}
+
+/** A model call that was answered has used something; where nothing says how much, that is not 0. */
+export const isMissing = (columns: ListColumns, overlay: Overlay, index: number): boolean =>
+  overlay !== 'latency' &&
+  columns.kind[index] === MODEL &&
+  columns.state[index] !== RUNNING &&
+  // What was refused costs nothing; what broke off after it had used something does.
+  !(columns.state[index] === FAILED && Number.isNaN(columns.tokensIn[index] ?? Number.NaN))
+
+const FORMATS = {
+  latency: (value: number) => duration(value),
+  tokens: (value: number) => `${count(value)} tokens`,
+  cost: (value: number) => cost(value),
+} as const
+
+export const overlayText = (overlay: Exclude<Overlay, 'none'>, value: number): string =>
+  FORMATS[overlay](value)
+
+/** What it came to at a row, of the whole. Says how many calls of the run the sums do not cover. */
+export function sumText(
+  overlay: Exclude<Overlay, 'none'>,
+  { sums, unknown }: OverlayValues,
+  index: number,
+): string {
+  const all = sums.at(-1) ?? 0
+  const missing = unknown.at(-1) ?? 0
+  const format = FORMATS[overlay]
+  const text = `${format(sums[index] ?? 0)} of ${format(all)}`
+  const what = overlay === 'latency' ? ' in steps' : ''
+  return missing === 0
+    ? text + what
+    : `${text}, without ${plural(missing, 'call')} of unknown ${overlay}`
+}
+
+/** Which rows had something to do with the failure, made once, so that drawing looks at these alone. */
+export interface Heat {
+  /** Indexes in the list, by role, the worst first. */
+  readonly indexes: Int32Array
+  /** By index in `indexes`: number of the role among those that are seen. */
+  readonly roles: Uint8Array
+  /** The roles that there are, the worst first. */
+  readonly seen: readonly SeenRole[]
+  readonly roleAt: (index: number) => SeenRole | undefined
+}
+
+/** Undefined where no step had anything to do with it, as far as is known. */
+export function heatOf(view: BlameView, rows: RowStore): Heat | undefined {
+  const found: { index: number; role: number }[] = []
+  for (const { label, role } of view.findings.steps) {
+    if (!isSeen(role)) continue
+    // A run that is read still has not all its rows, and one that was recorded anew has others.
+    const index = rows.indexOf(label)
+    if (index >= 0) found.push({ index, role: SEEN_ROLES.indexOf(role) })
+  }
+  if (found.length === 0) return undefined
+  found.sort((a, b) => a.role - b.role || a.index - b.index)
+  const byIndex = new Map(found.map(({ index, role }) => [index, role]))
+  return {
+    indexes: Int32Array.from(found, ({ index }) => index),
+    roles: Uint8Array.from(found, ({ role }) => role),
+    seen: SEEN_ROLES.filter((_, number) => found.some(({ role }) => role === number)),
+    roleAt: (index) => SEEN_ROLES[byIndex.get(index) ?? -1],
+  }
+}
+
+/** Half of a mark, and a little for the hand. */
+const NEAR = 8
+
+/** The row whose mark is so many pixels from the left, of several the worst; -1 for none. */
+export function markNear(
+  { indexes }: Heat,
+  { from, count }: TimelineData,
+  { x, xOf }: { readonly x: number; readonly xOf: (drawn: number) => number },
+): number {
+  let [best, distance] = [-1, NEAR]
+  for (const index of indexes) {
+    const away = index < count ? Math.abs(xOf(from[index] ?? 0) - x) : NEAR
+    if (away < distance) [best, distance] = [index, away]
+  }
+  return best
+}
 
 /** The rows of one line, in the order they began. */
 export interface LineRows {
-  readonly places: Int32Array
+  readonly indexes: Int32Array
   /** Furthest drawn end of the rows up to each: where to begin when only a part is seen. */
   readonly reach: Float64Array
 }
@@ -28,29 +156,29 @@ export function timelineData({ columns }: RowStore, head: RunHead): TimelineData
   const count = columns.length
   const to = new Float64Array(count)
   const busyTo = new Float64Array(count)
-  for (let place = 0; place < count; place++) {
-    const at = columns.at[place] ?? 0
-    const end = Math.min(endOf(columns, place), Math.max(head.durationMs, at))
-    to[place] = end
+  for (let position = 0; position < count; position++) {
+    const at = columns.at[position] ?? 0
+    const end = Math.min(endOf(columns, position), Math.max(head.durationMs, at))
+    to[position] = end
     // Of an inferred step one knows between which calls it was, not that it took so long.
-    busyTo[place] = columns.inferred[place] ? at : end
+    busyTo[position] = columns.inferred[position] ? at : end
   }
   const scale = TimeScale.over(mergeSpans(columns.at, busyTo, count), head.durationMs)
   const from = new Float64Array(count)
   scale.drawAll(columns.at, from, count)
   scale.drawAll(to, to, count)
   const sizes = new LaneNumbers()
-  for (let place = 0; place < count; place++) sizes.add(columns.lane[place] ?? 0, 1)
+  for (let location = 0; location < count; location++) sizes.add(columns.lane[location] ?? 0, 1)
   const lines = laneLines(head.lanes, sizes.keys())
   const lineOf = new Map(lines.map(({ lane }, index) => [lane, index]))
   const rows = emptyLines(lines.map(({ lane }) => sizes.get(lane)))
   const lineAt = new LaneNumbers()
   for (const [index, { lane }] of lines.entries()) lineAt.add(lane, index)
   const filled = new Int32Array(lines.length)
-  for (let place = 0; place < count; place++) {
-    const line = lineAt.get(columns.lane[place] ?? 0)
+  for (let row = 0; row < count; row++) {
+    const line = lineAt.get(columns.lane[row] ?? 0)
     const index = filled[line] ?? 0
-    ;(rows[line] as LineRows).places[index] = place
+    ;(rows[line] as LineRows).indexes[index] = row
     filled[line] = index + 1
   }
   for (const line of rows) reachOut(line, from, to)
@@ -85,27 +213,27 @@ class LaneNumbers {
 /** Room for the rows of all lines: two arrays that they share, however many lines there are. */
 function emptyLines(sizes: readonly number[]): LineRows[] {
   const count = sizes.reduce((sum, size) => sum + size, 0)
-  const [places, reach] = [new Int32Array(count), new Float64Array(count)]
+  const [indexes, reach] = [new Int32Array(count), new Float64Array(count)]
   let start = 0
   return sizes.map((size) => {
     const end = start + size
-    const line = { places: places.subarray(start, end), reach: reach.subarray(start, end) }
+    const line = { indexes: indexes.subarray(start, end), reach: reach.subarray(start, end) }
     start = end
     return line
   })
 }
 
 /** Puts the rows of a line in order, which they nearly always are, and says how far they reach. */
-function reachOut({ places, reach }: LineRows, from: Float64Array, to: Float64Array): void {
-  const startOf = (index: number): number => from[places[index] ?? 0] ?? 0
-  for (let index = 1; index < places.length; index++) {
+function reachOut({ indexes, reach }: LineRows, from: Float64Array, to: Float64Array): void {
+  const startOf = (index: number): number => from[indexes[index] ?? 0] ?? 0
+  for (let index = 1; index < indexes.length; index++) {
     if (startOf(index) >= startOf(index - 1)) continue
-    places.sort((left, right) => (from[left] ?? 0) - (from[right] ?? 0) || left - right)
+    indexes.sort((left, right) => (from[left] ?? 0) - (from[right] ?? 0) || left - right)
     break
   }
   let furthest = 0
-  for (let index = 0; index < places.length; index++) {
-    furthest = Math.max(furthest, to[places[index] ?? 0] ?? 0)
+  for (let index = 0; index < indexes.length; index++) {
+    furthest = Math.max(furthest, to[indexes[index] ?? 0] ?? 0)
     reach[index] = furthest
   }
 }
@@ -130,14 +258,14 @@ export function rowNear(
   const rows = data.rows[line]
   if (rows === undefined) return -1
   let [best, distance] = [-1, within]
-  for (let index = firstReaching(rows, drawn - within); index < rows.places.length; index++) {
-    const place = rows.places[index] ?? 0
-    const [from, to] = [data.from[place] ?? 0, data.to[place] ?? 0]
+  for (let index = firstReaching(rows, drawn - within); index < rows.indexes.length; index++) {
+    const position = rows.indexes[index] ?? 0
+    const [from, to] = [data.from[position] ?? 0, data.to[position] ?? 0]
     if (from > drawn + within) break
     const away = drawn < from ? from - drawn : drawn > to ? drawn - to : 0
     // Of two that are under way the later one is drawn above the other.
     if (away < distance || (away === 0 && distance === 0) || (best < 0 && away <= within))
-      [best, distance] = [place, away]
+      [best, distance] = [position, away]
   }
   return best
 }
@@ -146,9 +274,46 @@ export function rowNear(
 export function rowAtTime({ from, count }: TimelineData, drawn: number): number {
   let best = count > 0 ? 0 : -1
   let latest = Number.NEGATIVE_INFINITY
-  for (let place = 0; place < count; place++) {
-    const begun = from[place] ?? 0
-    if (begun <= drawn && begun >= latest) [best, latest] = [place, begun]
+  for (let index = 0; index < count; index++) {
+    const begun = from[index] ?? 0
+    if (begun <= drawn && begun >= latest) [best, latest] = [index, begun]
   }
   return best
+}
+
+/** One line of the timeline. */
+interface LaneLine {
+  readonly lane: number
+  readonly depth: number
+  readonly name: string
+}
+
+/**
+ * The lines of the timeline: each lane under the one it came from, in the order they
+ * began. Lanes that rows name and the head does not know yet stand at the end.
+ */
+export function laneLines(lanes: readonly LaneHead[], seen: Iterable<number>): LaneLine[] {
+  const known = new Map(lanes.map((lane) => [lane.id, lane]))
+  const children = new Map<number | undefined, LaneHead[]>()
+  for (const lane of lanes) {
+    const parent =
+      lane.parent !== undefined && known.has(lane.parent) && lane.parent !== lane.id
+        ? lane.parent
+        : undefined
+    const siblings = children.get(parent)
+    if (siblings === undefined) children.set(parent, [lane])
+    else siblings.push(lane)
+  }
+  const lines: LaneLine[] = []
+  const open = (children.get(undefined) ?? []).toReversed()
+  const listed = new Set<number>()
+  for (let lane = open.pop(); lane !== undefined; lane = open.pop()) {
+    if (listed.has(lane.id)) continue
+    listed.add(lane.id)
+    lines.push({ lane: lane.id, depth: lane.depth, name: laneName(lane.id, lane.name) })
+    open.push(...(children.get(lane.id) ?? []).toReversed())
+  }
+  const left = [...known.keys(), ...new Set(seen)].filter((id) => !listed.has(id))
+  for (const id of new Set(left)) lines.push({ lane: id, depth: 0, name: laneName(id, undefined) })
+  return lines
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { TimeScale } from './time-scale.js'
+import { TimeScale } from './timeline-view.js'
 import {
   bringIntoView,
   keepInside,

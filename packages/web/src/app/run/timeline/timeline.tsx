@@ -1,20 +1,143 @@
-import { useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { useRemembered } from '../../design/remembered.js'
 import { Splitter } from '../../design/splitter.js'
 import { RoleLegend } from '../../blame/role-mark.js'
 import { useBlame } from '../../blame/use-blame.js'
-import { useCommands } from '../../commands/use-commands.js'
-import type { FilteredRows } from '../filtered-rows.js'
-import type { Filtering } from '../use-filter.js'
-import type { Run } from '../use-run.js'
+import { useCommands } from '../../commands/commands.js'
+import type { FilteredRows } from '../row-filter.js'
+import type { Filtering } from '../use-selection.js'
+import { type Run, useRows } from '../use-run.js'
 import { useSelection } from '../use-selection.js'
-import { heatOf } from './heat.js'
-import { overlayValues, sumText, type Overlay } from './overlay.js'
-import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './scene.js'
-import { TimelineBar } from './timeline-bar.js'
+import {
+  heatOf,
+  type Overlay,
+  OVERLAYS,
+  overlayValues,
+  sumText,
+  timelineData,
+  type TimelineData,
+} from './timeline-data.js'
+import { AXIS_HEIGHT, HEAT_HEIGHT, LANE_HEIGHT, OVERLAY_HEIGHT } from './draw-timeline.js'
 import { TimelineCanvas } from './timeline-canvas.js'
-import { lookAgain, viewOn, zoomAt, type Look, type ViewChange } from './timeline-view.js'
-import { useTimelineData } from './use-timeline-data.js'
+import { type Look, lookAgain, type ViewChange, viewOn, zoomAt } from './timeline-view.js'
+import { Button } from '../../design/button.js'
+import { classes } from '../../design/classes.js'
+
+const PAUSE_MS = 400
+
+/** Where everything is drawn. While rows are read it is made anew now and then only. */
+function useTimelineData({ rows, head }: Run): TimelineData {
+  const version = useRows(rows)
+  const [drawn, setDrawn] = useState(version)
+  const isWaiting = !rows.isComplete && drawn !== version
+  useEffect(() => {
+    if (!isWaiting) return
+    // The more rows there are, the longer it takes, and the less a few more of them change.
+    const pause = Math.max(PAUSE_MS, rows.length / 40)
+    const timer = setTimeout(() => setDrawn(rows.version), pause)
+    return () => clearTimeout(timer)
+  }, [isWaiting, rows])
+  const stamp = rows.isComplete ? version : drawn
+  // oxlint-disable-next-line react/exhaustive-deps -- the stamp says when rows have changed
+  return useMemo(() => timelineData(rows, head), [rows, head, stamp])
+}
+
+interface TimelineBarProps {
+  readonly isFolded: boolean
+  readonly onFold: () => void
+  readonly overlay: Overlay
+  readonly onOverlay: (overlay: Overlay) => void
+  readonly onZoom: (factor: number) => void
+  readonly onFit: () => void
+  readonly isWhole: boolean
+  /** What it came to where the playhead is. */
+  readonly sums: string | undefined
+  /** What the forms below the lanes mean. */
+  readonly legend: ReactNode
+}
+
+/** What can be done with the timeline, above it. */
+function TimelineBar(props: TimelineBarProps) {
+  const { isFolded, overlay } = props
+  return (
+    <div className="flex h-7 shrink-0 items-center gap-2 border-b border-line bg-raised px-2 text-sm">
+      <Button
+        look="quiet"
+        className="h-6 px-1.5 text-sm"
+        aria-expanded={!isFolded}
+        title="Fold or unfold the timeline (t)"
+        onClick={props.onFold}
+      >
+        <span aria-hidden="true" className="font-mono">
+          {isFolded ? '▸' : '▾'}
+        </span>
+        Timeline
+      </Button>
+      {!isFolded && (
+        <>
+          <fieldset className="flex items-center gap-0.5 max-sm:hidden">
+            <legend className="sr-only">Figure under the timeline</legend>
+            {OVERLAYS.map((each) => (
+              <label
+                key={each}
+                className={classes(
+                  'flex h-5 cursor-default items-center rounded px-1.5 focus-within:outline-2 focus-within:outline-accent',
+                  each === overlay ? 'bg-accent-soft text-accent' : 'text-muted hover:text-text',
+                )}
+              >
+                <input
+                  type="radio"
+                  name="overlay"
+                  className="sr-only"
+                  checked={each === overlay}
+                  onChange={() => props.onOverlay(each)}
+                />
+                {each === 'none' ? 'no figure' : each}
+              </label>
+            ))}
+          </fieldset>
+          {props.legend}
+          <span className="min-w-0 flex-1 truncate text-right text-muted">{props.sums}</span>
+          <span className="flex items-center">
+            <ZoomButton
+              label="Zoom out"
+              text="−"
+              isOff={props.isWhole}
+              onClick={() => props.onZoom(0.5)}
+            />
+            <ZoomButton label="Zoom in" text="+" isOff={false} onClick={() => props.onZoom(2)} />
+            <ZoomButton
+              label="Show all of it"
+              text="all"
+              isOff={props.isWhole}
+              onClick={props.onFit}
+            />
+          </span>
+        </>
+      )}
+    </div>
+  )
+}
+
+interface ZoomButtonProps {
+  readonly label: string
+  readonly text: string
+  readonly isOff: boolean
+  readonly onClick: () => void
+}
+
+const ZoomButton = ({ label, text, isOff, onClick }: ZoomButtonProps) => (
+  <Button
+    look="quiet"
+    className="h-5 px-1.5 text-sm"
+    aria-label={label}
+    title={label}
+    disabled={isOff}
+    onClick={onClick}
+  >
+    {text}
+  </Button>
+)
 
 export interface TimelineProps {
   readonly run: Run
@@ -49,7 +172,7 @@ export function Timeline(props: TimelineProps) {
   const data = useTimelineData(run)
   const view = viewOn(data.scale, wanted)
   const { step } = useSelection()
-  const selected = step === undefined ? -1 : run.rows.placeOf(step)
+  const selected = step === undefined ? -1 : run.rows.indexOf(step)
   // oxlint-disable-next-line react/exhaustive-deps -- data changes with the rows
   const figures = useMemo(() => overlayValues(run.rows.columns, overlay), [run.rows, overlay, data])
   const { view: blame } = useBlame(run)

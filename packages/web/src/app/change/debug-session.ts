@@ -1,0 +1,222 @@
+import { useSyncExternalStore } from 'react'
+import type { Move, SessionPosition, SessionValue } from '../../api/home.js'
+import type { Explained } from '../../model/run-head.js'
+import type { LiveActions } from '../sources/live-actions.js'
+import { explainError } from '../sources/home-error.js'
+
+export interface Evaluated {
+  readonly id: number
+  readonly expression: string
+  /** The step at which it was asked. */
+  readonly step: string | undefined
+  readonly value: SessionValue | undefined
+  readonly error: Explained | undefined
+}
+
+/** How it stands with the program that is held at a step of a run. */
+export interface DebugState {
+  readonly phase: 'closed' | 'opening' | 'moving' | 'standing'
+  /** The step it is on its way to. */
+  readonly goal: string | undefined
+  readonly position: SessionPosition | undefined
+  readonly error: Explained | undefined
+  /** Files that were saved after the recording. */
+  readonly changedSources: readonly string[]
+  /** Newest last. */
+  readonly evaluated: readonly Evaluated[]
+  readonly watched: readonly Evaluated[]
+}
+
+/** What the server says of a session that it has closed. */
+const GONE = 'NO_SUCH_SESSION'
+
+const CLOSED: DebugState = {
+  phase: 'closed',
+  goal: undefined,
+  position: undefined,
+  error: undefined,
+  changedSources: [],
+  evaluated: [],
+  watched: [],
+}
+
+/**
+ * The session of one run on this page. Moves are made one after another; of several
+ * steps that were asked for meanwhile, only the last one is gone to.
+ */
+export class DebugSession {
+  #now: DebugState = CLOSED
+  #session: Promise<string> | undefined
+  #waiting: Move | undefined
+  #isMoving = false
+  /** Another one after every move and every closing: what comes late from before counts for nothing. */
+  #life = 0
+  #lastId = 0
+  readonly #listeners = new Set<() => void>()
+  readonly #run: string
+  readonly #live: LiveActions
+
+  constructor(run: string, live: LiveActions) {
+    this.#run = run
+    this.#live = live
+  }
+
+  readonly now = (): DebugState => this.#now
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get isOpen(): boolean {
+    return this.#session !== undefined
+  }
+
+  /** Opens the session if there is none, and moves it. */
+  async move(to: Move): Promise<void> {
+    if (this.#isMoving) {
+      this.#waiting = to
+      return
+    }
+    this.#isMoving = true
+    try {
+      for (let next: Move | undefined = to; next !== undefined; next = this.#takeWaiting())
+        await this.#moveOnce(next)
+    } finally {
+      this.#isMoving = false
+    }
+  }
+
+  async evaluate(expression: string): Promise<void> {
+    const done = await this.#ask(expression)
+    if (this.isOpen) this.#set({ evaluated: [...this.#now.evaluated, done] })
+  }
+
+  async watch(expression: string): Promise<void> {
+    const done = await this.#ask(expression)
+    if (this.isOpen) this.#set({ watched: [...this.#now.watched, done] })
+  }
+
+  unwatch(id: number): void {
+    this.#set({ watched: this.#now.watched.filter((each) => each.id !== id) })
+  }
+
+  /** Lets go of the program. What was watched is remembered for the next time. */
+  close(): void {
+    this.#waiting = undefined
+    this.#end()
+    this.#set({ ...CLOSED, watched: this.#now.watched })
+  }
+
+  #takeWaiting(): Move | undefined {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    return waiting
+  }
+
+  async #moveOnce(to: Move): Promise<void> {
+    const isFirst = this.#session === undefined
+    this.#set({
+      phase: isFirst ? 'opening' : 'moving',
+      goal: to.to === 'step' ? to.step : undefined,
+      error: undefined,
+    })
+    this.#session ??= this.#open()
+    const life = ++this.#life
+    try {
+      const position = await this.#use((session) => this.#live.move(session, to))
+      if (this.#life !== life) return
+      this.#set({ phase: 'standing', goal: undefined, position })
+      await this.#watchAgain(life)
+    } catch (thrown) {
+      if (this.#life !== life) return
+      const hasPosition = this.#now.position !== undefined
+      if (!hasPosition) this.#end()
+      this.#set({
+        phase: hasPosition ? 'standing' : 'closed',
+        goal: undefined,
+        error: explainError(thrown),
+      })
+    }
+  }
+
+  /** Asks the session. One that was closed meanwhile, because nobody used it, is opened where it stood. */
+  async #use<T>(request: (session: string) => Promise<T>): Promise<T> {
+    const session = this.#session
+    if (session === undefined) throw new Error('no program is held')
+    try {
+      return await request(await session)
+    } catch (thrown) {
+      if (explainError(thrown).code !== GONE || this.#session !== session) throw thrown
+      const { position } = this.#now
+      this.#session = this.#open()
+      const reopened = await this.#session
+      if (position !== undefined && position.kind !== 'start' && position.step !== undefined)
+        await this.#live.move(reopened, { to: 'step', step: position.step })
+      return request(reopened)
+    }
+  }
+
+  /** Says to the server that the session is not needed any more. */
+  #end(): void {
+    const session = this.#session
+    this.#session = undefined
+    this.#life++
+    void session?.then((id) => this.#live.closeSession(id)).catch(() => {})
+  }
+
+  async #open(): Promise<string> {
+    const { session, changedSources } = await this.#live.openSession(this.#run)
+    this.#set({ changedSources })
+    return session
+  }
+
+  async #watchAgain(life: number): Promise<void> {
+    const again: Evaluated[] = []
+    for (const { id, expression } of this.#now.watched) {
+      const done = await this.#ask(expression, id)
+      if (this.#life !== life) return
+      again.push(done)
+    }
+    if (again.length > 0) this.#set({ watched: again })
+  }
+
+  async #ask(expression: string, id = ++this.#lastId): Promise<Evaluated> {
+    const { position } = this.#now
+    const step = position?.kind === 'stop' ? position.step : undefined
+    try {
+      const value = await this.#use((session) => this.#live.evaluate(session, expression))
+      return { id, expression, step, value, error: undefined }
+    } catch (thrown) {
+      return { id, expression, step, value: undefined, error: explainError(thrown) }
+    }
+  }
+
+  #set(change: Partial<DebugState>): void {
+    this.#now = { ...this.#now, ...change }
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+const stores = new Map<string, DebugSession>()
+
+/** The session of a run; the same one wherever it is asked for on this page. */
+export function debugSessionOf(run: string, live: LiveActions): DebugSession {
+  const known = stores.get(run)
+  if (known !== undefined) return known
+  const made = new DebugSession(run, live)
+  stores.set(run, made)
+  return made
+}
+
+export const useDebugSession = (store: DebugSession): DebugState =>
+  useSyncExternalStore(store.subscribe, store.now)
+
+/** Where a program is held, or is going to be, in a few words. */
+export function debugText({ phase, goal, position }: DebugState): string {
+  if (phase === 'opening' || phase === 'moving')
+    return goal === undefined ? 'replaying…' : `replaying to step ${goal}…`
+  if (position === undefined || position.kind === 'start') return 'at the start'
+  if (position.kind === 'stop') return `standing at step ${position.step}`
+  return position.step === undefined ? 'at the end' : `at the end, after step ${position.step}`
+}

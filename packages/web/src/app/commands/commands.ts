@@ -1,0 +1,212 @@
+import { useLayoutEffect, useMemo, useRef, useSyncExternalStore } from 'react'
+import { readRemembered, useRemembered } from '../design/remembered.js'
+import { IS_MAC } from '../design/button.js'
+
+/**
+ * Runs the command of a key wherever it is pressed, but not while somebody writes, and
+ * in a dialog only what is meant for dialogs. Of two commands with one key the later
+ * one counts.
+ */
+export function listenToKeys(): () => void {
+  const listen = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.isComposing) return
+    const pressed = keyOf(event)
+    const isForWriters = pressed.startsWith('Mod+') || pressed === 'Escape'
+    if (isWriting(event.target) && !isForWriters) return
+    if (isOwnKey(event.target, pressed)) return
+    const settings = readKeySettings()
+    const isInDialog = document.querySelector(DIALOGS) !== null
+    const command = registry
+      .all()
+      .findLast(
+        (each) =>
+          (!isInDialog || each.inDialogs === true) && keysOf(each, settings).includes(pressed),
+      )
+    if (command === undefined) return
+    event.preventDefault()
+    if (command.disabled === undefined) command.run()
+  }
+  addEventListener('keydown', listen)
+  return () => removeEventListener('keydown', listen)
+}
+
+const DIALOGS = '[role="dialog"], [role="alertdialog"], [role="menu"]'
+
+const CONTROLS =
+  'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"], [role="option"], [role="checkbox"], input, select'
+
+/** What the thing with the focus does with a key itself. */
+function isOwnKey(target: EventTarget | null, pressed: string): boolean {
+  if (!(target instanceof Element)) return false
+  return (pressed === 'Enter' || pressed === ' ') && target.closest(CONTROLS) !== null
+}
+
+const NOT_WRITTEN_IN = /^(checkbox|radio|button|submit|reset|range|color|file)$/
+
+function isWriting(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false
+  if (target instanceof HTMLInputElement) return !NOT_WRITTEN_IN.test(target.type)
+  return target.isContentEditable || /^(TEXTAREA|SELECT)$/.test(target.tagName)
+}
+
+/** The commands of what is on the screen now. Those added last come first for a key. */
+class CommandRegistry {
+  #groups: (readonly Command[])[] = []
+  #all: readonly Command[] = []
+  readonly #listeners = new Set<() => void>()
+
+  add(commands: readonly Command[]): () => void {
+    this.#groups = [...this.#groups, commands]
+    this.#changed()
+    return () => {
+      this.#groups = this.#groups.filter((group) => group !== commands)
+      this.#changed()
+    }
+  }
+
+  /** Of two with one id the later counts. */
+  readonly all = (): readonly Command[] => this.#all
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #changed(): void {
+    const byId = new Map(this.#groups.flat().map((command) => [command.id, command]))
+    this.#all = [...byId.values()]
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+export const registry = new CommandRegistry()
+
+export type KeyPress = Pick<
+  KeyboardEvent,
+  'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'
+> & { readonly code?: string; getModifierState?(name: string): boolean }
+
+/**
+ * A key as commands name it. A character says itself how it was made: Shift, and what
+ * gives third-level characters (AltGr, Option on a Mac), are not named with it. On a
+ * layout of another script the key counts by its place.
+ */
+export function keyOf(event: KeyPress, isMac = IS_MAC): string {
+  const isCharacter = event.key.length === 1
+  const isThirdLevel =
+    isCharacter &&
+    (event.getModifierState?.('AltGraph') === true || (isMac && event.altKey && !event.metaKey))
+  const isMod = (isMac ? event.metaKey : event.ctrlKey) && !isThirdLevel
+  return [
+    ...(isMod ? ['Mod'] : []),
+    // Ctrl on a Mac and Meta elsewhere belong to the system; they make it another key.
+    ...((isMac ? event.ctrlKey : event.metaKey) ? ['Other'] : []),
+    ...(event.altKey && !isThirdLevel ? ['Alt'] : []),
+    ...(event.shiftKey && (!isCharacter || isMod) ? ['Shift'] : []),
+    isCharacter ? characterOf(event, isMod) : event.key,
+  ].join('+')
+}
+
+function characterOf({ key, code = '' }: KeyPress, isMod: boolean): string {
+  const letter = /^Key([A-Z])$/.exec(code)?.[1]
+  const isOtherScript = letter !== undefined && (key.codePointAt(0) ?? 0) > 0x24f
+  const character = isOtherScript ? letter.toLowerCase() : key
+  return isMod ? character.toLowerCase() : character
+}
+
+/** A key that is only a character: it may be pressed by accident, or by somebody who speaks to the computer. */
+const isSingleKey = (key: string): boolean => key.length === 1
+
+/** Which keys somebody wants: WCAG 2.1.4 asks that those of one character can be changed and turned off. */
+interface KeySettings {
+  readonly singleKeys: boolean
+  /** Keys by id of the command, instead of its own. */
+  readonly changed: Readonly<Record<string, readonly string[]>>
+}
+
+const KEY = 'keys'
+const USUAL: KeySettings = { singleKeys: true, changed: {} }
+
+export const readKeySettings = (): KeySettings => sane(readRemembered<unknown>(KEY, USUAL))
+
+export function useKeySettings(): [KeySettings, (settings: KeySettings) => void] {
+  const [stored, store] = useRemembered<unknown>(KEY, USUAL)
+  return [useMemo(() => sane(stored), [stored]), store]
+}
+
+/** The keys of a command as they are now. */
+export const keysOf = (
+  { id, keys }: Pick<Command, 'id' | 'keys'>,
+  { singleKeys, changed }: KeySettings,
+): readonly string[] =>
+  (Object.hasOwn(changed, id) ? (changed[id] ?? keys) : keys).filter(
+    (key) => singleKeys || !isSingleKey(key),
+  )
+
+/** What the browser kept may be anything. */
+function sane(stored: unknown): KeySettings {
+  if (typeof stored !== 'object' || stored === null) return USUAL
+  const { singleKeys, changed } = stored as Partial<Record<keyof KeySettings, unknown>>
+  const pairs = typeof changed === 'object' && changed !== null ? Object.entries(changed) : []
+  return {
+    singleKeys: singleKeys !== false,
+    changed: Object.fromEntries(
+      pairs.filter(
+        (pair): pair is [string, string[]] =>
+          Array.isArray(pair[1]) && pair[1].every((key) => typeof key === 'string'),
+      ),
+    ),
+  }
+}
+
+/**
+ * One thing a person can do. The keyboard, the palette and the page of keys are all
+ * made from these, so whatever has a command can be reached without a mouse.
+ */
+export interface Command {
+  readonly id: string
+  /** What it does, as the palette says it. */
+  readonly title: string
+  readonly group: 'Move' | 'Look' | 'Change' | 'Share' | 'View'
+  /** For example `j`, `Shift+F10`, `Mod+k`; `Mod` is Cmd on a Mac and Ctrl elsewhere. People may change them. */
+  readonly keys: readonly string[]
+  /** Why it cannot be done now; the palette shows the reason. */
+  readonly disabled?: string | undefined
+  /** Its keys work also while a dialog is open. */
+  readonly inDialogs?: boolean
+  /** More words to find it by. */
+  readonly words?: string
+  readonly run: () => void
+}
+
+export const GROUPS = [
+  'Move',
+  'Look',
+  'Change',
+  'Share',
+  'View',
+] as const satisfies readonly Command['group'][]
+
+/**
+ * Offers commands while the component is on the screen. Their functions may be new
+ * at every drawing; titles, keys and reasons are taken up when they change. Whoever sees
+ * what they are about can press their keys: they are offered before it is drawn.
+ */
+export function useCommands(commands: readonly Command[]): void {
+  const latest = useRef(commands)
+  useLayoutEffect(() => {
+    latest.current = commands
+  })
+  const shape = JSON.stringify(commands.map(({ run: _run, ...rest }) => rest))
+  useLayoutEffect(() => {
+    const offered = latest.current.map((command, index) => ({
+      ...command,
+      run: () => latest.current[index]?.run(),
+    }))
+    return registry.add(offered)
+  }, [shape])
+}
+
+/** Everything that can be done now. */
+export const useAllCommands = (): readonly Command[] =>
+  useSyncExternalStore(registry.subscribe, registry.all)

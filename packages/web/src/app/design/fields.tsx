@@ -1,0 +1,158 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { classes } from './classes.js'
+
+/** What every field looks like. On a phone its letters are large enough that the page does not zoom. */
+export const fieldLook =
+  'h-7 w-full min-w-0 rounded border border-line-field bg-surface px-2 text-text disabled:opacity-50 aria-invalid:border-danger max-sm:h-8 max-sm:text-[1rem]'
+
+export interface TextFieldProps extends Omit<ComponentProps<'input'>, 'onChange' | 'value'> {
+  readonly label: string
+  /** True where what is around it says what it is; the label is then only read aloud. */
+  readonly hidesLabel?: boolean
+  readonly value: string
+  readonly onChange: (value: string) => void
+  /** What is wrong with it, if something is. */
+  readonly error?: string | undefined
+  readonly hint?: ReactNode
+}
+
+/** One line of text. */
+export function TextField({
+  label,
+  hidesLabel = false,
+  value,
+  onChange,
+  error,
+  hint,
+  className,
+  ...rest
+}: TextFieldProps) {
+  const id = useId()
+  const note = error ?? hint
+  return (
+    <div className={classes('flex flex-col gap-1', className)}>
+      <label htmlFor={id} className={hidesLabel ? 'sr-only' : 'text-sm text-muted'}>
+        {label}
+      </label>
+      <input
+        id={id}
+        type="text"
+        autoComplete="off"
+        spellCheck={false}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        aria-invalid={error === undefined ? undefined : true}
+        aria-describedby={note === undefined ? undefined : `${id}-note`}
+        className={fieldLook}
+        {...rest}
+      />
+      {note !== undefined && (
+        <p
+          id={`${id}-note`}
+          className={classes('text-sm', error === undefined ? 'text-muted' : 'text-danger')}
+        >
+          {note}
+        </p>
+      )}
+    </div>
+  )
+}
+
+interface CheckboxProps {
+  readonly label: ReactNode
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+  readonly disabled?: boolean
+  readonly hint?: ReactNode
+}
+
+/** Yes or no. */
+export function Checkbox({ label, isChecked, onChange, disabled = false, hint }: CheckboxProps) {
+  return (
+    <label className="inline-flex items-start gap-2 py-0.5">
+      <input
+        type="checkbox"
+        checked={isChecked}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.checked)}
+        className="mt-px size-4 shrink-0 accent-accent"
+      />
+      <span className={disabled ? 'text-muted' : undefined}>
+        {label}
+        {hint !== undefined && <span className="block text-sm text-muted">{hint}</span>}
+      </span>
+    </label>
+  )
+}
+
+interface SelectProps<T extends string> {
+  readonly label: string
+  /** True where what is around it says what it is; the label is then only read aloud. */
+  readonly hidesLabel?: boolean
+  readonly value: T
+  readonly options: readonly { readonly value: T; readonly title: string }[]
+  readonly onChange: (value: T) => void
+  readonly disabled?: boolean
+  readonly className?: string
+}
+
+/** One of a few. The browser's own list: it is the best one on a phone. */
+export function Select<T extends string>({
+  label,
+  hidesLabel = false,
+  value,
+  options,
+  onChange,
+  disabled,
+  className,
+}: SelectProps<T>) {
+  const id = useId()
+  return (
+    <span className={classes('inline-flex flex-col gap-1', className)}>
+      <label htmlFor={id} className={hidesLabel ? 'sr-only' : 'text-sm text-muted'}>
+        {label}
+      </label>
+      <select
+        id={id}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.value as T)}
+        className={classes(fieldLook, 'pr-1')}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.title}
+          </option>
+        ))}
+      </select>
+    </span>
+  )
+}
+
+interface ChoiceProps {
+  readonly label: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly choices: readonly { readonly value: string; readonly title: string }[]
+}
+
+/** One of a few, all in sight. */
+export function Choice({ label, value, onChange, choices }: ChoiceProps) {
+  if (choices.length < 2) return null
+  return (
+    <fieldset className="inline-flex rounded border border-line">
+      <legend className="sr-only">{label}</legend>
+      {choices.map((choice) => (
+        <button
+          key={choice.value}
+          type="button"
+          aria-pressed={choice.value === value}
+          className="h-5.5 border-r border-line px-2 text-sm text-muted last:border-r-0 hover:text-text aria-pressed:bg-accent-soft aria-pressed:text-accent"
+          onClick={() => onChange(choice.value)}
+        >
+          {choice.title}
+        </button>
+      ))}
+    </fieldset>
+  )
+}

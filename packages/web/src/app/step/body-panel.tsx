@@ -1,0 +1,320 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useRef, useState } from 'react'
+import { count, duration, plural } from '@retake/tape/present'
+import type { BodySide, BodyView, StreamEvents } from '../../model/step-detail.js'
+import type { Run } from '../run/use-run.js'
+import { Choice } from '../design/fields.js'
+import { Field, Fold } from './field.js'
+import { bytesText } from '../../model/clip.js'
+import { JsonTree } from './json-tree.js'
+import { LongText, VisibleText } from './text.js'
+import { QueryNote } from '../design/notes.js'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { hexLine, hexLineCount, indexed } from './text-parts.js'
+import { jsonIn } from './json-rows.js'
+import { Button } from '../design/button.js'
+import { DownloadIcon } from '../design/icons.js'
+import { showToast } from '../design/toast.js'
+
+/** Bytes that are shown; a file is better for more. */
+const SHOWN = 65_536
+const LINE = 18
+
+/** The bytes of a body, as numbers and as what of them is text. */
+function HexView(props: { readonly run: Run; readonly label: string; readonly side: BodySide }) {
+  const { run, label, side } = props
+  const body = useQuery({
+    queryKey: ['body', run.id, label, side],
+    queryFn: () => run.source.body(label, side),
+    gcTime: 0,
+  })
+  if (body.data === undefined) return <QueryNote what="the bytes" error={body.error} />
+  return <HexLines bytes={body.data} />
+}
+
+function HexLines({ bytes }: { readonly bytes: Uint8Array }) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const shown = bytes.subarray(0, SHOWN)
+  const list = useVirtualizer({
+    count: hexLineCount(shown.length),
+    getScrollElement: () => scroller.current,
+    estimateSize: () => LINE,
+    overscan: 20,
+  })
+  return (
+    <>
+      {bytes.length > SHOWN && (
+        <p className="mb-1 text-sm text-muted">
+          The first {bytesText(SHOWN)} of {bytesText(bytes.length)}.
+        </p>
+      )}
+      <section
+        ref={scroller}
+        aria-label="Bytes"
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keyboard
+        tabIndex={0}
+        className="max-h-[60vh] overflow-auto border border-line font-mono text-sm"
+      >
+        <div className="relative" style={{ height: list.getTotalSize(), minWidth: '78ch' }}>
+          {list.getVirtualItems().map(({ index, start }) => {
+            const line = hexLine(shown, index)
+            return (
+              <div
+                key={index}
+                className="absolute left-0 px-2 whitespace-pre"
+                style={{ top: start, height: LINE, lineHeight: `${LINE}px` }}
+              >
+                <span className="text-muted">{line.offset} </span> {line.hex}{' '}
+                <span className="text-accent">{line.text}</span>
+              </div>
+            )
+          })}
+        </div>
+      </section>
+    </>
+  )
+}
+
+export interface BodyPanelProps {
+  readonly run: Run
+  readonly label: string
+  readonly side: 'request' | 'response'
+  readonly body: BodyView
+  /** Of a stream, what is in it. */
+  readonly events?: StreamEvents | undefined
+}
+
+/** The largest body that is read whole to be shown as a tree. */
+const TREE_LIMIT = 64 * 1024 * 1024
+
+type Form = 'tree' | 'events' | 'text' | 'hex'
+
+/** A body: as a tree or as events where it is such, as text, or as bytes. */
+export function BodyPanel({ run, label, side, body, events }: BodyPanelProps) {
+  const [requested, setRequested] = useState<Form>()
+  const forms = formsOf(body, events)
+  const form = requested !== undefined && forms.includes(requested) ? requested : forms[0]
+  if (body.form === 'empty') return <p className="text-muted">No body.</p>
+  return (
+    <div>
+      <div className="mb-1.5 flex flex-wrap items-center gap-2">
+        <span className="text-muted">
+          {bytesText(body.bytes)}
+          {body.form === 'binary' && ', not text in UTF-8'}
+        </span>
+        <Choice
+          label={`How to show the body of the ${side}`}
+          value={form ?? 'text'}
+          onChange={(next) => setRequested(next as Form)}
+          choices={forms.map((each) => ({ value: each, title: TITLES[each] }))}
+        />
+        <span className="ml-auto">
+          <DownloadBody
+            run={run}
+            label={label}
+            side={side}
+            bytes={body.bytes}
+            ending={body.form === 'json' ? 'json' : body.form === 'binary' ? 'bin' : 'txt'}
+          />
+        </span>
+      </div>
+      {form === 'tree' && <BodyTree run={run} label={label} side={side} body={body} />}
+      {form === 'events' && events && <SseList stream={events} path={`${side}.events`} />}
+      {form === 'text' && <BodyText body={body} path={`${side}.body`} />}
+      {form === 'hex' && <HexView run={run} label={label} side={side} />}
+    </div>
+  )
+}
+
+const TITLES: Readonly<Record<Form, string>> = {
+  tree: 'Tree',
+  events: 'Events',
+  text: 'Text',
+  hex: 'Bytes',
+}
+
+function formsOf(body: BodyView, events: StreamEvents | undefined): readonly Form[] {
+  const stream: readonly Form[] = (events?.total ?? 0) > 0 ? ['events'] : []
+  if (body.form === 'binary') return [...stream, 'hex']
+  if (stream.length > 0) return [...stream, 'text', 'hex']
+  return body.form === 'json' ? ['tree', 'text', 'hex'] : ['text', 'hex']
+}
+
+/** A body too large to be handed over at once is fetched when somebody wants its tree. */
+function BodyTree({ run, label, side, body }: Omit<BodyPanelProps, 'events'>) {
+  const [isRequested, setRequested] = useState(false)
+  const whole = useQuery({
+    queryKey: ['body text', run.id, label, side],
+    queryFn: async () => new TextDecoder().decode(await run.source.body(label, side)),
+    enabled: body.clipped && isRequested,
+    gcTime: 0,
+  })
+  const text = body.clipped ? whole.data : body.text
+  const value = useMemo(() => (text === undefined ? undefined : parse(text)), [text])
+  if (value !== undefined)
+    return <JsonTree label={`Body of the ${side}`} value={value.json} path={`${side}.body`} />
+  if (!body.clipped) return <BodyText body={body} path={`${side}.body`} />
+  return (
+    <>
+      {body.bytes <= TREE_LIMIT ? (
+        <p className="mb-1.5">
+          <button
+            type="button"
+            className="text-accent hover:underline"
+            disabled={whole.isFetching}
+            onClick={() => setRequested(true)}
+          >
+            {whole.isFetching ? 'Reading…' : `Read all ${bytesText(body.bytes)} as a tree`}
+          </button>
+          {whole.error && <span role="alert"> {whole.error.message}</span>}
+        </p>
+      ) : (
+        <p className="mb-1.5 text-muted">Too large for a tree here. The file has all of it.</p>
+      )}
+      <BodyText body={body} path={`${side}.body`} />
+    </>
+  )
+}
+
+function parse(text: string): { readonly json: unknown } | undefined {
+  try {
+    return { json: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
+  }
+}
+
+function BodyText({ body, path }: { readonly body: BodyView; readonly path: string }) {
+  return (
+    <Field path={path}>
+      <div className="font-mono text-sm whitespace-pre-wrap [overflow-wrap:anywhere]">
+        <LongText text={body.text} />
+      </div>
+      {body.clipped && (
+        <p className="mt-1 text-sm text-muted">
+          Only its first {count(body.text.length)} characters are here.
+        </p>
+      )}
+    </Field>
+  )
+}
+
+/** The events of a streamed answer, in order, each to be opened. */
+function SseList({ stream, path }: { readonly stream: StreamEvents; readonly path: string }) {
+  const { total, from, events } = stream
+  return (
+    <>
+      <p className="mb-1 text-sm text-muted">
+        {plural(total, 'event')}
+        {events.length < total &&
+          `; ${count(from + 1)} to ${count(from + events.length)} are here, the text has all`}
+      </p>
+      <ol className="divide-y divide-line border-y border-line">
+        {indexed(events, from).map(({ index, item }) => (
+          <li
+            key={index}
+            className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
+          >
+            <SseLine item={item} index={index} path={path} />
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function SseLine(props: {
+  readonly item: StreamEvents['events'][number]
+  readonly index: number
+  readonly path: string
+}) {
+  const { item, index, path } = props
+  const own = `${path}.${index}`
+  return (
+    <Field path={own} className="pr-7">
+      <Fold
+        path={own}
+        className="font-mono text-sm"
+        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 hover:bg-sunken"
+        title={
+          <>
+            <span className="w-8 shrink-0 text-right text-muted">{index + 1}</span>
+            <span className="w-16 shrink-0 text-right text-muted">{duration(item.at)}</span>
+            {item.event !== '' && (
+              <span className="shrink-0 text-kind-model">
+                <VisibleText text={item.event.slice(0, 100)} />
+              </span>
+            )}
+            <span className="min-w-0 flex-1 truncate">
+              <VisibleText text={item.data.slice(0, 300)} />
+            </span>
+          </>
+        }
+      >
+        <EventData item={item} path={own} label={`Event ${index + 1}`} />
+      </Fold>
+    </Field>
+  )
+}
+
+function EventData(props: {
+  readonly item: StreamEvents['events'][number]
+  readonly path: string
+  readonly label: string
+}) {
+  const { item, path, label } = props
+  const value = jsonIn(item.data)
+  return (
+    <div className="py-1 pl-10">
+      {value === undefined ? (
+        <div className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+          <VisibleText text={item.data} />
+          {item.clipped && <span className="text-muted"> … cut here; the text has all</span>}
+        </div>
+      ) : (
+        <JsonTree label={label} value={value} path={path} />
+      )}
+    </div>
+  )
+}
+
+interface DownloadBodyProps {
+  readonly run: Run
+  readonly label: string
+  readonly side: BodySide
+  readonly bytes?: number
+  /** How the file's name ends. */
+  readonly ending?: string
+}
+
+/** Offers one side of a step whole, as a file. */
+export function DownloadBody({ run, label, side, bytes, ending = 'txt' }: DownloadBodyProps) {
+  const [isBusy, setBusy] = useState(false)
+  const save = async (): Promise<void> => {
+    setBusy(true)
+    try {
+      const body = await run.source.body(label, side)
+      saveBytes(body, `${run.id}-step-${label}-${side}.${ending}`, 'application/octet-stream')
+    } catch (error) {
+      showToast(`The ${side} could not be read: ${(error as Error).message}`, { tone: 'danger' })
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <Button className="h-6" disabled={isBusy} onClick={() => void save()}>
+      <DownloadIcon />
+      {bytes === undefined ? `Download the whole ${side}` : `Download, ${bytesText(bytes)}`}
+    </Button>
+  )
+}
+
+/** Hands bytes to the browser as a file to keep. */
+export function saveBytes(bytes: Uint8Array | string, name: string, type: string): void {
+  const url = URL.createObjectURL(new Blob([bytes as BlobPart], { type }))
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}

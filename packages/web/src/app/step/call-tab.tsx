@@ -1,0 +1,143 @@
+import { clock, plural } from '@retake/tape/present'
+import type { CallView } from '../../model/step-detail.js'
+import { type ChatLook, ChatLookProvider, ToolContent } from './message-view.js'
+import { DownloadBody } from './body-panel.js'
+import { ErrorView } from './error-tab.js'
+import { Field, Section, type TabProps } from './field.js'
+import { LongText, Lossy, VisibleText } from './text.js'
+import { indexed } from './text-parts.js'
+import { driftText, type StepGuard } from '@retake/tape'
+import { Facts } from '../design/badge.js'
+
+/** A tool or a child process: what it was given, what came of it, what it wrote. */
+export function CallTab({ run, detail }: TabProps) {
+  const { call, kind, label } = detail
+  if (call === undefined) return <p className="p-3 text-muted">No call is on the tape.</p>
+  const look: ChatLook = {
+    run,
+    label,
+    mono: true,
+    stepOfCall: () => undefined,
+    sideOf: (path) => (path.startsWith('args') ? 'args' : 'result'),
+  }
+  return (
+    <ChatLookProvider value={look}>
+      <div className="flex flex-col gap-3 p-3">
+        <Field path="name" className="font-mono font-medium [overflow-wrap:anywhere]">
+          <VisibleText text={call.name} />
+        </Field>
+        {detail.guard !== undefined && <GuardSection guard={detail.guard} />}
+        <Section title={kind === 'process' ? 'Command' : 'Arguments'}>
+          <ToolContent value={call.args} path="args" />
+        </Section>
+        {call.error === undefined ? (
+          <Section title={kind === 'process' ? 'How it ended' : 'Result'}>
+            {call.result === undefined ? (
+              <p className="text-muted">
+                <VisibleText text={withoutResult(detail)} />
+              </p>
+            ) : (
+              <ToolContent value={call.result} path="result" />
+            )}
+          </Section>
+        ) : (
+          <Section title="Error">
+            <ErrorView error={call.error} path="failure" />
+          </Section>
+        )}
+        {call.output.length > 0 && <ChildOutput run={run} label={label} call={call} />}
+      </div>
+    </ChatLookProvider>
+  )
+}
+
+/** What is known of a call that no value came of. */
+function withoutResult({ kind, state, error }: TabProps['detail']): string {
+  if (state === 'running') return 'No answer yet.'
+  if (state === 'failed') return error ?? 'It failed; why is not on the tape.'
+  if (state === 'denied') return error ?? 'A guard did not let it through.'
+  if (state !== 'done') return 'No answer is on the tape.'
+  return kind === 'process' ? 'It ended without an error.' : 'It returned nothing.'
+}
+
+const PIPES = ['stdin', 'stdout', 'stderr']
+const PAGE = 500
+
+function ChildOutput(props: {
+  readonly run: TabProps['run']
+  readonly label: string
+  readonly call: CallView
+}) {
+  const { output, outputBytes } = props.call
+  return (
+    <Section title={`What it wrote, ${plural(output.length, 'piece')}`}>
+      {indexed(output.slice(0, PAGE)).map(({ index, item: { at, pipe, text, isLossy } }) => (
+        <div key={index} className="flex gap-2 font-mono text-sm">
+          <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
+          <span className={`w-12 shrink-0 ${pipe === 2 ? 'text-danger' : 'text-muted'}`}>
+            {PIPES[pipe] ?? `pipe ${pipe}`}
+          </span>
+          <Field
+            path={`output.${index}`}
+            className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
+          >
+            <LongText text={text.replace(/\n$/, '')} look="terminal" />
+            {isLossy && <Lossy />}
+          </Field>
+        </div>
+      ))}
+      {(output.length > PAGE || outputBytes !== undefined) && (
+        <p className="mt-1 flex items-center gap-2 text-sm text-muted">
+          Only its beginning is here.
+          <DownloadBody run={props.run} label={props.label} side="output" bytes={outputBytes} />
+        </p>
+      )}
+    </Section>
+  )
+}
+
+/** What a guard did with a call: which rule decided, who was asked, what did not fit. */
+function GuardSection({ guard }: { readonly guard: StepGuard }) {
+  const { rule, code, status, policy, exitReason, approval, served, attempts } = guard
+  const { drift = [], blocked = [] } = guard
+  const remarks = [...drift.map(driftText), ...blocked.map((what) => `refused: ${what}`)]
+  return (
+    <Section title="Guard">
+      <Facts
+        className="text-sm"
+        facts={[
+          {
+            label: 'outcome',
+            value: status === 'stopped' || status === 'in doubt' ? status : undefined,
+          },
+          { label: 'rule', value: rule ?? 'default', isMono: true },
+          { label: 'code', value: status === 'done' ? undefined : code, isMono: true },
+          { label: 'stopped by', value: exitReason },
+          {
+            label: approval?.how === 'break-glass' ? 'break-glass by' : 'decided by',
+            value: approval && (
+              <VisibleText
+                text={[approval.by, ...(approval.reason ? [approval.reason] : [])].join(': ')}
+              />
+            ),
+          },
+          { label: 'served from', value: served && `${served.run} e${served.seq}`, isMono: true },
+          {
+            label: 'attempts',
+            value: attempts !== undefined && attempts > 1 ? attempts : undefined,
+          },
+          { label: 'policy', value: policy, isMono: true },
+        ]}
+      />
+      {remarks.length > 0 && (
+        <ul className="mt-1 text-sm text-muted">
+          {remarks.map((remark) => (
+            <li key={remark}>
+              <VisibleText text={remark} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,188 @@
+import { useMemo, useState } from 'react'
+import { count, plural } from '@retake/tape/present'
+import { useCommands } from '../commands/commands.js'
+import { useRemembered } from '../design/remembered.js'
+import { Checkbox } from '../design/fields.js'
+import { readFieldPath } from './field-path.js'
+import { StepLink, type TabProps, useFieldLinks } from './field.js'
+import { indexed } from './text-parts.js'
+import { ChatLookProvider, MessageView } from './message-view.js'
+import { firstShown, pairTools } from './conversation.js'
+import { type ShownMessages, useMessages } from './conversation.js'
+import type { Conversation, StepDetail } from '../../model/step-detail.js'
+import type { RowStore } from '../run/row-store.js'
+
+/** How far after a model step its tools are looked for. */
+const LOOK_AHEAD = 500
+
+/**
+ * Finds the steps that ran what a model asked for: calls and steps of one name are
+ * paired in order. Only of the answer; who ran earlier calls, their own steps say.
+ */
+function callFinder(rows: RowStore, detail: StepDetail): (path: string) => string | undefined {
+  let found: Map<string, string> | undefined
+  return (path) => {
+    if (!path.startsWith('answer.')) return undefined
+    found ??= pairUp(rows, detail)
+    return found.get(path)
+  }
+}
+
+function pairUp(rows: RowStore, { label, conversation }: StepDetail): Map<string, string> {
+  const found = new Map<string, string>()
+  const start = rows.indexOf(label)
+  if (start < 0) return found
+  const requested: { readonly name: string; readonly path: string }[] = (
+    conversation?.answer ?? []
+  ).flatMap(({ parts }, message) =>
+    parts.flatMap((part, index) =>
+      part.type === 'tool_call'
+        ? [{ name: part.name, path: `answer.${message}.parts.${index}` }]
+        : [],
+    ),
+  )
+  const end = Math.min(rows.length, start + LOOK_AHEAD)
+  for (let position = start + 1; position < end && found.size < requested.length; position++) {
+    const row = rows.at(position)
+    if (row.parent !== label || row.tool === undefined) continue
+    const tool = row.tool
+    const call = requested.find(({ name, path }) => !found.has(path) && name.endsWith(tool))
+    if (call !== undefined) found.set(call.path, row.label)
+  }
+  return found
+}
+
+/** Messages that are shown more at a time. */
+const MORE = 60
+
+interface EarlierMessagesProps {
+  readonly conversation: Conversation
+  readonly shown: ShownMessages
+  readonly onShow: (from: number) => void
+}
+
+/** Stands for the messages before those that are shown, and shows them. */
+function EarlierMessages({ conversation, shown, onShow }: EarlierMessagesProps) {
+  const { newFrom, seenIn } = conversation
+  const { from, isLoading, error } = shown
+  if (from === 0) return null
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 border-y border-line bg-sunken px-3 py-1.5 text-sm text-muted">
+      <span>
+        {plural(from, 'earlier message')}
+        {from <= newFrom && seenIn !== undefined && (
+          <>
+            , seen in <StepLink label={seenIn}>step {seenIn}</StepLink>
+          </>
+        )}
+      </span>
+      <button
+        type="button"
+        className="text-accent hover:underline"
+        onClick={() => onShow(Math.max(0, from - MORE))}
+      >
+        Show {from > MORE ? `the ${MORE} before` : 'them'}
+      </button>
+      {from > MORE && (
+        <button type="button" className="text-accent hover:underline" onClick={() => onShow(0)}>
+          Show all {count(from)}
+        </button>
+      )}
+      {isLoading && <span>Loading…</span>}
+      {error && <span role="alert">{error.message}</span>}
+    </div>
+  )
+}
+
+/** The conversation: what is new in this step, what came before when it is asked for, and the answer. */
+export function ChatTab({ run, detail }: TabProps) {
+  const given = detail.conversation
+  const { field } = useFieldLinks()
+  const linked = linkedMessage(field)
+  const [requested, setRequested] = useState<{ step: string; from: number }>()
+  const [mono, setMono] = useRemembered('step.monospace', false)
+  useCommands([
+    {
+      id: 'step.monospace',
+      title: mono ? 'Show messages in the usual type' : 'Show messages in monospace',
+      group: 'View',
+      keys: ['m'],
+      run: () => setMono(!mono),
+    },
+  ])
+  const first = given === undefined ? 0 : Math.max(given.from, firstShown(given))
+  const wanted = Math.min(
+    requested?.step === detail.label ? requested.from : first,
+    linked ?? Infinity,
+  )
+  const shown = useMessages(run, detail, wanted)
+  const { from, messages } = shown
+  const pairs = useMemo(() => pairTools(messages, from), [messages, from])
+  // Which step ran a call is known when all rows are there.
+  const { isComplete } = run.rows
+  const look = useMemo(
+    () => ({
+      mono,
+      run,
+      label: detail.label,
+      stepOfCall: isComplete ? callFinder(run.rows, detail) : () => undefined,
+      sideOf: (path: string) =>
+        path.startsWith('answer') ? ('response' as const) : ('request' as const),
+    }),
+    [mono, run, detail, isComplete],
+  )
+  if (given === undefined)
+    return <p className="p-3 text-muted">There is no conversation in this step.</p>
+  return (
+    <ChatLookProvider value={look}>
+      <div className="flex items-center gap-3 px-3 py-1.5 text-sm text-muted">
+        <span>{plural(given.total, 'message')}</span>
+        <span className="ml-auto">
+          <Checkbox label="Monospace" isChecked={mono} onChange={setMono} />
+        </span>
+      </div>
+      <EarlierMessages
+        conversation={given}
+        shown={shown}
+        onShow={(next) => setRequested({ step: detail.label, from: next })}
+      />
+      <ol className="divide-y divide-line" aria-label="Messages">
+        {indexed(messages, from).map(({ index: position, item: message }) => (
+          <MessageView
+            key={position}
+            message={message}
+            path={`messages.${position}`}
+            pairs={pairs}
+            isNew={given.newFrom > 0 && position >= given.newFrom}
+          />
+        ))}
+        {messages.length === 0 && given.total > 0 && (
+          <li className="px-3 py-2 text-muted">Nothing new was said before this answer.</li>
+        )}
+      </ol>
+      <ol className="border-t-2 border-accent" aria-label="Answer">
+        {indexed(given.answer).map(({ index: position, item: message }) => (
+          <MessageView
+            key={position}
+            message={message}
+            path={`answer.${position}`}
+            pairs={pairs}
+            isAnswer
+          />
+        ))}
+        {given.answer.length === 0 && (
+          <li className="bg-raised px-3 py-2 text-muted">{noAnswer(detail.state)}</li>
+        )}
+      </ol>
+    </ChatLookProvider>
+  )
+}
+
+const noAnswer = (state: TabProps['detail']['state']): string =>
+  state === 'running' ? 'No answer yet.' : 'No answer of the model is on the tape.'
+
+/** Place of the message that a link points to. */
+function linkedMessage(field: string | undefined): number | undefined {
+  const [root, index] = readFieldPath(field ?? '')
+  return root === 'messages' && /^\d{1,9}$/.test(index ?? '') ? Number(index) : undefined
+}

@@ -1,0 +1,113 @@
+import { QueryNote } from '../design/notes.js'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { clock, plural } from '@retake/tape/present'
+import type { ConsolePart } from '../../model/run-source.js'
+import { Field, useFieldLinks } from './field.js'
+import { Lossy } from './text.js'
+import { LongText } from './text.js'
+import { readFieldPath } from './field-path.js'
+import type { TabProps } from './field.js'
+import { splitAtMoment } from './field.js'
+
+/** Pieces of output that are shown at once. */
+const PAGE = 400
+
+/** What stood on the terminal when this step had its answer. */
+export function ConsoleTab({ run, detail }: TabProps) {
+  const [isLaterShown, setLaterShown] = useState(false)
+  const [requested, setRequested] = useState(PAGE)
+  const { field } = useFieldLinks()
+  const parts = useQuery({
+    queryKey: ['console', run.id, run.head.events],
+    queryFn: () => run.source.console(),
+    placeholderData: keepPreviousData,
+  })
+  if (parts.data === undefined) return <QueryNote what="the output" error={parts.error} />
+  if (parts.data.length === 0) return <Note>The agent has written nothing to its terminal.</Note>
+  const linked = Number(readFieldPath(field ?? '')[1] ?? Number.NaN)
+  const { before, after } = splitAtMoment(parts.data, detail)
+  const linkedBefore = before.findIndex(({ seq }) => seq === linked)
+  const shown = Math.max(requested, linkedBefore < 0 ? 0 : before.length - linkedBefore)
+  const isLater = isLaterShown || after.some(({ seq }) => seq === linked)
+  return (
+    <div className="p-3">
+      <div className="mb-1.5 flex flex-wrap items-center gap-3 text-sm text-muted">
+        <span>
+          {before.length === 0
+            ? 'Nothing was written by the time this step had its answer'
+            : `${plural(before.length, 'write')} by the time this step had its answer`}
+        </span>
+        {before.length > shown && (
+          <button
+            type="button"
+            className="text-accent hover:underline"
+            onClick={() => setRequested(shown + 2000)}
+          >
+            Show more, {plural(before.length - shown, 'earlier one')} left
+          </button>
+        )}
+      </div>
+      <Output parts={before.slice(-shown)} />
+      {after.length > 0 && (
+        <div className="mt-2 border-t border-dashed border-line-strong pt-1.5">
+          <label className="mb-1 flex items-center gap-1.5 text-sm text-muted">
+            <input
+              type="checkbox"
+              checked={isLater}
+              onChange={(event) => setLaterShown(event.target.checked)}
+            />
+            Show what came later, {plural(after.length, 'write')}
+          </label>
+          {isLater && (
+            <div className="text-muted">
+              <Output parts={after.slice(0, shown)} isLater />
+              {after.length > shown && (
+                <button
+                  type="button"
+                  className="text-sm text-accent hover:underline"
+                  onClick={() => setRequested(shown + 2000)}
+                >
+                  Show more
+                </button>
+              )}
+            </div>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Output(props: { readonly parts: readonly ConsolePart[]; readonly isLater?: boolean }) {
+  return (
+    <ol aria-label={props.isLater ? 'Later output' : 'Output'} className="font-mono text-sm">
+      {props.parts.map((part) => (
+        <li
+          key={part.seq}
+          className="flex gap-2 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+        >
+          <span className="w-18 shrink-0 text-right text-muted">{clock(part.at)}</span>
+          <span className="w-6 shrink-0 text-danger">{part.stream === 'stderr' && 'err'}</span>
+          <Field
+            path={`console.${part.seq}`}
+            className="flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]"
+          >
+            <LongText text={part.text.replace(/\r?\n$/, '')} look="terminal" />
+            {part.isLossy && <Lossy />}
+            {part.clipped && <span className="text-muted"> … cut here; the export has all</span>}
+            {part.leftOut !== undefined && (
+              <span className="text-muted">
+                {plural(part.leftOut, 'write')} from here on are not shown; the export has all
+              </span>
+            )}
+          </Field>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const Note = ({ children }: { readonly children: React.ReactNode }) => (
+  <p className="p-3 text-muted">{children}</p>
+)

@@ -1,0 +1,153 @@
+import type { RecordedError } from '@retake/tape'
+import { useMemo } from 'react'
+import { plural } from '@retake/tape/present'
+import { copyAndSay } from '../design/toast.js'
+import { Field, Section, type TabProps } from './field.js'
+import { indexed, type StackFrame, stackFrames } from './text-parts.js'
+import { JsonTree } from './json-tree.js'
+import { textOf } from './json-rows.js'
+import { LongText, VisibleText } from './text.js'
+import { siteInStack } from '../../model/site-in-stack.js'
+import { SourceView } from './source-tab.js'
+import { useSelection } from '../run/use-selection.js'
+
+export interface ErrorViewProps {
+  readonly error: RecordedError
+  readonly path: string
+  readonly depth?: number
+}
+
+/** Causes that are shown below one another. */
+const CAUSES = 20
+
+/** An error: what it says, its class and code, where it was thrown, and what caused it. */
+export function ErrorView({ error, path, depth = 0 }: ErrorViewProps) {
+  const { text, length } = textOf(error.message)
+  const props = useMemo(() => ownProps(error), [error])
+  const name = error.name === '' ? error.class : error.name
+  return (
+    <div className="flex flex-col gap-1.5">
+      <Field path={`${path}.message`} className="text-danger [overflow-wrap:anywhere]">
+        <span className="font-medium">
+          <VisibleText text={name} />
+        </span>
+        <span className="whitespace-pre-wrap">
+          : <LongText text={text} length={length} />
+        </span>
+      </Field>
+      <p className="flex flex-wrap gap-x-3 text-sm">
+        <span>
+          <span className="text-muted">class</span> <VisibleText text={error.class} />
+        </span>
+        {error.code !== undefined && (
+          <span>
+            <span className="text-muted">code</span> <VisibleText text={String(error.code)} />
+          </span>
+        )}
+        <button
+          type="button"
+          className="text-accent hover:underline"
+          onClick={() => void copyAndSay('the error', error.stack ?? `${name}: ${text}`)}
+        >
+          Copy
+        </button>
+      </p>
+      {error.stack !== undefined && (
+        <Field path={`${path}.stack`}>
+          <Stack stack={textOf(error.stack).text} />
+        </Field>
+      )}
+      {props !== undefined && (
+        <JsonTree label="Properties of the error" value={props} path={`${path}.props`} />
+      )}
+      {error.cause !== undefined && depth < CAUSES && (
+        <div className="mt-1 border-l-2 border-line-strong pl-3">
+          <div className="text-xs text-muted">Caused by</div>
+          <ErrorView error={error.cause} path={`${path}.cause`} depth={depth + 1} />
+        </div>
+      )}
+      {depth < 3 &&
+        indexed(error.errors?.slice(0, 20) ?? []).map(({ index, item: each }) => (
+          <div key={index} className="mt-1 border-l-2 border-line-strong pl-3">
+            <div className="text-xs text-muted">
+              {index + 1} of {error.errors?.length}
+            </div>
+            <ErrorView error={each} path={`${path}.errors.${index}`} depth={depth + 1} />
+          </div>
+        ))}
+    </div>
+  )
+}
+
+/** What is told nowhere else: a mark stands for what has a field of its own. */
+function ownProps({ props = {} }: RecordedError): object | undefined {
+  const own = Object.entries(props).filter(([, value]) => JSON.stringify(value) !== '{"$":"field"}')
+  return own.length === 0 ? undefined : Object.fromEntries(own)
+}
+
+function Stack({ stack }: { readonly stack: string }) {
+  const frames = stackFrames(stack)
+  if (frames.length === 0) return null
+  const own = frames.filter(({ isOwn }) => isOwn)
+  const other = frames.filter(({ isOwn }) => !isOwn)
+  return (
+    <div>
+      <Frames frames={own} />
+      {other.length > 0 && (
+        <details open={own.length === 0}>
+          <summary className="cursor-pointer text-sm text-muted">
+            {plural(other.length, 'frame')} of packages and Node
+          </summary>
+          <Frames frames={other} />
+        </details>
+      )}
+    </div>
+  )
+}
+
+const Frames = ({ frames }: { readonly frames: readonly StackFrame[] }) => (
+  <ol className="font-mono text-sm">
+    {indexed(frames).map(({ index, item: { text, isOwn } }) => (
+      <li
+        key={index}
+        className={`pl-4 -indent-2 [overflow-wrap:anywhere] ${isOwn ? '' : 'text-muted'}`}
+      >
+        at <VisibleText text={text} />
+      </li>
+    ))}
+  </ol>
+)
+
+/** What went wrong, and the line it went wrong at. */
+export function ErrorTab({ run, detail }: TabProps) {
+  const { show } = useSelection()
+  const { failure, error, response, site } = detail
+  const thrown = siteInStack(failure)
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      {failure === undefined ? (
+        <Field path="error" className="text-danger [overflow-wrap:anywhere]">
+          <VisibleText text={error ?? 'What went wrong is not on the tape.'} />
+        </Field>
+      ) : (
+        <ErrorView error={failure} path="failure" />
+      )}
+      {response !== undefined && (
+        <p>
+          <button
+            type="button"
+            className="text-accent hover:underline"
+            onClick={() => show('response')}
+          >
+            Show the answer, {response.status} <VisibleText text={response.statusText} />
+          </button>
+        </p>
+      )}
+      {(thrown ?? site) !== undefined && (
+        <Section title={thrown === undefined ? 'Where it was asked for' : 'Where it was thrown'}>
+          <SourceView run={run} site={thrown ?? site ?? ''} />
+        </Section>
+      )}
+    </div>
+  )
+}

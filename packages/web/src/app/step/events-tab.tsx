@@ -1,0 +1,117 @@
+import { QueryNote } from '../design/notes.js'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { clock, plural } from '@retake/tape/present'
+import type { EventRow, RunSource } from '../../model/run-source.js'
+import type { Run } from '../run/use-run.js'
+import { Field, Fold, momentOf, type TabProps } from './field.js'
+import { bytesText } from '../../model/clip.js'
+import { JsonTree } from './json-tree.js'
+import { VisibleText } from './text.js'
+import type { StepDetail } from '../../model/step-detail.js'
+
+const BATCH = 2000
+
+interface EventsOfStep {
+  readonly rows: readonly EventRow[]
+  /** Where to look on; undefined when all was looked at. */
+  readonly next: number | undefined
+}
+
+/** The event that begins a step, and those that answer it. Looks at no more than `limit` events. */
+async function readEventsOf(
+  source: Pick<RunSource, 'events'>,
+  detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
+  limit: number,
+): Promise<EventsOfStep> {
+  const end = momentOf(detail) + 1
+  const stop = Math.min(end, detail.seq + limit)
+  const rows: EventRow[] = []
+  for (let from = detail.seq; from < stop; from += BATCH) {
+    const batch = await source.events(from, Math.min(from + BATCH, stop))
+    rows.push(...batch.filter(({ seq, op }) => seq === detail.seq || op === detail.seq))
+  }
+  return { rows, next: stop < end ? stop : undefined }
+}
+
+/** What stands on the tape for this step, event by event. */
+export function EventsTab({ run, detail }: TabProps) {
+  const [requested, setRequested] = useState(20_000)
+  const events = useQuery({
+    queryKey: ['events', run.id, detail.label, momentOf(detail), requested],
+    queryFn: () => readEventsOf(run.source, detail, requested),
+  })
+  if (detail.inferred)
+    return (
+      <p className="p-3 text-muted">
+        This step has no events of its own: it is seen in the conversation only.
+      </p>
+    )
+  if (events.data === undefined) return <QueryNote what="the events" error={events.error} />
+  const { rows, next } = events.data
+  return (
+    <div className="p-3">
+      <p className="mb-1 text-sm text-muted">
+        {plural(rows.length, 'event')} of this step
+        {next !== undefined && ` before event ${next}; there may be more`}
+      </p>
+      <ol className="divide-y divide-line border-y border-line">
+        {rows.map((row) => (
+          <li
+            key={row.seq}
+            className="[contain-intrinsic-size:auto_1.5rem] [content-visibility:auto]"
+          >
+            <EventLine run={run} row={row} />
+          </li>
+        ))}
+      </ol>
+      {next !== undefined && (
+        <button
+          type="button"
+          className="mt-1 text-sm text-accent hover:underline"
+          onClick={() => setRequested(requested * 2)}
+        >
+          Look further, from event {next}
+        </button>
+      )}
+    </div>
+  )
+}
+
+function EventLine({ run, row }: { readonly run: Run; readonly row: EventRow }) {
+  const path = `event.${row.seq}`
+  return (
+    <Field path={path} className="pr-7">
+      <Fold
+        path={path}
+        summaryClassName="flex min-h-6 cursor-pointer items-center gap-2 font-mono text-sm hover:bg-sunken"
+        title={
+          <>
+            <span className="w-12 shrink-0 text-right text-muted">{row.seq}</span>
+            <span className="w-18 shrink-0 text-right text-muted">{clock(row.at)}</span>
+            <span className="w-16 shrink-0">{row.type}</span>
+            <span className="min-w-0 flex-1 truncate">
+              <VisibleText text={row.text} />
+            </span>
+            {row.bytes > 0 && <span className="shrink-0 text-muted">{bytesText(row.bytes)}</span>}
+          </>
+        }
+      >
+        <WholeEvent run={run} seq={row.seq} />
+      </Fold>
+    </Field>
+  )
+}
+
+function WholeEvent({ run, seq }: { readonly run: Run; readonly seq: number }) {
+  const event = useQuery({
+    queryKey: ['event', run.id, seq],
+    queryFn: async () => (await run.source.event(seq)) ?? null,
+  })
+  if (event.data === undefined) return <QueryNote what="the event" error={event.error} />
+  return (
+    <div className="py-1 pl-16">
+      <JsonTree label={`Event ${seq}`} value={event.data} path={`event.${seq}`} />
+    </div>
+  )
+}

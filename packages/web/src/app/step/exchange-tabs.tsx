@@ -1,0 +1,118 @@
+import { plural } from '@retake/tape/present'
+import { Badge } from '../design/badge.js'
+import { Field, Section, type TabProps } from './field.js'
+import { LongText, VisibleText } from './text.js'
+import { BodyPanel } from './body-panel.js'
+import { encodingUndone, indexed } from './text-parts.js'
+import type { HeaderPair } from '@retake/tape'
+
+/** What stands on a tape for a secret; it was never written. */
+const isMasked = (value: string): boolean => value.includes('retake-hidden')
+
+/** Headers in the order they were sent. */
+export function HeadersTable(props: {
+  readonly headers: readonly HeaderPair[]
+  readonly path: string
+}) {
+  const { headers, path } = props
+  if (headers.length === 0) return <p className="text-muted">No headers.</p>
+  return (
+    <table className="w-full table-fixed text-sm">
+      <colgroup>
+        <col className="w-36 md:w-52" />
+        <col />
+      </colgroup>
+      <tbody>
+        {indexed(headers).map(({ index, item: [name, value] }) => (
+          <tr key={index} className="border-b border-line align-top last:border-b-0">
+            <th
+              scope="row"
+              className="py-0.5 pr-2 text-left font-mono font-normal [overflow-wrap:anywhere] text-muted"
+            >
+              <VisibleText text={name} />
+            </th>
+            <td className="py-0.5 font-mono">
+              <Field path={`${path}.${index}`} className="[overflow-wrap:anywhere]">
+                <LongText text={value} />{' '}
+                {isMasked(value) && (
+                  <Badge title="The value was not written to the tape">masked</Badge>
+                )}
+              </Field>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** The answer as it came: status, headers, bytes, and what is wrong with it. */
+export function ResponseTab({ run, detail: { label, response, state } }: TabProps) {
+  if (response === undefined)
+    return (
+      <p className="p-3 text-muted">
+        {state === 'running' ? 'No answer yet.' : 'No answer is on the tape.'}
+      </p>
+    )
+  const { status, statusText, headers, body, chunks, complete, problem, undecoded, events } =
+    response
+  const encoding = encodingUndone(response)
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <Field path="response.status" className="flex flex-wrap items-center gap-2">
+        <span className={`font-mono font-medium ${status >= 400 ? 'text-danger' : ''}`}>
+          {status} <VisibleText text={statusText} />
+        </span>
+        <span className="text-muted">in {plural(chunks, 'piece')}</span>
+        {!complete && <Badge tone="warning">its end is not on the tape</Badge>}
+      </Field>
+      {problem !== undefined && (
+        <p className="text-warning">
+          The stream could not be read to its end: <VisibleText text={problem} />
+        </p>
+      )}
+      {undecoded !== undefined && (
+        <p className="text-warning">
+          Shown as it came: its encoding <VisibleText text={undecoded} /> could not be undone here.
+        </p>
+      )}
+      {encoding !== undefined && (
+        <p className="text-muted">
+          Its encoding <VisibleText text={encoding} /> is undone in what is shown and downloaded.
+        </p>
+      )}
+      <Section title={`Headers, ${headers.length}`}>
+        <HeadersTable headers={headers} path="response.headers" />
+      </Section>
+      <Section title="Body">
+        <BodyPanel
+          key={label}
+          run={run}
+          label={label}
+          side="response"
+          body={body}
+          events={events}
+        />
+      </Section>
+    </div>
+  )
+}
+
+/** The request as it left: method, address, headers, bytes. */
+export function RequestTab({ run, detail: { label, request } }: TabProps) {
+  if (request === undefined) return <p className="p-3 text-muted">No request is on the tape.</p>
+  const { method, url, headers, body } = request
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <Field path="request.url" className="font-mono [overflow-wrap:anywhere]">
+        <span className="font-medium">{method}</span> <VisibleText text={url} />
+      </Field>
+      <Section title={`Headers, ${headers.length}`}>
+        <HeadersTable headers={headers} path="request.headers" />
+      </Section>
+      <Section title="Body">
+        <BodyPanel key={label} run={run} label={label} side="request" body={body} />
+      </Section>
+    </div>
+  )
+}

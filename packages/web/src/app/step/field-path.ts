@@ -1,0 +1,57 @@
+const TABS: Readonly<Record<string, string>> = {
+  messages: 'chat',
+  answer: 'chat',
+  args: 'call',
+  result: 'call',
+  output: 'call',
+  mcp: 'mcp',
+  request: 'request',
+  response: 'response',
+  error: 'error',
+  failure: 'error',
+  frames: 'state',
+  changes: 'state',
+  console: 'console',
+  file: 'files',
+  site: 'source',
+  event: 'events',
+}
+
+/** The tab a field is in, as its path begins; undefined for what stands above the tabs. */
+export function tabOfField(path: string): string | undefined {
+  const [root = ''] = readFieldPath(path)
+  return Object.hasOwn(TABS, root) ? TABS[root] : undefined
+}
+
+/**
+ * Paths of fields in links, as `retake fork --set` writes them: keys with dots between,
+ * and quotes around a key that has a dot, a bracket, a quote or a blank in it.
+ */
+export const joinPath = (base: string, key: string): string =>
+  base === '' ? quoteKey(key) : `${base}.${quoteKey(key)}`
+
+const quoteKey = (key: string): string =>
+  /^[^.[\]\\"'=\s]+$/.test(key) ? key : `"${key.replaceAll(/["\\]/g, '\\$&')}"`
+
+const KEY = /"((?:\\[^]|[^"\\])*)"|((?:\\[^]|[^.\\])+)/y
+
+/** The keys of a path. What makes no sense ends it: a link may come from anywhere. */
+export function readFieldPath(path: string): string[] {
+  const keys: string[] = []
+  let at = 0
+  while (at < path.length) {
+    KEY.lastIndex = at
+    const found = KEY.exec(path)
+    if (found === null) break
+    keys.push((found[1] ?? found[2] ?? '').replaceAll(/\\([^])/g, '$1'))
+    at += found[0].length + 1
+  }
+  return keys
+}
+
+/** The keys after `base`; undefined when the path does not lead there. */
+export function keysWithin(base: string, path: string | undefined): string[] | undefined {
+  if (path === undefined) return undefined
+  const [outer, all] = [readFieldPath(base), readFieldPath(path)]
+  return outer.every((key, index) => all[index] === key) ? all.slice(outer.length) : undefined
+}

@@ -1,0 +1,192 @@
+import { createContext, type ReactNode, use, useCallback, useState } from 'react'
+import { LinkIcon } from '../design/icons.js'
+import { useSelection } from '../run/use-selection.js'
+import { useParams, useRouter } from '@tanstack/react-router'
+import { keysWithin } from './field-path.js'
+import type { StepDetail } from '../../model/step-detail.js'
+import type { Run } from '../run/use-run.js'
+
+/** The event at which the agent had the answer of a step; its beginning when there is none. */
+export const momentOf = (detail: Pick<StepDetail, 'seq' | 'answeredSeq'>): number =>
+  detail.answeredSeq ?? detail.seq
+
+/** What had happened by the moment of a step, and what came later. */
+export function splitAtMoment<T extends { readonly seq: number }>(
+  things: readonly T[],
+  detail: Pick<StepDetail, 'seq' | 'answeredSeq'>,
+): { readonly before: readonly T[]; readonly after: readonly T[] } {
+  const moment = momentOf(detail)
+  const split = things.findIndex(({ seq }) => seq > moment)
+  return split < 0
+    ? { before: things, after: [] }
+    : { before: things.slice(0, split), after: things.slice(split) }
+}
+
+interface FoldProps {
+  /** A link to it, or to something in it, opens it. */
+  readonly path: string
+  readonly title: ReactNode
+  readonly className?: string
+  readonly summaryClassName?: string
+  /** Drawn only while it is open. */
+  readonly children: ReactNode
+}
+
+const SUMMARY = 'cursor-pointer text-sm'
+
+/** Something that is opened when it is wanted. */
+export function Fold({ path, title, className, summaryClassName = SUMMARY, children }: FoldProps) {
+  const isLinked = keysWithin(path, useFieldLinks().field) !== undefined
+  const [toggled, setToggled] = useState<boolean>()
+  const isOpen = toggled ?? isLinked
+  return (
+    <details
+      open={isOpen}
+      onToggle={(event) => {
+        // Also told of when a link opened it, which nobody decided.
+        if (event.currentTarget.open !== isOpen) setToggled(event.currentTarget.open)
+      }}
+      className={className}
+    >
+      <summary className={summaryClassName}>{title}</summary>
+      {isOpen && children}
+    </details>
+  )
+}
+
+/** The field a link points to, and how to get a link to another one. */
+export interface FieldLinks {
+  readonly field: string | undefined
+  readonly copyLink: (path: string) => void
+}
+
+const FieldContext = createContext<FieldLinks>({ field: undefined, copyLink: () => {} })
+export const FieldLinksProvider = FieldContext.Provider
+export const useFieldLinks = (): FieldLinks => use(FieldContext)
+
+/** Brings what a link points to onto the screen when it is drawn. */
+export const scrollHere = (element: HTMLElement | null): void =>
+  element?.scrollIntoView({ block: 'center' })
+
+export const MARKED = 'bg-warning-soft outline-2 outline-warning'
+
+export interface FieldProps {
+  readonly path: string
+  /** Links to something in it, which is not shown on its own, lead here too. */
+  readonly isWhole?: boolean
+  /** Stands in a line of text. */
+  readonly isInline?: boolean
+  readonly className?: string
+  readonly children: ReactNode
+}
+
+/** A value that has an address of its own: marked when the link points to it. */
+export function Field(props: FieldProps) {
+  const { path, isWhole = false, isInline = false, className = '', children } = props
+  const { field } = useFieldLinks()
+  const isMarked = field === path || (isWhole && field?.startsWith(`${path}.`) === true)
+  const Box = isInline ? 'span' : 'div'
+  return (
+    <Box
+      ref={isMarked ? scrollHere : undefined}
+      data-field={path}
+      aria-current={isMarked ? 'location' : undefined}
+      className={`group/field relative min-w-0 ${isMarked ? `${MARKED} rounded-sm` : ''} ${className}`}
+    >
+      {children}
+      <CopyFieldLink path={path} className="absolute top-0.5 right-0.5" />
+    </Box>
+  )
+}
+
+/** Seen when the field is pointed at or the button has the focus. */
+export function CopyFieldLink({ path, className = '' }: Pick<FieldProps, 'path' | 'className'>) {
+  const { copyLink } = useFieldLinks()
+  return (
+    <button
+      type="button"
+      title="Copy link to this"
+      aria-label={`Copy link to ${path}`}
+      className={`inline-flex size-5 items-center justify-center rounded-sm border border-line bg-surface text-muted opacity-0 group-hover/field:opacity-100 hover:text-text focus-visible:opacity-100 ${className}`}
+      onClick={(event) => {
+        event.stopPropagation()
+        copyLink(path)
+      }}
+    >
+      <LinkIcon />
+    </button>
+  )
+}
+
+/** Leads to another step of the same run. */
+export function StepLink({
+  label,
+  children,
+}: {
+  readonly label: string
+  readonly children: ReactNode
+}) {
+  const { select } = useSelection()
+  const linkTo = useLinkTo()
+  return (
+    <a
+      href={linkTo({ step: label })}
+      className="text-accent underline underline-offset-2"
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey) return
+        event.preventDefault()
+        select(label)
+      }}
+    >
+      {children}
+    </a>
+  )
+}
+
+interface LinkTarget {
+  readonly step: string
+  readonly tab?: string | undefined
+  readonly field?: string | undefined
+}
+
+/** Makes addresses of places in this run, whole, to be handed to others. */
+export function useLinkTo(): (target: LinkTarget) => string {
+  const router = useRouter()
+  const { run } = useParams({ from: '/runs/$run' })
+  return useCallback(
+    ({ step, tab, field }) => {
+      const { href } = router.buildLocation({
+        to: '/runs/$run',
+        params: { run },
+        search: { step, ...(tab !== undefined && { tab }), ...(field !== undefined && { field }) },
+      })
+      return new URL(router.history.createHref(href), location.href).href
+    },
+    [router, run],
+  )
+}
+
+interface SectionProps {
+  readonly title: ReactNode
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+/** A titled part of a view of a step. */
+export function Section({ title, actions, children }: SectionProps) {
+  return (
+    <section className="min-w-0">
+      <div className="mb-1 flex items-center gap-2 border-b border-line pb-0.5">
+        <h3 className="text-sm font-medium text-muted">{title}</h3>
+        {actions}
+      </div>
+      {children}
+    </section>
+  )
+}
+
+/** What every view of a step is handed. */
+export interface TabProps {
+  readonly run: Run
+  readonly detail: StepDetail
+}

@@ -1,0 +1,89 @@
+import { QueryNote } from '../design/notes.js'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { clock, plural } from '@retake/tape/present'
+import { Badge } from '../design/badge.js'
+import type { FileTouch } from '../../model/run-source.js'
+import { splitAtMoment } from './field.js'
+import { Field, useFieldLinks } from './field.js'
+import { bytesText } from '../../model/clip.js'
+import { Section } from './field.js'
+import { StepLink } from './field.js'
+import { VisibleText } from './text.js'
+import type { TabProps } from './field.js'
+
+const PAGE = 300
+
+/** The files the agent touched: around this step, and before. */
+export function FilesTab({ run, detail }: TabProps) {
+  const files = useQuery({
+    queryKey: ['files', run.id, run.head.events],
+    queryFn: () => run.source.files(),
+    placeholderData: keepPreviousData,
+  })
+  if (files.data === undefined) return <QueryNote what="the files" error={files.error} />
+  const { before } = splitAtMoment(files.data, detail)
+  const here = files.data.filter(({ step }) => step === detail.label)
+  const earlier = before.filter(({ step }) => step !== detail.label)
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      <Section
+        title={`After this step began and before the next, ${plural(here.length, 'touch', 'touches')}`}
+      >
+        <Touches touches={here} />
+      </Section>
+      <Section title={`Before, ${plural(earlier.length, 'touch', 'touches')}`}>
+        <Touches touches={earlier.toReversed()} isWithStep />
+      </Section>
+    </div>
+  )
+}
+
+function Touches(props: { readonly touches: readonly FileTouch[]; readonly isWithStep?: boolean }) {
+  const { touches, isWithStep = false } = props
+  const [requested, setRequested] = useState(PAGE)
+  const { field } = useFieldLinks()
+  const linked = touches.findIndex(({ seq }) => field === `file.${seq}`)
+  const shown = Math.max(requested, linked + 1)
+  if (touches.length === 0) return <p className="text-muted">No file was touched.</p>
+  return (
+    <>
+      <ul className="font-mono text-sm">
+        {touches.slice(0, shown).map(({ seq, at, call, access, path, ok, error, bytes, step }) => (
+          <li
+            key={seq}
+            className="flex gap-2 py-0.5 [contain-intrinsic-size:auto_1.25rem] [content-visibility:auto]"
+          >
+            <span className="w-16 shrink-0 text-right text-muted">{clock(at)}</span>
+            <span className="w-14 shrink-0" title={call}>
+              {access === 'other' ? <VisibleText text={call.replace(/^fs\./, '')} /> : access}
+            </span>
+            <Field path={`file.${seq}`} className="flex-1 [overflow-wrap:anywhere]">
+              <VisibleText text={path} />{' '}
+              {bytes !== undefined && <span className="text-muted">{bytesText(bytes)} </span>}
+              {!ok && (
+                <Badge tone="danger">
+                  <VisibleText text={error ?? 'failed'} />
+                </Badge>
+              )}
+            </Field>
+            {isWithStep && step !== undefined && (
+              <span className="shrink-0 font-sans">
+                <StepLink label={step}>step {step}</StepLink>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+      {touches.length > shown && (
+        <button
+          type="button"
+          className="text-sm text-accent hover:underline"
+          onClick={() => setRequested(shown + 2000)}
+        >
+          Show more, {touches.length - shown} left
+        </button>
+      )}
+    </>
+  )
+}

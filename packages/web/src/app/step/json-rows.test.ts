@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { keysWithin } from './field-path.js'
+import { allNodes, jsonRows, nodesTo, openAtFirst, pathOf } from './json-rows.js'
+
+const VALUE = { a: [1, { 'x.y': 'deep' }], b: {}, c: null }
+
+test('open values are followed by their members', () => {
+  const rows = jsonRows(VALUE, allNodes(VALUE))
+  expect(rows.map(({ key, depth, size }) => [key, depth, size])).toEqual([
+    [undefined, 0, 3],
+    ['a', 1, 2],
+    ['0', 2, undefined],
+    ['1', 2, 1],
+    ['x.y', 3, undefined],
+    ['b', 1, 0],
+    ['c', 1, undefined],
+  ])
+  expect(jsonRows(VALUE, new Set([VALUE])).map(({ key }) => key)).toEqual([
+    undefined,
+    'a',
+    'b',
+    'c',
+  ])
+})
+
+test('a row has a path, and the path leads back to it', () => {
+  const row = jsonRows(VALUE, allNodes(VALUE)).find(({ key }) => key === 'x.y')
+  const path = row && pathOf(row, 'args')
+  expect(path).toBe('args.a.1."x.y"')
+  const keys = keysWithin('args', path)
+  expect(keys).toEqual(['a', '1', 'x.y'])
+  expect(nodesTo(VALUE, keys ?? [])).toEqual([VALUE, VALUE.a, VALUE.a[1]])
+})
+
+test('a value nested ten thousand deep is read, and opened only so far', () => {
+  const deep = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`) as unknown
+  expect(jsonRows(deep, allNodes(deep)).length).toBe(10_000)
+  expect(openAtFirst(deep).size).toBeLessThanOrEqual(80)
+})
+
+test('of a list of a hundred thousand, the list is open and nothing in it', () => {
+  const many = Array.from({ length: 100_000 }, () => ({ id: 1 }))
+  expect(jsonRows(many, openAtFirst(many)).length).toBe(100_001)
+})
+
+test('what a limit cut or left out is one row, not an object', () => {
+  const value = [{ $clipped: { head: 'abc', length: 9 } }, { $leftOut: 12 }]
+  expect(jsonRows(value, allNodes(value)).map(({ size }) => size)).toEqual([
+    2,
+    undefined,
+    undefined,
+  ])
+})

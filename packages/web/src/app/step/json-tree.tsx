@@ -1,0 +1,373 @@
+import {
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  type Ref,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { moveInTree } from './json-rows.js'
+import { keysWithin } from './field-path.js'
+import { CopyFieldLink, MARKED, scrollHere, useFieldLinks } from './field.js'
+import { allNodes, type JsonRow, jsonRows, nodesTo, openAtFirst, pathOf } from './json-rows.js'
+import { count, plural } from '@retake/tape/present'
+import { copyAndSay } from '../design/toast.js'
+import { LongText, VisibleText } from './text.js'
+import { asClipped } from './json-rows.js'
+import { leftOutOf } from './json-rows.js'
+import { useVirtualizer } from '@tanstack/react-virtual'
+
+/** What brings a line onto the screen. */
+interface RowsHandle {
+  focus(index: number): void
+}
+
+interface RowsProps {
+  readonly count: number
+  readonly line: (index: number) => ReactNode
+  readonly handle: Ref<RowsHandle>
+}
+
+const focusItem = (within: HTMLElement | null, index: number): void =>
+  within?.querySelector<HTMLElement>(`[data-line="${index}"] > [role=treeitem]`)?.focus()
+
+/** All lines. */
+function PlainRows({ count, line, handle }: RowsProps) {
+  const box = useRef<HTMLDivElement>(null)
+  useImperativeHandle(handle, () => ({ focus: (index) => focusItem(box.current, index) }), [])
+  return (
+    <div ref={box} role="none">
+      {Array.from({ length: count }, (_, index) => (
+        <div key={index} data-line={index} role="none">
+          {line(index)}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** The lines that are on the screen. */
+function VirtualRows({ count, line, handle, start }: RowsProps & { readonly start: number }) {
+  const box = useRef<HTMLDivElement>(null)
+  const list = useVirtualizer({
+    count,
+    getScrollElement: () => box.current,
+    estimateSize: () => 20,
+    overscan: 20,
+    initialOffset: Math.max(0, start - 10) * 20,
+  })
+  useImperativeHandle(
+    handle,
+    () => ({
+      focus: (index) => {
+        list.scrollToIndex(index)
+        requestAnimationFrame(() => focusItem(box.current, index))
+      },
+    }),
+    [list],
+  )
+  return (
+    <div ref={box} role="none" className="h-[70vh] overflow-auto border-y border-line">
+      <div role="none" className="relative" style={{ height: list.getTotalSize() }}>
+        {list.getVirtualItems().map(({ index, start: top }) => (
+          <div
+            key={index}
+            ref={list.measureElement}
+            data-index={index}
+            data-line={index}
+            role="none"
+            className="absolute left-0 w-full"
+            style={{ transform: `translateY(${top}px)` }}
+          >
+            {line(index)}
+          </div>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+interface JsonLineProps {
+  readonly row: JsonRow
+  readonly path: string
+  readonly whole: ReactNode
+  readonly isCurrent: boolean
+  readonly isMarked: boolean
+  readonly onToggle: () => void
+  readonly onFocus: () => void
+  readonly onKey: (event: KeyboardEvent) => void
+}
+
+/** Deeper lines are not moved further to the right: there would be no room for them. */
+const DEEPEST_INDENT = 24
+
+/** One line of a tree, with what can be copied of it. */
+function JsonLine({ row, path, whole, isCurrent, isMarked, ...on }: JsonLineProps) {
+  const { depth, key, size, isOpen } = row
+  const canOpen = size !== undefined && size > 0
+  return (
+    <div
+      role="treeitem"
+      ref={isMarked ? scrollHere : undefined}
+      tabIndex={isCurrent ? 0 : -1}
+      aria-level={depth + 1}
+      aria-posinset={row.index}
+      aria-setsize={row.of}
+      aria-expanded={canOpen ? isOpen : undefined}
+      aria-current={isMarked ? 'location' : undefined}
+      aria-selected={isCurrent}
+      className={`group/field relative flex min-h-5 items-start pr-1 hover:bg-sunken ${isMarked ? MARKED : ''}`}
+      style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * 14}px` }}
+      onFocus={on.onFocus}
+      onKeyDown={on.onKey}
+      onClick={canOpen ? on.onToggle : undefined}
+    >
+      <span aria-hidden="true" className="w-4 shrink-0 text-muted select-none">
+        {canOpen ? (isOpen ? '▾' : '▸') : ''}
+      </span>
+      {depth > DEEPEST_INDENT && <span className="mr-1.5 text-muted">{depth}</span>}
+      {key !== undefined && leftOutOf(key, row.value) === undefined && (
+        <span className="shrink-0 whitespace-pre text-kind-model">
+          <VisibleText text={shortKey(key)} />
+          <span className="text-muted">: </span>
+        </span>
+      )}
+      <span className="min-w-0 flex-1 whitespace-pre-wrap [overflow-wrap:anywhere]">
+        <Value row={row} whole={whole} />
+      </span>
+      <span className="absolute top-0 right-0.5 hidden gap-0.5 group-focus-within/field:flex group-hover/field:flex">
+        <LineActions row={row} path={path} isCurrent={isCurrent} />
+      </span>
+    </div>
+  )
+}
+
+const LineActions = memo(function LineActions({
+  row,
+  path,
+  isCurrent,
+}: Pick<JsonLineProps, 'row' | 'path' | 'isCurrent'>) {
+  const look =
+    'rounded-sm border border-line bg-surface px-1 text-xs leading-4 text-muted hover:text-text'
+  return (
+    <>
+      <button
+        type="button"
+        tabIndex={isCurrent ? 0 : -1}
+        className={look}
+        onClick={(event) => {
+          event.stopPropagation()
+          void copyAndSay('the value', copyOf(row.value))
+        }}
+      >
+        copy
+      </button>
+      <button
+        type="button"
+        tabIndex={isCurrent ? 0 : -1}
+        className={look}
+        onClick={(event) => {
+          event.stopPropagation()
+          void copyAndSay('the path', pathOf(row, ''))
+        }}
+      >
+        path
+      </button>
+      <CopyFieldLink path={pathOf(row, path)} className="opacity-100" />
+    </>
+  )
+})
+
+function Value({ row, whole }: Pick<JsonLineProps, 'row' | 'whole'>) {
+  const { key, value, size, isOpen } = row
+  const leftOut = leftOutOf(key, value)
+  if (leftOut !== undefined)
+    return (
+      <span className="font-sans text-muted">
+        {count(leftOut)} more are not shown here. {whole}
+      </span>
+    )
+  if (size !== undefined) {
+    const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+    if (size === 0) return `${open}${close}`
+    const word = Array.isArray(value) ? plural(size, 'entry', 'entries') : plural(size, 'member')
+    return (
+      <span className="text-muted">
+        {isOpen ? open : `${open} … ${close}`} {word}
+      </span>
+    )
+  }
+  const clipped = asClipped(value)
+  if (clipped !== undefined || typeof value === 'string') {
+    const text = clipped?.head ?? (value as string)
+    return (
+      <span className="text-good">
+        <LongText text={text} length={clipped?.length ?? text.length} whole={whole} look="quoted" />
+      </span>
+    )
+  }
+  return <span className="text-kind-process">{String(value)}</span>
+}
+
+const shortKey = (key: string): string => (key.length > 200 ? `${key.slice(0, 200)}…` : key)
+
+/** Text as it is, everything else as JSON. */
+function copyOf(value: unknown): string {
+  const clipped = asClipped(value)
+  if (clipped) return clipped.head
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value, undefined, 2)
+  } catch {
+    return String(value)
+  }
+}
+
+/** Up to so many lines are all in the page, so that the browser's own search finds them. */
+const PLAIN_LINES = 400
+
+export interface JsonTreeProps {
+  readonly label: string
+  readonly value: unknown
+  /** Path of the whole, for links to its members. */
+  readonly path: string
+  /** Offered where a string is not all there. */
+  readonly whole?: ReactNode
+}
+
+/** A value as a tree: arrow keys move, open and close; long ones draw only what is on the screen. */
+export function JsonTree({ label, value, path, whole }: JsonTreeProps) {
+  const { field } = useFieldLinks()
+  const wanted = useMemo(() => keysWithin(path, field), [path, field])
+  const [cached, setCached] = useState<{ value: unknown; field: unknown; open: Set<object> }>()
+  // Another value, or a link to another place, is opened anew.
+  const open = useMemo(
+    () =>
+      cached !== undefined && cached.value === value && cached.field === field
+        ? cached.open
+        : new Set([...openAtFirst(value), ...nodesTo(value, wanted ?? [])]),
+    [cached, value, field, wanted],
+  )
+  const rows = useMemo(() => jsonRows(value, open), [value, open])
+  const marked = useMemo(() => markedRow(rows, path, wanted, field), [rows, path, wanted, field])
+  const [chosen, setChosen] = useState<number>()
+  const current = Math.min(chosen ?? Math.max(marked, 0), rows.length - 1)
+  const setOpen = (next: Set<object>): void => setCached({ value, field, open: next })
+  const toggle = (row: JsonRow): void => {
+    const next = new Set(open)
+    if (!next.delete(row.value as object)) next.add(row.value as object)
+    setOpen(next)
+  }
+  const list = useRef<RowsHandle>(null)
+  const go = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index))
+    setChosen(next)
+    list.current?.focus(next)
+  }
+  const onKey = (event: KeyboardEvent): void => {
+    const row = rows[current]
+    if (row === undefined || !(event.target as Element).matches('[role=treeitem]')) return
+    const action = keyAction(event.key, { row, rows, current, go, toggle })
+    if (action === undefined) return
+    event.preventDefault()
+    event.stopPropagation()
+    action()
+  }
+  const line = (index: number): ReactNode => {
+    const row = rows[index] as JsonRow
+    return (
+      <JsonLine
+        row={row}
+        path={path}
+        whole={whole}
+        isCurrent={index === current}
+        isMarked={index === marked}
+        onToggle={() => {
+          setChosen(index)
+          toggle(row)
+        }}
+        onFocus={() => setChosen(index)}
+        onKey={onKey}
+      />
+    )
+  }
+  const isLarge = rows.length > 40 || rows.some(({ size, isOpen }) => (size ?? 0) > 0 && !isOpen)
+  return (
+    <div className="min-w-0">
+      {isLarge && (
+        <div className="mb-1 flex gap-3 text-sm text-muted">
+          <button
+            type="button"
+            className="hover:text-text"
+            onClick={() => setOpen(allNodes(value))}
+          >
+            Open all
+          </button>
+          <button
+            type="button"
+            className="hover:text-text"
+            onClick={() => setOpen(new Set(nodesTo(value, ['0'])))}
+          >
+            Close all
+          </button>
+        </div>
+      )}
+      <div role="tree" aria-label={label} className="font-mono text-sm">
+        {rows.length <= PLAIN_LINES ? (
+          <PlainRows key="plain" count={rows.length} line={line} handle={list} />
+        ) : (
+          <VirtualRows key="virtual" count={rows.length} line={line} handle={list} start={marked} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The row a link points to, or the nearest one around it that is there; -1 for none. */
+function markedRow(
+  rows: readonly JsonRow[],
+  path: string,
+  wanted: readonly string[] | undefined,
+  field: string | undefined,
+): number {
+  if (wanted === undefined || field === undefined) return -1
+  let best = -1
+  let bestDepth = -1
+  for (const [index, row] of rows.entries()) {
+    if (row.depth > wanted.length || row.depth <= bestDepth) continue
+    if (row.key !== wanted[row.depth - 1] && row.depth > 0) continue
+    if (keysWithin(pathOf(row, path), field) === undefined) continue
+    ;[best, bestDepth] = [index, row.depth]
+    if (row.depth === wanted.length) break
+  }
+  return best
+}
+
+interface KeyContext {
+  readonly row: JsonRow
+  readonly rows: readonly JsonRow[]
+  readonly current: number
+  readonly go: (index: number) => void
+  readonly toggle: (row: JsonRow) => void
+}
+
+function keyAction(key: string, context: KeyContext): (() => void) | undefined {
+  const { row, rows, current, go, toggle } = context
+  const to = moveInTree(key, current, rows.length)
+  if (to !== undefined) return () => go(to)
+  const canOpen = row.size !== undefined && row.size > 0
+  switch (key) {
+    case 'ArrowRight':
+      return canOpen && !row.isOpen ? () => toggle(row) : () => go(current + 1)
+    case 'ArrowLeft':
+      if (row.isOpen) return () => toggle(row)
+      return () => go(row.parent === undefined ? current : rows.indexOf(row.parent))
+    case 'Enter':
+    case ' ':
+      return canOpen ? () => toggle(row) : () => {}
+    default:
+      return undefined
+  }
+}

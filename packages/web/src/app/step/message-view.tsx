@@ -1,0 +1,239 @@
+import type { Message, MessagePart, ToolCallPart } from '@retake/tape'
+import { createContext, memo, use } from 'react'
+import { Badge } from '../design/badge.js'
+import { indexed } from './text-parts.js'
+import type { FoundResult, ToolPairs } from './conversation.js'
+import { plural } from '@retake/tape/present'
+import { Field, Fold, StepLink } from './field.js'
+import { asClipped, textOf } from './json-rows.js'
+import { JsonTree } from './json-tree.js'
+import { LongText, VisibleText } from './text.js'
+import { jsonIn } from './json-rows.js'
+import type { BodySide } from '../../model/step-detail.js'
+import type { Run } from '../run/use-run.js'
+import { DownloadBody } from './body-panel.js'
+
+/** How a conversation is shown, and where its parts are from. */
+export interface ChatLook {
+  readonly run: Run
+  readonly label: string
+  readonly mono: boolean
+  /** Label of the step that ran a call, by the path of the call. */
+  readonly stepOfCall: (path: string) => string | undefined
+  /** The body that a path is part of. */
+  readonly sideOf: (path: string) => BodySide
+}
+
+const LookContext = createContext<ChatLook | undefined>(undefined)
+export const ChatLookProvider = LookContext.Provider
+const useChatLook = (): ChatLook | undefined => use(LookContext)
+
+/** Offers the body that a cut text stands in. */
+function WholeBody({ path }: { readonly path: string }) {
+  const look = useChatLook()
+  if (look === undefined) return null
+  return <DownloadBody run={look.run} label={look.label} side={look.sideOf(path)} />
+}
+
+interface MessagePartProps {
+  readonly part: MessagePart
+  readonly path: string
+  readonly pairs: ToolPairs
+}
+
+/** One part of a message: text, reasoning, a call, a result, or something only named. */
+function MessagePartView({ part, path, pairs }: MessagePartProps) {
+  switch (part.type) {
+    case 'text':
+      return <TextPart value={part.text} path={`${path}.text`} />
+    case 'reasoning':
+      return <ReasoningPart value={part.text} path={`${path}.text`} />
+    case 'tool_call':
+      return <ToolCallView call={part} path={path} result={pairs.results.get(part.id)} />
+    case 'tool_result': {
+      const call = pairs.calls.get(part.id)
+      const isAbove = pairs.results.get(part.id)?.path === `${path}.content`
+      if (isAbove && call !== undefined)
+        return (
+          <p className="text-sm text-muted">
+            Result of <VisibleText text={call.name} />, shown beside its call above
+          </p>
+        )
+      return (
+        <div>
+          <PartName>Result{part.isError === true ? ', an error' : ''}</PartName>
+          <ToolContent value={part.content} path={`${path}.content`} />
+        </div>
+      )
+    }
+    case 'image':
+      return <Placeholder name="Image" path={`${path}.source`} detail={textOf(part.source).text} />
+    case 'other':
+      return (
+        <Fold
+          path={path}
+          title={<VisibleText text={part.kind} />}
+          className="rounded border border-line px-2 py-1"
+        >
+          <JsonTree label={part.kind} value={part.value} path={`${path}.value`} />
+        </Fold>
+      )
+  }
+}
+
+function TextPart({ value, path }: { readonly value: unknown; readonly path: string }) {
+  const mono = useChatLook()?.mono ?? false
+  const { text, length } = textOf(value)
+  return (
+    <Field path={path}>
+      <LongText
+        text={text}
+        length={length}
+        whole={<WholeBody path={path} />}
+        look={mono ? 'mono' : 'prose'}
+      />
+    </Field>
+  )
+}
+
+function ReasoningPart({ value, path }: { readonly value: unknown; readonly path: string }) {
+  const { length } = textOf(value)
+  return (
+    <Fold
+      path={path}
+      title={`Reasoning, ${plural(length, 'character')}`}
+      className="border-l-2 border-line-strong pl-2 text-muted"
+    >
+      <TextPart value={value} path={path} />
+    </Fold>
+  )
+}
+
+/** What is not drawn, only named: pictures are never loaded from anywhere. */
+function Placeholder(props: {
+  readonly name: string
+  readonly path: string
+  readonly detail: string
+}) {
+  return (
+    <Field path={props.path} className="rounded border border-dashed border-line-strong px-2 py-1">
+      <span className="text-muted">{props.name}</span>{' '}
+      <span className="font-mono text-sm [overflow-wrap:anywhere]">
+        <VisibleText text={props.detail.slice(0, 500)} />
+      </span>
+    </Field>
+  )
+}
+
+const PartName = ({ children }: { readonly children: React.ReactNode }) => (
+  <div className="mb-0.5 text-xs text-muted">{children}</div>
+)
+
+export interface MessageViewProps {
+  readonly message: Message
+  /** For example `messages.3`. */
+  readonly path: string
+  readonly pairs: ToolPairs
+  readonly isNew?: boolean
+  readonly isAnswer?: boolean
+}
+
+const EDGES: Readonly<Record<Message['role'], string>> = {
+  system: 'border-l-line-strong',
+  developer: 'border-l-line-strong',
+  user: 'border-l-kind-process',
+  assistant: 'border-l-kind-model',
+  tool: 'border-l-kind-tool',
+}
+
+/** One message. Those off the screen cost nothing to draw. */
+export const MessageView = memo(function MessageView(props: MessageViewProps) {
+  const { message, path, pairs, isNew = false, isAnswer = false } = props
+  const { role, parts } = message
+  return (
+    <li
+      data-field={path}
+      className={`border-l-2 py-2 pr-3 pl-3 [contain-intrinsic-size:auto_6rem] [content-visibility:auto] ${EDGES[role] ?? 'border-l-line'} ${isAnswer ? 'bg-raised' : ''}`}
+    >
+      <div className="mb-1 flex items-center gap-2 text-sm">
+        <span className="font-medium">{isAnswer ? 'answer' : role}</span>
+        {isAnswer && role !== 'assistant' && <span className="text-muted">{role}</span>}
+        {isNew && <Badge tone="accent">new</Badge>}
+      </div>
+      <div className="flex flex-col gap-1.5">
+        {parts.length === 0 && <p className="text-muted">Nothing in it</p>}
+        {indexed(parts).map(({ index, item: part }) => (
+          <MessagePartView key={index} part={part} path={`${path}.parts.${index}`} pairs={pairs} />
+        ))}
+      </div>
+    </li>
+  )
+})
+
+interface ToolCallViewProps {
+  readonly call: ToolCallPart
+  readonly path: string
+  readonly result: FoundResult | undefined
+}
+
+/** What a model asked for, and beside it what came of it. */
+function ToolCallView({ call, path, result }: ToolCallViewProps) {
+  const step = useChatLook()?.stepOfCall(path)
+  const isError = result?.part.isError === true
+  return (
+    <div className="overflow-hidden rounded border border-line">
+      <div className="flex flex-wrap items-center gap-x-2 border-b border-line bg-raised px-2 py-1">
+        <span className="text-xs text-kind-tool">tool call</span>
+        <Field
+          path={`${path}.name`}
+          isInline
+          className="font-mono text-sm font-medium [overflow-wrap:anywhere]"
+        >
+          <VisibleText text={call.name} />
+        </Field>
+        {step !== undefined && <StepLink label={step}>step {step}</StepLink>}
+        {call.id !== '' && (
+          <Field
+            path={`${path}.id`}
+            isInline
+            className="ml-auto max-w-48 truncate font-mono text-xs text-muted"
+          >
+            <VisibleText text={call.id} />
+          </Field>
+        )}
+      </div>
+      <div className={result ? 'grid md:grid-cols-2' : ''}>
+        <div className="min-w-0 px-2 py-1.5">
+          <div className="mb-0.5 text-xs text-muted">Arguments</div>
+          <ToolContent value={call.args} path={`${path}.args`} />
+        </div>
+        {result && (
+          <div className="min-w-0 border-t border-line px-2 py-1.5 md:border-t-0 md:border-l">
+            <div className={`mb-0.5 text-xs ${isError ? 'text-danger' : 'text-muted'}`}>
+              {isError ? 'Result, an error' : 'Result'}
+            </div>
+            <ToolContent value={result.part.content} path={result.path} />
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** Arguments or a result: a tree where it is JSON, written as text or not; text otherwise. */
+export function ToolContent({ value, path }: { readonly value: unknown; readonly path: string }) {
+  const parsed = typeof value === 'string' ? jsonIn(value) : undefined
+  const tree = parsed ?? value
+  if (typeof tree === 'object' && tree !== null && asClipped(tree) === undefined)
+    return (
+      <div data-field={path}>
+        <JsonTree label="JSON" value={tree} path={path} whole={<WholeBody path={path} />} />
+      </div>
+    )
+  const { text, length } = textOf(value)
+  return (
+    <Field path={path}>
+      <LongText text={text} length={length} whole={<WholeBody path={path} />} look="mono" />
+    </Field>
+  )
+}

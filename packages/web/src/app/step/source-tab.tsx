@@ -1,0 +1,82 @@
+import { QueryNote } from '../design/notes.js'
+import { useQuery } from '@tanstack/react-query'
+import type { Run } from '../run/use-run.js'
+import { copyAndSay } from '../design/toast.js'
+import { VisibleText } from './text.js'
+import { Field, type TabProps } from './field.js'
+
+/** The lines around a place in the agent's code, as far as they can be had here. */
+export function SourceView({ run, site }: { readonly run: Run; readonly site: string }) {
+  const excerpt = useQuery({
+    queryKey: ['source', run.id, site],
+    queryFn: async () => (await run.source.source(site)) ?? null,
+  })
+  return (
+    <div>
+      <p className="mb-1 flex flex-wrap items-baseline gap-x-3 text-sm">
+        <span className="font-mono [overflow-wrap:anywhere]">
+          <VisibleText text={site} />
+        </span>
+        <button
+          type="button"
+          className="text-accent hover:underline"
+          onClick={() => void copyAndSay('the place', site)}
+        >
+          Copy
+        </button>
+      </p>
+      {excerpt.data === undefined && <QueryNote what="the source" error={excerpt.error} />}
+      {excerpt.data === null && <p className="text-muted">Its source is not here.</p>}
+      {excerpt.data?.savedSince === true && (
+        <p className="mb-1 text-sm text-warning">
+          The file was saved after the run began: these lines may be other ones.
+        </p>
+      )}
+      {excerpt.data && (
+        <ol
+          // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keys
+          tabIndex={0}
+          aria-label="Lines of the source"
+          className="overflow-x-auto rounded border border-line bg-sunken py-1 font-mono text-sm"
+        >
+          {excerpt.data.lines.map((line, index) => {
+            const number = (excerpt.data?.firstLine ?? 1) + index
+            const isHere = number === excerpt.data?.line
+            return (
+              <li
+                key={number}
+                aria-current={isHere ? 'location' : undefined}
+                className={`flex min-w-max whitespace-pre ${isHere ? 'bg-warning-soft' : ''}`}
+              >
+                <span
+                  className={`w-12 shrink-0 pr-2 text-right select-none ${isHere ? 'text-warning' : 'text-muted'}`}
+                >
+                  {isHere ? '› ' : ''}
+                  {number}
+                </span>
+                <span className="pr-3">
+                  <VisibleText text={line.slice(0, 1000)} />
+                </span>
+              </li>
+            )
+          })}
+        </ol>
+      )}
+    </div>
+  )
+}
+
+/** Where in the agent's code this step was begun. */
+export function SourceTab({ run, detail: { site } }: TabProps) {
+  return (
+    <div className="p-3">
+      {site === undefined ? (
+        <p className="text-muted">Which line began this step is not on the tape.</p>
+      ) : (
+        <Field path="site">
+          <SourceView run={run} site={site} />
+        </Field>
+      )}
+    </div>
+  )
+}

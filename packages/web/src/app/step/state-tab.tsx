@@ -1,0 +1,199 @@
+import { QueryNote } from '../design/notes.js'
+import { useQuery } from '@tanstack/react-query'
+import { useBackend } from '../sources/viewer-home.js'
+import { copyAndSay } from '../design/toast.js'
+import { Field, Section, StepLink, type TabProps } from './field.js'
+import type { CapturedVariable } from '@retake/tape'
+import { useMemo } from 'react'
+import { plural } from '@retake/tape/present'
+import type { StateView } from '../../model/state-view.js'
+import { Badge } from '../design/badge.js'
+import { JsonTree } from './json-tree.js'
+import { spokenLine, spokenTree, SpokenValue } from './json-rows.js'
+import { indexed } from './text-parts.js'
+import { VisibleText } from './text.js'
+import { changedVariables } from '../../model/state-view.js'
+import { latePart } from '../design/late-part.js'
+import type { Run } from '../run/use-run.js'
+
+/** A report has no program to run, and does not carry this. */
+const ProgramState =
+  __HOME__ === 'live'
+    ? latePart(async () => (await import('../change/program-state.js')).ProgramState)
+    : () => null
+
+export interface LiveStateProps {
+  readonly run: Run
+  readonly step: string
+}
+
+/** The program really standing at this step: its variables, moving on and back, evaluating expressions. */
+function LiveState({ run, step }: LiveStateProps) {
+  const { live } = useBackend()
+  if (live === undefined) return null
+  return <ProgramState run={run} step={step} live={live} />
+}
+
+/** A captured state: what changed, and every frame with its variables. */
+function StateDetail({ state }: { readonly state: StateView }) {
+  const changed = changedVariables(state)
+  return (
+    <>
+      {!state.isDirect && (
+        <p className="text-warning">
+          No line ran for this answer alone. This is the state at a later one.
+        </p>
+      )}
+      <Section
+        title={
+          <>
+            {state.comparedWith === undefined ? (
+              'Changes'
+            ) : (
+              <>
+                {plural(state.changes.length, 'change')} since{' '}
+                <StepLink label={state.comparedWith}>step {state.comparedWith}</StepLink>
+                {state.sameLane === true && ', the one before in its lane'}
+              </>
+            )}
+          </>
+        }
+      >
+        {state.comparedWith === undefined ? (
+          <p className="text-muted">No state was captured before this one to compare with.</p>
+        ) : (
+          <Changes changes={state.changes} />
+        )}
+      </Section>
+      {indexed(state.frames).map(({ index: position, item: frame }) => (
+        <Section
+          key={position}
+          title={
+            <span className="font-mono">
+              <VisibleText text={frame.name} />{' '}
+              <span className="font-normal">
+                <VisibleText text={`${frame.location.file}:${frame.location.line}`} />
+              </span>
+            </span>
+          }
+        >
+          {frame.variables.length === 0 && <p className="text-muted">No variables.</p>}
+          {indexed(frame.variables).map(({ index, item: variable }) => (
+            <Variable
+              key={index}
+              variable={variable}
+              path={`frames.${position}.variables.${index}`}
+              isChanged={changed.has(variable)}
+            />
+          ))}
+        </Section>
+      ))}
+    </>
+  )
+}
+
+function Changes({ changes }: Pick<StateView, 'changes'>) {
+  if (changes.length === 0) return <p className="text-muted">Nothing changed.</p>
+  return (
+    <ul className="font-mono text-sm">
+      {indexed(changes.slice(0, 200)).map(({ index: position, item: change }) => (
+        <li key={position}>
+          <Field
+            path={`changes.${position}`}
+            isWhole
+            className="border-l-2 border-accent py-0.5 pl-2 [overflow-wrap:anywhere]"
+          >
+            <VisibleText text={change.path} />:{' '}
+            {'before' in change ? (
+              <del className="text-danger">
+                <VisibleText text={shortLine(change.before)} />
+              </del>
+            ) : (
+              <span className="text-muted">was not there</span>
+            )}
+            <span className="text-muted"> → </span>
+            {'after' in change ? (
+              <ins className="text-good no-underline">
+                <VisibleText text={shortLine(change.after)} />
+              </ins>
+            ) : (
+              <span className="text-muted">is gone</span>
+            )}
+          </Field>
+        </li>
+      ))}
+      {changes.length > 200 && (
+        <li className="text-muted">{changes.length - 200} more, seen in the variables below</li>
+      )}
+    </ul>
+  )
+}
+
+function Variable(props: {
+  readonly variable: CapturedVariable
+  readonly path: string
+  readonly isChanged: boolean
+}) {
+  const { variable, path, isChanged } = props
+  const { name, scope, type, text, json, cut } = variable
+  const tree = useMemo(() => spokenTree(json), [json])
+  const isTree = typeof tree === 'object' && tree !== null && !(tree instanceof SpokenValue)
+  return (
+    <div
+      className={`border-l-2 py-0.5 pl-2 ${isChanged ? 'border-accent bg-accent-soft' : 'border-transparent'}`}
+    >
+      <Field path={path} isWhole={!isTree} className="font-mono text-sm [overflow-wrap:anywhere]">
+        <span className="text-kind-model">
+          <VisibleText text={name} />
+        </span>{' '}
+        {!isTree && <VisibleText text={text} />}
+        <span className="ml-2 font-sans text-xs text-muted">
+          {type}, {scope}
+        </span>{' '}
+        {isChanged && <Badge tone="accent">changed</Badge>}
+        {cut && <Badge title="A limit left something out">cut</Badge>}
+      </Field>
+      {isTree && <JsonTree label={name} value={tree} path={`${path}.json`} />}
+    </div>
+  )
+}
+
+const shortLine = (value: unknown): string => {
+  const text = spokenLine(value)
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text
+}
+
+/** The agent's variables when it had this answer: as captured, and where it can be, alive. */
+export function StateTab({ run, detail }: TabProps) {
+  const { live } = useBackend()
+  const state = useQuery({
+    queryKey: ['state', run.id, detail.label],
+    queryFn: async () => (await run.source.state(detail.label)) ?? null,
+    staleTime: 0,
+  })
+  const command = `retake snapshot ${run.id}`
+  return (
+    <div className="flex flex-col gap-3 p-3">
+      {live !== undefined && <LiveState run={run} step={detail.label} />}
+      {state.data === undefined && <QueryNote what="the state" error={state.error} />}
+      {state.data === null && (
+        <div className="text-muted">
+          <p>No variables were captured at this step. To capture them at every step, run</p>
+          <p className="mt-1 flex items-center gap-2">
+            <code className="rounded bg-sunken px-2 py-1 font-mono text-sm text-text">
+              {command}
+            </code>
+            <button
+              type="button"
+              className="text-sm text-accent hover:underline"
+              onClick={() => void copyAndSay('the command', command)}
+            >
+              Copy
+            </button>
+          </p>
+        </div>
+      )}
+      {state.data && <StateDetail state={state.data} />}
+    </div>
+  )
+}

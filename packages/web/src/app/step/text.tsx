@@ -1,0 +1,139 @@
+import { Fragment, memo, type ReactNode, useState } from 'react'
+import {
+  type AnsiTone,
+  foldAt,
+  indexed,
+  readAnsi,
+  splitFences,
+  visibleParts,
+} from './text-parts.js'
+import { Badge } from '../design/badge.js'
+import { count } from '@retake/tape/present'
+
+/** Says that a text is not what was written, byte by byte. */
+export const Lossy = () => (
+  <Badge tone="warning" title="A replacement character stands for each byte that is no UTF-8">
+    not all of it is text
+  </Badge>
+)
+
+const WRAP = 'whitespace-pre-wrap [overflow-wrap:anywhere]'
+
+/** What somebody said: text as it is, fenced code in blocks. No other markup is understood. */
+export function Prose({ text, mono }: { readonly text: string; readonly mono: boolean }) {
+  if (mono)
+    return (
+      <div dir="auto" className={`font-mono text-sm ${WRAP}`}>
+        <VisibleText text={text} />
+      </div>
+    )
+  return indexed(splitFences(text)).map(({ index, item: block }) =>
+    block.type === 'text' ? (
+      <div key={index} dir="auto" className={WRAP}>
+        <VisibleText text={block.text} />
+      </div>
+    ) : (
+      <figure key={index} className="my-1.5 rounded border border-line bg-sunken">
+        {block.language !== '' && (
+          <figcaption className="border-b border-line px-2 py-0.5 text-xs text-muted">
+            <VisibleText text={block.language} />
+          </figcaption>
+        )}
+        <pre className={`px-2 py-1.5 font-mono text-sm ${WRAP}`}>
+          <VisibleText text={block.text} />
+        </pre>
+      </figure>
+    ),
+  )
+}
+
+const TONES: Readonly<Record<AnsiTone, string>> = {
+  danger: 'text-danger',
+  good: 'text-good',
+  warning: 'text-warning',
+  accent: 'text-accent',
+  muted: 'text-muted',
+}
+
+/** What a program wrote to a terminal, in its colours as far as they are told apart here. */
+export function AnsiSpans({ text }: { readonly text: string }) {
+  return indexed(readAnsi(text)).map(({ index, item: { text: piece, tone, bold } }) => (
+    <span
+      key={index}
+      className={`${tone === undefined ? '' : TONES[tone]} ${bold ? 'font-bold' : ''}`}
+    >
+      <VisibleText text={piece} />
+    </span>
+  ))
+}
+
+/** Text from a tape. Nothing in it is markup, and nothing in it stays unseen. */
+export const VisibleText = memo(function VisibleText({ text }: { readonly text: string }) {
+  return indexed(visibleParts(text)).map(({ index, item: part }) =>
+    part.type === 'text' ? (
+      <Fragment key={index}>{part.text}</Fragment>
+    ) : (
+      <span
+        key={index}
+        title={part.name}
+        className="rounded-xs bg-warning-soft px-0.5 font-mono text-[0.85em] text-warning"
+      >
+        {part.text}
+      </span>
+    ),
+  )
+})
+
+interface LongTextProps {
+  readonly text: string
+  /** How long it is in truth, when `text` is only its beginning. */
+  readonly length?: number
+  /** Offered when `text` is not all. */
+  readonly whole?: ReactNode
+  /** `prose`: what somebody said. `mono`: the same, every character in its column. `terminal`: with its colours. */
+  readonly look?: 'plain' | 'prose' | 'mono' | 'terminal' | 'quoted'
+}
+
+/** A text, folded when it is long, that says how much of it is not shown. */
+export function LongText({ text, length = text.length, whole, look = 'plain' }: LongTextProps) {
+  const [isOpen, setOpen] = useState(false)
+  const end = isOpen ? text.length : foldAt(text)
+  return (
+    <>
+      <Look look={look} text={end < text.length ? text.slice(0, end) : text} />
+      {end < text.length && (
+        <button
+          type="button"
+          className="mt-1 block font-sans text-sm text-accent hover:underline"
+          onClick={() => setOpen(true)}
+        >
+          Show {length > text.length ? 'more' : 'all'} of {count(length)} characters
+        </button>
+      )}
+      {end === text.length && length > text.length && (
+        <span className="mt-1 flex flex-wrap items-center gap-2 font-sans text-sm text-muted">
+          The first {count(text.length)} of {count(length)} characters. {whole}
+        </span>
+      )}
+    </>
+  )
+}
+
+function Look({ look, text }: Required<Pick<LongTextProps, 'look' | 'text'>>) {
+  switch (look) {
+    case 'plain':
+      return <VisibleText text={text} />
+    case 'prose':
+      return <Prose text={text} mono={false} />
+    case 'mono':
+      return <Prose text={text} mono />
+    case 'terminal':
+      return <AnsiSpans text={text} />
+    case 'quoted':
+      return (
+        <>
+          "<VisibleText text={text} />"
+        </>
+      )
+  }
+}

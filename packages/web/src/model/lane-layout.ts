@@ -1,0 +1,120 @@
+import type { RunView, Step } from '@retake/tape'
+import type { LaneHead } from './run-head.js'
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+/**
+ * The lanes of a run as they are drawn. Where the read model finds one line of
+ * concurrent work, sub-agents in it get lanes of their own, nested by the agents
+ * they happen in: a supervisor that asks two agents one after the other has two
+ * lanes below its own. Numbers are given in the order of first steps, so that they
+ * stay when a run grows.
+ */
+export class LaneLayout {
+  readonly #drawn: Mutable<LaneHead>[] = []
+  readonly #laneOf = new Map<number, number>()
+  /** Lanes of the read model, by how they are drawn: for each path of agents. */
+  readonly #bases = new Map<number, Base>()
+  readonly #parents: ReadonlyMap<number, number | undefined>
+
+  constructor({ lanes, recordedSteps }: RunView) {
+    this.#parents = new Map(lanes.map(({ id, parent }) => [id, parent]))
+    this.#baseOf(0, [])
+    for (const step of recordedSteps) this.#add(step)
+  }
+
+  get lanes(): readonly LaneHead[] {
+    return this.#drawn
+  }
+
+  /** The lane a step is drawn in; an inferred one in that of the step which asked for it. */
+  of(step: Step): number {
+    const base = this.#bases.get(step.lane)
+    if (step.inferred) return base?.byPath.get(keyOf(agentsOf(step))) ?? base?.id ?? 0
+    return this.#laneOf.get(step.seq) ?? base?.id ?? 0
+  }
+
+  #add(step: Step): void {
+    const agents = agentsOf(step)
+    const base = this.#baseOf(step.lane, agents)
+    const id = this.#within(base, agents)
+    this.#laneOf.set(step.seq, id)
+    const lane = this.#drawn[id]
+    if (lane === undefined) return
+    const end = step.at + Math.max(0, step.latencyMs ?? 0)
+    lane.from = Math.min(lane.from ?? step.at, step.at)
+    lane.to = Math.max(lane.to ?? end, end)
+    lane.steps = (lane.steps ?? 0) + 1
+    if (lane.name === undefined && lane.steps === 1 && id !== 0) {
+      const index = step.within.findLast(({ kind }) => kind !== 'tool' && kind !== 'server')
+      if (index) lane.name = index.name
+    }
+  }
+
+  /** How a lane of the read model is drawn; its own path is that of its first step. */
+  #baseOf(lane: number, agents: readonly string[]): Base {
+    const known = this.#bases.get(lane)
+    if (known?.path !== undefined) return known
+    const parent = this.#parents.get(lane)
+    const above = parent === undefined ? undefined : this.#bases.get(parent)
+    const id = known?.id ?? this.#open(above && this.#nearest(above, agents))
+    const isFirst = lane === 0 && known === undefined
+    const base: Base = {
+      id,
+      path: isFirst ? undefined : agents,
+      byPath: new Map([[keyOf(isFirst ? [] : agents), id]]),
+    }
+    const [drawn, name] = [this.#drawn[id], agents.at(-1)]
+    if (!isFirst && drawn !== undefined && name !== undefined) drawn.name = name
+    this.#bases.set(lane, base)
+    return base
+  }
+
+  /** The lane of a path of agents inside a base, made with all that lie between. */
+  #within(base: Base, agents: readonly string[]): number {
+    if (isPrefix(agents, base.path ?? [])) return base.id
+    const known = base.byPath.get(keyOf(agents))
+    if (known !== undefined) return known
+    const above = this.#within(base, agents.slice(0, -1))
+    const id = this.#open(above, agents.at(-1))
+    base.byPath.set(keyOf(agents), id)
+    return id
+  }
+
+  /** Of the lanes drawn for a base, the one that is innermost around a path. */
+  #nearest(base: Base, agents: readonly string[]): number {
+    for (let length = agents.length; length > 0; length--) {
+      const found = base.byPath.get(keyOf(agents.slice(0, length)))
+      if (found !== undefined) return found
+    }
+    return base.id
+  }
+
+  #open(parent: number | undefined, name?: string): number {
+    const id = this.#drawn.length
+    const depth = parent === undefined ? 0 : (this.#drawn[parent]?.depth ?? 0) + 1
+    this.#drawn.push({
+      id,
+      ...(parent !== undefined && { parent }),
+      depth,
+      ...(name !== undefined && { name }),
+      steps: 0,
+    })
+    return id
+  }
+}
+
+interface Base {
+  readonly id: number
+  /** Agents around its first step; undefined until there is one. */
+  readonly path: readonly string[] | undefined
+  readonly byPath: Map<string, number>
+}
+
+const agentsOf = ({ within }: Step): string[] =>
+  within.filter(({ kind }) => kind === 'agent').map(({ name }) => name)
+
+const keyOf = (path: readonly string[]): string => JSON.stringify(path)
+
+const isPrefix = (path: readonly string[], of: readonly string[]): boolean =>
+  path.length <= of.length && path.every((name, index) => name === of[index])

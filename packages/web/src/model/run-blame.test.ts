@@ -1,0 +1,44 @@
+import type { BlameFindings } from '@retake/tape'
+import { expect, test } from 'vitest'
+import { findingsFile, sampleFindings } from '../../../../test/support/blame-findings.js'
+import { readRunBlame } from './run-blame.js'
+
+const wrong = (change: object): unknown => ({ ...findingsFile('r'), ...change })
+const wrongFindings = (change: object): unknown =>
+  wrong({ findings: sampleFindings(change as Partial<BlameFindings>) })
+
+test('findings are read as they were written, and what is not known here is left out', () => {
+  const written = JSON.parse(JSON.stringify({ ...findingsFile('r'), later: 'x' })) as object
+  const blame = readRunBlame(written, 'r')
+  expect(blame.findings).toEqual(sampleFindings())
+  expect(blame).toMatchObject({ oracle: 'text: Booked for tomorrow', facts: { newForks: 80 } })
+  expect(blame.facts.undefinedBy).toEqual([
+    { reason: 'the agent exited before it printed anything', count: 2 },
+  ])
+  expect(blame).not.toHaveProperty('later')
+})
+
+test('what is optional may be missing', () => {
+  const { decisionStep: _d, commitStep: _c, ...findings } = sampleFindings({ causes: [] })
+  const blame = readRunBlame(wrong({ findings, facts: undefined }), 'r')
+  expect(blame.findings.commitStep).toBeUndefined()
+  expect(blame.facts).toEqual({ undefinedBy: [], free: [] })
+})
+
+test.each([
+  ['no object', [], 'It is not an object'],
+  ['a newer file', wrong({ version: 2 }), 'It was written by a newer version of Retake (form 2)'],
+  ['newer findings', wrongFindings({ version: 7 }), 'findings are of a newer version'],
+  ['another run', wrong({ run: 's' }), 'It belongs to another run'],
+  ['no findings', wrong({ findings: 3 }), 'findings is not an object'],
+  [
+    'a role',
+    wrongFindings({ steps: [{ label: '1', role: 'guilty' }] }),
+    'steps[0].role is not one of',
+  ],
+  ['a place', wrongFindings({ minimalRepair: [11] }), 'minimalRepair[0] is not one of 11 steps'],
+  ['a rate', wrongFindings({ anchors: { kept: null } }), 'anchors.kept is not an object'],
+  ['a prototype', wrongFindings({ verdict: '__proto__' }), 'verdict is not one of'],
+])('%s that is wrong is told in words', (_what, value, why) => {
+  expect(() => readRunBlame(value, 'r')).toThrow(why)
+})
