@@ -1,30 +1,34 @@
-import { GUARD_NOTES, type CallUsage, type GuardFacts } from '@retake/tape'
+import { type CallUsage, GUARD_NOTES, type GuardFacts } from '@retake/tape'
 import { EMPTY, insideTool, type Operation } from '@retake/engine/hook'
 import { checkOf } from './enforcement/bounds-check.js'
 import { askApproval, expiredApproval } from './approval/ask-approval.js'
-import { CallBounds } from './bounds/call-bounds.js'
-import { callOver } from './bounds/call-over.js'
+import { CallBounds, callOver } from './bounds/call-bounds.js'
 import { toolScopes } from './bounds/tool-scopes.js'
 import { argumentsOf, type CanonicalCall } from './canonical-call.js'
-import { checkOutput, type CheckedOutput } from './contract/check-output.js'
+import { type CheckedOutput, checkOutput } from './contract/check-output.js'
 import type { Decision } from './decide-call.js'
-import { GuardError, type Denial } from './guard-error.js'
+import { type Denial, GuardError } from './guard-error.js'
 import type { GuardedCall } from './guarded-call.js'
 import type { GuardedTool } from './guarded-tool.js'
 import { commit, commitRefusal } from './guard-outcome.js'
 import { toUsage, usedAmount } from './limits/amount.js'
 import { AttemptBounds } from './limits/attempt-bounds.js'
-import { circuitOutcome, executeTool, type Executed } from './limits/execute-tool.js'
+import { circuitOutcome, type Executed, executeTool } from './limits/execute-tool.js'
 import { limitErrors } from './limits/limit-errors.js'
 import { isLargerThan } from './limits/output-size.js'
 import type { Reservation } from './limits/reservation.js'
 import { countedFor } from './limits/spent.js'
 import { callKey } from './resume/call-ledger.js'
 import type { EarlierCall } from './resume/earlier-calls.js'
-import { encloseCalls } from './resume/enclosing-call.js'
+import { encloseCalls } from './resume/guard-tapes.js'
 import { revealed } from './resume/revealed.js'
-import { tellError } from './tell-error.js'
-import { whenReady } from './when-ready.js'
+import { tellError } from './thrown-error.js'
+
+/** Goes on at once where nothing has to be waited for: waiting costs more than most parts of a guarded call. */
+const whenReady = <T, R>(
+  value: T | Promise<T>,
+  goOn: (value: T) => R | Promise<R>,
+): R | Promise<R> => (value instanceof Promise ? value.then(goOn) : goOn(value))
 
 type Later = void | Promise<void>
 

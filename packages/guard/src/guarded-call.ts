@@ -1,9 +1,11 @@
 import {
+  type BodyForm,
+  type DecidedAgainNote,
   decodeBody,
   GUARD_NOTES,
-  rebuildError,
-  type DecidedAgainNote,
   type GuardIntent,
+  rebuildError,
+  type RecordedError,
 } from '@retake/tape'
 import {
   callSite,
@@ -12,19 +14,32 @@ import {
   outsideRuns,
   type Session,
 } from '@retake/engine/hook'
-import { argumentsOf, fingerprintOf, storableCall, type CanonicalCall } from './canonical-call.js'
+import { argumentsOf, type CanonicalCall, fingerprintOf, storableCall } from './canonical-call.js'
 import { carryOut } from './carry-out.js'
-import { checkInput, type CheckedInput } from './contract/check-input.js'
-import { brokenGuard, decideCall, deniedIntent, type Decision } from './decide-call.js'
+import { type CheckedInput, checkInput } from './contract/check-input.js'
+import { brokenGuard, decideCall, type Decision, deniedIntent } from './decide-call.js'
 import { currentBounds } from './enforcement/current-bounds.js'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
 import type { GuardedTool } from './guarded-tool.js'
-import { commit, resultOf, type Refusal } from './guard-outcome.js'
+import { commit, type Refusal, resultOf } from './guard-outcome.js'
 import type { GuardResult } from './guard-result.js'
 import type { CallOptions, GuardRun } from './guard-run.js'
-import { answerKey } from './limits/answer-key.js'
 import { thrownIn } from './thrown-error.js'
+import { createHash } from 'node:crypto'
+
+/** A short text that is the same for the same result. */
+function answerKey(
+  result: { readonly as?: BodyForm; readonly error?: RecordedError },
+  body: Uint8Array,
+): string {
+  const { as, error } = result
+  if (error) return `error ${error.class} ${error.code ?? ''} ${error.message}`
+  if (body.byteLength <= SHORT) return `${as} ${Buffer.from(body).toString('latin1')}`
+  return `${as} ${createHash('sha256').update(body).digest('base64')}`
+}
+
+const SHORT = 64
 
 /** Calls inside calls inside calls. */
 const DEPTH_MAX = 256

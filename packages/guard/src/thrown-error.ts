@@ -1,8 +1,66 @@
 import { types } from 'node:util'
-import { clipText, fromWire, rebuildError, toWire, type RecordedError } from '@retake/tape'
-import { eventError } from './bounds/event-error.js'
+import {
+  clipText,
+  fromWire,
+  rebuildError,
+  type RecordedError,
+  recordError,
+  toWire,
+} from '@retake/tape'
 import { GuardError } from './guard-error.js'
 import { guardErrors } from './guard-errors.js'
+
+const DEPTH = 8
+
+/**
+ * The refusal that an error of a tool comes from. Clients hand what stopped them on in an
+ * error of their own: as its cause, as one of several, or only in its words; or in an event.
+ */
+function findRefusal(
+  error: unknown,
+  blocked: readonly GuardError[],
+  depth = 0,
+): GuardError | undefined {
+  if (blocked.length === 0 || depth > DEPTH) return undefined
+  if (!(error instanceof Error)) {
+    const inside = eventError(error)
+    return inside && findRefusal(inside, blocked, depth + 1)
+  }
+  const itself = blocked.find((each) => each === error || hasWordsOf(error, each))
+  if (itself !== undefined) return itself
+  const inner = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  for (const each of [error.cause, ...inner]) {
+    const found = findRefusal(each, blocked, depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const hasWordsOf = (error: Error, refusal: GuardError): boolean =>
+  error.message.includes(refusal.message) ||
+  ((error as { code?: unknown }).code === refusal.code && error.message.includes(refusal.what))
+
+/** What became of a tool that threw: the refusal that made it throw, or its own error. */
+interface ToldError {
+  readonly error: unknown
+  readonly recorded: RecordedError
+  readonly isRefusal: boolean
+}
+
+/** Reads what a tool threw, which may run code of the tool: call it within the tool's bounds. */
+export function tellError(
+  tool: string,
+  thrown: unknown,
+  blocked: readonly GuardError[],
+): ToldError {
+  const error = thrownError(tool, thrown)
+  const refusal = findRefusal(error, blocked)
+  return {
+    error: refusal ?? error,
+    recorded: recordError(refusal ?? error),
+    isRefusal: refusal !== undefined,
+  }
+}
 
 /** What a tool threw, as an error: callers look for a message and a code. Never throws. */
 export function thrownError(tool: string, thrown: unknown): unknown {
@@ -27,4 +85,11 @@ const SHOWN_CHARACTERS = 80
 const describe = (thrown: unknown): string => {
   if (typeof thrown !== 'string') return thrown === null ? 'null' : `a value (${typeof thrown})`
   return `the text ${JSON.stringify(clipText(thrown, SHOWN_CHARACTERS))}`
+}
+
+/** The error in an event that says that something failed: clients that tell listeners of it have such events. */
+export function eventError(event: unknown): Error | undefined {
+  if (typeof event !== 'object' || event === null) return undefined
+  const { error } = event as { error?: unknown }
+  return error instanceof Error ? error : undefined
 }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { toWire } from '@retake/tape'
 import { outsideRuns } from '@retake/engine/hook'
 import type { ApprovalDecision, ApprovalRequest } from './approval.js'
-import { userName } from './user-name.js'
+import { userInfo } from 'node:os'
 
 export const hasTerminal = (): boolean => process.stdin.isTTY && process.stderr.isTTY
 
@@ -64,4 +64,13 @@ function readAnswer(question: string, signal: AbortSignal): Promise<string> {
       once: true,
     })
   }).finally(() => lines.close())
+}
+
+/** The name of whoever runs this process. In containers it may have none. */
+export function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'somebody'
+  }
 }

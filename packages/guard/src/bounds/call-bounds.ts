@@ -1,11 +1,25 @@
 import path from 'node:path'
-import { GuardError, type Denial } from '../guard-error.js'
+import { type Denial, GuardError } from '../guard-error.js'
 import { ownFileDenial, ownRemovalDenial, ownWordDenial } from './own-files.js'
-import { portOf } from './port-of.js'
+import { portOf } from './canonical-host.js'
 import { processErrors } from './process-errors.js'
 import { notePlace, type RefusedPlace } from './refused-places.js'
 import type { Command, FileAccess, Scopes } from './scopes.js'
 import { expectUnheard } from './unheard-refusals.js'
+import { guardErrors } from '../guard-errors.js'
+
+/** What a tool is told that goes on after its call; the same words each time. */
+export function callOver(tool: string): Denial {
+  const known = told.get(tool)
+  if (known !== undefined) return known
+  if (told.size >= TOLD_MAX) told.clear()
+  const denial = guardErrors.callOver(tool)
+  told.set(tool, denial)
+  return denial
+}
+
+const TOLD_MAX = 1000
+const told = new Map<string, Denial>()
 
 /**
  * What one guarded call may touch. The boundaries ask it before anything native

@@ -5,13 +5,31 @@ import { kindOf, knownBlocks } from './address-ranges.js'
 import { canonicalHost, type CanonicalHost } from './canonical-host.js'
 import { fitsPattern, hostPattern } from './host-pattern.js'
 import { ListedAddresses } from './listed-addresses.js'
-import { isMetadataName } from './metadata-names.js'
 import { NetworkDenials } from './network-denials.js'
-import type { NetworkScope } from './network-scope.js'
-import { parseAddress, printAddress, type Address } from './parse-address.js'
-import { portOf } from './port-of.js'
+import type { NetworkScope } from './scopes.js'
+import { type Address, parseAddress, printAddress } from './parse-address.js'
+import { portOf } from './canonical-host.js'
 import type { Scopes } from './scopes.js'
-import { placesInText, urlsInText, type NamedPlace } from './place-in-text.js'
+import { type NamedPlace, placesInText, urlsInText } from './place-in-text.js'
+
+/** Names under which clouds offer credentials to their machines. */
+const NAMES = new Set([
+  'metadata',
+  'metadata.google.internal',
+  'metadata.goog',
+  'instance-data',
+  'instance-data.ec2.internal',
+  'metadata.azure.internal',
+  'metadata.tencentyun.com',
+  'metadata.platformequinix.com',
+  'metadata.packet.net',
+  'api.metadata.cloud.ibm.com',
+  'rancher-metadata',
+])
+
+/** Whether a canonical name is one of those. They are refused before anybody resolves them. */
+const isMetadataName = (name: string): boolean =>
+  NAMES.has(name) || name.endsWith('.metadata.google.internal')
 
 type NetworkBounds = NonNullable<Scopes['network']>
 

@@ -1,6 +1,6 @@
 import type { Denial } from '../guard-error.js'
 import type { AddressKind } from './address-ranges.js'
-import type { NetworkScope } from './network-scope.js'
+import type { NetworkScope } from './scopes.js'
 
 const SHOWN = 8
 

@@ -59,3 +59,41 @@ export interface Scopes {
   /** Says what these scopes refuse while a tool runs in words of its own. */
   readonly reword?: (denial: Denial) => Denial
 }
+
+/** Folders a tool may use. A missing list means anywhere, an empty one nowhere. */
+export interface FileScope {
+  readonly read?: readonly string[]
+  readonly write?: readonly string[]
+}
+
+/** Where a tool may connect to. Private, loopback, link-local and metadata addresses are refused unless they are listed. */
+export interface NetworkScope {
+  /** Hosts, such as `api.example.com`, `*.example.com` or `example.com:8443`. Missing: every public one; empty: none. */
+  readonly allow?: readonly string[]
+  /** Addresses and ranges that are allowed although they are not public, such as `127.0.0.1:5432`, `10.1.0.0/16`, `[::1]:80` or `unix:/run/db.sock`. */
+  readonly addresses?: readonly string[]
+  /** HTTP methods; every one unless set. With it, connections that do not speak HTTP are refused. */
+  readonly methods?: readonly string[]
+}
+
+/** Programs a tool may start. */
+export interface ShellScope {
+  /**
+   * Argument vectors: program, then arguments. Missing: every program; empty: none.
+   *
+   * `*` fits one argument, `**` at the end any number; neither fits an argument that starts
+   * with `-`, because options can turn one program into another. `-*` fits one option, `-**`
+   * at the end anything. Inside an argument, such as `--file=*`, `*` stands for any characters.
+   *
+   * A program is a name, looked up in the `PATH` the guard was made with, or a path. Text for
+   * a shell fits only a vector that holds it word for word: `['sh', '-c', 'ls | wc -l']`. A
+   * worker thread is `['worker', file]`, a native addon `['addon', file]`, a signal to another
+   * process `['kill', '-SIGTERM', pid]`.
+   */
+  readonly allow?: readonly (readonly string[])[]
+  /**
+   * Variables a program may be given that this process has not, or has with another value;
+   * `*` stands for any characters. None unless set.
+   */
+  readonly env?: readonly string[]
+}

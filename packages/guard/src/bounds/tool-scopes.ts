@@ -1,18 +1,59 @@
-import type { GuardedTool } from '../guarded-tool.js'
-import { effectScopes } from './effect-scopes.js'
+import type { Effect } from '@retake/tape'
+import type { Denial } from '../guard-error.js'
+import { fileBounds } from './file-bounds.js'
+import { networkBounds } from './network-bounds.js'
 import type { Scopes } from './scopes.js'
+import { shellBounds } from './shell-bounds.js'
+import type { GuardedTool } from '../guarded-tool.js'
 
 /** What the policies allow, and no more than the tool has declared. Made once for a tool under a policy. */
 export function toolScopes(policies: readonly Scopes[], tool: GuardedTool): readonly Scopes[] {
   const { effects } = tool.options
   if (effects === undefined) return policies
-  let known = made.get(tool)
+  let known = compiled.get(tool)
   if (known?.policies !== policies)
-    made.set(tool, (known = { policies, all: [...policies, effectScopes(effects)] }))
+    compiled.set(tool, (known = { policies, all: [...policies, effectScopes(effects)] }))
   return known.all
 }
 
-const made = new WeakMap<
+const compiled = new WeakMap<
   GuardedTool,
   { readonly policies: readonly Scopes[]; readonly all: readonly Scopes[] }
 >()
+
+const made = new WeakMap<readonly Effect[], Scopes>()
+
+/**
+ * Holds a tool to the effects that it declares: rules let it through for what it
+ * says, so it may do nothing else. Reading files needs no word: every program does.
+ */
+export function effectScopes(effects: readonly Effect[]): Scopes {
+  let scopes = made.get(effects)
+  if (scopes === undefined) made.set(effects, (scopes = scopesFor(effects)))
+  return scopes
+}
+
+function scopesFor(effects: readonly Effect[]): Scopes {
+  const may = (effect: Effect): boolean => effects.includes(effect)
+  return {
+    ...(may('write') ? {} : { files: fileBounds('tool', { write: [] }) }),
+    ...(may('network') ? {} : { network: networkBounds('tool', { allow: [] }) }),
+    ...(may('shell') ? {} : { shell: shellBounds('tool', { allow: [] }) }),
+    reword: (denial) => undeclared(denial, effects),
+  }
+}
+
+/** The effect that is missing, by the scope that refused. */
+const MISSING: Readonly<Record<string, Effect>> = {
+  'tool/files': 'write',
+  'tool/network': 'network',
+  'tool/shell': 'shell',
+}
+
+const undeclared = ({ rule, what }: Denial, effects: readonly Effect[]): Denial => ({
+  code: 'EFFECT_NOT_DECLARED',
+  rule: 'tool/effects',
+  what,
+  why: `The tool declares ${effects.length === 0 ? 'no effects' : `only ${effects.join(', ')}`}.`,
+  allowed: `Declare the effect "${MISSING[rule]}" if the tool is meant to do this.`,
+})

@@ -1,14 +1,68 @@
 import type { Drift } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { GuardedTool } from '../guarded-tool.js'
-import { checkSchema, type CheckedValue } from './check-schema.js'
+import { type CheckedValue, checkSchema, type SchemaIssue } from './check-schema.js'
 import { contractErrors } from './contract-errors.js'
-import type { Contract } from './contract.js'
-import { nameDrift } from './name-drift.js'
-import { outputKind } from './output-kind.js'
+import type { Contract, OutputKind } from './contract.js'
 import { readJsonText } from './read-json-text.js'
 import { contractOf } from './resolve-contract.js'
-import { typeOf } from './type-of.js'
+import { isBytes, typeOf, typesIn } from './type-of.js'
+import { pathText } from './contract-errors.js'
+import { notJson } from './check-schema.js'
+
+/**
+ * What an issue of a schema means for the one who gets the result: a field is
+ * missing, is of another type, or breaks the schema otherwise. Found by looking
+ * where the issue points, so it is the same for every library.
+ */
+function nameDrift({ path, message, expected }: SchemaIssue, value: unknown): Drift {
+  const place = placeIn(value, path)
+  const at = pathText(path)
+  const wanted = expected ?? wantedIn(message)
+  if (place.isMissing) {
+    const isNamed = wanted !== undefined && typesIn(wanted).length > 0
+    return {
+      code: 'MISSING_FIELD',
+      path: at,
+      expected: isNamed ? bare(wanted) : 'a value',
+      found: 'nothing',
+    }
+  }
+  const types = wanted === undefined ? [] : typesIn(wanted)
+  const found = typeOf(place.value)
+  return types.length > 0 && wanted !== undefined && !types.includes(found)
+    ? { code: 'TYPE_CHANGED', path: at, expected: bare(wanted), found }
+    : { code: 'SCHEMA_BROKEN', path: at, expected: expected ?? message, found: shown(place.value) }
+}
+
+/** The value an issue points at. Missing: there is something around it, and nothing there. */
+function placeIn(
+  value: unknown,
+  path: readonly PropertyKey[],
+): { readonly value: unknown; readonly isMissing: boolean } {
+  let at: unknown = value
+  for (const key of path) {
+    if (at instanceof Map) at = at.get(key)
+    else if (typeof at === 'object' && at !== null && Object.hasOwn(at, key))
+      at = (at as Record<PropertyKey, unknown>)[key]
+    else at = undefined
+  }
+  return { value: at, isMissing: at === undefined && path.length > 0 }
+}
+
+/** `expected number, received string`, `must be a number`: what most libraries write. */
+const wantedIn = (message: string): string | undefined =>
+  /\b(?:expected|must be)(?: of type)? (?:an? )?(\w+)/i.exec(message)?.[1]
+
+const bare = (expected: string): string => typesIn(expected).join(' | ')
+
+/** What is there, without quoting texts: a result may hold what should not stand in two places. */
+function shown(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return `a string of ${value.length} characters`
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  return typeOf(value)
+}
 
 /** A result beside what was promised: what drifted, and why it is not handed on, if it is not. */
 export interface CheckedOutput {
@@ -83,3 +137,19 @@ const wantsOtherThanText = (drift: readonly Drift[]): boolean =>
   drift.some(({ code, path, found }) => {
     return code === 'TYPE_CHANGED' && path === '' && found === typeOf('')
   })
+
+/** What a result is. One that is of no kind says what keeps it from being JSON, and where. */
+type FoundKind =
+  | { readonly kind: OutputKind; readonly path: '' }
+  | { readonly kind?: undefined; readonly path: string; readonly found: string }
+
+/** Text is `text` here also when it holds JSON. */
+function outputKind(value: unknown): FoundKind {
+  if (value === undefined) return { kind: 'nothing', path: '' }
+  if (typeof value === 'string') return { kind: 'text', path: '' }
+  if (isBytes(value)) return { kind: 'binary', path: '' }
+  const odd = notJson(value)
+  return odd === undefined
+    ? { kind: 'json', path: '' }
+    : { path: pathText(odd.path), found: odd.found }
+}

@@ -1,6 +1,23 @@
-import { jsonSchemaCompiler, type JsonSchemaCheck } from './json-schema-compiler.js'
 import type { Schema, StandardIssue, StandardResult, StandardSchema } from './contract.js'
-import { notJson } from './not-json.js'
+import { typeOf } from './type-of.js'
+
+/** Says what is wrong with a value; nothing when it fits. */
+export type JsonSchemaCheck = (value: unknown) => readonly StandardIssue[]
+
+/** Makes a check of a JSON Schema; throws when the schema itself is broken. */
+export type JsonSchemaCompiler = (schema: Readonly<Record<string, unknown>>) => JsonSchemaCheck
+
+let compiler: JsonSchemaCompiler | undefined
+
+/**
+ * Hands in what reads JSON Schema: the engine has no dependency and cannot itself.
+ * The package `retake` does this when it is imported; the last one holds.
+ */
+export function useJsonSchema(compile: JsonSchemaCompiler): void {
+  compiler = compile
+}
+
+const jsonSchemaCompiler = (): JsonSchemaCompiler | undefined => compiler
 
 /** One thing that a schema finds wrong, whichever library said so. */
 export interface SchemaIssue {
@@ -121,4 +138,36 @@ function withoutUndefined(value: unknown): unknown {
       .filter(([, member]) => member !== undefined)
       .map(([key, member]) => [key, withoutUndefined(member)]),
   )
+}
+
+/** Something in a value that JSON has no form for. */
+interface NotJson {
+  readonly path: readonly PropertyKey[]
+  readonly found: string
+}
+
+/**
+ * The first part of a value that is not JSON: bytes, dates, maps, functions, numbers
+ * that are none, circles. Members of objects that are undefined count as not there.
+ */
+export function notJson(value: unknown): NotJson | undefined {
+  const around = new Set<object>()
+  const look = (each: unknown, path: readonly PropertyKey[]): NotJson | undefined => {
+    const type = typeOf(each)
+    if (type === 'number' && !Number.isFinite(each)) return { path, found: String(each) }
+    if (type === 'string' || type === 'number' || type === 'boolean' || type === 'null')
+      return undefined
+    if (type !== 'object' && type !== 'array') return { path, found: type }
+    const holder = each as object
+    if (around.has(holder)) return { path, found: 'a circle' }
+    around.add(holder)
+    for (const [key, member] of Object.entries(holder)) {
+      if (member === undefined && type === 'object') continue
+      const odd = look(member, [...path, type === 'array' ? Number(key) : key])
+      if (odd !== undefined) return odd
+    }
+    around.delete(holder)
+    return undefined
+  }
+  return look(value, [])
 }

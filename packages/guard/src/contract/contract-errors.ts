@@ -1,7 +1,19 @@
-import { clipText, driftText, type ArgumentDrift, type Drift } from '@retake/tape'
+import { type ArgumentDrift, clipText, type Drift, driftText } from '@retake/tape'
 import type { Denial } from '../guard-error.js'
 import type { SchemaIssue, UnusableSchema } from './check-schema.js'
-import { pathText } from './path-text.js'
+
+const NAME = /^[\p{L}_$][\p{L}\p{N}_$-]*$/u
+
+/** A path as people write it: `items[0].price`; empty for the whole value. */
+export function pathText(path: readonly PropertyKey[]): string {
+  let text = ''
+  for (const key of path) {
+    if (typeof key === 'number') text += `[${key}]`
+    else if (typeof key === 'string' && !NAME.test(key)) text += `[${JSON.stringify(key)}]`
+    else text += text === '' ? String(key) : `.${String(key)}`
+  }
+  return text
+}
 
 /** How many issues are named, and how long each may be. */
 const NAMED = 5

@@ -3,19 +3,138 @@ import type { BodyForm, CallUsage, GuardFacts } from '@retake/tape'
 import { insideTool, type Session } from '@retake/engine/hook'
 import type { CallBounds } from '../bounds/call-bounds.js'
 import { checkOf } from '../enforcement/bounds-check.js'
-import { GuardError, type Denial } from '../guard-error.js'
+import { type Denial, GuardError } from '../guard-error.js'
 import { guardErrors } from '../guard-errors.js'
 import type { GuardedTool, ToolContext } from '../guarded-tool.js'
 import { addUsage, wrongUsage } from './amount.js'
 import { AttemptBounds } from './attempt-bounds.js'
-import { CallContext } from './call-context.js'
 import type { CircuitOutcome } from './circuit-breaker.js'
-import { realClock, type Clock } from './clock.js'
-import { encodeOutput, type Encoded } from './encode-output.js'
-import { LazySignal } from './lazy-signal.js'
+import { type Clock, realClock } from './clock.js'
+import { type Encoded, encodeOutput } from './encode-output.js'
 import { limitErrors } from './limit-errors.js'
-import { nextAttempt } from './next-attempt.js'
-import { waitFor, type WaitEnd } from './wait-for.js'
+import { retryAfterMs } from './retry-after.js'
+import { retrySafety } from './retry-safety.js'
+
+/** Why waiting ended without what was waited for. */
+type WaitEnd = 'time' | 'aborted'
+
+const READY = Promise.resolve()
+
+/**
+ * Waits for what `begin` hands to `done`, no longer than `ms` and no longer than
+ * nobody aborts. Whatever comes later is ignored.
+ */
+function waitFor<T extends object>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  clock: Clock,
+  begin: (done: (value: T) => void) => void,
+): Promise<T | WaitEnd> {
+  return new Promise((resolve) => {
+    let callOff: (() => void) | undefined
+    let isDone = false
+    const done = (value: T | WaitEnd): void => {
+      if (isDone) return
+      isDone = true
+      callOff?.()
+      signal?.removeEventListener('abort', abort)
+      resolve(value)
+    }
+    const abort = (): void => done('aborted')
+    begin(done)
+    const arm = async (): Promise<void> => {
+      // What has its answer in the same breath needs no timer.
+      await READY
+      if (isDone) return
+      if (signal?.aborted === true) return abort()
+      signal?.addEventListener('abort', abort, { once: true })
+      callOff = clock.after(ms, () => done('time'))
+    }
+    void arm()
+  })
+}
+
+/** What a tool is told. A getter of the class costs nothing until the signal is looked at. */
+class CallContext implements ToolContext {
+  readonly #lazy: LazySignal
+
+  constructor(
+    signal: LazySignal,
+    readonly idempotencyKey: string,
+    readonly attempt: number,
+    readonly use: (usage: CallUsage) => void,
+  ) {
+    this.#lazy = signal
+  }
+
+  get signal(): AbortSignal {
+    return this.#lazy.signal
+  }
+}
+
+/** An abort signal that is only made when somebody looks at it: most tools never do. */
+export class LazySignal {
+  #controller: AbortController | undefined
+  #reason: { readonly reason: unknown } | undefined
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason.reason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Listeners run at once, in the context this is called in. */
+  abort(reason: unknown): void {
+    this.#reason ??= { reason }
+    this.#controller?.abort(reason)
+  }
+}
+
+const FIRST_MS = 250
+const LONGEST_MS = 30_000
+/** Who asks for a longer pause than this is not waited for. */
+const LONGEST_ASKED_MS = 60_000
+
+/**
+ * Milliseconds before the next attempt: anything up to twice the bound of the one
+ * before, so that many callers do not come back at the same moment. Not before the
+ * other side has asked for.
+ */
+function retryPauseMs(attempt: number, askedMs: number | undefined, clock: Clock): number {
+  const most = Math.min(LONGEST_MS, FIRST_MS * 2 ** (attempt - 1))
+  return (askedMs ?? 0) + clock.random() * (askedMs === undefined ? most : FIRST_MS)
+}
+
+/**
+ * When a tool that failed is tried again: after a pause, not any more, or not at all
+ * (`none`), because that would not be safe. Reading the error may run code of the
+ * tool: call it within the tool's bounds.
+ */
+function nextAttempt(
+  { options }: GuardedTool,
+  error: unknown,
+  attempt: number,
+  didMore: boolean,
+  clock: Clock,
+): { readonly pauseMs: number } | { readonly why: string } | 'none' {
+  const { retries = 0, idempotent, idempotencyKey } = options
+  if (!(retries > 0)) return 'none'
+  try {
+    const safety = retrySafety(error)
+    const mayRunTwice = idempotent === true || idempotencyKey !== undefined
+    if (safety === 'final') return 'none'
+    if (!mayRunTwice && (safety === 'transient' || didMore)) return 'none'
+    if (!(attempt <= retries)) return { why: 'There is no attempt left.' }
+    const askedMs = retryAfterMs(error, clock.date())
+    if (askedMs !== undefined && askedMs > LONGEST_ASKED_MS)
+      return { why: `It asks to wait ${Math.ceil(askedMs / 1000)} s: a call waits 60 s at most.` }
+    return { pauseMs: retryPauseMs(attempt, askedMs, clock) }
+  } catch {
+    return 'none'
+  }
+}
 
 export interface ExecuteOptions {
   readonly tool: GuardedTool

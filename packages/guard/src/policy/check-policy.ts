@@ -2,7 +2,6 @@ import { checkLimits } from '../limits/check-limits.js'
 import { checkRules } from './check-rules.js'
 import { checkScopes } from './check-scopes.js'
 import { DataCheck } from './data-check.js'
-import { findCircle } from './find-circle.js'
 
 /** Something wrong in a policy, and where in its data. */
 export interface PolicyProblem {
@@ -64,4 +63,25 @@ function mistakenFor(data: unknown, isFile: boolean): string | undefined {
   return typeof data === 'object' && data !== null && PRESETS in data
     ? 'Only a file names `presets`. In a program they stand beside it: `policy: [presets.noShell(), { … }]`.'
     : undefined
+}
+
+type Path = readonly (string | number)[]
+
+/** Where data holds something that it is inside of, as aliases in a file can make it; undefined where it is a tree. */
+function findCircle(data: unknown): Path | undefined {
+  const around = new Set<object>()
+  const whole = new Set<object>()
+  const look = (value: unknown, path: Path): Path | undefined => {
+    if (typeof value !== 'object' || value === null || whole.has(value)) return undefined
+    if (around.has(value)) return path
+    around.add(value)
+    for (const [key, member] of Object.entries(value)) {
+      const found = look(member, [...path, Array.isArray(value) ? Number(key) : key])
+      if (found !== undefined) return found
+    }
+    around.delete(value)
+    whole.add(value)
+    return undefined
+  }
+  return look(data, [])
 }

@@ -1,8 +1,60 @@
-import { equalTest } from './equal-test.js'
-import { fitIf, NO, notFit, UNTOLD, YES, type Fit, type FitTest } from './fit.js'
+import { type Fit, fitIf, type FitTest, NO, notFit, UNTOLD, YES } from './fit.js'
 import { LinearPattern, PATTERN_TEXT_LIMIT } from './linear-pattern.js'
 import type { Conditions, Predicate, ValueType } from './policy.js'
-import { isType, sizeOf, textOf } from './value-forms.js'
+import { toWire, wireEqual } from '@retake/tape'
+
+/** Whether a value holds the same data as this one. */
+function equalTest(operand: unknown, ignoreCase: boolean | undefined): FitTest {
+  if (typeof operand === 'object' && operand !== null) {
+    const wire = toWire(operand)
+    return (value) =>
+      typeof value === 'object' && value !== null ? fitIf(wireEqual(toWire(value), wire)) : NO
+  }
+  const loose = looseTest(operand)
+  if (typeof operand === 'string' && ignoreCase) {
+    const folded = operand.toLowerCase()
+    return (value) =>
+      typeof value === 'string' ? fitIf(value.toLowerCase() === folded) : loose(value)
+  }
+  return (value) => {
+    if (value === operand) return YES
+    return typeof value === typeof operand ? NO : loose(value)
+  }
+}
+
+/** For values of another type: a tool may take them for the same, like `100` and `"100"`. */
+function looseTest(operand: unknown): FitTest {
+  if (operand === null || operand === undefined) return () => NO
+  const text = (textOf(operand) ?? '').trim()
+  const number = text === '' ? Number.NaN : Number(text)
+  return (value) => {
+    switch (typeof value) {
+      case 'string': {
+        const given = value.trim()
+        return given === text || (given !== '' && Number(given) === number) ? UNTOLD : NO
+      }
+      case 'number':
+        return value === number ? looseNumber(operand) : NO
+      case 'bigint':
+        return Number(value) === number && String(value) === text ? looseNumber(operand) : NO
+      case 'boolean':
+        return String(value) === text ? UNTOLD : NO
+      case 'object':
+        return value !== null && (textOf(value) === text || isWrapped(value, operand)) ? UNTOLD : NO
+      case 'undefined':
+      case 'symbol':
+      case 'function':
+        return NO
+    }
+  }
+}
+
+/** A number and a bigint are the same number. */
+const looseNumber = (operand: unknown): Fit => (typeof operand === 'string' ? UNTOLD : YES)
+
+/** A list of this one value, which becomes its text where it is joined. */
+const isWrapped = (value: object | undefined, operand: unknown): boolean =>
+  Array.isArray(value) && value.length === 1 && String(value[0]) === String(operand)
 
 /** A predicate, ready to be asked about values that are there. A missing one is undefined. */
 export function compilePredicate(predicate: Predicate): FitTest {
@@ -173,4 +225,57 @@ function numberFit(value: unknown, test: (number: number | bigint) => boolean): 
     return !Number.isNaN(number) && !test(number) ? NO : UNTOLD
   }
   return UNTOLD
+}
+
+/** The text that a value is or would be written as; undefined for lists and objects. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString()
+  if (value instanceof URL) return value.href
+  switch (typeof value) {
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+    case 'symbol':
+      return String(value)
+    case 'object':
+    case 'undefined':
+    case 'function':
+    case 'string':
+      return undefined
+  }
+}
+
+/** Characters, bytes or members; undefined for what has none. */
+function sizeOf(value: unknown): number | undefined {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length
+  if (value instanceof Uint8Array) return value.byteLength
+  return value instanceof Set || value instanceof Map ? value.size : undefined
+}
+
+function isType(value: unknown, type: ValueType): boolean {
+  switch (type) {
+    case 'integer':
+      return typeof value === 'bigint' || Number.isInteger(value)
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint'
+    case 'null':
+      return value === null
+    case 'array':
+      return Array.isArray(value) || value instanceof Set
+    case 'date':
+      return value instanceof Date
+    case 'bytes':
+      return value instanceof Uint8Array
+    case 'object':
+      return (
+        typeof value === 'object' &&
+        value !== null &&
+        !(['array', 'date', 'bytes'] as const).some((other) => isType(value, other))
+      )
+    case 'string':
+    case 'boolean':
+      return typeof value === type
+  }
 }

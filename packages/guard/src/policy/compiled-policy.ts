@@ -1,18 +1,49 @@
-import type { Effect, Verdict } from '@retake/tape'
+import { type Effect, stableStringify, toWire, type Verdict } from '@retake/tape'
 import { eachText } from '../bounds/each-text.js'
 import { fileBounds } from '../bounds/file-bounds.js'
 import { networkBounds } from '../bounds/network-bounds.js'
 import type { Scopes } from '../bounds/scopes.js'
 import { shellBounds } from '../bounds/shell-bounds.js'
-import { GuardError, type Denial } from '../guard-error.js'
+import { type Denial, GuardError } from '../guard-error.js'
 import { lookAnew } from './argument-path.js'
 import { effectBits, type JudgedCall } from './call-filter.js'
 import type { CallHistory, LooksBack } from './call-history.js'
 import { CompiledRule, type LookBackList } from './compiled-rule.js'
 import type { Policy } from './policy.js'
-import { policyHash } from './policy-hash.js'
-import { PolicyInvalid } from './policy-invalid.js'
 import { tellDefault, tellDenial } from './tell-denial.js'
+import { createHash } from 'node:crypto'
+import path from 'node:path'
+import { RetakeError } from '@retake/engine/hook'
+import { checkPolicy, type PolicyProblem, problemText } from './check-policy.js'
+
+/** A policy that cannot be used. A guard is not made with one. */
+export class PolicyInvalid extends RetakeError {
+  override readonly name = 'PolicyInvalid'
+
+  constructor(readonly problems: readonly PolicyProblem[]) {
+    super(
+      'POLICY_INVALID',
+      problems.length === 1
+        ? 'The policy cannot be used.'
+        : `The policy cannot be used: it has ${problems.length} problems.`,
+      'Nothing in a policy is guessed: a rule that means nothing would let through what it should stop.',
+      'Correct what is listed.',
+      { details: problems.map((problem) => `  ${problemText(problem)}`) },
+    )
+  }
+
+  /** Checks policies as they are handed to a guard. */
+  static throwIfAny(policies: unknown): void {
+    if (!Array.isArray(policies))
+      throw new PolicyInvalid([{ path: [], message: 'A policy is an object, or a list of them.' }])
+    const problems = policies.flatMap((policy: unknown, index) =>
+      checkPolicy(policy).map((problem) =>
+        policies.length === 1 ? problem : { ...problem, path: [index, ...problem.path] },
+      ),
+    )
+    if (problems.length > 0) throw new PolicyInvalid(problems)
+  }
+}
 
 export type { JudgedCall } from './call-filter.js'
 
@@ -158,3 +189,37 @@ const scopesOf = ({ name, files, network, shell }: Policy): Scopes => ({
   ...(network && { network: networkBounds(name, network) }),
   ...(shell && { shell: shellBounds(name, shell) }),
 })
+
+/**
+ * The first 16 hex digits of a sha256 over policies as data. It is the same whatever
+ * the order of keys and wherever the project lies: paths below the working directory
+ * count as relative ones.
+ */
+export function policyHash(policies: readonly Policy[], folder = process.cwd()): string {
+  const wire = stableStringify(toWire(portable(policies, folder)))
+  return createHash('sha256').update(wire).digest('hex').slice(0, 16)
+}
+
+/** A copy whose objects are plain and whose paths are relative. What is set to undefined is not set. */
+function portable(data: unknown, folder: string): unknown {
+  if (typeof data === 'string') return portablePath(data, folder)
+  if (Array.isArray(data)) return data.map((each) => portable(each, folder))
+  if (typeof data !== 'object' || data === null) return data
+  const prototype: unknown = Object.getPrototypeOf(data)
+  if (prototype !== null && prototype !== Object.prototype) return data
+  return Object.fromEntries(
+    Object.entries(data)
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, portable(value, folder)]),
+  )
+}
+
+function portablePath(text: string, folder: string): string {
+  if (text === folder) return '.'
+  if (!text.startsWith(folder)) return text
+  const rest = text.slice(folder.length)
+  const isBelow = folder.endsWith(path.sep) || rest.startsWith(path.sep) || rest.startsWith('/')
+  if (!isBelow) return text
+  const relative = rest.replace(/^[/\\]+/, '').replaceAll(path.sep, '/')
+  return relative === '' ? '.' : relative
+}

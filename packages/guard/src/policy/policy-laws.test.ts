@@ -5,7 +5,7 @@ import { CompiledPolicy } from './compiled-policy.js'
 import { explain } from './explain.js'
 import { judgeCalls } from './judge-calls.js'
 import type { Policy, Rule } from './policy.js'
-import { policyHash } from './policy-hash.js'
+import { policyHash } from './compiled-policy.js'
 
 const RANK = { allow: 0, ask: 1, deny: 2 }
 const EFFECTS = ['read', 'write', 'network'] as const

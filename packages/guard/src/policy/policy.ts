@@ -1,7 +1,7 @@
 import type { Effect, Verdict } from '@retake/tape'
-import type { FileScope } from '../bounds/file-scope.js'
-import type { NetworkScope } from '../bounds/network-scope.js'
-import type { ShellScope } from '../bounds/shell-scope.js'
+import type { FileScope } from '../bounds/scopes.js'
+import type { NetworkScope } from '../bounds/scopes.js'
+import type { ShellScope } from '../bounds/scopes.js'
 import type { Limits } from '../limits/limits.js'
 
 /**

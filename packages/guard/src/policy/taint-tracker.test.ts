@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { PastCall } from './call-history.js'
 import { judgeCalls } from './judge-calls.js'
 import type { Rule } from './policy.js'
-import { taintIn } from './taint-in.js'
+import { taintIn } from './compiled-rule.js'
 import { TaintTracker } from './taint-tracker.js'
 
 const call = (

@@ -1,17 +1,19 @@
 import path from 'node:path'
 import {
-  GUARD_NOTES,
-  toWire,
   type CallUsage,
+  GUARD_NOTES,
   type GuardIntent,
   type GuardOpened,
   type LeftOpenNote,
   type ResumedRun,
+  toWire,
 } from '@retake/tape'
 import {
   currentSession,
+  openRecording,
   outsideRuns,
   type RecordedRun,
+  type RecordSession,
   type RunEnd,
   type Session,
   toolOwner,
@@ -23,18 +25,100 @@ import { amountOf, isNothing } from '../limits/amount.js'
 import type { Limiter } from '../limits/limiter.js'
 import { protectTapes } from '../bounds/own-files.js'
 import type { CompiledPolicy } from '../policy/compiled-policy.js'
-import { CallCounters } from './call-counters.js'
 import { callKey, nestedCallsOn } from './call-ledger.js'
 import type { EarlierCall, EarlierCalls } from './earlier-calls.js'
 import { EarlierRuns, settleDoubt } from './earlier-runs.js'
-import { enclosingCall } from './enclosing-call.js'
 import { environment } from './environment.js'
-import { releaseAtExit } from './exit.js'
-import { decideDoubt, describeDoubt, type CallInDoubt, type InDoubtDecision } from './in-doubt.js'
+import { releaseAtExit, released } from './exit.js'
+import {
+  type CallInDoubt,
+  decideDoubt,
+  describeDoubt,
+  type InDoubtDecision,
+  underWayOn,
+} from './in-doubt.js'
 import { NestedSession } from './nested-session.js'
-import { OwnTape } from './own-tape.js'
 import { resumeErrors } from './resume-errors.js'
 import { RunSpending } from './run-spending.js'
+import { openTape } from '@retake/tape/node'
+import { createHash } from 'node:crypto'
+import type { CallBounds } from '../bounds/call-bounds.js'
+import { currentBounds } from '../enforcement/current-bounds.js'
+
+/**
+ * The tape of a guard outside of any recording. Only `end` completes it. A process
+ * that just exits leaves it as a kill would, with everything on it that happened: it
+ * can be resumed.
+ */
+class OwnTape {
+  readonly session: RecordSession
+  readonly run: RecordedRun
+
+  /** A run that goes on from another lies beside it. */
+  constructor(options: GuardOptions, dir = options.dir) {
+    const { name, durability, signingKey } = options
+    const { session, run } = outsideRuns(() =>
+      openRecording(
+        { name, ...(dir !== undefined && { dir }) },
+        { inBackground: durability === 'memory', signingKey },
+      ),
+    )
+    this.session = session
+    this.run = run
+    releaseAtExit(this)
+  }
+
+  end(end: RunEnd): void {
+    released(this)
+    outsideRuns(() => this.session.finish(end))
+  }
+
+  /** Calls that have started and had no answer when it ended. */
+  underWay(): readonly CallInDoubt[] {
+    return outsideRuns(() => underWayOn(openTape(this.run.path)))
+  }
+
+  abandon(): void {
+    released(this)
+    this.release()
+  }
+
+  release(): void {
+    if (this.session.closed) return
+    this.session.close()
+    this.session.writer.close()
+  }
+}
+
+/**
+ * Numbers the calls of a run. Calls made inside another call are counted apart for
+ * each: when that one is served, or answered by the tape, they are not made at all.
+ */
+class CallCounters {
+  #calls = 0
+  readonly #occurrences = new Map<string, number>()
+
+  nextCall(): number {
+    this.#calls += 1
+    return this.#calls
+  }
+
+  nextOccurrence(fingerprint: string, within: string | undefined): number {
+    const key = within === undefined ? fingerprint : `${within}/${fingerprint}`
+    const occurrence = (this.#occurrences.get(key) ?? 0) + 1
+    this.#occurrences.set(key, occurrence)
+    return occurrence
+  }
+
+  /** A tape has decided about a call: those that follow are numbered on from it. */
+  follow({ call, fingerprint, occurrence }: GuardIntent): void {
+    this.#calls = Math.max(this.#calls, call)
+    this.#occurrences.set(
+      fingerprint,
+      Math.max(this.#occurrences.get(fingerprint) ?? 0, occurrence),
+    )
+  }
+}
 
 /** A guard's own tape, finished. */
 export interface EndedGuard extends RecordedRun {
@@ -240,4 +324,15 @@ export class GuardTapes {
     const session = this.#own?.session ?? currentSession()
     session?.keep?.(GUARD_NOTES.leftOpen, Buffer.from(JSON.stringify(note)), false)
   }
+}
+
+/** Remembers, in short where it is deep inside others, which call has these bounds, for the calls that its tool makes. */
+export function encloseCalls(bounds: CallBounds, key: string): void {
+  const isDeep = key.includes('/')
+  bounds.key = isDeep ? createHash('sha256').update(key).digest('hex').slice(0, 32) : key
+}
+
+/** The guarded call inside which this happens; undefined when a tool without a guard makes it. */
+function enclosingCall(): string | undefined {
+  return currentBounds().at(-1)?.key
 }

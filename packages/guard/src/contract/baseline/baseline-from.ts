@@ -3,7 +3,7 @@ import { looksSecret } from '@retake/engine/hook'
 import { typeOf } from '../type-of.js'
 import type { ArgumentBaseline, Baseline, Spread, ToolBaseline } from './baseline.js'
 import { eachArgument } from './each-argument.js'
-import { hostIn, textShape } from './text-shape.js'
+import { hostIn, textShape } from './each-argument.js'
 
 export interface BaselineOptions {
   /** Arguments that are not compared, by path or last name: `query`, `items[].sku`. */

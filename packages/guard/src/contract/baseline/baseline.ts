@@ -1,3 +1,56 @@
+import { GuardError } from '../../guard-error.js'
+import { contractErrors } from '../contract-errors.js'
+
+/** A baseline as it was kept: data, or JSON text of it. Throws when it is something else. */
+export function readBaseline(given: unknown): Baseline {
+  const read = typeof given === 'string' ? parse(given) : given
+  const wrong = problemIn(read)
+  if (wrong !== undefined) throw new GuardError(contractErrors.baselineInvalid(wrong))
+  return read as Baseline
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw new GuardError(contractErrors.baselineInvalid('It is no JSON.'), { cause })
+  }
+}
+
+function problemIn(read: unknown): string | undefined {
+  if (!isRecord(read) || !isRecord(read['tools'])) return 'It has no "tools".'
+  if (read['version'] !== 1) return `It has version ${JSON.stringify(read['version'])}, not 1.`
+  if (read['ignore'] !== undefined && !isTexts(read['ignore']))
+    return '"ignore" is no list of texts.'
+  for (const [tool, known] of Object.entries(read['tools'])) {
+    if (!isRecord(known) || !isCount(known['calls']) || !isRecord(known['arguments']))
+      return `"${tool}" has no "calls" or no "arguments".`
+    for (const [path, each] of Object.entries(known['arguments']))
+      if (!isArgument(each)) return `Argument ${path} of "${tool}" is not one of a baseline.`
+  }
+  return undefined
+}
+
+function isArgument(each: unknown): each is ArgumentBaseline {
+  if (!isRecord(each) || !isCount(each['calls']) || !isRecord(each['types'])) return false
+  const { numbers, lengths, shapes, hosts, values } = each
+  return (
+    (numbers === undefined || isSpread(numbers)) &&
+    (lengths === undefined || isSpread(lengths)) &&
+    (shapes === undefined || isTexts(shapes)) &&
+    (hosts === undefined || isTexts(hosts)) &&
+    (values === undefined || Array.isArray(values))
+  )
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isCount = (value: unknown): boolean => Number.isInteger(value) && Number(value) >= 0
+const isTexts = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((each) => typeof each === 'string')
+const isSpread = (value: unknown): value is Spread =>
+  isRecord(value) && ['min', 'median', 'max'].every((key) => typeof value[key] === 'number')
+
 /** What arguments were like in earlier runs, by tool and path. Plain data: it can be kept in a file. */
 export interface Baseline {
   readonly version: 1

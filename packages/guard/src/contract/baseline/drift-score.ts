@@ -2,7 +2,7 @@ import type { ArgumentDrift, DriftReason } from '@retake/tape'
 import { typeOf } from '../type-of.js'
 import type { ArgumentBaseline, Baseline, Spread } from './baseline.js'
 import { eachArgument } from './each-argument.js'
-import { hostIn, textShape } from './text-shape.js'
+import { hostIn, textShape } from './each-argument.js'
 
 /** With fewer calls than this there is nothing to differ from. */
 const CALLS_LEAST = 5

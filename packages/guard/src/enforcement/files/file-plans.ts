@@ -1,13 +1,92 @@
 import path from 'node:path'
 import type { Dirent } from 'node:fs'
-import { disk, flagBits, outsideRuns } from '@retake/engine/hook'
+import {
+  disk,
+  flagBits,
+  opensForWriting,
+  opensNew,
+  opensToRead,
+  outsideRuns,
+} from '@retake/engine/hook'
 import { lookAt, resolvePlace } from '../../bounds/resolve-place.js'
 import type { FileAccess } from '../../bounds/scopes.js'
-import { askGlob } from './bounded-glob.js'
-import type { BoundedCall, MakePlan } from './bounded-plan.js'
-import { askTree } from './bounded-tree.js'
+import type { BoundedCall, BoundedPlan, MakePlan } from './bounded-plan.js'
 import { ownDescriptor } from './own-descriptors.js'
-import { opensWhole, plannedOpen } from './planned-open.js'
+import type { AskedBounds } from './asked-bounds.js'
+import { pathArgument } from './path-argument.js'
+
+/** Opens a file with these flags, whatever it does with it then. */
+function plannedOpen(call: BoundedCall, flags: unknown): { at: string; bits: number } {
+  const bits = flagBits(flags)
+  const accesses: FileAccess[] = []
+  if (opensToRead(bits)) accesses.push('read')
+  if (opensForWriting(bits)) accesses.push('write')
+  const text = call.args[0] as string
+  // These do not follow a link at the end either.
+  if (opensNew(bits) || (bits & O_NOFOLLOW) !== 0) {
+    const ask = (each: string): void => accesses.forEach((access) => call.asked.ask(access, each))
+    return { at: call.pins.entry(ask, text), bits }
+  }
+  const creates = (bits & O_CREAT) !== 0
+  const at = call.pins.target(accesses, text, creates)
+  // A name in a held folder: a link that is put there now is not followed.
+  return { at, bits: creates && !/^\/proc\/self\/fd\/\d+$/.test(at) ? bits | O_NOFOLLOW : bits }
+}
+
+/** `readFile`, `writeFile` and `appendFile`, with their options at this place. */
+const opensWhole =
+  (index: number, usual: string): MakePlan =>
+  (call) => {
+    const { args } = call
+    const options = typeof args[index] === 'string' ? { encoding: args[index] } : args[index]
+    const { flag } = (options ?? {}) as { flag?: unknown }
+    const { at, bits } = plannedOpen(call, flag ?? usual)
+    const rest = args.slice(1)
+    if (bits !== flagBits(flag ?? usual)) rest[index - 1] = { ...(options as object), flag: bits }
+    return { args: [at, ...rest] }
+  }
+
+/** The first character that makes a pattern of a path. */
+const MAGIC = /[*?[{!+@(]/
+
+/** `..` as a name of its own, also as one of several in braces. */
+const CLIMBS = /(?:^|[/\\{,(|])\.\.(?:[/\\},)|]|$)/
+
+/**
+ * Asks about the folder that a search starts in, and about every match before it is handed
+ * out: a pattern may lead through links.
+ */
+function askGlob(asked: AskedBounds, args: readonly unknown[]): BoundedPlan {
+  const [given, options] = args as [unknown, { readonly cwd?: unknown } | undefined]
+  const cwd = path.resolve(pathArgument(asked, options?.cwd ?? '.') ?? '.')
+  const patterns = (Array.isArray(given) ? given : [given]).map(String)
+  for (const pattern of patterns) {
+    const [fixed = ''] = pattern.split(MAGIC, 1)
+    const folder = fixed === pattern ? fixed : fixed.slice(0, fixed.lastIndexOf('/') + 1)
+    asked.ask('read', path.isAbsolute(folder) ? folder : `${cwd}/${folder}`)
+    // Where it climbs from is only known when it is there.
+    if (CLIMBS.test(pattern.slice(folder.length))) asked.ask('unseen', pattern)
+  }
+  const match = (found: string | Dirent): unknown => {
+    const place = typeof found === 'string' ? found : path.join(found.parentPath, found.name)
+    asked.ask('read', path.resolve(cwd, place))
+    return found
+  }
+  return {
+    args: [Array.isArray(given) ? patterns : patterns[0], { ...options, cwd }],
+    finish: (value) =>
+      Array.isArray(value)
+        ? value.map(match)
+        : matchLater(value as AsyncIterable<string | Dirent>, match),
+  }
+}
+
+async function* matchLater(
+  found: AsyncIterable<string | Dirent>,
+  match: (found: string | Dirent) => unknown,
+): AsyncGenerator {
+  for await (const each of found) yield match(each)
+}
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, COPYFILE_EXCL } = disk.constants
 
@@ -172,4 +251,23 @@ function unpinned({ pins }: BoundedCall, entry: Dirent): Dirent {
     if (typeof folder === 'string') fields[key] = pins.unpinned(folder)
   }
   return entry
+}
+
+/**
+ * Asks about all that `cp` may read and write: every file below the source, where links in
+ * it lead, and the place that each gets. Something that is put there while it copies is not seen.
+ */
+function askTree(asked: AskedBounds, from: string, to: string): void {
+  const pending: [from: string, to: string][] = [[from, to]]
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [source, target] = pair
+    asked.ask('read', source)
+    asked.ask('write', target)
+    const stats = lookAt(source)
+    // The copy is a link to the same place.
+    if (stats?.isSymbolicLink() === true) asked.ask('write', source)
+    if (stats?.isDirectory() !== true) continue
+    for (const name of outsideRuns(() => disk.readdirSync(source)))
+      pending.push([path.join(source, name), path.join(target, name)])
+  }
 }

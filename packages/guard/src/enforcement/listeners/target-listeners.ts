@@ -2,6 +2,8 @@ import { replace, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { boundListener, type Listener } from './bound-listener.js'
+import { portOf } from '../../bounds/canonical-host.js'
+import { takeRefusal } from '../../bounds/refused-places.js'
 
 type Given = Listener | { readonly handleEvent: Listener }
 type Options = boolean | { readonly capture?: unknown; readonly once?: unknown } | undefined
@@ -84,3 +86,28 @@ const kindOf = (type: string, options: Options): string =>
   `${typeof options === 'object' ? Boolean(options?.capture) : Boolean(options)} ${type}`
 
 const isOnce = (options: Options): boolean => typeof options === 'object' && Boolean(options?.once)
+
+/**
+ * A `WebSocket` or an `EventSource` that cannot connect tells its listeners with an event that
+ * does not say why. Where a guarded call was refused the place it leads to, the event
+ * has the refusal as its `error`: a tool that fails of it can be told from one that failed by itself.
+ */
+export function patchErrorEvents(): Undo {
+  const { prototype } = EventTarget
+  const { dispatchEvent: native } = prototype
+  return replace(prototype, 'dispatchEvent', function (this: EventTarget, event: Event): boolean {
+    if (event?.type === 'error' && currentBounds().length > 0) tellRefusal(this, event)
+    return native.call(this, event)
+  })
+}
+
+function tellRefusal(target: EventTarget, event: Event): void {
+  const { url: text } = target as { url?: unknown }
+  if (typeof text !== 'string' || !URL.canParse(text)) return
+  const url = new URL(text)
+  const refusal = takeRefusal(currentBounds(), { host: url.hostname, port: portOf(url) })
+  if (refusal === undefined) return
+  const told = { error: refusal, message: refusal.message }
+  for (const [name, value] of Object.entries(told))
+    Object.defineProperty(event, name, { value, configurable: true })
+}

@@ -1,12 +1,14 @@
 import dns from 'node:dns'
 import net from 'node:net'
 import path from 'node:path'
-import { beforeContact } from '@retake/engine/hook'
+import { beforeContact, currentSession, replace, type Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { checkedLookup } from './checked-lookup.js'
 import { isHttpWork } from './http-work.js'
 import type { Place } from './socket-watch.js'
-import { watchSocket } from './watched-sockets.js'
+import { checkOpen, isWatched, placeOf, watchSocket } from './watched-sockets.js'
+import tls from 'node:tls'
+import { currentBounds } from '../current-bounds.js'
 
 type Connect = (this: net.Socket, options: object, callback?: (() => void) | null) => net.Socket
 
@@ -77,4 +79,46 @@ export function refuse(socket: net.Socket, error: unknown): net.Socket {
   Object.assign(socket, { connecting: true })
   process.nextTick(() => socket.destroy(error as Error))
   return socket
+}
+
+type SecureConnect = (...args: unknown[]) => tls.TLSSocket
+
+/**
+ * TLS on behalf of guarded calls. A connection that it opens itself is judged where all
+ * are; over one that is given, the handshake would go out without being seen.
+ */
+export function patchSecureSockets(): Undo {
+  const native = tls.connect as SecureConnect
+  return replace(tls, 'connect', (...args: unknown[]) => {
+    const bounds = currentBounds()
+    // A run inside the call opens its own connections, which are judged then.
+    return bounds.length === 0 || currentSession() !== undefined
+      ? native(...args)
+      : secureWithin(bounds, args, native)
+  })
+}
+
+function secureWithin(
+  bounds: readonly CallBounds[],
+  args: readonly unknown[],
+  native: SecureConnect,
+): tls.TLSSocket {
+  const under = args.map(givenSocket).find((each) => each !== undefined)
+  if (under === undefined) return native(...args)
+  if (!isWatched(under)) {
+    try {
+      checkOpen(bounds, under)
+    } catch (error) {
+      return refuse(new net.Socket(), error) as tls.TLSSocket
+    }
+  }
+  const socket = native(...args)
+  const { remoteAddress: host = '', remotePort: port = 0 } = under
+  watchSocket(bounds, socket, placeOf(under) ?? { host, port })
+  return socket
+}
+
+function givenSocket(options: unknown): net.Socket | undefined {
+  if (typeof options !== 'object' || options === null || !('socket' in options)) return undefined
+  return options.socket instanceof net.Socket ? options.socket : undefined
 }

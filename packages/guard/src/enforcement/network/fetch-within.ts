@@ -5,7 +5,7 @@ import {
   sharedDispatcher,
   withDispatch,
   type Dispatcher,
-} from './call-dispatcher.js'
+} from './undici-requests.js'
 
 /** `fetch` on behalf of guarded calls: the request is judged, and so is each that a redirect leads to. */
 export async function fetchWithin(

@@ -3,8 +3,19 @@ import https from 'node:https'
 import { dressLike, replace, type Undo, undoAll } from '@retake/engine/hook'
 import { currentBounds } from '../current-bounds.js'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import { connectionPoolKey } from './call-shelf.js'
 import { asHttpWork } from './http-work.js'
+
+const shelves = new WeakMap<CallBounds, string>()
+let count = 0
+
+/** The part of a connection store that belongs to a guarded call: its connections are nobody else's. */
+function connectionPoolKey(bounds: readonly CallBounds[]): string {
+  const innermost = bounds.at(-1)
+  if (innermost === undefined) return ''
+  let shelf = shelves.get(innermost)
+  if (shelf === undefined) shelves.set(innermost, (shelf = `:call${++count}`))
+  return shelf
+}
 
 type AddRequest = (
   this: http.Agent,

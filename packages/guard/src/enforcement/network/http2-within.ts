@@ -5,7 +5,7 @@ import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
 import { asHttpWork } from './http-work.js'
 import { holdForCall } from './watched-sockets.js'
-import { withTarget } from './with-target.js'
+import { withTarget } from './socket-watch.js'
 
 type Session = http2.ClientHttp2Session
 

@@ -1,7 +1,6 @@
 import net from 'node:net'
-import { Http1Scanner, type Http1RequestHead } from '@retake/tape'
+import { type Http1RequestHead, Http1Scanner } from '@retake/tape'
 import type { CallBounds } from '../../bounds/call-bounds.js'
-import { withTarget } from './with-target.js'
 
 /** Where a socket leads. */
 export interface Place {
@@ -84,3 +83,12 @@ function parse(text: string, { place: { host, port } }: SocketWatch): URL {
 
 const hostText = (host: string, port: number): string =>
   net.isIPv6(host) ? `[${host.replace(/%.*/s, '')}]:${port}` : `${host}:${port}`
+
+/** An address with what is asked for there. That cannot change where it is. */
+export function withTarget(url: URL, target: string): URL {
+  if (!target.startsWith('/')) return url
+  const query = target.indexOf('?')
+  url.pathname = query < 0 ? target : target.slice(0, query)
+  url.search = query < 0 ? '' : target.slice(query)
+  return url
+}

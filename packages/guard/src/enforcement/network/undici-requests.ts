@@ -3,9 +3,95 @@ import type net from 'node:net'
 import type { Undo } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import { currentBounds } from '../current-bounds.js'
-import { divideSharedPool } from './call-dispatcher.js'
 import { announceConnect } from './http-work.js'
-import { checkOpen, isWatchedBy, isWatched, lend } from './watched-sockets.js'
+import { checkOpen, isWatched, isWatchedBy, lend } from './watched-sockets.js'
+
+/** The part of undici's dispatchers that is used here. */
+export interface Dispatcher {
+  dispatch(options: DispatchOptions, handler: unknown): boolean
+  close?(...args: unknown[]): unknown
+  destroy?(...args: unknown[]): unknown
+}
+
+interface DispatchOptions {
+  readonly method?: string
+  readonly path: string
+  readonly origin?: string | URL
+}
+
+/** Where undici, both Node's own and the npm package, keeps the pool that all share. */
+const SHARED = ['undici.globalDispatcher.1', 'undici.globalDispatcher.2'].map((name) =>
+  Symbol.for(name),
+)
+const globals = globalThis as unknown as Record<symbol, Dispatcher | undefined>
+
+const byCall = new WeakMap<CallBounds, Dispatcher>()
+/** Pools that were divided, with the shared one each was made of. */
+const divided = new Map<Dispatcher, Dispatcher>()
+
+/**
+ * Makes undici's shared pool one of pools: guarded calls have one each, so that they neither
+ * use connections of others nor leave them theirs. For everybody else it stays what it was.
+ * Returns how to undo it, also for pools that came later.
+ */
+export function divideSharedPool(): Undo {
+  for (const key of SHARED) {
+    const shared = globals[key]
+    if (shared === undefined || divided.has(shared)) continue
+    const pools = withDispatch(shared, (options, handler) =>
+      poolOf(currentBounds(), shared).dispatch(options, handler),
+    )
+    divided.set(pools, shared)
+    globals[key] = pools
+  }
+  return shareAgain
+}
+
+function shareAgain(): void {
+  for (const key of SHARED) {
+    const shared = globals[key] && divided.get(globals[key])
+    if (shared !== undefined) globals[key] = shared
+  }
+  divided.clear()
+}
+
+/** A dispatcher like `original` in everything but how it dispatches. */
+export function withDispatch(
+  original: Dispatcher,
+  dispatch: (options: DispatchOptions, handler: unknown) => boolean,
+): Dispatcher {
+  const changed = Object.create(original) as Dispatcher
+  const own = {
+    dispatch,
+    close: (...args: unknown[]) => original.close?.(...args),
+    destroy: (...args: unknown[]) => original.destroy?.(...args),
+  }
+  for (const [name, value] of Object.entries(own))
+    Object.defineProperty(changed, name, { value, writable: true, configurable: true })
+  return changed
+}
+
+export const sharedDispatcher = (): Dispatcher | undefined =>
+  SHARED.map((key) => globals[key]).find((each) => each !== undefined)
+
+function poolOf(bounds: readonly CallBounds[], shared: Dispatcher): Dispatcher {
+  const innermost = bounds.at(-1)
+  if (innermost === undefined) return shared
+  let pool = byCall.get(innermost)
+  if (pool === undefined) byCall.set(innermost, (pool = likeOther(shared)))
+  return pool
+}
+
+/** Others than agents, such as mocks, cannot be made again: they are shared, and what they open or reuse is judged all the same. */
+function likeOther(shared: Dispatcher): Dispatcher {
+  const { constructor } = shared as { constructor: Function }
+  if (!/^(?:Env)?(?:HttpProxy)?Agent$/.test(constructor.name)) return shared
+  const options = Object.getOwnPropertySymbols(shared).find(
+    ({ description }) => description === 'options',
+  )
+  const given = options && (shared as unknown as Record<symbol, object>)[options]
+  return Reflect.construct(constructor, given ? [{ ...given }] : []) as Dispatcher
+}
 
 interface UndiciRequest {
   readonly method: string

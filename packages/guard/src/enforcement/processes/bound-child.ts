@@ -1,9 +1,12 @@
 import { ChildProcess } from 'node:child_process'
-import { replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
+import { outsideRuns, replace, type SpawnOptions, type Undo, undoAll } from '@retake/engine/hook'
 import type { CallBounds } from '../../bounds/call-bounds.js'
 import type { Command } from '../../bounds/scopes.js'
 import { currentBounds } from '../current-bounds.js'
-import { endProcess } from './end-process.js'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import worker, { type WorkerOptions } from 'node:worker_threads'
 
 /** Asks the calls in which a process is about to be started; gives what was asked about, to be started as it is. */
 export function boundOptions<Options extends SpawnOptions>(
@@ -103,3 +106,81 @@ function splitPair(pair: string): [string, string] {
 
 const isOther = (id: number | undefined, own: (() => number) | undefined): boolean =>
   id !== undefined && id !== null && id !== own?.()
+
+/** Ends a process at once, its group where it has one of its own, and what they have started where the system tells. */
+function endProcess(child: ChildProcess, isDetached: boolean): void {
+  const { pid } = child
+  if (pid === undefined) return
+  outsideRuns(() => {
+    const below = descendants(pid)
+    child.kill('SIGKILL')
+    for (const each of isDetached ? [-pid, ...below] : below) {
+      try {
+        process.kill(each, 'SIGKILL')
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  })
+}
+
+/** Linux only: elsewhere there is no list of processes to be read at once. */
+function descendants(pid: number): number[] {
+  if (process.platform !== 'linux') return []
+  const childrenOf = new Map<number, number[]>()
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue
+    const parent = parentOf(entry)
+    if (parent !== undefined)
+      childrenOf.set(parent, [...(childrenOf.get(parent) ?? []), Number(entry)])
+  }
+  const found: number[] = []
+  for (let level = childrenOf.get(pid) ?? []; level.length > 0;) {
+    found.push(...level)
+    level = level.flatMap((each) => childrenOf.get(each) ?? [])
+  }
+  return found
+}
+
+/** The name of a program, in brackets, may hold anything. */
+function parentOf(pid: string): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+  } catch {
+    return undefined
+  }
+}
+
+/** Threads that guarded tools start: asked about as a program is, and ended with the call. */
+export function patchWorkers(): Undo {
+  const Patched = new Proxy(worker.Worker, {
+    construct(native, args: [string | URL, WorkerOptions?], newTarget) {
+      const bounds = currentBounds()
+      if (bounds.length === 0) return Reflect.construct(native, args, newTarget) as object
+      const [file, options] = args
+      const { eval: isCode, ...how } = { ...options }
+      const given = typeof file === 'string' ? file : new URL(file)
+      // As Node does: anything but false, 0 or nothing makes it code.
+      const name = isCode
+        ? '(code)'
+        : typeof given === 'string'
+          ? path.resolve(given)
+          : given.protocol === 'file:'
+            ? fileURLToPath(given)
+            : given.href
+      for (const each of bounds) each.worker(name)
+      const started = Reflect.construct(
+        native,
+        [given, { ...how, ...(isCode !== undefined && { eval: isCode }) }],
+        newTarget,
+      ) as worker.Worker
+      const releases = bounds.map((each) => each.hold(() => void started.terminate()))
+      started.once('exit', () => {
+        for (const release of releases) release()
+      })
+      return started
+    },
+  })
+  return replace(worker, 'Worker', Patched)
+}
