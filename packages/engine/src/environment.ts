@@ -1,5 +1,5 @@
-import { environmentOnTape, namesOnTape } from '@retake/tape'
-import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape'
+import { environmentOnTape, namesOnTape } from '@retake/tape/format'
+import type { EnvironmentRead, EnvironmentReads, Tape } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import { natives } from './natives.js'
 import { isSecretVariable, maskVariable } from './secrets.js'

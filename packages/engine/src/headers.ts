@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@retake/tape'
+import type { HeaderPair } from '@retake/tape/format'
 import type { Session } from './sessions/session.js'
 
 /** Never stored: their values are replaced. */

@@ -1,5 +1,5 @@
-import type { Tape } from '@retake/tape'
-import { tapeCorrupt } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
+import { tapeCorrupt } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 
 /**

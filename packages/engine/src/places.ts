@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { InitiationEvent, NewEvent, Place, WriteEvent } from '@retake/tape'
+import type { InitiationEvent, NewEvent, Place, WriteEvent } from '@retake/tape/format'
 import { outsideRuns } from './scope.js'
 
 const storage = new AsyncLocalStorage<readonly Place[]>()

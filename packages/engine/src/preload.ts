@@ -7,14 +7,11 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import vm from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
-import type { Preload } from '@retake/tape'
+import type { Preload } from '@retake/tape/format'
 import { warmUpFetch } from './boundaries/network/fetch.js'
 import { install } from './boundaries/install.js'
 import { declarePureAddons } from './boundaries/native/addons.js'
 import { errors } from './errors.js'
-import { loadSimulator } from './player/free-answers.js'
-import { chaosProcess } from './process/chaos-process.js'
-import { continueProcess } from './process/continue-process.js'
 import { recordProcess } from './process/record-process.js'
 import { replayProcess } from './process/replay-process.js'
 import { stopWith } from './process/stop-with.js'
@@ -30,14 +27,27 @@ if (isMainThread && process.env[TASK_VARIABLE] !== undefined) {
   await warmUpFetch()
   try {
     if (task.mode === 'record') recordProcess(task, preloads)
-    else if (task.mode === 'chaos') chaosProcess(task)
-    else if (task.mode === 'continue') continueProcess(task, await loadSimulator(task.plan))
-    else replayProcess(task)
+    else if (task.mode === 'replay') replayProcess(task)
+    else await servePartly(task)
   } catch (error) {
     stopWith(error, task.failure)
   }
   install()
   await loadPreloads(preloads)
+}
+
+/** Loaded only when needed: these read steps and edits, which recording does not. */
+async function servePartly(
+  task: Extract<ProcessTask, { readonly mode: 'chaos' | 'continue' }>,
+): Promise<void> {
+  if (task.mode === 'chaos') {
+    const { chaosProcess } = await import('./process/chaos-process.js')
+    chaosProcess(task)
+    return
+  }
+  const { continueProcess } = await import('./process/continue-process.js')
+  const { loadSimulator } = await import('./player/free-answers.js')
+  continueProcess(task, await loadSimulator(task.plan))
 }
 
 function takeTask(): ProcessTask {

@@ -1,4 +1,4 @@
-import type { Preload, RecordedCode, RecordedError } from '@retake/tape'
+import type { Preload, RecordedCode, RecordedError } from '@retake/tape/format'
 import type { OrderOptions, Swap } from './player/turns.js'
 import type { ContinuePlan, SettledDoubt } from './player/plan.js'
 import type { KeptReport } from './player/plan.js'

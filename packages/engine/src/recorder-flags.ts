@@ -1,4 +1,4 @@
-import { ENVIRONMENT_READS } from '@retake/tape'
+import { ENVIRONMENT_READS } from '@retake/tape/format'
 
 /**
  * Behaviours of this recorder that a replay must repeat, by name. They stand in

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { encodeBody, fromWire, toWire } from '@retake/tape'
+import { encodeBody, fromWire, toWire } from '@retake/tape/format'
 import { asFromNetwork } from './boundaries/network/network-response.js'
 import { maskHeaders } from './headers.js'
 import { natives } from './natives.js'

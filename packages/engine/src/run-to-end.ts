@@ -1,4 +1,4 @@
-import { encodeBody, recordError } from '@retake/tape'
+import { encodeBody, recordError } from '@retake/tape/format'
 import { hasFlag } from './recorder-flags.js'
 import { ReturnedStreams } from './returned-streams.js'
 import { runAgent } from './run-agent.js'

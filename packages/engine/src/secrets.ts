@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { hasKeyShape, maskKeys } from '@retake/tape'
+import { hasKeyShape, maskKeys } from '@retake/tape/format'
 import type { MovedRoot } from './process-task.js'
 
 /**

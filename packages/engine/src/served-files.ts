@@ -1,4 +1,4 @@
-import type { ResultEvent } from '@retake/tape'
+import type { ResultEvent } from '@retake/tape/format'
 import { proofOf } from './machine-key.js'
 import type { SecretMask } from './secrets.js'
 

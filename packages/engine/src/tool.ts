@@ -1,4 +1,4 @@
-import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape'
+import { decodeBody, encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import { callSite } from './call-site.js'
 import { errors } from './errors.js'
 import { currentSession, insideTool } from './scope.js'

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 import { stateFolder } from './state-folder.js'
 

@@ -1,4 +1,4 @@
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError, recordError } from '@retake/tape/format'
 import { continueFromSignal, signalFromHere } from '../call-site.js'
 import { natives } from '../natives.js'
 import { hasFlag } from '../recorder-flags.js'

@@ -1,5 +1,5 @@
-import { rebuildError, recordError } from '@retake/tape'
-import type { CallEvent, CallKind, ErrorClasses, NewEvent } from '@retake/tape'
+import { rebuildError, recordError } from '@retake/tape/format'
+import type { CallEvent, CallKind, ErrorClasses, NewEvent } from '@retake/tape/format'
 import { callSite } from '../call-site.js'
 import { proofIn } from '../served-files.js'
 import type { NewDelivery, Session } from '../sessions/session.js'

@@ -1,4 +1,4 @@
-import { recordError } from '@retake/tape'
+import { recordError } from '@retake/tape/format'
 import type { Operation } from '../sessions/session.js'
 
 /** What went wrong outside, for the tape as data; the agent, while it is recorded, gets the very error. */

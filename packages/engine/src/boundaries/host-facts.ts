@@ -1,5 +1,5 @@
 import os from 'node:os'
-import { fromWire, toWire } from '@retake/tape'
+import { fromWire, toWire } from '@retake/tape/format'
 import { calledByRunner } from '../call-site.js'
 import { currentSession } from '../scope.js'
 import { dressLike, replace, replaceGetter, undoAll } from './patch.js'

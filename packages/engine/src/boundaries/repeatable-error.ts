@@ -1,4 +1,4 @@
-import { rebuildError, recordError } from '@retake/tape'
+import { rebuildError, recordError } from '@retake/tape/format'
 import { OWN_PREFIXES } from '../call-site.js'
 
 const CONTEXT = /\(node:(?:async_hooks|internal\/async_local_storage)/

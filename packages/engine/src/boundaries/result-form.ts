@@ -1,5 +1,5 @@
-import { decodeBody, encodeBody } from '@retake/tape'
-import type { BodyForm } from '@retake/tape'
+import { decodeBody, encodeBody } from '@retake/tape/format'
+import type { BodyForm } from '@retake/tape/format'
 
 /** A value as the body of an event; nothing when there is none. */
 export interface Encoded {

@@ -1,5 +1,5 @@
 import inspector from 'node:inspector'
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import { adoptProcess, outsideRuns } from '../scope.js'
 import type { Session } from '../sessions/session.js'
 import { describeValue, UNAVAILABLE } from './describe-value.js'

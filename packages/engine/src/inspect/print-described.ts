@@ -1,4 +1,4 @@
-import { clipText, DESCRIBED_WORDS } from '@retake/tape'
+import { clipText, DESCRIBED_WORDS } from '@retake/tape/format'
 
 /** A described value on one line, as a person would write it; not longer than `most` characters. */
 export function printDescribed(json: unknown, most = 200): string {

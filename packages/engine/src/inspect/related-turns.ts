@@ -1,5 +1,5 @@
-import { isDelivery, isInitiation } from '@retake/tape'
-import type { Tape } from '@retake/tape'
+import { isDelivery, isInitiation } from '@retake/tape/format'
+import type { Tape } from '@retake/tape/format'
 
 /** Work that a library does with an answer before it hands it on is found within this many events. */
 const EVENTS_MAX = 2000

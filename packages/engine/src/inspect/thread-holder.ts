@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { DeliveryEvent, InitiationEvent } from '@retake/tape'
+import type { DeliveryEvent, InitiationEvent } from '@retake/tape/format'
 import type { InspectTask } from '../process-task.js'
 import { outsideRuns } from '../scope.js'
 import { closeInspector, InspectorTools } from './inspector-tools.js'

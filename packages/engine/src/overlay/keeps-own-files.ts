@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import { openOwnTape } from '@retake/tape/node'
 
 /**

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { decodeBody, isDelivery } from '@retake/tape'
-import type { CallEvent, Tape } from '@retake/tape'
+import { decodeBody, isDelivery } from '@retake/tape/format'
+import type { CallEvent, Tape } from '@retake/tape/format'
 import { openTape } from '@retake/tape/node'
 import { disk } from './disk.js'
 import { keepsOwnFiles } from './keeps-own-files.js'

@@ -1,5 +1,5 @@
-import { isDelivery, isEnvironmentNote } from '@retake/tape'
-import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape'
+import { isDelivery, isEnvironmentNote } from '@retake/tape/format'
+import type { DeliveryEvent, RunDetails, Tape, TapeEvent } from '@retake/tape/format'
 import type { MovedRoot } from '../process-task.js'
 
 /**

@@ -1,5 +1,5 @@
-import { recordError } from '@retake/tape'
-import type { RecordedError } from '@retake/tape'
+import { recordError } from '@retake/tape/format'
+import type { RecordedError } from '@retake/tape/format'
 
 /**
  * Calls `last` when the process ends, after every exit listener of the agent, so

@@ -1,4 +1,4 @@
-import type { Preload } from '@retake/tape'
+import type { Preload } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { SERVER_LISTEN } from '../boundaries/uncaptured.js'
 import { errors } from '../errors.js'

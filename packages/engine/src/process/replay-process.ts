@@ -1,5 +1,5 @@
-import { holdsReadsOnly } from '@retake/tape'
-import type { Tape } from '@retake/tape'
+import { holdsReadsOnly } from '@retake/tape/format'
+import type { Tape } from '@retake/tape/format'
 import { withSurroundings } from '../environment.js'
 import { ThreadHolder } from '../inspect/thread-holder.js'
 import { natives } from '../natives.js'

@@ -1,4 +1,4 @@
-import { TapeError } from '@retake/tape'
+import { TapeError } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
 import { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'

@@ -1,4 +1,4 @@
-import type { DeliveryEvent, RequestEvent } from '@retake/tape'
+import type { DeliveryEvent, RequestEvent } from '@retake/tape/format'
 import { expect, test } from 'vitest'
 import { AnswerOrder } from './answer-order.js'
 import { ClientProcess } from './client-process.js'

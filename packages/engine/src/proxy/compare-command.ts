@@ -1,4 +1,4 @@
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import { bodyMismatches } from '../player/compare.js'
 import type { Divergence } from '../player/divergence.js'
 import type { TapedExchange } from './taped-exchanges.js'

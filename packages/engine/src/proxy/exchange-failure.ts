@@ -1,4 +1,4 @@
-import type { RecordedError } from '@retake/tape'
+import type { RecordedError } from '@retake/tape/format'
 import { errors, type RetakeError } from '../errors.js'
 
 const GONE = 'ABORT_ERR'

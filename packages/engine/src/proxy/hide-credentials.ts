@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@retake/tape'
+import type { HeaderPair } from '@retake/tape/format'
 import { isSecretHeader, keysInQuery } from '../headers.js'
 import type { SecretMask } from '../secrets.js'
 

@@ -1,4 +1,4 @@
-import type { ProxyDetails } from '@retake/tape'
+import type { ProxyDetails } from '@retake/tape/format'
 import { TapeWriter } from '@retake/tape/node'
 import { maskUrl } from '../headers.js'
 import { maskedEnvironment } from '../secrets.js'

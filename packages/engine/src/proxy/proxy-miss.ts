@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import type { Divergence } from '../player/divergence.js'
 import type { Mismatch } from '../player/compare.js'
 import type { ProxyRequest } from './proxy-request.js'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { HeaderPair } from '@retake/tape'
+import type { HeaderPair } from '@retake/tape/format'
 import type { ClientProcess } from './client-process.js'
 
 /** A request as matchers see it: what is recorded and compared. */

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import { recordError } from '@retake/tape'
-import type { HeaderPair, RecordedError } from '@retake/tape'
+import { recordError } from '@retake/tape/format'
+import type { HeaderPair, RecordedError } from '@retake/tape/format'
 import { breakOff } from './break-off.js'
 import { clientGone, upstreamFailure } from './exchange-failure.js'
 import type { Showing } from './outbox.js'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { HeaderPair, NewEvent, Place } from '@retake/tape'
+import type { HeaderPair, NewEvent, Place } from '@retake/tape/format'
 import type { TapeWriter } from '@retake/tape/node'
 import { errors, type RetakeError } from '../errors.js'
 import { maskHeaders, maskUrl } from '../headers.js'

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { RecordedError, Tape } from '@retake/tape'
+import type { RecordedError, Tape } from '@retake/tape/format'
 import type { AnswerOrder } from './answer-order.js'
 import { breakOff } from './break-off.js'
 import { isClientGone, upstreamFailure } from './exchange-failure.js'

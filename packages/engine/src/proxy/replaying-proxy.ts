@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../headers.js'
 import { checkIntact } from '../open-for-replay.js'
 import type { SecretMask } from '../secrets.js'

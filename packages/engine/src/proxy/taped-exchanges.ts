@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape'
+import type { DeliveryEvent, RequestEvent, Tape } from '@retake/tape/format'
 import { meaningfulHeaders } from '../headers.js'
 import { bodyMismatches } from '../player/compare.js'
 import { compareInitiation } from '../player/compare.js'

@@ -1,4 +1,4 @@
-import { clipText } from '@retake/tape'
+import { clipText } from '@retake/tape/format'
 import type { ModelRequest } from './model-request.js'
 import type { ScriptedAnswer } from './scripted-answer.js'
 import { errors } from '../errors.js'

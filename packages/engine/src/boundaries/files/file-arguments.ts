@@ -1,4 +1,4 @@
-import { encodeBody } from '@retake/tape'
+import { encodeBody } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import type { Session } from '../../sessions/session.js'
 import type { CapturedCall, Outcome } from '../captured-call.js'

@@ -1,4 +1,4 @@
-import { encodeBody } from '@retake/tape'
+import { encodeBody } from '@retake/tape/format'
 import type { Session } from '../../sessions/session.js'
 import { encodeData } from './file-data.js'
 import { isDescriptor, NO_DESCRIPTOR, tryOut } from './file-checks.js'

@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { decodeBody, encodeBody } from '@retake/tape'
+import { decodeBody, encodeBody } from '@retake/tape/format'
 import { natives } from '../../natives.js'
 import { nativeFs } from './file-natives.js'
 import type { ResultForm } from '../result-form.js'

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { fromWire, rebuildError, recordError, toWire } from '@retake/tape'
+import { fromWire, rebuildError, recordError, toWire } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import { outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'

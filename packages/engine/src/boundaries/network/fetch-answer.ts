@@ -1,5 +1,5 @@
-import { rebuildError } from '@retake/tape'
-import type { ResponseEvent } from '@retake/tape'
+import { rebuildError } from '@retake/tape/format'
+import type { ResponseEvent } from '@retake/tape/format'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'
 import { bindCheck, currentCheck, outsideRuns } from '../../scope.js'

@@ -1,4 +1,4 @@
-import { SITE_NOTE } from '@retake/tape'
+import { SITE_NOTE } from '@retake/tape/format'
 import { callSite, findSiteLater } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import http2 from 'node:http2'
-import { rebuildError } from '@retake/tape'
+import { rebuildError } from '@retake/tape/format'
 import { bindCheck, currentCheck, currentSession, outsideRuns } from '../../scope.js'
 import type { Delivery, Operation, Session } from '../../sessions/session.js'
 import { Http2TapeStream } from './http2-stream.js'

@@ -1,6 +1,6 @@
 import type net from 'node:net'
 import type tls from 'node:tls'
-import { toWire } from '@retake/tape'
+import { toWire } from '@retake/tape/format'
 import type { Operation } from '../../sessions/session.js'
 import { reportEnding } from './report-ending.js'
 

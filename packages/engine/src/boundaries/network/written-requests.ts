@@ -1,5 +1,5 @@
-import { Http1Scanner } from '@retake/tape'
-import type { Http1Request } from '@retake/tape'
+import { Http1Scanner } from '@retake/tape/format'
+import type { Http1Request } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import { maskHeaders, maskUrl } from '../../headers.js'
 import { natives } from '../../natives.js'

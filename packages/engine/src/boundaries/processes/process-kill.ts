@@ -1,4 +1,4 @@
-import { encodeBody, rebuildError, recordError } from '@retake/tape'
+import { encodeBody, rebuildError, recordError } from '@retake/tape/format'
 import { currentSession } from '../../scope.js'
 import { dressLike, replace } from '../patch.js'
 import type { Undo } from '../patch.js'

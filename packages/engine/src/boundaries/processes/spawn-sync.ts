@@ -1,5 +1,5 @@
 import childProcess from 'node:child_process'
-import { decodeBody, encodeBody } from '@retake/tape'
+import { decodeBody, encodeBody } from '@retake/tape/format'
 import { callSite } from '../../call-site.js'
 import { currentCheck, currentSession } from '../../scope.js'
 import type { Session } from '../../sessions/session.js'

@@ -1,5 +1,6 @@
-import { isDelivery, isInitiation } from '@retake/tape'
-import type { Step, Tape } from '@retake/tape'
+import { isDelivery, isInitiation } from '@retake/tape/format'
+import type { Step } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 
 /** What a timeline needs to know of a step; the read model's `Step` is one. */
 export type TimelineStep = Pick<

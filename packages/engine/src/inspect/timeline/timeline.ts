@@ -1,4 +1,4 @@
-import type { Tape } from '@retake/tape'
+import type { Tape } from '@retake/tape/format'
 import type { ProbeProcess } from '../probe-process.js'
 import type { Evaluation } from '../probe-thread.js'
 import type { Stop, Variable } from '../stop.js'
