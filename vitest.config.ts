@@ -38,7 +38,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'system',
-          globalSetup,
+          globalSetup: [globalSetup, 'test/web/support/shared-fixtures.ts'],
           include: ['test/**/*.test.ts'],
           // These start processes and kill them: two files at a time, after the unit tests.
           maxWorkers: 2,

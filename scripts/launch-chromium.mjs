@@ -8,14 +8,18 @@ import { chromium as playwright } from 'playwright-core'
  */
 const args = ['--no-sandbox', '--disable-setuid-sandbox', '--use-angle=swiftshader', '--no-zygote']
 
+const optionsWith = async (more) => ({
+  executablePath: await chromium.executablePath(),
+  args: [...args, ...more],
+  headless: true,
+})
+
 /**
  * Starts the Chromium that comes with the package registry.
  *
  * @param {readonly string[]} [more] Arguments besides those every test needs.
  */
-export const launchChromium = async (more = []) =>
-  playwright.launch({
-    executablePath: await chromium.executablePath(),
-    args: [...args, ...more],
-    headless: true,
-  })
+export const launchChromium = async (more = []) => playwright.launch(await optionsWith(more))
+
+/** Starts one that other processes connect to. */
+export const launchChromiumServer = async () => playwright.launchServer(await optionsWith([]))

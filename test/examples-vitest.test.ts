@@ -7,6 +7,7 @@ import { startModelServer } from '@retake/engine/testing'
 import { openTape } from '@retake/tape/node'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from './support/run-retake.mjs'
+import { soakOnly } from './support/soak.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const example = join(root, 'examples/vitest')
@@ -25,6 +26,7 @@ test('the committed tape replays, with no model and no key', async () => {
 })
 
 test('it is recorded anew on demand, and replays', async () => {
+  soakOnly()
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'retake-example-')))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   await cp(example, folder, {

@@ -320,6 +320,7 @@ test('Ctrl-C leaves nothing behind', async () => {
 })
 
 test('what cannot be searched is refused with the reason', async () => {
+  soakOnly()
   const repository = await makeRepository()
   const { commit, retake, git, write } = repository
   const good = await commit('Start', {

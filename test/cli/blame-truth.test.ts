@@ -36,7 +36,6 @@ function program(
 }
 
 test('what follows from one half of a joint cause only repeats it, and is no cause beside the other half', async () => {
-  soakOnly()
   // Two lanes: 0 then 3, and 2 then 4; 6 joins them. 1 and 5 are bystanders.
   const source = program(
     7,
@@ -77,7 +76,6 @@ test('a world that breaks while it is searched makes no step a cause', async () 
 })
 
 test('an audit whose forks come to no verdict is not passed over', async () => {
-  soakOnly()
   for (const [soundForks, isNoted] of [
     [16, true],
     [Infinity, false],

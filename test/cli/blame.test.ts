@@ -224,6 +224,7 @@ test('forks that crash or hang come to no verdict, and nobody is blamed for them
 })
 
 test('a run that passes, an oracle that cannot tell or flips, and a changed agent each get one clear answer', async () => {
+  soakOnly()
   const workspace = await folderWith({
     // Says something else each time it is asked.
     'flip.sh': 'n=$(cat n 2>/dev/null || echo 0); echo $((n+1)) > n; exit $((n % 2))',

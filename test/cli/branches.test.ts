@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTape } from '@retake/tape/node'
 import { cli } from './workspace.js'
 import { ForkScene, removeScenes, viewOf, type Branched } from '../support/forking.js'
+import { soakOnly } from '../support/soak.js'
 
 /** A run, two forks of it, and a fork of the first fork. */
 let scene: ForkScene
@@ -140,6 +141,7 @@ test('show --json carries parent, branch, facts and the origin of each step', as
 })
 
 test('list, verify, export and replay take a branch like any run', async () => {
+  soakOnly()
   expect(await retake('list')).toContain('second (fork)')
   const lines = (await retake('list', '--json')).trim().split('\n')
   const branches = lines.map((line) => (JSON.parse(line) as { branch?: object }).branch)
@@ -171,6 +173,7 @@ test('diff finds the edit between a branch and its parent, and between two branc
 })
 
 test('a run without branches stands alone, and a tape that cannot be read is named', async () => {
+  soakOnly()
   const alone = await ForkScene.record('fork/conversation.mjs', { args: ['http', '1'] })
   const { retake: run } = alone.workspace
   const { id: only } = openTape(alone.parent).run

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startProvider } from '../support/loopback-provider.mjs'
 import { folderWith, interrupt, tapesOf } from './workspace.js'
-import { soakOnly } from '../support/soak.js'
+import { isSoak, soakOnly } from '../support/soak.js'
 
 async function withProvider(): Promise<Awaited<ReturnType<typeof startProvider>>> {
   const provider = await startProvider()
@@ -32,7 +32,7 @@ test('two concurrent tools that write the same state are found, explained and re
   const { record, retake } = await folderWith({})
   const recorded = await record('chaos/shared-total.mjs', { provider })
   expect(recorded.stdout).toBe('total 12\n')
-  const { code, stdout } = await retake(['chaos', 'last', '--seeds', '50'])
+  const { code, stdout } = await retake(['chaos', 'last', '--seeds', isSoak ? '50' : '12'])
   expect(code).toBe(3)
   const run = /retake chaos (\S+) --seed/.exec(stdout)?.[1] ?? ''
   expect(stdout.replaceAll(run, 'RUN').replaceAll(/\d+ (orders?|of them)/g, 'N $1')).toBe(
@@ -47,7 +47,7 @@ N orders · smallest seed 1
   again retake chaos RUN --seed 1 --keep
 `,
   )
-  for (let time = 1; time <= 5; time++) {
+  for (let time = 1; time <= (isSoak ? 5 : 1); time++) {
     const again = await retake(['chaos', run, '--seed', '1', '--json'])
     expect(again.code).toBe(3)
     const found = JSON.parse(again.stdout) as Found
@@ -167,6 +167,7 @@ test('an oracle decides what counts', async () => {
 })
 
 test('wrong numbers, changed code and a run that was killed are refused', async () => {
+  soakOnly()
   const { retake, folder } = await folderWith({
     'agent.mjs': `console.log('a'); await new Promise((resolve) => setTimeout(resolve, 5))`,
     'slow.mjs': `console.log('x'); await new Promise((resolve) => setTimeout(resolve, 60_000))`,

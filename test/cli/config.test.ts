@@ -154,6 +154,7 @@ test('a config that cannot be loaded says why; help works without it', async () 
 })
 
 test('matchers of the config are used by record, replay and verify of a command', async () => {
+  soakOnly()
   const command = `
 const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
   method: 'POST',

@@ -8,6 +8,7 @@ import { viewRun } from '../../packages/cli/src/runs/view-run.js'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { recordPolicy } from './policy-runs.js'
 import { folderWith, smallAgent } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 let workspace: Workspace
 let runs: Record<'first' | 'again' | 'other' | 'longer', string>
@@ -80,6 +81,7 @@ describe('runs that differ', () => {
   })
 
   test('fit into 60 columns too, with the difference in sight', () => {
+    soakOnly()
     const [a, b] = [viewRun(openTape(runs.first)), viewRun(openTape(runs.other))]
     const look = { paint: (_style: string, text: string) => text, width: 60, full: false }
     const lines = diffLines(diffRuns(a, b), look)
@@ -147,6 +149,7 @@ describe('bad input', () => {
   }
 
   test('is refused with one error', async () => {
+    soakOnly()
     expect(await codeOf('nobody', 'last')).toBe('UNKNOWN_RUN, exit code 1')
     expect(await codeOf('last', 'none.tape')).toBe('TAPE_MISSING, exit code 1')
     expect(await codeOf('last')).toBe('WRONG_USAGE, exit code 2')
@@ -168,6 +171,7 @@ describe('bad input', () => {
   })
 
   test('runs without steps are compared by what they print and how they end', async () => {
+    soakOnly()
     const { retake } = await folderWith({ 'a.mjs': smallAgent, 'b.mjs': 'process.exit(4)' })
     await retake(['record', 'a.mjs'])
     const { stdout: list } = await retake(['list', '--json'])

@@ -356,6 +356,7 @@ test('a whole answer from a file, an odd one by force, and a name for the branch
 })
 
 test('the example of docs/time-travel.md runs as it says', async () => {
+  soakOnly()
   const docs = await readFile(new URL('../../docs/time-travel.md', import.meta.url), 'utf8')
   const source = /```js\n\/\/ agent\.mjs\n(.*?)```/s.exec(docs)?.[1] ?? ''
   const scene = await ForkScene.record('agent.mjs', {

@@ -204,6 +204,7 @@ test('secrets are not on the tape and cannot be located', async () => {
 })
 
 test('bad input is refused with one error', async () => {
+  soakOnly()
   const { retake } = await folderWith({ 'agent.mjs': `console.log('--dash\\u001B[2J')` })
   const codeOf = async (...args: readonly string[]): Promise<string> => {
     const { stderr, code } = await retake(['locate', ...args])

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { guard, presets, record, tool } from 'retake'
 import { expect, test } from 'vitest'
 import { folderWith } from './workspace.js'
+import { soakOnly } from '../support/soak.js'
 
 /** What a shop's agent does: tool, arguments, and what comes back. */
 type Call = readonly [tool: string, args: Record<string, unknown>]
@@ -255,6 +256,7 @@ test('what is wrong in a policy file is told with line and column', async () => 
 })
 
 test('problems are told in the order of the file, tabs and missing files with what to do', async () => {
+  soakOnly()
   const { folder, retake } = await folderWith({
     'bad.yaml':
       'name: p\npresets: [{ sandbox: { rot: . } }]\nrules:\n  - allow: a\n    deny: b\nlimit: 3\n',
@@ -313,6 +315,7 @@ const nested = (keys: string): string[] =>
     .map((key, index) => `${key}: &${key} [${Array(9).fill(`*${keys[index]}`).join(', ')}]`)
 
 test('a policy tried on what was recorded under it changes nothing', async () => {
+  soakOnly()
   const { folder, retake } = await folderWith({
     'policy.yaml': 'name: shop\nrules:\n  - ask: refund\n  - deny: wipe\n',
     'empty.yaml': 'name: none\n',
@@ -412,6 +415,7 @@ rules:
 })
 
 test('arguments that JSON has no word for are shown all the same', async () => {
+  soakOnly()
   const { folder, retake } = await folderWith({
     'policy.yaml': 'name: p\nrules: [{ deny: pay }]\n',
   })

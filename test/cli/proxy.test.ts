@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, tapesOf } from './workspace.js'
-import { soakOnly } from '../support/soak.js'
+import { isSoak, soakOnly } from '../support/soak.js'
 
 const run = promisify(execFile)
 const has = async (program: string) =>
@@ -340,24 +340,30 @@ describe('commands', () => {
   })
 })
 
-test.skipIf(!hasPython)('the first example of docs/proxy.md runs as it stands there', async () => {
-  const text = await readFile(new URL('../../docs/proxy.md', import.meta.url), 'utf8')
-  const [, block = ''] = /## One command\n\n```sh\n([^]*?)```/.exec(text) ?? []
-  const commands = block.trim().split('\n')
-  expect(commands.length).toBeGreaterThan(2)
-  const workspace = await folderWith({ 'agent.py': pythonAgent.replace('sys.exit(7)', '') })
-  const bin = join(workspace.folder, 'bin')
-  await mkdir(bin)
-  for (const [name, program] of Object.entries({
-    retake: `"${process.execPath}" "${cli}"`,
-    python: 'python3',
-  }))
-    await writeFile(join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
-  const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
-  for (const [index, command] of commands.entries()) {
-    const options = { cwd: workspace.folder, env: index === 0 ? { ...env, ...environment() } : env }
-    const { stdout } = await run('sh', ['-c', `${command.split('#')[0]} </dev/null`], options)
-    expect(stdout, command).not.toBe('')
-    if (index === 0) await provider.close()
-  }
-})
+test.runIf(isSoak && hasPython)(
+  'the first example of docs/proxy.md runs as it stands there',
+  async () => {
+    const text = await readFile(new URL('../../docs/proxy.md', import.meta.url), 'utf8')
+    const [, block = ''] = /## One command\n\n```sh\n([^]*?)```/.exec(text) ?? []
+    const commands = block.trim().split('\n')
+    expect(commands.length).toBeGreaterThan(2)
+    const workspace = await folderWith({ 'agent.py': pythonAgent.replace('sys.exit(7)', '') })
+    const bin = join(workspace.folder, 'bin')
+    await mkdir(bin)
+    for (const [name, program] of Object.entries({
+      retake: `"${process.execPath}" "${cli}"`,
+      python: 'python3',
+    }))
+      await writeFile(join(bin, name), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
+    const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
+    for (const [index, command] of commands.entries()) {
+      const options = {
+        cwd: workspace.folder,
+        env: index === 0 ? { ...env, ...environment() } : env,
+      }
+      const { stdout } = await run('sh', ['-c', `${command.split('#')[0]} </dev/null`], options)
+      expect(stdout, command).not.toBe('')
+      if (index === 0) await provider.close()
+    }
+  },
+)

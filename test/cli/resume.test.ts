@@ -7,7 +7,7 @@ import { isDelivery, readRun } from '../../packages/tape/src/index.js'
 import { openTape, TapeWriter } from '../../packages/tape/src/node/index.js'
 import { startEffectProvider } from '../support/effect-provider.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
-import { soakOnly } from '../support/soak.js'
+import { isSoak, soakOnly } from '../support/soak.js'
 
 const cli = fileURLToPath(new URL('../../packages/cli/bin/retake.mjs', import.meta.url))
 
@@ -196,9 +196,10 @@ describe('a run cut off', () => {
     expect(facts.paidRequests).toBe(asked.reduce((sum, [, count]) => sum + count, 0))
   })
 
-  test('at every twentieth event is resumed to the same end', async () => {
+  const apart = isSoak ? 20 : 90
+  test(`at every ${apart}th event is resumed to the same end`, async () => {
     const { count } = openTape(whole)
-    for (let events = 2; events < count - 2; events += 20) {
+    for (let events = 2; events < count - 2; events += apart) {
       provider.counts.clear()
       const tape = cutAfter(events)
       // A run that was killed before it read a variable reads the one of today.

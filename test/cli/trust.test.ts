@@ -13,7 +13,7 @@ import { verbs } from '../../packages/cli/src/verbs/index.js'
 import { feed } from '../support/feed.mjs'
 import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { cli, folderWith, smallAgent, tapesOf } from './workspace.js'
-import { sampled } from '../support/soak.js'
+import { sampled, soakOnly } from '../support/soak.js'
 
 /** Counts connections: code that a tape brings along gives itself away by one, also without permission to write. */
 async function startBeacon() {
@@ -356,6 +356,7 @@ describe('a run that was recorded here', () => {
   })
 
   test('is recorded also where nothing can be remembered, and the receipt says so', async () => {
+    soakOnly()
     const { retake, folder } = await folderWith({ 'agent.mjs': smallAgent, state: 'a file' })
     const env = { XDG_STATE_HOME: join(folder, 'state') }
     const recorded = await retake(['record', 'agent.mjs'], { env })

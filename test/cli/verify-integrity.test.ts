@@ -72,6 +72,7 @@ test.each([
 })
 
 test('a tape joined from two runs is damaged, whole or cut', async () => {
+  soakOnly()
   const { workspace, tape } = await recorded()
   const { retake, folder } = workspace
   await retake(['record', 'agent.mjs'])

@@ -16,7 +16,7 @@ import { sampled } from '../support/soak.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const cli = join(root, 'packages/cli/bin/retake.mjs')
 
-const nodes = [
+const installed = [
   { major: process.versions.node.split('.')[0] ?? '', path: process.execPath },
   ...['20', '22', '24', '26'].map((major) => {
     const folder = join(root, '.nodes', major, 'node_modules')
@@ -26,6 +26,8 @@ const nodes = [
   ({ major, path }, index, all) =>
     existsSync(path) && all.findIndex((other) => other.major === major) === index,
 )
+/** Before a merge: this one and the newest. */
+const nodes = sampled(installed, (_, index) => index === 0 || index === installed.length - 1)
 
 /** Agents that draw, wait, stream, fail, retry and call tools, all through `fetch`. */
 const functions = [

@@ -8,6 +8,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
 import { ForkScene, removeScenes, sha256, viewOf } from '../support/forking.js'
 import { agentPath } from '../support/run-retake.mjs'
+import { sampled } from '../support/soak.js'
 
 afterAll(removeScenes)
 
@@ -39,7 +40,7 @@ async function forked(scene: ForkScene, plan: Partial<KeptPlan>) {
 const labels = (scene: ForkScene): string[] =>
   searchableSteps(openTape(scene.parent)).map(({ label }) => label)
 
-test.each(['openai-chat-stream', 'axios', 'http2'])(
+test.each(sampled(['openai-chat-stream', 'axios', 'http2'], (client) => client === 'axios'))(
   '%s: a process of its own holds some steps, asks the others, and replays',
   async (client) => {
     const scene = await ForkScene.record(agent, { args: [client, '4'] })

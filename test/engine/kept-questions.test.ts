@@ -8,10 +8,11 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { continueAgent } from '../../packages/cli/dist/agent/continue-agent.js'
 import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
+import { sampled } from '../support/soak.js'
 
 afterAll(removeScenes)
 
-test.each(['openai-chat', 'http'])(
+test.each(sampled(['openai-chat', 'http'], (client) => client === 'http'))(
   '%s asks a free step what the plan says, first or later, and nothing else',
   async (client) => {
     const scene = await ForkScene.record('fork/conversation.mjs', { args: [client, '2'] })

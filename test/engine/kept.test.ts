@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agentPath, makeWorkspace, run } from '../support/run-retake.mjs'
+import { isSoak } from '../support/soak.js'
 
 let workspace: Awaited<ReturnType<typeof makeWorkspace>>
 beforeAll(async () => {
@@ -19,10 +20,10 @@ async function printed(script: string, ...args: string[]): Promise<Record<string
 
 describe('random coalitions of an agent with three concurrent lanes', () => {
   test.each([
-    ['fetch', 'conversation', '60'],
-    ['http', 'conversation', '12'],
-    ['stream', 'prompt', '6'],
-    ['http2', 'prompt', '6'],
+    ['fetch', 'conversation', isSoak ? '60' : '12'],
+    ['http', 'conversation', isSoak ? '12' : '4'],
+    ['stream', 'prompt', isSoak ? '6' : '2'],
+    ['http2', 'prompt', isSoak ? '6' : '2'],
   ])(
     '%s, %s: what is held is seen as recorded, what is free as given, and only that is asked',
     async (seam, style, forks) => {

@@ -7,6 +7,7 @@ import { cutTape } from '../support/cut-tape.js'
 import { mcpFolder } from '../support/mcp-folder.js'
 import { agentPath, type Finished, type Workspace } from '../support/run-retake.mjs'
 import { startServerProcess } from '../support/start-server-process.mjs'
+import { soakOnly } from '../support/soak.js'
 
 /**
  * What was printed, in any order, without times and what a server makes up. How much
@@ -79,6 +80,7 @@ describe('A run with a server over stdio', () => {
   })
 
   test('gets recorded answers for what is under way, and asks the new server for the rest', async () => {
+    soakOnly()
     const made = await workspace.retake(['fork', parent, '--at', String(search + 2)])
     expect(made.code, made.stderr).toBe(0)
     expect(said(made.stdout)).toEqual(wanted)
@@ -86,6 +88,7 @@ describe('A run with a server over stdio', () => {
   })
 
   test('needs no server where answers of the parent do', async () => {
+    soakOnly()
     const file = join(workspace.folder, server)
     await rename(file, `${file}.gone`)
     const set = 'result.content.0.text="no page"'
@@ -114,12 +117,14 @@ describe('A run with a server over stdio', () => {
   })
 
   test('that was killed inside a call answers it with an error, if it shall not be repeated', async () => {
+    soakOnly()
     const made = await workspace.retake(['resume', killedInSearch('once'), '--in-doubt', 'skip'])
     expect(made.code).toBe(1)
     expect(made.stderr).toMatch(/McpError: MCP error -32000: .*search_docs/)
   })
 
   test('refuses what cannot be changed on a pipe, and an answer to another request', async () => {
+    soakOnly()
     const at = ['fork', parent, '--at', String(search)]
     const asked = await workspace.retake([...at, '--request', 'params.name="slow"'])
     expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('CHANGE_DOES_NOT_FIT')])

@@ -9,8 +9,9 @@ import { firstDifference } from '../support/first-difference.mjs'
 import { mcpFolder } from '../support/mcp-folder.js'
 import { agentPath, type Workspace } from '../support/run-retake.mjs'
 import { startServerProcess } from '../support/start-server-process.mjs'
+import { repetitions } from '../support/soak.js'
 
-const REPLAYS = 5
+const REPLAYS = repetitions('RETAKE_REPLAYS', { beforeMerge: 1, soak: 5 })
 
 const leftovers: (() => Promise<unknown>)[] = []
 afterAll(() => Promise.all(leftovers.map((remove) => remove())))

@@ -4,6 +4,7 @@ import { fastest } from '../support/fastest.js'
 import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { runTask } from '../support/run-library.mjs'
 import { agentPath, makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 let provider: Provider
 let workspace: Workspace
@@ -91,6 +92,7 @@ test('recorded pace takes the recorded time, full pace far less', async () => {
 })
 
 test('retake replay --pace takes the recorded time as well', async () => {
+  soakOnly()
   const recorded = await workspace.record('library/stream-main.mjs', { provider })
   expect(recorded.code, recorded.stderr).toBe(0)
   const replay = async (...flags: string[]) => {

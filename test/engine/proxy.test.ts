@@ -11,6 +11,7 @@ import { type Provider, startProvider } from '../support/loopback-provider.mjs'
 import { recordThrough, replayFrom } from '../support/proxy-pair.js'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { rawRequest, rawServer } from '../support/raw-http.js'
+import { soakOnly } from '../support/soak.js'
 
 let provider: Provider
 beforeAll(async () => {
@@ -404,6 +405,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
   })
 
   test('a body of 60 MB passes both ways', async () => {
+    soakOnly()
     const large = Buffer.alloc(60 * 1024 * 1024, 'abcdefghij')
     const upstream = await rawServer((socket, head) => {
       let got = head.length - head.indexOf('\r\n\r\n') - 4
@@ -561,6 +563,7 @@ describe('what goes wrong is recorded and replayed the same', () => {
 })
 
 test('two hundred clients stream at once, and none gets what is for another', async () => {
+  soakOnly()
   const upstream = await startEchoStream()
   const client = async (url: string, number: number) => {
     const answer = await fetch(`${url}/stream`, { method: 'POST', body: `client ${number};` })

@@ -8,6 +8,7 @@ import type { ModelServer } from '@retake/engine/testing'
 import { agentPath, makeWorkspace } from '../support/run-retake.mjs'
 import type { Workspace } from '../support/run-retake.mjs'
 import { onlyTape, tapesIn } from '../support/step-places.js'
+import { soakOnly } from '../support/soak.js'
 
 interface Travelled {
   readonly output: Readonly<Record<string, State[]>>
@@ -143,6 +144,7 @@ test('a changed state asks what nobody has asked: an error names it, and nothing
 })
 
 test('only what was changed is asked live, and only when that is wanted', async () => {
+  soakOnly()
   server = await startModel(server.port)
   try {
     const { output, served, live } = (await travel(['change live', firstQuestion()])) as Travelled
@@ -155,6 +157,7 @@ test('only what was changed is asked live, and only when that is wanted', async 
 })
 
 test('the checkpoints of a run that was killed are there up to the kill', async () => {
+  soakOnly()
   server = await startModel(server.port)
   try {
     const agent = join(workspace.folder, 'killed.mjs')

@@ -3,6 +3,7 @@ import { refusalOf, replayWith, unchanged, withNamedRun } from '../support/named
 import { agentPath } from '../support/run-retake.mjs'
 import { startServerProcess } from '../support/start-server-process.mjs'
 import { onlyTape, stepPlaces } from '../support/step-places.js'
+import { sampled } from '../support/soak.js'
 
 const program = agentPath('mcp/named.mjs')
 const adapter = import.meta.resolve('retake/mcp')
@@ -16,12 +17,14 @@ beforeAll(async () => {
 })
 afterAll(() => http.stop())
 
-test.each([
+const clients = [
   ['v1', 'stdio'],
   ['v1', 'http'],
   ['v2-modern', 'stdio'],
   ['v2-modern', 'http'],
-] as const)(
+] as const
+
+test.each(sampled(clients, (_, index) => index === 0 || index === 3))(
   'what a client of %s asks over %s carries the name of its server, once',
   async (generation, transport) => {
     const server = transport === 'http' ? http.ready.url : agentPath('mcp/server-v2.mjs')
@@ -35,10 +38,12 @@ test.each([
   },
 )
 
-test.each([
+const unknownVersions = [
   ['@modelcontextprotocol/sdk', '{}', '0.9.0', '1.10 to 1.x'],
   ['@modelcontextprotocol/client', '{ discover() {} }', '3.0.0', '2.0 to 2.x'],
-])(
+] as const
+
+test.each(sampled(unknownVersions, (_, index) => index === 0))(
   'a version of %s that is not known is refused with the range that is',
   async (framework, client, version, range) => {
     const agent = `import { nameMcpClient } from '${adapter}'\nnameMcpClient(${client}, 'docs')`

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { folderWith } from '../cli/workspace.js'
 import type { Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 const modules = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const library = JSON.stringify(join(modules, 'retake', 'dist', 'index.js'))
@@ -47,6 +48,7 @@ test('an unknown native add-on is named with file and line by record, show and d
 })
 
 test('a line of CommonJS that requires an add-on is named', async () => {
+  soakOnly()
   const { retake } = await folderWithAddon({
     'agent.cjs': `\nconst codec = require('acme-codec')\nconsole.log(typeof codec.parse)\n`,
   })
@@ -66,6 +68,7 @@ test('a replay refuses the use of an unknown add-on, and says why', async () => 
 })
 
 test('a replay stops at a refused add-on even when the program catches the error', async () => {
+  soakOnly()
   const { retake } = await folderWithAddon({
     'agent.mjs': `import codec from 'acme-codec'
 let length = 0
@@ -82,6 +85,7 @@ console.log('done')
 })
 
 test('a rerun goes live where it uses an unknown add-on', async () => {
+  soakOnly()
   const { retake } = await folderWithAddon({ 'agent.mjs': uses })
   const recorded = await retake(['record', 'agent.mjs'])
   const rerun = await retake(['rerun', 'last'])
@@ -90,6 +94,7 @@ test('a rerun goes live where it uses an unknown add-on', async () => {
 })
 
 test('a program that only loads an add-on replays', async () => {
+  soakOnly()
   const { retake } = await folderWithAddon({
     'agent.mjs': `import { parse } from 'acme-codec'\nconsole.log(parse.name, parse.length)\n`,
   })

@@ -8,6 +8,7 @@ import { openTape } from '@retake/tape/node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readAwsSignature } from '../support/aws-signature.js'
 import { makeWorkspace, type Finished, type Workspace } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 const modules = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
@@ -143,6 +144,7 @@ describe.each(['http2', 'http1'])('Bedrock over %s', (protocol) => {
   })
 
   test('a rerun hours later, with other credentials, is served from beginning to end', async () => {
+    soakOnly()
     await writeFile(
       file(),
       agent.replace('systemClockOffset: 0', `systemClockOffset: ${THREE_HOURS_MS}`),

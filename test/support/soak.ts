@@ -1,12 +1,11 @@
-import type { RunnerTestCase } from 'vitest'
-import { getCurrentTest } from 'vitest/suite'
+import { TestRunner, type RunnerTestCase } from 'vitest'
 
 /** True in `npm run soak`, which runs the full matrices and all repetitions. */
 export const isSoak = process.env['RETAKE_SOAK'] === '1'
 
 /** Skips the test that calls it, unless in a soak. Not for concurrent tests. */
 export function soakOnly(): void {
-  const { context } = getCurrentTest<RunnerTestCase>()
+  const { context } = TestRunner.getCurrentTest<RunnerTestCase>()
   context.skip(!isSoak, 'runs in `npm run soak`')
 }
 

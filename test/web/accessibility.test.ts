@@ -6,6 +6,7 @@ import { seriousViolations } from './support/axe.js'
 import { openPage } from './support/browser.js'
 import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { startUi } from './support/start-ui.js'
+import { soakOnly } from '../support/soak.js'
 
 interface View {
   readonly name: string
@@ -131,6 +132,7 @@ const VIEWS: readonly View[] = [
 test('no view has a serious violation, light on a desk or dark on a phone', async ({
   onTestFinished,
 }) => {
+  soakOnly()
   const demo = await makeDemoRuns()
   onTestFinished(() => demo.remove())
   await writeFile(join(demo.folder, '.retake', 'runs', 'broken.tape'), 'this is no tape')

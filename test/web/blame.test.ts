@@ -11,6 +11,7 @@ import { makeReportFile, openOfflinePage, reportUrl } from './support/report-fil
 import { launchUi, type Ui } from './support/start-ui.js'
 import { writeTeamRun } from './support/team-run.js'
 import { writeTape } from './support/write-tape.js'
+import { soakOnly } from '../support/soak.js'
 
 let workspace: Workspace
 let ui: Ui
@@ -128,6 +129,7 @@ describe('what blame found', () => {
   })
 
   test('is reached by keys: from cause to cause, and from the steps to why', async () => {
+    soakOnly()
     const page = await open('team', '?step=11')
     await whenAt(page, '11')
     await page.locator('[data-step="2"]').getByText('joint').waitFor()
@@ -155,6 +157,7 @@ describe('what blame found', () => {
   })
 
   test('takes turns with the step on a phone, and is readable in the dark', async () => {
+    soakOnly()
     const page = await open('team', '?list=blame', {
       viewport: { width: 390, height: 844 },
       colorScheme: 'dark',
@@ -169,6 +172,7 @@ describe('what blame found', () => {
   })
 
   test('of many thousand steps is listed in parts', async () => {
+    soakOnly()
     const count = 10_000
     writeTape(workspace.folder, { id: 'long' }, (tape) => {
       for (let step = 0; step < count; step++) tape.tool('look', {}, { result: 1 })
@@ -235,6 +239,7 @@ describe('a report', () => {
   })
 
   test('of a run that was not searched, or whose findings cannot be read, says so', async () => {
+    soakOnly()
     const file = join(workspace.folder, 'broken.html')
     const made = await workspace.retake(['report', 'broken', '-o', file])
     expect(made).toMatchObject({ code: 0 })

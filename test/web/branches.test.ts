@@ -7,6 +7,7 @@ import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage, patiently } from './support/browser.js'
 import { launchUi, startUi, type Ui } from './support/start-ui.js'
 import { writeBranch, writeFirstRun } from './support/write-branches.js'
+import { soakOnly } from '../support/soak.js'
 
 const fork = (value: unknown) => ({
   kind: 'fork' as const,
@@ -132,6 +133,7 @@ test('two runs that are marked are compared', async () => {
 })
 
 test('a branch that comes while the tree is looked at appears, and one that cannot be read says why', async () => {
+  soakOnly()
   let folder = ''
   const page = await openTree(async (where) => {
     folder = where
@@ -145,6 +147,7 @@ test('a branch that comes while the tree is looked at appears, and one that cann
 })
 
 test('a page whose code cannot be loaded says so, and is there when it is asked for again', async () => {
+  soakOnly()
   const page = await openPage({}, { expected: failedRequests })
   const part = /assets\/branches-page/
   await page.route(part, (route) => route.abort())
@@ -163,6 +166,7 @@ test('a page whose code cannot be loaded says so, and is there when it is asked 
 const idOf = (index: number): string => `b${String(index).padStart(3, '0')}`
 
 test('two hundred branches, some of them deep, are all there', async () => {
+  soakOnly()
   const page = await openTree((folder) => {
     writeFirstRun(folder, 'first')
     for (let index = 0; index < 200; index++)

@@ -10,6 +10,7 @@ import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { launchUi, startUi, type Ui } from './support/start-ui.js'
 import { writeFirstRun } from './support/write-branches.js'
+import { soakOnly } from '../support/soak.js'
 
 let demo: DemoRuns
 let ui: Ui
@@ -81,6 +82,7 @@ describe('a fork', () => {
   })
 
   test('that runs can be stopped, and what it recorded stays', async ({ onTestFinished }) => {
+    soakOnly()
     const silent = await atOldPort(async () => {
       const server = createServer(() => {}).listen(demo.port, '127.0.0.1')
       await once(server, 'listening')
@@ -97,6 +99,7 @@ describe('a fork', () => {
   })
 
   test('that the server refuses keeps what was written, says why in full, and can then be insisted on', async () => {
+    soakOnly()
     const page = await openStep('1')
     await pressFork(page)
     expect(await dialogOf(page).getByRole('checkbox').count()).toBe(0)
@@ -128,6 +131,7 @@ describe('a draft', () => {
   })
 
   test('outlives its dialog and other steps, is asked for before the page goes, and is not seen by another tab', async () => {
+    soakOnly()
     const page = await openStep()
     await pressFork(page)
     await textOf(page).fill('mine')
@@ -155,6 +159,7 @@ describe('a draft', () => {
 
 describe('running again', () => {
   test('says that nothing differs as long as the program is the same', async () => {
+    soakOnly()
     const page = await openStep()
     await page.getByRole('button', { name: 'Run again' }).click()
     await dialogOf(page).getByRole('button', { name: 'Run again' }).click()

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { AskApi, hasEnded, processesNaming, type Refused } from './support/ask-api.js'
 import { DESK, recordDesk, runsOf, type Desk } from './support/desk.js'
 import { startUi } from './support/start-ui.js'
+import { soakOnly } from '../support/soak.js'
 
 let desk: Desk
 beforeAll(async () => {
@@ -83,6 +84,7 @@ describe('a fork', () => {
   })
 
   test('with an edited question sends it as it was edited, also when a key was taken away', async () => {
+    soakOnly()
     const api = await open()
     const { request } = await api.get<Editable>(`/runs/${desk.run}/steps/2/editable`)
     const { temperature: _, ...asked } = JSON.parse(request?.text ?? '') as Record<string, unknown>
@@ -100,6 +102,7 @@ describe('a fork', () => {
   })
 
   test('without an edit asks the step again', async () => {
+    soakOnly()
     const api = await open()
     const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, { at: '2' })
     expect(await api.job(id)).toMatchObject({ state: 'done', facts: { served: 1, live: 1 } })
@@ -183,6 +186,7 @@ describe('a fork', () => {
   })
 
   test('that two pages make at once makes two branches; of many, four run at a time', async () => {
+    soakOnly()
     const api = await open()
     const slow = (): Promise<Job> =>
       api.post<Job>(`/runs/${desk.run}/fork`, { at: '1', set: { waitMs: 60_000 } })
@@ -232,6 +236,7 @@ describe('stopping a fork', () => {
   })
 
   test('happens when the server ends', async () => {
+    soakOnly()
     const ui = await startUi(desk.workspace.folder)
     const api = new AskApi(ui)
     const { id } = await api.post<Job>(`/runs/${desk.run}/fork`, {
@@ -281,6 +286,7 @@ describe('a rerun', () => {
   })
 
   test('is refused when it is told something it does not know', async () => {
+    soakOnly()
     const api = await open()
     expect(await api.refusal(`/runs/${desk.run}/rerun`, { at: '1' })).toBe('VIEWER_BAD_CHANGE')
   })
@@ -309,6 +315,7 @@ describe('nothing is started', () => {
   })
 
   test('from a run that is gone, or whose program is', async () => {
+    soakOnly()
     const own = await recordDesk()
     try {
       const api = new AskApi(await startUi(own.workspace.folder))

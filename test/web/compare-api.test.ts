@@ -14,6 +14,7 @@ import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { AskApi } from './support/ask-api.js'
 import { runsOf } from './support/desk.js'
 import { startUi } from './support/start-ui.js'
+import { soakOnly } from '../support/soak.js'
 
 /** The demo: a run, and a fork of it that came to the opposite. */
 let demo: Workspace
@@ -139,6 +140,7 @@ test('the fork of the demo, made by a page: the answer of the tool decides about
 })
 
 test('a streamed answer is edited as what it adds up to, and streamed again', async () => {
+  soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', {
     args: ['openai-chat-stream', '1'],
   })
@@ -162,6 +164,7 @@ test('a streamed answer is edited as what it adds up to, and streamed again', as
 })
 
 test('what an MCP server answered can be edited, what it was asked on its pipes cannot', async () => {
+  soakOnly()
   const workspace = await mcpFolder()
   try {
     await workspace.retake(['record', 'agent.mjs', 'v1', 'server-v1.mjs'])
@@ -180,6 +183,7 @@ test('what an MCP server answered can be edited, what it was asked on its pipes 
 })
 
 test('a value of chance is edited by its event', async () => {
+  soakOnly()
   const scene = await ForkScene.record('fork/conversation.mjs', { args: ['openai-chat', '1'] })
   const [parent = ''] = runsOf(scene.workspace)
   const asked = scene.provider.requests[0]?.body ?? ''

@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
 import { failedRequests, openPage, patiently } from './support/browser.js'
-import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
-import { launchUi, type Ui } from './support/start-ui.js'
+import { openSharedDemo } from './support/demo-runs.js'
 
-let demo: DemoRuns
-let ui: Ui
-beforeAll(async () => {
-  demo = await makeDemoRuns()
-  ui = await launchUi(demo.folder)
-})
-afterAll(async () => {
-  await ui.stop()
-  await demo.remove()
-})
+const { demo, ui } = await openSharedDemo()
 
 test('two runs stand side by side: equal steps folded, words that differ marked, console and links', async () => {
   const page = await openPage()

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeProject, runVitest } from '../cli/runner-project.js'
 import { cli } from '../cli/workspace.js'
 import { run } from '../support/run-retake.mjs'
+import { soakOnly } from '../support/soak.js'
 
 const agent = `
 const ask = (content) =>
@@ -67,6 +68,7 @@ test('a copied test passes as it is, and fails when its step changes', async () 
 })
 
 test('a copied test of a recorded command does the same', async () => {
+  soakOnly()
   const { folder, text } = await copiedTest(['--', 'node', 'agent.mjs'])
   expect(text).toContain("['retake', 'replay', ")
   const passed = await runVitest(folder, { CI: 'true' })

@@ -1,18 +1,13 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openPage, patiently } from './support/browser.js'
-import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
-import { startUi } from './support/start-ui.js'
+import { openSharedDemo } from './support/demo-runs.js'
 import { walkByTab } from './support/walk-by-tab.js'
+import { soakOnly } from '../support/soak.js'
 
-let demo: DemoRuns
-beforeAll(async () => {
-  demo = await makeDemoRuns()
-})
-afterAll(() => demo.remove())
+const { demo, ui } = await openSharedDemo()
 
 async function open(path: string): Promise<Page> {
-  const ui = await startUi(demo.folder)
   const page = await openPage()
   await page.goto(ui.at(path))
   return page
@@ -114,6 +109,7 @@ test('the palette has every command that the page of keys has, and runs it', asy
 })
 
 test('a step is found in the palette by its number', async () => {
+  soakOnly()
   const page = await open(`/runs/${demo.run}?step=1`)
   await page.getByRole('tabpanel').waitFor()
   await page.keyboard.press('Control+k')
@@ -154,6 +150,7 @@ test('keys can be changed and turned off, and stay so', async () => {
 })
 
 test('search leads to a hit by keys, and n to the next without it', async () => {
+  soakOnly()
   const page = await open(`/runs/${demo.run}?step=1`)
   await page.getByRole('tabpanel').waitFor()
   await page.keyboard.press('/')

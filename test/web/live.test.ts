@@ -8,6 +8,7 @@ import { failedRequests, openPage, patiently } from './support/browser.js'
 import { runsOf } from './support/desk.js'
 import { recordSlowly } from './support/slow-agent.js'
 import { startUi } from './support/start-ui.js'
+import { soakOnly } from '../support/soak.js'
 
 /** A run that is being recorded, and the viewer, open at it. */
 async function openGrowing(expected?: RegExp) {
@@ -80,6 +81,7 @@ describe('a run that is being recorded', () => {
   })
 
   test('is shown as killed when it was killed', async () => {
+    soakOnly()
     const { agent, status, step } = await openGrowing()
     await agent.answer('one')
     await step(2).waitFor()
@@ -90,6 +92,7 @@ describe('a run that is being recorded', () => {
   })
 
   test('says so when it is deleted, and keeps what was read', async () => {
+    soakOnly()
     const { folder, page, step } = await openGrowing(failedRequests)
     rmSync(join(folder, '.retake/runs'), { recursive: true })
     await page.getByText('This run was deleted.').waitFor()

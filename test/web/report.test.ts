@@ -6,19 +6,20 @@ import { writeLongChat } from '../../bench/measure/long-chat.mjs'
 import { cutTape } from '../support/cut-tape.js'
 import { blocksOf } from '../support/report-blocks.js'
 import { patiently } from './support/browser.js'
-import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
+import { copySharedDemo } from './support/demo-runs.js'
 import { BINARY } from './support/odd-runs.js'
 import { hostile, writeHostileRun } from './support/hostile-run.js'
 import { makeReportFile, openOfflinePage, reportUrl } from './support/report-file.js'
 import { writeTape } from './support/write-tape.js'
+import { soakOnly } from '../support/soak.js'
 
-let demo: DemoRuns
+let demo: Awaited<ReturnType<typeof copySharedDemo>>
 /** A report of the branch. */
 let branchFile = ''
 const runs = (): string => join(demo.folder, '.retake', 'runs')
 const tapeOf = (run: string): string => join(runs(), `${run}.tape`)
 beforeAll(async () => {
-  demo = await makeDemoRuns()
+  demo = await copySharedDemo()
   branchFile = await makeReportFile(demo, demo.branch)
 })
 afterAll(() => demo.remove())
@@ -37,6 +38,7 @@ test('a report opens from disk without a network, at the step and tab of a link,
 })
 
 test('a report without an address shows its run, and refuses another', async () => {
+  soakOnly()
   const page = await openOfflinePage()
   await page.goto(reportUrl(branchFile, demo.branch).replace(/#.*/, ''))
   await page.locator('[data-step]').first().waitFor()
@@ -96,6 +98,7 @@ test('the policy of a report lets in its own script, styles and worker and nothi
 })
 
 test('bytes that are no text come out of a report as they were recorded', async () => {
+  soakOnly()
   writeTape(demo.folder, { id: 'binary' }, (tape) =>
     tape.exchange(BINARY, [BINARY], { asked: { url: 'https://files.example.com/' } }),
   )
@@ -191,6 +194,7 @@ test('what is redacted is nowhere in the file, and the page says that it was', a
 })
 
 test('280 turns of a chat, 134 MB as they were sent and received, are a file under 2 MB', async () => {
+  soakOnly()
   const { rawBytes } = writeLongChat(tapeOf('chat'), { turns: 280, chunks: 20 })
   const html = readFileSync(await makeReportFile(demo, 'chat'))
   expect(rawBytes).toBeGreaterThan(120e6)

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { makeWorkspace } from '../support/run-retake.mjs'
 import { openPage } from './support/browser.js'
-import { makeDemoRuns } from './support/demo-runs.js'
+import { copySharedDemo } from './support/demo-runs.js'
 import { startUi } from './support/start-ui.js'
 
 const rows = (page: Page) => page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
@@ -12,7 +12,7 @@ const rows = (page: Page) => page.getByRole('list', { name: 'Runs' }).getByRole(
 test('the list says what is known of each run, and what is wrong with tapes it cannot read', async ({
   onTestFinished,
 }) => {
-  const demo = await makeDemoRuns()
+  const demo = await copySharedDemo()
   onTestFinished(() => demo.remove())
   await writeFile(join(demo.folder, '.retake', 'runs', 'broken.tape'), 'this is no tape')
   const ui = await startUi(demo.folder)

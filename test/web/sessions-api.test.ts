@@ -7,6 +7,7 @@ import { run } from '../support/run-retake.mjs'
 import { AskApi, processesNaming, type Refused } from './support/ask-api.js'
 import { DESK, recordDesk, type Desk } from './support/desk.js'
 import { startUi, type Ui } from './support/start-ui.js'
+import { soakOnly } from '../support/soak.js'
 
 const idleSessions = fileURLToPath(new URL('support/idle-sessions.mjs', import.meta.url))
 
@@ -131,6 +132,7 @@ test('expressions are evaluated where the program stands, and cannot change anyt
 })
 
 test('moves that make no sense are refused, and the session stays where it is', async () => {
+  soakOnly()
   const { move, api, session } = await stand()
   await move({ step: '1' })
   expect(await api.refusal(`${session}/move`, { to: 'step', step: '77' })).toBe('NO_SUCH_STEP')
@@ -157,12 +159,14 @@ test('code that was changed meanwhile is the code that runs, and a divergence sa
 })
 
 test('only a few are open at once: the one that was not used for longest is closed', async () => {
+  soakOnly()
   const { api, move } = await stand()
   for (let each = 0; each < 4; each++) await api.post(`/runs/${desk.run}/sessions`)
   await expect(move('next')).rejects.toThrow('NO_SUCH_SESSION')
 })
 
 test('a session that nobody uses ends by itself', async () => {
+  soakOnly()
   const { folder } = desk.workspace
   const tape = join(folder, '.retake', 'runs', `${desk.run}.tape`)
   const { stdout, stderr } = await run(process.execPath, [idleSessions, tape, '300'], folder)
@@ -170,6 +174,7 @@ test('a session that nobody uses ends by itself', async () => {
 })
 
 test('going where it stands already keeps what changed on the way', async () => {
+  soakOnly()
   const { move } = await stand()
   await move('next')
   const second = await move('next')
@@ -177,6 +182,7 @@ test('going where it stands already keeps what changed on the way', async () => 
 })
 
 test('a session ends when the tape of its run changes', async () => {
+  soakOnly()
   const { api, session, move } = await stand()
   await move('next')
   const tape = join(desk.workspace.folder, '.retake', 'runs', `${desk.run}.tape`)
@@ -196,6 +202,7 @@ test('no process is left when the server ends, or is killed', async () => {
 })
 
 test('a run that is still recorded cannot be stepped through, forked or rerun yet', async () => {
+  soakOnly()
   const { api } = await stand()
   const slow = 'recorded-slowly.mjs'
   const { folder } = desk.workspace

@@ -1,21 +1,15 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { seriousViolations } from './support/axe.js'
 import { openPage, patiently } from './support/browser.js'
-import { makeDemoRuns, type DemoRuns } from './support/demo-runs.js'
-import { startUi } from './support/start-ui.js'
+import { openSharedDemo } from './support/demo-runs.js'
 
-let demo: DemoRuns
-beforeAll(async () => {
-  demo = await makeDemoRuns()
-})
-afterAll(() => demo.remove())
+const { demo, ui } = await openSharedDemo()
 
 const stepIn = (page: Page): string =>
   new URL(page.url()).searchParams.get('step')?.replaceAll('"', '') ?? ''
 
 test('a program is held at a step: real variables, moving on and back with the list, evaluating', async () => {
-  const ui = await startUi(demo.folder)
   const page = await openPage()
   await page.goto(ui.at(`/runs/${demo.run}?step=${demo.step}&tab=state`))
   await page.locator('button:enabled', { hasText: 'Stand here' }).click()

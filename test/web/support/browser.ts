@@ -1,6 +1,15 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, onTestFinished } from 'vitest'
-import { launchChromium } from '../../../scripts/launch-chromium.mjs'
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, inject, onTestFinished } from 'vitest'
+
+/** Requests what all test files share; see shared-fixtures.ts. */
+export async function requestFixture<T>(name: string): Promise<T> {
+  const response = await fetch(`${inject('sharedFixtures')}/${name}`)
+  if (!response.ok) throw new Error(`${name} could not be started: ${await response.text()}`)
+  return (await response.json()) as T
+}
+
+const connect = async (): Promise<Browser> =>
+  chromium.connect(await requestFixture<string>(`chromium/${process.env['VITEST_POOL_ID']}`))
 
 let browser: Promise<Browser> | undefined
 
@@ -25,7 +34,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
   { expected }: { expected?: RegExp } = {},
 ): Promise<Page> {
-  browser ??= launchChromium()
+  browser ??= connect()
   const context = await (
     await browser
   ).newContext({

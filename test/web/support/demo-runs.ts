@@ -1,49 +1,46 @@
-import { environmentOnTape } from '@retake/tape'
-import { openTape } from '@retake/tape/node'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { startScriptedModel } from '../../../packages/cli/src/demo/scripted-model.js'
 import { atOldPort } from '../../support/at-old-port.js'
-import { makeWorkspace } from '../../support/run-retake.mjs'
+import { makeWorkspace, type Workspace } from '../../support/run-retake.mjs'
+import { requestFixture } from './browser.js'
+import { recordDemo, type DemoFacts } from './shared-fixtures.js'
+import { addressesOf, type Ui } from './start-ui.js'
 
-/** The runs of the demo in a folder of their own: a refund that was wrongly approved, and its fork. */
-export interface DemoRuns {
-  readonly folder: string
-  /** The agent as it lies on disk; it may be edited. */
-  readonly agent: string
-  /** Id of the recorded run. */
-  readonly run: string
-  /** Label of the tool that handed out the outdated policy; which one it is, chance decides. */
-  readonly step: string
-  /** Id of the branch that the demo itself forked there. */
-  readonly branch: string
-  /** Where the scripted model answered. */
-  readonly port: number
-  /** Runs the command line in the folder. */
-  retake(args: readonly string[]): Promise<{ stdout: string; stderr: string; code: number | null }>
+/** The demo in a folder of its own, which a test may change. */
+export interface DemoRuns extends DemoFacts, Pick<Workspace, 'retake' | 'remove'> {
   /** Lets the scripted model answer again where the run recorded it, until the test is over. */
   startModel(): Promise<void>
-  remove(): Promise<void>
 }
 
 export async function makeDemoRuns(): Promise<DemoRuns> {
   const workspace = await makeWorkspace()
-  const { stdout } = await workspace.retake(['demo', '--json'])
-  const { run, step, branch } = JSON.parse(stdout) as Pick<DemoRuns, 'run' | 'step' | 'branch'>
-  const tape = openTape(join(workspace.folder, '.retake', 'runs', `${run}.tape`))
-  const port = Number(new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '').port)
+  const demo = await recordDemo(workspace)
   return {
-    folder: workspace.folder,
-    agent: join(workspace.folder, '.retake', 'demo', 'agent.ts'),
-    run,
-    step,
-    branch,
-    port,
-    retake: (args) => workspace.retake(args),
+    ...demo,
+    retake: workspace.retake,
     startModel: async () => {
-      const model = await atOldPort(() => startScriptedModel(port))
+      const model = await atOldPort(() => startScriptedModel(demo.port))
       onTestFinished(() => model.stop())
     },
-    remove: () => workspace.remove(),
+    remove: workspace.remove,
   }
+}
+
+/** A folder with the runs of the shared demo, for more runs beside them. Their agent stays where it is. */
+export async function copySharedDemo(): Promise<DemoFacts & Workspace> {
+  const { demo } = await openSharedDemo()
+  const workspace = await makeWorkspace()
+  await cp(join(demo.folder, '.retake'), join(workspace.folder, '.retake'), { recursive: true })
+  return { ...demo, ...workspace }
+}
+
+/** The demo and its viewer that all test files share: nothing in the folder may change. */
+export async function openSharedDemo(): Promise<{
+  readonly demo: DemoFacts
+  readonly ui: Pick<Ui, 'url' | 'at' | 'token'>
+}> {
+  const { demo, url } = await requestFixture<{ demo: DemoFacts; url: string }>('demo')
+  return { demo, ui: addressesOf(url) }
 }

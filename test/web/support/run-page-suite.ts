@@ -2,6 +2,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { seriousViolations } from './axe.js'
 import { patiently } from './browser.js'
+import { soakOnly } from '../../support/soak.js'
 
 /** Opens the run of `writeTeamRun` with this in its address, in the home that is tested. */
 export type OpenTeamRun = (search?: string, options?: BrowserContextOptions) => Promise<Page>
@@ -106,6 +107,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('arrow keys move in the list and on the playhead', async () => {
+        soakOnly()
         const page = await openRun('?step=2')
         expect(await whenAt(page, '2')).toBe('2')
         await page.getByRole('grid').focus()
@@ -179,6 +181,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('by cost say how many are hidden because nobody knows', async () => {
+        soakOnly()
         const page = await openRun()
         await page.getByLabel('cost ≥ $').fill('0.001')
         await page.keyboard.press('Enter')
@@ -190,6 +193,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('that nothing fits say so', async () => {
+        soakOnly()
         const page = await openRun('?tool=nothing')
         expect(await isThere(page, 'No step fits the filters.')).toBe(true)
         expect(await isThere(page, '0 of 12 steps')).toBe(true)
@@ -238,6 +242,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('shows what a step is under the pointer', async () => {
+        soakOnly()
         const page = await openDrawn()
         const { x, y } = (await canvas(page).boundingBox())!
         await page.mouse.move(x + 200, y + 30)
@@ -282,6 +287,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('draws something in both themes, and other colours in the dark', async () => {
+        soakOnly()
         const page = await openDrawn()
         const pixels = () =>
           canvas(page).evaluate((element) => {
@@ -338,6 +344,7 @@ export function describeRunPage(home: string, openRun: OpenTeamRun): void {
       })
 
       test('widths are changed by keyboard and remembered', async () => {
+        soakOnly()
         const page = await openRun()
         const handle = page.getByRole('separator', { name: 'Width of the list' })
         const before = Number(await handle.getAttribute('aria-valuenow'))

@@ -30,12 +30,16 @@ export async function startUi(folder: string, options?: UiOptions): Promise<Ui> 
 /** The same for several tests; whoever starts it stops it. */
 export async function launchUi(folder: string, options: UiOptions = {}): Promise<Ui> {
   const ui = await start(folder, options)
-  const { url } = ui
+  return { ...ui, ...addressesOf(ui.url) }
+}
+
+/** Addresses of a viewer, from the one that it prints. */
+export function addressesOf(url: string): Pick<Ui, 'url' | 'at' | 'token'> {
   const token = new URL(url).searchParams.get('token') ?? ''
   const at = (page: string): string => {
     const address = new URL(page, url)
     if (token !== '') address.searchParams.set('token', token)
     return address.href
   }
-  return { ...ui, at, token }
+  return { url, at, token }
 }

@@ -6,6 +6,7 @@ import { seriousViolations } from './axe.js'
 import { patiently } from './browser.js'
 import { writeHostileRun } from './hostile-run.js'
 import { TURNS, writeLongChat, writeOddBodies, writeToolLoop } from './odd-runs.js'
+import { soakOnly } from '../../support/soak.js'
 
 /** A place in a run, as a link names it. */
 export interface PanelPlace {
@@ -72,6 +73,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('facts that the tape does not tell are unknown, never 0', async () => {
+      soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '3' })
       const fact = (name: string) => page.locator(`[data-field="${name}"]`).innerText()
@@ -115,6 +117,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('a message of 20 MB is shown as far as it can be read, and offered whole', async () => {
+      soakOnly()
       const { page, goTo } = await open('odd')
       await goTo({ step: '3' })
       await page.getByText('startxxx').first().waitFor()
@@ -131,6 +134,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('of a list of 100,000 only what is on the screen is in the page', async () => {
+      soakOnly()
       const { page, goTo } = await open('odd')
       await goTo({ step: '4', tab: 'request' })
       await page.getByRole('button', { name: 'as a tree' }).click()
@@ -172,6 +176,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('a conversation of 280 turns shows its end at once, and the rest when it is asked for', async () => {
+      soakOnly()
       const { page, goTo } = await open('long')
       await goTo({ step: String(TURNS) })
       await page.getByText(`question ${TURNS} `).waitFor()
@@ -186,6 +191,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('a link to a field of an early message loads it, marks it and brings it onto the screen', async () => {
+      soakOnly()
       const { page, goTo } = await open('long')
       await goTo({ step: String(TURNS), field: 'messages.100.parts.0.text' })
       const marked = page.locator('[aria-current="location"]')
@@ -194,6 +200,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('a link to a value deep in a tree opens the tree there', async () => {
+      soakOnly()
       const { page, goTo } = await open('loop')
       const field = 'answer.0.parts.1.args.deep."x.y".2.z'
       await goTo({ step: '1', field })
@@ -224,6 +231,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('files are told apart into those around this step and those before', async () => {
+      soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '2', tab: 'files' })
       await page.getByText('note.txt').waitFor()
@@ -276,6 +284,7 @@ export function describeStepPanel(home: string, open: OpenPanelRun): void {
     })
 
     test('a step that is not there is said not to be', async () => {
+      soakOnly()
       const { page, goTo } = await open('loop')
       await goTo({ step: '99' })
       await page.getByText('There is no step 99 in this run.').waitFor()
