@@ -7,7 +7,7 @@
  */
 import { runVitest } from './run-vitest.mjs'
 
-/** Test files by part, as vitest's file filters. Together they are all system tests. */
+/** Test files by part, as file filters of vitest. */
 const parts = {
   simulation: ['test/simulation'],
   replays: ['test/engine/sdk-replay', 'test/engine/stress', 'test/engine/concurrent-runs'],

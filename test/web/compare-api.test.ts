@@ -1,47 +1,22 @@
-import { join } from 'node:path'
-import { environmentOnTape } from '@retake/tape'
 import { openTape } from '@retake/tape/node'
 import type { BranchNodeView, Editable, Job, RunComparison, RunHead } from '@retake/web'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  startScriptedModel,
-  type ScriptedModel,
-} from '../../packages/cli/src/demo/scripted-model.js'
-import { atOldPort } from '../support/at-old-port.js'
-import { ForkScene, removeScenes, viewOf } from '../support/forking.js'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { ForkScene, removeScenes } from '../support/forking.js'
 import { mcpFolder } from '../support/mcp-folder.js'
-import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
 import { AskApi } from './support/ask-api.js'
+import { makeDemoRuns, openSharedDemo } from './support/demo-runs.js'
 import { runsOf } from './support/desk.js'
 import { startUi } from './support/start-ui.js'
 import { soakOnly } from '../support/soak.js'
 
-/** The demo: a run, and a fork of it that came to the opposite. */
-let demo: Workspace
-let model: ScriptedModel
-let [run, fork] = ['', '']
-/** Label of the step that handed out the wrong policy: two agents run at once, so it varies. */
-let policy = ''
+afterAll(removeScenes)
 
-beforeAll(async () => {
-  demo = await makeWorkspace()
-  await demo.retake(['demo'])
-  ;[run = '', fork = ''] = runsOf(demo)
-  const tape = openTape(join(demo.folder, '.retake', 'runs', `${run}.tape`))
-  const { recordedSteps } = viewOf(tape)
-  policy =
-    recordedSteps.find(({ kind, title }) => kind === 'tool' && title.startsWith('search_policy'))
-      ?.label ?? ''
-  const { port } = new URL(environmentOnTape(tape).get('MODEL_URL')?.value ?? '')
-  model = await atOldPort(() => startScriptedModel(Number(port)))
-})
-afterAll(async () => {
-  await model.stop()
-  await demo.remove()
-  await removeScenes()
-})
+/** A run, and a fork of it that came to the opposite. */
+const shared = await openSharedDemo()
+const { run, branch: fork, step: policy } = shared.demo
 
-const open = async (folder = demo.folder): Promise<AskApi> => new AskApi(await startUi(folder))
+const open = async (folder?: string): Promise<AskApi> =>
+  new AskApi(folder === undefined ? shared.ui : await startUi(folder))
 
 test('a run and its fork are laid side by side: every step, and what differs as text', async () => {
   const api = await open()
@@ -127,12 +102,16 @@ test('what cannot be compared is refused', async () => {
 })
 
 test('the fork of the demo, made by a page: the answer of the tool decides about the refund', async () => {
-  const api = await open()
-  const { answer } = await api.get<Editable>(`/runs/${run}/steps/${policy}/editable`)
+  soakOnly()
+  const demo = await makeDemoRuns()
+  onTestFinished(() => demo.remove())
+  await demo.startModel()
+  const api = await open(demo.folder)
+  const { answer } = await api.get<Editable>(`/runs/${demo.run}/steps/${demo.step}/editable`)
   const edited = (answer?.text ?? '').replace('60 days', '45 days')
-  const job = await api.post<Job>(`/runs/${run}/fork`, { at: policy, response: edited })
+  const job = await api.post<Job>(`/runs/${demo.run}/fork`, { at: demo.step, response: edited })
   expect(await api.job(job.id)).toMatchObject({ state: 'done', exit: { code: 0 } })
-  const { branches } = await api.get<BranchNodeView>(`/runs/${run}/branches`)
+  const { branches } = await api.get<BranchNodeView>(`/runs/${demo.run}/branches`)
   expect(branches.map(({ edits, lastLine }) => [edits, lastLine])).toEqual([
     [[expect.stringContaining('30 days')], expect.stringContaining('DENIED')],
     [[expect.stringContaining('45 days')], expect.stringContaining('APPROVED')],

@@ -9,7 +9,8 @@ import { reportRun } from '../../packages/cli/src/report/report-run.js'
 import { writeReport } from '../../packages/cli/src/report/report-run.js'
 import { findingsFile } from '../support/blame-findings.js'
 import { startProvider } from '../support/loopback-provider.mjs'
-import { makeWorkspace, type Workspace } from '../support/run-retake.mjs'
+import type { Workspace } from '../support/run-retake.mjs'
+import { copySharedDemo } from './support/demo-runs.js'
 import { runsOf } from './support/desk.js'
 import { writeHostileRun } from './support/hostile-run.js'
 import { writeToolLoop } from './support/odd-runs.js'
@@ -26,8 +27,7 @@ const AGENTS = sampled(
 let workspace: Workspace
 const before = process.cwd()
 beforeAll(async () => {
-  workspace = await makeWorkspace()
-  await workspace.retake(['demo'])
+  workspace = await copySharedDemo()
   await workspace.retake(['snapshot', 'last'])
   const provider = await startProvider({ maxLatencyMs: 0 })
   await Promise.all(AGENTS.map((agent) => workspace.record(agent, { provider })))

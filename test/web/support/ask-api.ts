@@ -18,7 +18,7 @@ export class AskApi {
   readonly #origin: string
   readonly #headers: Record<string, string>
 
-  constructor({ url, token }: Ui) {
+  constructor({ url, token }: Pick<Ui, 'url' | 'token'>) {
     this.#origin = new URL(url).origin
     this.#headers = { authorization: `Bearer ${token}`, 'x-retake': '1' }
   }
