@@ -54,8 +54,8 @@ export const MUTANTS = [
   {
     name: 'the hand-over drops what is under way',
     file: 'engine/dist/player/player.js',
-    line: 'for (const operation of underWay)',
-    mutant: 'for (const operation of underWay.slice(1))',
+    line: 'const { underWay } = playback;',
+    mutant: 'const underWay = playback.underWay.slice(1);',
   },
   {
     name: 'the hand-over repeats what may have had its effect',
@@ -65,7 +65,7 @@ export const MUTANTS = [
   },
   {
     name: 'the hand-over asks before the tape is on disk',
-    file: 'engine/dist/player/play.js',
+    file: 'engine/dist/player/hand-over.js',
     line: 'writer.barrier();',
     mutant: ';',
   },

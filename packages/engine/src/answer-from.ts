@@ -1,3 +1,4 @@
+import { OTHER_PROGRAM } from './player/content-matcher.js'
 import { install } from './boundaries/install.js'
 import { errors, type RetakeError, answerNotOnTape } from './errors.js'
 import { openForReplay } from './open-for-replay.js'
@@ -26,7 +27,8 @@ interface AskedAnswersOptions {
  * computer, now: the program need not be the one that was recorded.
  */
 class AskedAnswers implements AnswerSource {
-  readonly keepsIn = true
+  readonly local = 'live'
+  readonly remote = 'tape'
   /** Requests, tools and processes, by who answered. */
   readonly counts = { served: 0, live: 0 }
   readonly #tape: TapeAnswers
@@ -42,7 +44,7 @@ class AskedAnswers implements AnswerSource {
       session: options.session,
       onStopped: options.onStopped,
       errorFor: answerNotOnTape,
-      answersAgain: true,
+      rules: OTHER_PROGRAM,
       stopInDoubt: (seq) => this.#stopInDoubt(seq),
     })
   }
@@ -65,7 +67,7 @@ class AskedAnswers implements AnswerSource {
   start(operation: Operation): void {
     const { event, body } = operation.action
     if (!this.#isServed(event, body)) return outside.start(operation)
-    operation.isTaped = true
+    operation.source = 'tape'
     this.#tape.start(operation)
   }
 
@@ -74,11 +76,12 @@ class AskedAnswers implements AnswerSource {
   }
 
   wrote(operation: Operation, bytes: Uint8Array): void {
-    if (operation.isTaped) this.#tape.wrote(operation, bytes)
+    if (operation.source === 'tape') this.#tape.wrote(operation, bytes)
   }
 
   delivering(operation: Operation, event: NewDelivery): void {
-    if (operation.isTaped || event.from !== undefined) this.#tape.delivering(operation, event)
+    if (operation.source === 'tape' || event.from !== undefined)
+      this.#tape.delivering(operation, event)
   }
 
   /** A completed run has an answer for everything that could be in doubt. */
@@ -105,7 +108,7 @@ class AskedAnswers implements AnswerSource {
     const has = this.#tape.has(event, body)
     if (event.type !== 'request' || event.socket === undefined) return has
     const connection = this.#tape.connection(event.socket)
-    if (connection !== undefined) connection.isTaped = has
+    if (connection !== undefined) connection.source = has ? 'tape' : 'live'
     return connection !== undefined && has
   }
 }

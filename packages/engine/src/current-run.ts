@@ -21,7 +21,7 @@ export function currentRun(): CurrentRun | undefined {
   if (session === undefined) return undefined
   return {
     key: session,
-    isReplay: session.replaying,
+    isReplay: session.local === 'tape',
     draw: (kind, take) => session.draw(kind, take),
     keep: (name, value) =>
       session.note({ kind: 'kept', name }, Buffer.from(JSON.stringify(value), 'utf8')),

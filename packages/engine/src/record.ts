@@ -10,6 +10,7 @@ import { runUntilReturn } from './run-to-end.js'
 import { newRunId } from './run-id.js'
 import { prepareRunsFolder } from './runs-folder.js'
 import { currentSession, outsideRuns } from './scope.js'
+import type { EventWriter } from './sessions/background-writer.js'
 import { RecordSession } from './sessions/record-session.js'
 import type { RecordSessionOptions } from './sessions/record-session.js'
 
@@ -101,14 +102,17 @@ const DRAWS_MAX = 20
 /** A new tape, and the session that writes it. */
 export function openRecording(
   options: RecordOptions,
-  sessionOptions: RecordSessionOptions = {},
+  {
+    through = (writer) => writer,
+    ...sessionOptions
+  }: RecordSessionOptions & { readonly through?: (writer: TapeWriter) => EventWriter } = {},
 ): { session: RecordSession; run: RecordedRun } {
   const dir = runsFolder(options.dir)
   for (let draw = 1; ; draw += 1) {
     const id = newRunId()
     const run = { id, name: options.name, path: path.join(dir, `${id}.tape`) }
     try {
-      return { session: new RecordSession(createTape(run, options), sessionOptions), run }
+      return { session: new RecordSession(through(createTape(run, options)), sessionOptions), run }
     } catch (error) {
       const isTaken = error instanceof TapeError && error.code === 'TAPE_EXISTS'
       if (!isTaken || draw >= DRAWS_MAX) throw error

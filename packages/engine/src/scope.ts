@@ -39,8 +39,7 @@ const runOf = (store: Session | ToolWork | null): Session | undefined =>
  * What a recorded run leaves behind goes on natively. One that a tape answers has
  * no way to the outside, after its end neither: its session keeps answering.
  */
-const hasLetGo = (session: Session): boolean =>
-  session.closed && !session.replaying && session.keepsIn !== true
+const hasLetGo = (session: Session): boolean => session.closed && session.remote === 'live'
 
 /**
  * True if something that Node works on was started by the code of a run, or by Retake for it.

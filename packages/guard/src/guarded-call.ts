@@ -115,7 +115,7 @@ export class GuardedCall {
       this.#decision = outsideRuns(() => decideCall(this, session, args, call))
       return this.#decision.intent
     }
-    let intent = session.draw('guard', decide, true)
+    let intent = session.drawAhead('guard', decide)
     // A program that was changed makes another call here: what the tape decided is not about it.
     const isOther = intent.fingerprint !== call.fingerprint
     if (!isOther && this.#decision === undefined) this.run.tapes.follow(intent)

@@ -146,7 +146,7 @@ export class TapeInput extends Readable {
 
   /** The real stream even before anything was read from it; none on replay. */
   #live(): NodeJS.ReadStream | undefined {
-    return this.#session.replaying ? undefined : (this.#native ?? this.#open())
+    return this.#session.local === 'tape' ? undefined : (this.#native ?? this.#open())
   }
 
   #withNative(work: (native: NodeJS.ReadStream) => void): void {

@@ -113,7 +113,7 @@ export class TapeTimer {
     if (this.#stopped || this.kind === 'immediate') return this
     this.#wasRefreshed = true
     const operation = this.#operation
-    if (operation?.session.replaying !== true) {
+    if (operation?.session.local !== 'tape') {
       if (this.#native !== undefined) this.#disarm()
       this.#arm()
     }

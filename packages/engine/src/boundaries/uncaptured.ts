@@ -129,7 +129,7 @@ function refuse(
 ): Undo {
   return lookFirst(target, method, () => {
     const session = currentSession()
-    if (session?.replaying === true || (session?.keepsIn === true && method !== 'listen'))
+    if (session?.local === 'tape' || (session?.remote === 'tape' && method !== 'listen'))
       throw refusal(uncaptured.name)
     if (session !== undefined) note(uncaptured)
   })

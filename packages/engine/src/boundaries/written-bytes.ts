@@ -28,7 +28,7 @@ export class WrittenBytes {
     const masked = this.session.secrets.bytes(bytes)
     this.#count += masked.length
     this.#digest.update(masked)
-    const isCompared = this.session.replaying || this.session.keepsIn === true
+    const isCompared = this.session.remote === 'tape'
     if (!isCompared || this.#count - this.#comparedCount > KEPT_MAX_BYTES) this.#kept = undefined
     // A copy: the agent may use its buffer again.
     this.#kept?.push(Uint8Array.from(masked))

@@ -35,6 +35,7 @@ export {
   toolOwner,
 } from '../scope.js'
 export { holdsSecret, looksSecret, SecretMask } from '../secrets.js'
+export { BackgroundWriter } from '../sessions/background-writer.js'
 export type { RecordSession, RunEnd } from '../sessions/record-session.js'
 export type { Recording } from '../sessions/recording.js'
 export { EMPTY, Operation } from '../sessions/session.js'

@@ -63,13 +63,22 @@ export interface Nearest {
   readonly mismatches: readonly Mismatch[]
 }
 
-/**
- * Finds what a recording has for something the agent starts: identical in what is
- * asked and of whom, and not used yet. With `exceptDrawn`, values that came by
- * chance or from a clock may differ where nothing identical is left: in another
- * order another lane may have drawn them. With `again`, answers that were all
- * used are given once more, from the first on.
- */
+/** What counts as the same content, and how often a recorded answer is given. */
+export interface ContentRules {
+  /** `ignored`: where nothing identical is left, values of clocks and random may differ. */
+  readonly drawn: 'compared' | 'ignored'
+  /** `again`: answers that were all used are given once more, from the first on. */
+  readonly answers: 'once' | 'again'
+}
+
+/** The same program in the recorded order. */
+export const SAME_ORDER: ContentRules = { drawn: 'compared', answers: 'once' }
+/** The same program in another order: another lane may have drawn a value. */
+export const OTHER_ORDER: ContentRules = { drawn: 'ignored', answers: 'once' }
+/** Another program, which may also ask more often. */
+export const OTHER_PROGRAM: ContentRules = { drawn: 'ignored', answers: 'again' }
+
+/** Finds what a recording has for something the agent starts, by what it is. */
 export class RecordedIndex {
   readonly #buckets = new Map<string, RecordedOperation[]>()
   readonly #shas = new Map<RecordedOperation, string>()
@@ -78,7 +87,7 @@ export class RecordedIndex {
   constructor(
     readonly recorded: RecordedAnswers,
     readonly drawn: DrawnValues,
-    readonly options: { readonly exceptDrawn: boolean; readonly again?: boolean },
+    readonly rules: ContentRules,
   ) {
     for (const operation of recorded.operations) {
       const key = keyOf(operation.event)
@@ -98,7 +107,7 @@ export class RecordedIndex {
       bucket.find((one) => !one.used && one.turn === turn && isIdentical(one)) ??
       bucket.find((one) => !one.used && isIdentical(one)) ??
       this.#again(bucket, isIdentical) ??
-      this.#exceptDrawn(bucket, event, body, turn) ??
+      this.#takeLike(bucket, event, body, turn) ??
       (mayBeAskedAgain(event) ? bucket.findLast(isIdentical) : undefined)
     if (found !== undefined) found.used = true
     return found
@@ -111,7 +120,7 @@ export class RecordedIndex {
     return (
       bucket.some(
         (one) => this.#sha(one) === sha && compareInitiation(one.event, event).length === 0,
-      ) || this.#likeExceptDrawn(bucket, event, body).length > 0
+      ) || this.#likeWithoutDrawn(bucket, event, body).length > 0
     )
   }
 
@@ -119,7 +128,7 @@ export class RecordedIndex {
     bucket: readonly RecordedOperation[],
     isAlike: (one: RecordedOperation) => boolean,
   ): RecordedOperation | undefined {
-    if (this.options.again !== true) return undefined
+    if (this.rules.answers === 'once') return undefined
     const used = bucket.filter(isAlike)
     for (const one of used) one.used = false
     return used[0]
@@ -164,23 +173,23 @@ export class RecordedIndex {
     return { recorded, mismatches: [...compareInitiation(recorded.event, event), ...bodies] }
   }
 
-  #exceptDrawn(
+  #takeLike(
     bucket: readonly RecordedOperation[],
     event: Initiation,
     body: Uint8Array,
     turn: number,
   ): RecordedOperation | undefined {
-    const like = this.#likeExceptDrawn(bucket, event, body)
+    const like = this.#likeWithoutDrawn(bucket, event, body)
     const unused = like.filter(({ used }) => !used)
     return unused.find((one) => one.turn === turn) ?? unused[0] ?? this.#again(like, () => true)
   }
 
-  #likeExceptDrawn(
+  #likeWithoutDrawn(
     bucket: readonly RecordedOperation[],
     event: Initiation,
     body: Uint8Array,
   ): RecordedOperation[] {
-    if (!this.options.exceptDrawn || body.length === 0) return []
+    if (this.rules.drawn === 'compared' || body.length === 0) return []
     const text = this.drawn.without(body)
     return bucket.filter(
       (one) =>

@@ -8,7 +8,7 @@ import {
   type Tape,
   missingClosing,
 } from '@retake/tape'
-import type { AnswerPart } from './source.js'
+import { type AnswerPart, outside } from './source.js'
 import { hasInput } from '../boundaries/input-stream.js'
 import { errors } from '../errors.js'
 import { describe } from './divergence.js'
@@ -26,6 +26,8 @@ import type { ContinuePlan, SettledDoubt } from './plan.js'
 import { changesFiles, findInDoubt, viewOf } from './in-doubt.js'
 import { type McpChild, mcpChildAt, type OpenRequest, refusedLine } from './mcp-child.js'
 import { natives } from '../natives.js'
+import type { Tail } from './player.js'
+import type { TapeWriter } from '@retake/tape/node'
 
 type Initiation = NewEvent<InitiationEvent>
 
@@ -282,8 +284,8 @@ interface Doubt {
  * again; what left and was never answered follows the policy for doubt. Nothing
  * that may have had an effect is repeated unless the plan says so.
  */
-export class CarryOver {
-  readonly settled: SettledDoubt[] = []
+export class CarryOver implements Tail {
+  readonly source = outside
   readonly #doubts: ReadonlyMap<number, Doubt>
   #carried: CarriedAnswers | undefined
   #view: ReturnType<typeof viewOf> | undefined
@@ -291,13 +293,25 @@ export class CarryOver {
   constructor(
     readonly tape: Tape,
     readonly plan: ContinuePlan,
+    readonly options: {
+      /** The first event that was not served. */
+      readonly at: number
+      /** Receives what was in doubt, and what was done about it. */
+      readonly settled: SettledDoubt[]
+    },
   ) {
     this.#doubts = new Map(findInDoubt(tape).map((doubt) => [doubt.op, doubt]))
   }
 
-  /** `at`: the first event that was not served. */
-  carry(operation: Operation, recorder: RecordSession, at: number): void {
+  /** A step that is asked again leaves right after the hand-over: what it depends on must be on disk. */
+  through(writer: TapeWriter): TapeWriter {
+    writer.barrier()
+    return writer
+  }
+
+  takeOver(operation: Operation, recorder: RecordSession): void {
     const { action, id } = operation
+    const { at } = this.options
     const { again, answers } = this.plan
     operation.underWayMs = this.#leftAt(at) - this.tape.event(id).at
     const server = again?.op === id ? undefined : this.#serverOf(operation, at)
@@ -334,7 +348,7 @@ export class CarryOver {
     const decision = this.plan.decisions?.[doubt.seq] ?? this.plan.inDoubt
     if (decision === 'fail') throw errors.STEP_IN_DOUBT(what)
     const settled: Mutable<SettledDoubt> = { seq: doubt.seq, what, decision: 'retried' }
-    this.settled.push(settled)
+    this.options.settled.push(settled)
     return { decision, settled }
   }
 

@@ -17,6 +17,7 @@ import type { RetakeError } from '../errors.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import {
+  type Delivery,
   EMPTY,
   type NewDelivery,
   type Operation,
@@ -34,6 +35,10 @@ import {
   StepCauses,
   StepMatcher,
 } from './pinned-matcher.js'
+import { BackgroundWriter, type EventWriter } from '../sessions/background-writer.js'
+import type { RecordSession } from '../sessions/record-session.js'
+import type { TapeWriter } from '@retake/tape/node'
+import type { Tail } from './player.js'
 import { moduleLoadInFlight } from '../module-loads.js'
 
 /** What a free step is asked when it is asked live: as the plan says, or as it was recorded, in the form in which it is asked. */
@@ -41,7 +46,7 @@ class StepQuestions {
   constructor(
     readonly tape: Tape,
     readonly plan: KeptPlan,
-    readonly session: () => Pick<Session, 'secrets'>,
+    readonly owner: Pick<Session, 'secrets'>,
   ) {}
 
   /** In place of what the agent asks; undefined where it shall ask that itself. */
@@ -68,7 +73,7 @@ class StepQuestions {
   /** The tape has placeholders where the agent sent secrets. */
   #revealed(body: Uint8Array): Uint8Array {
     const text = Buffer.from(body).toString('latin1')
-    const revealed = this.session().secrets.reveal(text)
+    const revealed = this.owner.secrets.reveal(text)
     return revealed === text ? body : Buffer.from(revealed, 'latin1')
   }
 }
@@ -326,7 +331,7 @@ interface AskedStepsOptions {
   /** The first event that was not served. */
   readonly at: number
   readonly drawn: DrawnValues
-  readonly session: () => Pick<Session, 'secrets'>
+  readonly owner: Pick<Session, 'secrets'>
   readonly isHeld: (step: RecordedStep) => boolean
 }
 
@@ -380,7 +385,7 @@ class AskedSteps {
 
   /** Something is asked: finds the recorded step that it is, once. */
   match(seq: number, event: StepEvent, bytes: Uint8Array = EMPTY): AskedFree {
-    const body = this.options.session().secrets.bytes(bytes)
+    const body = this.options.owner.secrets.bytes(bytes)
     const known = this.#matches.get(seq)
     if (known !== undefined) return { event, body, recorded: known }
     const cause = this.#causes.causeOf(seq)
@@ -429,7 +434,9 @@ function isLast({ action }: Operation, part: NewDelivery): boolean {
 export interface KeptAnswersOptions {
   /** The first event that was not served. */
   readonly at: number
-  readonly session: () => Pick<Session, 'secrets'>
+  readonly owner: Pick<Session, 'secrets'>
+  /** For what is no step. */
+  readonly handOver: Tail
   readonly simulator?: Simulator | undefined
   /** A free step cannot be answered as the plan says: what the fork comes to means nothing. */
   readonly onBroken: (error: RetakeError) => void
@@ -450,7 +457,10 @@ interface Asking extends AskedFree {
  * Not promised: that a held step was asked the same as then. Where it was not, its
  * answer is forced, and the report says so.
  */
-export class KeptAnswers implements AnswerSource {
+export class KeptAnswers implements AnswerSource, Tail {
+  readonly source = this
+  readonly local = 'live'
+  readonly remote = 'live'
   #live = 0
   readonly #steps: ReadonlyMap<number, RecordedStep>
   readonly #asked: AskedSteps
@@ -470,7 +480,7 @@ export class KeptAnswers implements AnswerSource {
     readonly plan: KeptPlan,
     readonly options: KeptAnswersOptions,
   ) {
-    const { at, session, simulator, onBroken } = options
+    const { at, owner, simulator, onBroken } = options
     const { recordedSteps: viewed } = viewOf(tape)
     this.#kept = new Set(plan.kept)
     this.#servers = serversIn(tape, viewed)
@@ -489,12 +499,12 @@ export class KeptAnswers implements AnswerSource {
     this.#asked = new AskedSteps(tape, steps, {
       at,
       drawn: this.#drawn,
-      session,
+      owner,
       isHeld: (step) => this.#isHeld(step),
     })
     const { matcher } = this.#asked
     this.#free = new FreeSteps({ tape, plan, matcher, simulator, onBroken })
-    this.#questions = new StepQuestions(tape, plan, session)
+    this.#questions = new StepQuestions(tape, plan, owner)
   }
 
   get report(): KeptReport {
@@ -547,18 +557,31 @@ export class KeptAnswers implements AnswerSource {
     this.#queue.delivering(operation)
   }
 
+  /** Nobody looks at what a killed fork came to. */
+  through(writer: TapeWriter): EventWriter {
+    return new BackgroundWriter(writer)
+  }
+
+  takeOver(operation: Operation, recorder: RecordSession): void {
+    if (!this.#takeOverStep(operation)) this.options.handOver.takeOver(operation, recorder)
+  }
+
+  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
+    return recorder.answerSync(op, call)
+  }
+
   /**
    * Takes over an operation that was served until now, if it is a step or carries
    * one; what started before the first free step is held. False: it is neither.
    */
-  carry(operation: Operation): boolean {
+  #takeOverStep(operation: Operation): boolean {
     const { action, id } = operation
     const { event } = action
     const isConnection = event.type === 'socket'
     if (isConnection) {
       this.#connections.add(operation)
       if (this.#connections.connectFor(event) === undefined) return false
-      operation.isTaped = true
+      operation.source = 'tape'
     } else if (!isAsked(event) || this.#servers.has(id)) return false
     const recorded = this.#steps.get((isConnection ? this.#asked.on(id) : id) ?? -1)
     if (recorded === undefined) this.#queue.add(operation, this.#held.opening(operation))
@@ -567,7 +590,7 @@ export class KeptAnswers implements AnswerSource {
       // It was asked as recorded, unless the plan has another question.
       const question = this.#questions.planned(recorded)
       const ask = (): void => {
-        operation.isTaped = false
+        operation.source = 'live'
         action.start(operation, question)
       }
       const { event: asked, seq } = recorded
@@ -593,7 +616,7 @@ export class KeptAnswers implements AnswerSource {
     const planned = this.#free.planned(asking)
     if (planned !== undefined) return this.#give(asking, planned)
     if (!this.#free.simulates) return this.#askLive(asking)
-    carrier.isTaped = true
+    carrier.source = 'simulated'
     const making = this.#free.simulated(asking).then((parts) => {
       if (parts === undefined) natives.setImmediate(() => this.#askLive(asking))
       return placed(parts ?? [], recorded)
@@ -602,13 +625,13 @@ export class KeptAnswers implements AnswerSource {
   }
 
   #hold(carrier: Operation, recorded: RecordedStep): void {
-    carrier.isTaped = true
+    carrier.source = 'tape'
     this.#queue.add(carrier, this.#held.of(recorded, carrier))
     if (recorded.step.state === 'aborted') this.#stayQuiet(carrier)
   }
 
   #give({ carrier, recorded }: Asking, parts: readonly AnswerPart[]): void {
-    carrier.isTaped = true
+    carrier.source = 'edited'
     this.#queue.add(carrier, placed(parts, recorded))
   }
 
@@ -640,7 +663,7 @@ export class KeptAnswers implements AnswerSource {
     this.#connections.add(operation)
     const connect = this.#connections.connectFor(event)
     if (connect === undefined) return outside.start(operation)
-    operation.isTaped = true
+    operation.source = 'tape'
     this.#queue.add(operation, [{ ...this.#held.part(connect), order: 0 }])
   }
 
@@ -658,11 +681,11 @@ export class KeptAnswers implements AnswerSource {
     this.#queue.drop(connection)
     let isWritten = false
     const ask = (edited: Uint8Array | undefined): void => {
-      connection.isTaped = isWritten || edited !== undefined
+      connection.source = isWritten || edited !== undefined ? 'edited' : 'live'
       // Nothing is held back yet: what the agent is about to write goes out as it is.
-      if (!connection.isTaped) return
+      if (connection.source === 'live') return
       natives.setImmediate(() => {
-        connection.isTaped = false
+        connection.source = 'live'
         outsideRuns(() => connection.action.start(connection, edited))
       })
     }

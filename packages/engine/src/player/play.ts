@@ -11,12 +11,13 @@ import { openForReplay } from '../open-for-replay.js'
 import { KeptAnswers } from './pinned-source.js'
 import type { ContinuePlan, KeptReport, SettledDoubt, Simulator } from './plan.js'
 import { outsideRuns } from '../scope.js'
-import { type AnswerSource, outside } from './source.js'
-import { type ContinuedOptions, ContinuedSession } from './player.js'
+import type { Answer, AnswerSource } from './source.js'
+import { type ContinuedOptions, ContinuedSession, type Tail } from './player.js'
+import type { Divergence } from './divergence.js'
 import { RecordSession } from '../sessions/record-session.js'
 import { CarryOver } from './hand-over.js'
 import { overlayOf } from './make-plan.js'
-import type { Operation, Session } from '../sessions/session.js'
+import type { Delivery, NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import fs from 'node:fs'
 
 /** Captured before the file boundary is patched. */
@@ -52,34 +53,55 @@ function link(file: string, name: string): void {
 const STALL_MS = 1000
 
 /** After the fork, too, the parent's tape answers: in the recorded order, to whatever is asked identically. */
-function offlineAnswers(
-  tape: Tape,
-  from: number,
-  session: Session,
-  { onStopped, keepAlive = false }: Pick<ContinuedOptions, 'onStopped' | 'keepAlive'>,
-): TapeAnswers {
-  return new TapeAnswers(tape, {
-    from,
-    order: { seed: 0 },
-    session: () => session,
-    onStopped,
-    stallMs: STALL_MS,
-    keepAlive,
-  })
-}
+class OfflineTail implements Tail {
+  readonly source: TapeAnswers
 
-/** What is under way at the fork is answered by the parent as well, but for what the fork changes. */
-function carryOffline(operation: Operation, answers: TapeAnswers, plan: ContinuePlan): void {
-  const { again, answers: given } = plan
-  if (given?.op === operation.id) {
-    const parts = given.parts.map(({ event, body }) => ({
-      event,
-      body: Buffer.from(body, 'base64'),
-    }))
-    answers.carry(operation, { given: parts, ...(given.replaces && { replaces: given.replaces }) })
-  } else if (again?.op === operation.id && again.body !== undefined) {
-    answers.carry(operation, { asks: Buffer.from(again.body, 'base64') })
-  } else answers.carry(operation)
+  constructor(
+    tape: Tape,
+    readonly plan: ContinuePlan,
+    readonly options: Pick<ContinuedOptions, 'onStopped' | 'keepAlive'> & {
+      /** The first event that was not served. */
+      readonly at: number
+      readonly owner: Session
+      readonly handOver: Tail
+    },
+  ) {
+    const { at, owner, onStopped, keepAlive = false } = options
+    this.source = new TapeAnswers(tape, {
+      from: at,
+      order: { seed: 0 },
+      session: () => owner,
+      onStopped,
+      stallMs: STALL_MS,
+      keepAlive,
+    })
+  }
+
+  through(writer: TapeWriter): TapeWriter {
+    return writer
+  }
+
+  /** Answered by the parent as well, except for what the fork changes. */
+  takeOver(operation: Operation): void {
+    const { again, answers: given } = this.plan
+    if (given?.op === operation.id) {
+      const parts = given.parts.map(({ event, body }) => ({
+        event,
+        body: Buffer.from(body, 'base64'),
+      }))
+      operation.source = 'edited'
+      this.source.carry(operation, {
+        given: parts,
+        ...(given.replaces && { replaces: given.replaces }),
+      })
+    } else if (again?.op === operation.id && again.body !== undefined) {
+      this.source.carry(operation, { asks: Buffer.from(again.body, 'base64') })
+    } else this.source.carry(operation)
+  }
+
+  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery {
+    return this.options.handOver.answerSync(op, call, recorder)
+  }
 }
 
 /** A run that goes on from its tape. */
@@ -108,10 +130,24 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
   let writer = plan.branch === undefined ? TapeWriter.reopen(plan.source) : undefined
   try {
     const tape = openForReplay(plan.source)
-    const carryOver = new CarryOver(tape, plan)
+    const settled: SettledDoubt[] = []
     const overlay = overlayFor(plan, tape)
-    let offline: TapeAnswers | undefined
     let kept: KeptAnswers | undefined
+    const tailAt = (at: number, owner: Session): Tail => {
+      const handOver = new CarryOver(tape, plan, { at, settled })
+      if (plan.tail === 'offline')
+        return new OfflineTail(tape, plan, { ...callbacks, at, owner, handOver })
+      if (plan.kept === undefined) return handOver
+      const { onFailed } = callbacks
+      kept = new KeptAnswers(tape, plan.kept, {
+        at,
+        handOver,
+        owner,
+        simulator,
+        onBroken: onFailed,
+      })
+      return kept
+    }
     const session = new ContinuedSession(tape, {
       ...callbacks,
       leave: plan.leave,
@@ -119,48 +155,25 @@ export function continueRun(plan: ContinuePlan, watching: Watching): ContinuedRu
       overlay,
       ...(plan.until !== undefined && { until: plan.until }),
       ...(plan.leave === 'on mismatch' && { stallMs: RERUN_STALL_MS }),
-      goLive: (at, _why, owner) => {
+      goLive: (at, owner) => {
         writer ??= startBranch(plan, tape, at)
         onWriter?.(writer)
-        // A branch that is continued on its own tape was moved before.
-        const shift = plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1
-        offline = plan.tail === 'offline' ? offlineAnswers(tape, at, owner, callbacks) : undefined
-        kept =
-          plan.kept &&
-          new KeptAnswers(tape, plan.kept, {
-            at,
-            session: () => recorder,
-            simulator,
-            onBroken: callbacks.onFailed,
-          })
-        // A step that is asked again leaves now: what it depends on must be on disk.
-        if (kept === undefined && offline === undefined) writer.barrier()
-        const answers = withEditedDraw(plan, kept ?? offline ?? outside)
-        const recorder: RecordSession = new RecordSession(writer, {
+        const tail = tailAt(at, owner)
+        const recorder = new RecordSession(tail.through(writer), {
           owner,
-          shift,
-          answers,
+          // A branch that is continued on its own tape was moved before.
+          shift: plan.branch === undefined ? Math.max(0, tape.ownFrom - 1) : at - 1,
+          answers: plan.draw ? new EditedDraw(tail.source, plan.draw.value) : tail.source,
           flags: tape.run.flags,
-          // What a fork that was killed came to is not looked at.
-          inBackground: kept !== undefined,
         })
         if (overlay) noteFilesAt(at, overlay, recorder)
-        return recorder
+        return { recorder, tail }
       },
-      carryOver: (operation, recorder) => {
-        if (kept?.carry(operation) === true) return
-        if (offline === undefined) carryOver.carry(operation, recorder, session.position)
-        else carryOffline(operation, offline, plan)
-      },
-      answerSync: (op, call, recorder) =>
-        kept === undefined
-          ? carryOver.answerSync(op, call, recorder)
-          : recorder.answerSync(op, call),
     })
     return {
       session,
       tape,
-      settled: carryOver.settled,
+      settled,
       kept: () => kept?.report,
       abandon: () =>
         outsideRuns(() => {
@@ -203,24 +216,53 @@ function startBranch({ branch }: ContinuePlan, tape: Tape, at: number): TapeWrit
   )
 }
 
-/** The same answers, but for a first value that a fork puts in place of a recorded one. */
-function withEditedDraw({ draw }: ContinuePlan, answers: AnswerSource): AnswerSource {
-  if (draw === undefined) return answers
-  let edited: { readonly value: unknown } | undefined = draw
-  const drawEdited = <T>(kind: string, native: () => T): T => {
-    const value = answers.draw(kind, native)
-    if (edited === undefined) return value
-    const given = edited.value as T
-    edited = undefined
-    return given
+/** The same answers, except for the first value that is drawn. */
+class EditedDraw implements AnswerSource {
+  #isUsed = false
+
+  constructor(
+    readonly answers: AnswerSource,
+    readonly value: unknown,
+  ) {}
+
+  get local(): Session['local'] {
+    return this.answers.local
   }
-  return new Proxy(answers, {
-    get: (target, key) => {
-      if (key === 'draw') return drawEdited
-      const member: unknown = Reflect.get(target, key, target)
-      return typeof member === 'function' ? (member.bind(target) as unknown) : member
-    },
-  })
+
+  get remote(): Session['remote'] {
+    return this.answers.remote
+  }
+
+  get divergences(): readonly Divergence[] {
+    return this.answers.divergences ?? []
+  }
+
+  draw<T>(kind: string, native: () => T): T {
+    const value = this.answers.draw(kind, native)
+    if (this.#isUsed) return value
+    this.#isUsed = true
+    return this.value as T
+  }
+
+  start(operation: Operation): void {
+    this.answers.start(operation)
+  }
+
+  run(call: SyncCall, op: number): Answer {
+    return this.answers.run(call, op)
+  }
+
+  wrote(operation: Operation, bytes: Uint8Array): void {
+    this.answers.wrote?.(operation, bytes)
+  }
+
+  delivering(operation: Operation, event: NewDelivery): void {
+    this.answers.delivering?.(operation, event)
+  }
+
+  restart(operation: Operation): void {
+    this.answers.restart?.(operation)
+  }
 }
 
 /**

@@ -237,7 +237,8 @@ function watchForStall(options: {
  * out by `ReplayDeliveries`; both move the one cursor along the tape.
  */
 export class ReplaySession implements Session {
-  readonly replaying = true
+  readonly local = 'tape'
+  readonly remote = 'tape'
   /** What was served and what was done again, for receipts. */
   readonly counts = { served: 0, reexecuted: 0 }
   readonly secrets = new SecretMask()
@@ -320,6 +321,10 @@ export class ReplaySession implements Session {
     return event === undefined ? native() : (event.value as T)
   }
 
+  drawAhead<T>(kind: string, native: () => T): T {
+    return this.draw(kind, native)
+  }
+
   perform(action: Action): Operation {
     let event: InitiationEvent | undefined
     try {
@@ -328,9 +333,9 @@ export class ReplaySession implements Session {
       if (!(error instanceof ReplayDiverged)) throw error
       // Reported through onStopped. The program gets no answer any more, and no error
       // either: nobody may be there to catch it, and it is no fault of the program's.
-      return new Operation(-++this.#unknown, action, this.#owner)
+      return new Operation(-++this.#unknown, action, this.#owner, 'tape')
     }
-    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this.#owner)
+    const operation = new Operation(event?.seq ?? -++this.#unknown, action, this.#owner, 'tape')
     if (event === undefined) this.#performUnknown(operation)
     else if (action.reexecuted === true) {
       this.#deliveries.expectWork(operation)

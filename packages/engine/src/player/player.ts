@@ -1,6 +1,9 @@
 import type { BodyForm, NewEvent, NoteEvent, OutputEvent, Tape } from '@retake/tape'
 import type { Overlay } from '../overlay/overlay.js'
 import type { RetakeError } from '../errors.js'
+import type { TapeWriter } from '@retake/tape/node'
+import type { EventWriter } from '../sessions/background-writer.js'
+import type { AnswerSource } from './source.js'
 import { natives } from '../natives.js'
 import { outsideRuns } from '../scope.js'
 import type { Environment } from '../environment.js'
@@ -20,6 +23,7 @@ import type {
   Operation,
   Session,
   SyncCall,
+  Source,
 } from '../sessions/session.js'
 
 export interface ContinuedOptions extends Pick<
@@ -33,16 +37,29 @@ export interface ContinuedOptions extends Pick<
   /** The run itself goes on, not another one that begins like it. */
   readonly isResume?: boolean
   /**
-   * The tape is left: opens what records from here on. `at` is the number of events
-   * served, `why` the mismatch that ended it, if one did.
+   * The tape is left: opens what records and answers from here on. `at` is the number of
+   * events served.
    */
-  readonly goLive: (at: number, why: Divergence | undefined, owner: Session) => RecordSession
+  readonly goLive: (at: number, owner: Session) => Live
   /** It could not go live: nothing must happen any more. */
   readonly onFailed: (error: unknown) => void
-  /** Decides what becomes of an operation that is under way at that moment. */
-  readonly carryOver: (operation: Operation, recorder: RecordSession) => void
-  /** Answers a call whose start is the last thing on the tape. */
-  readonly answerSync: (op: number, call: SyncCall, recorder: RecordSession) => Delivery
+}
+
+/** The part of a run after its tape. */
+export interface Live {
+  readonly recorder: RecordSession
+  readonly tail: Tail
+}
+
+/** How a run is answered after its tape, and the hand-over to that. */
+export interface Tail {
+  readonly source: AnswerSource
+  /** Writer for events of this tail. */
+  through(writer: TapeWriter): EventWriter
+  /** Takes over an operation that is under way when the tape is left. */
+  takeOver(operation: Operation, recorder: RecordSession): void
+  /** Answers a synchronous call whose start is the last event of the tape. */
+  answerSync(op: number, call: SyncCall, recorder: RecordSession): Delivery
 }
 
 /**
@@ -52,8 +69,8 @@ export interface ContinuedOptions extends Pick<
  */
 export class ContinuedSession implements Session {
   readonly overlay: Overlay | undefined
-  readonly #player: ReplaySession
-  #recorder: RecordSession | undefined
+  readonly #playback: ReplaySession
+  #live: Live | undefined
   #recording: Recording | undefined
   #why: Divergence | undefined
   #liveSinceMs: number | undefined
@@ -64,7 +81,7 @@ export class ContinuedSession implements Session {
   ) {
     this.overlay = options.overlay
     const { onStopped, onDivergence, stallMs, keepAlive, leave, until } = options
-    this.#player = new ReplaySession(tape, {
+    this.#playback = new ReplaySession(tape, {
       onStopped,
       ...(onDivergence && { onDivergence }),
       ...(stallMs !== undefined && { stallMs }),
@@ -72,7 +89,7 @@ export class ContinuedSession implements Session {
       ...(until !== undefined && { until }),
       leave,
       owner: this,
-      onLeft: (why) => void this.#live(why),
+      onLeft: (why) => void this.#leave(why),
     })
   }
 
@@ -84,8 +101,12 @@ export class ContinuedSession implements Session {
     return this.#current.closed
   }
 
-  get replaying(): boolean {
-    return this.#current.replaying
+  get local(): Source {
+    return this.#current.local
+  }
+
+  get remote(): Source {
+    return this.#current.remote
   }
 
   get secrets(): SecretMask {
@@ -93,7 +114,7 @@ export class ContinuedSession implements Session {
   }
 
   get files(): ServedFiles {
-    return this.#player.files
+    return this.#playback.files
   }
 
   get environment(): Environment | undefined {
@@ -101,7 +122,7 @@ export class ContinuedSession implements Session {
   }
 
   get recording(): Recording | undefined {
-    const recording = this.#recorder?.recording
+    const recording = this.#live?.recorder.recording
     if (recording === undefined) return undefined
     const { tape, position: at, options } = this
     this.#recording ??= {
@@ -113,11 +134,11 @@ export class ContinuedSession implements Session {
 
   /** Number of events served before it went live. */
   get position(): number {
-    return this.#player.position
+    return this.#playback.position
   }
 
   get isLive(): boolean {
-    return this.#recorder !== undefined
+    return this.#live !== undefined
   }
 
   /** The mismatch at which it went live, if that is why. */
@@ -131,15 +152,19 @@ export class ContinuedSession implements Session {
   }
 
   get counts(): ReplaySession['counts'] {
-    return this.#player.counts
+    return this.#playback.counts
   }
 
   get divergences(): readonly Divergence[] {
-    return [...this.#player.divergences, ...(this.#recorder?.divergences ?? [])]
+    return [...this.#playback.divergences, ...(this.#live?.recorder.divergences ?? [])]
   }
 
-  draw<T>(kind: string, native: () => T, isWithNext?: boolean): T {
-    return this.#either((session) => session.draw(kind, native, isWithNext))
+  draw<T>(kind: string, native: () => T): T {
+    return this.#either((session) => session.draw(kind, native))
+  }
+
+  drawAhead<T>(kind: string, native: () => T): T {
+    return this.#either((session) => session.drawAhead(kind, native))
   }
 
   perform(action: Action): Operation {
@@ -149,7 +174,7 @@ export class ContinuedSession implements Session {
   performSync(call: SyncCall): Delivery {
     return this.#either(
       (session) => session.performSync(call),
-      (recorder, op) => this.options.answerSync(op, call, recorder),
+      ({ tail, recorder }, op) => tail.answerSync(op, call, recorder),
     )
   }
 
@@ -164,16 +189,16 @@ export class ContinuedSession implements Session {
   /** Nothing is refused in the live part. */
   refuse(error: RetakeError): void {
     this.#either((session) => {
-      if (session === this.#player) this.#player.refuse(error)
+      if (session === this.#playback) this.#playback.refuse(error)
     })
   }
 
   note(note: Omit<NewEvent<NoteEvent>, 'type'>, body?: Uint8Array): void {
-    if (this.#recorder !== undefined) this.#recorder.note(note, body)
+    this.#live?.recorder.note(note, body)
   }
 
   keep(name: string, body: Uint8Array, isDurable?: boolean): number {
-    return this.#recorder?.keep(name, body, isDurable) ?? -1
+    return this.#live?.recorder.keep(name, body, isDurable) ?? -1
   }
 
   proceed(): void {
@@ -185,7 +210,7 @@ export class ContinuedSession implements Session {
   }
 
   forget(operation: Operation): void {
-    this.#player.forget(operation)
+    this.#playback.forget(operation)
   }
 
   restart(operation: Operation): void {
@@ -195,60 +220,64 @@ export class ContinuedSession implements Session {
   /** The program is over. What it did live gets its end and its seal. */
   finish(end: RunEnd): void {
     if (this.closed) return
-    const atEnd = this.#recorder === undefined && this.#player.cutOff
-    if (atEnd) this.#live(undefined)
+    const atEnd = this.#live === undefined && this.#playback.cutOff
+    if (atEnd) this.#leave(undefined)
     this.#either((session) => session.finish(end))
   }
 
   close(): void {
-    this.#player.close()
-    this.#recorder?.close()
+    this.#playback.close()
+    this.#live?.recorder.close()
   }
 
   get #current(): ReplaySession | RecordSession {
-    return this.#recorder ?? this.#player
+    return this.#live?.recorder ?? this.#playback
   }
 
   /** Served if the tape has it, else made live. */
   #either<T>(
     act: (session: ReplaySession | RecordSession) => T,
-    answer?: (recorder: RecordSession, op: number) => T,
+    answer?: (live: Live, op: number) => T,
   ): T {
-    if (this.#recorder !== undefined) return act(this.#recorder)
+    if (this.#live !== undefined) return act(this.#live.recorder)
     try {
-      return act(this.#player)
+      return act(this.#playback)
     } catch (error) {
       if (!(error instanceof LeftTape)) throw error
       const { why, answering } = error
-      const recorder = this.#live(why.kind === 'cut-off' ? undefined : why)
+      const live = this.#leave(why.kind === 'cut-off' ? undefined : why)
       return answering === undefined || answer === undefined
-        ? act(recorder)
-        : answer(recorder, answering)
+        ? act(live.recorder)
+        : answer(live, answering)
     }
   }
 
-  #live(why: Divergence | undefined): RecordSession {
-    if (this.#recorder !== undefined) return this.#recorder
+  #leave(why: Divergence | undefined): Live {
+    if (this.#live !== undefined) return this.#live
     try {
-      return this.#goLive(why)
+      return outsideRuns(() => this.#handOver(why))
     } catch (error) {
       this.options.onFailed(error)
       throw error
     }
   }
 
-  #goLive(why: Divergence | undefined): RecordSession {
-    return outsideRuns(() => {
-      const recorder = this.options.goLive(this.#player.position, why, this)
-      const underWay = this.#player.underWay
-      this.#why = why
-      this.#recorder = recorder
-      this.#liveSinceMs = natives.performanceNow()
-      this.#player.close()
-      recorder.secrets.takeOver(this.#player.secrets)
-      if (this.#player.environment) recorder.environment?.takeOver(this.#player.environment)
-      for (const operation of underWay) this.options.carryOver(operation, recorder)
-      return recorder
-    })
+  /** The one point where a run goes from served to live. */
+  #handOver(why: Divergence | undefined): Live {
+    const playback = this.#playback
+    const live = this.options.goLive(playback.position, this)
+    const { recorder, tail } = live
+    const { underWay } = playback
+    this.#why = why
+    this.#live = live
+    this.#liveSinceMs = natives.performanceNow()
+    playback.close()
+    recorder.secrets.takeOver(playback.secrets)
+    if (playback.environment) recorder.environment?.takeOver(playback.environment)
+    for (const operation of underWay) {
+      operation.source = recorder.local
+      tail.takeOver(operation, recorder)
+    }
+    return live
   }
 }

@@ -1,5 +1,5 @@
 import type { Divergence } from './divergence.js'
-import type { NewDelivery, Operation, SyncCall } from '../sessions/session.js'
+import type { NewDelivery, Operation, Session, SyncCall } from '../sessions/session.js'
 import type { DeliveryEvent, Tape } from '@retake/tape'
 
 /** What a call came to, in this process or on a tape. */
@@ -20,10 +20,8 @@ export interface AnswerSource {
   start(operation: Operation): void
   /** Answers at once. `op` is the number of the call in the run. */
   run(call: SyncCall, op: number): Answer
-  /** Answers come from a tape: nothing may touch the outside. */
-  readonly isTape?: boolean
-  /** Requests are answered by a tape, also what comes after the end of the run. */
-  readonly keepsIn?: boolean
+  readonly local: Session['local']
+  readonly remote: Session['remote']
   /** Where a tape had no answer. */
   readonly divergences?: readonly Divergence[]
   /** Told what the agent writes to a process that a tape answers for; the bytes are masked. */
@@ -35,6 +33,8 @@ export interface AnswerSource {
 }
 
 export const outside: AnswerSource = {
+  local: 'live',
+  remote: 'live',
   draw: (_, native) => native(),
   start: (operation) => operation.action.start(operation),
   run: (call) => call.run(),

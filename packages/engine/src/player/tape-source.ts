@@ -15,8 +15,13 @@ import { DrawnValues, TurnDraws } from './draws.js'
 import { HeldOperation } from './turns.js'
 import { PendingAnswer } from './turns.js'
 import { isAsked, RecordedAnswers, type RecordedOperation } from './timeline.js'
-import { RecordedIndex } from './content-matcher.js'
-import { StreamWrites } from './content-matcher.js'
+import {
+  type ContentRules,
+  OTHER_ORDER,
+  RecordedIndex,
+  SAME_ORDER,
+  StreamWrites,
+} from './content-matcher.js'
 import { TurnTimers } from './turns.js'
 import { bodyMismatches, compareInitiation } from './compare.js'
 
@@ -140,11 +145,8 @@ export interface TapeAnswersOptions {
   readonly keepAlive?: boolean
   /** What to say when the tape has no answer; that of an offline tail unless set. */
   readonly errorFor?: (divergence: Divergence) => ReplayDiverged
-  /**
-   * Another program may ask: more often than then, and with other values of chance
-   * and clocks in its requests.
-   */
-  readonly answersAgain?: boolean
+  /** How requests are matched; by the order unless set. */
+  readonly rules?: ContentRules
   /** Returns the error that stops the run if the operation started by this event is in doubt. */
   readonly stopInDoubt?: (seq: number) => RetakeError | undefined
 }
@@ -160,7 +162,8 @@ export interface TapeAnswersOptions {
  * it in between.
  */
 export class TapeAnswers implements AnswerSource {
-  readonly isTape = true
+  readonly local = 'tape'
+  readonly remote = 'tape'
   readonly divergences: Divergence[] = []
   readonly order: DeliveryOrder
   readonly recorded: RecordedAnswers
@@ -185,10 +188,8 @@ export class TapeAnswers implements AnswerSource {
       this.#draws.add(turn, kind, value)
       this.#drawn.add(kind, value)
     }
-    this.#index = new RecordedIndex(this.recorded, this.#drawn, {
-      exceptDrawn: options.order.seed !== 0 || options.answersAgain === true,
-      again: options.answersAgain === true,
-    })
+    const rules = options.rules ?? (options.order.seed === 0 ? SAME_ORDER : OTHER_ORDER)
+    this.#index = new RecordedIndex(this.recorded, this.#drawn, rules)
     this.#writes = new StreamWrites(this.recorded)
     this.#timers = new TurnTimers(this.#index)
     this.order = new DeliveryOrder(options.order)

@@ -24,7 +24,7 @@ export function captureSignals(session: Session): void {
   process.emit = function (event: string | symbol, ...args: unknown[]): boolean {
     const operation = typeof event === 'string' ? operations.get(event) : undefined
     if (operation === undefined || session.closed) return emit(event, ...args)
-    if (session.replaying) process.exit(128 + Number(args[1] ?? 2))
+    if (session.local === 'tape') process.exit(128 + Number(args[1] ?? 2))
     outsideRuns(() => operation.complete({ type: 'deliver', part: 'signal' }))
     return true
   } as typeof process.emit

@@ -2,6 +2,12 @@ import type { NewEvent } from '@retake/tape'
 import type { TapeWriter } from '@retake/tape/node'
 import { natives } from '../natives.js'
 
+/** What a session writes its events to: a `TapeWriter`, now, or a `BackgroundWriter`, a little later. */
+export type EventWriter = Pick<
+  TapeWriter,
+  'path' | 'append' | 'hold' | 'flush' | 'barrier' | 'seal' | 'close'
+>
+
 /** How long events stay in memory at most, while the event loop turns. */
 const FLUSH_MS = 50
 
@@ -11,7 +17,7 @@ const FLUSH_MS = 50
  * events as they are and to encode them later would cost more: the garbage
  * collector has to carry them along until then.
  */
-export class BackgroundWriter {
+export class BackgroundWriter implements EventWriter {
   readonly #writer: TapeWriter
   #timer: NodeJS.Timeout | undefined
   #failure: { readonly error: unknown } | undefined
@@ -20,11 +26,31 @@ export class BackgroundWriter {
     this.#writer = writer
   }
 
+  get path(): string {
+    return this.#writer.path
+  }
+
   /** Throws once something before it could not be written. */
   append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#timer ??= natives.setTimeout(this.#later, FLUSH_MS).unref()
     return this.#writer.hold(event, body, json)
+  }
+
+  hold(event: NewEvent, body?: Uint8Array, json?: string): number {
+    return this.append(event, body, json)
+  }
+
+  barrier(): void {
+    // Nothing waits for the disk.
+  }
+
+  seal(options?: Parameters<TapeWriter['seal']>[0]): void {
+    this.#writer.seal(options)
+  }
+
+  close(): void {
+    this.#writer.close()
   }
 
   /** Everything is in the file when this returns, though maybe not on disk. */

@@ -9,7 +9,6 @@ import type {
   WriteEvent,
 } from '@retake/tape'
 import { ENVIRONMENT_READS, environmentNote } from '@retake/tape'
-import type { TapeWriter } from '@retake/tape/node'
 import { callSite } from '../call-site.js'
 import type { Overlay } from '../overlay/overlay.js'
 import { placed } from '../places.js'
@@ -23,13 +22,13 @@ import { natives } from '../natives.js'
 import { SecretMask } from '../secrets.js'
 import { outside } from '../player/source.js'
 import type { AnswerSource } from '../player/source.js'
-import { BackgroundWriter } from './background-writer.js'
+import type { EventWriter } from './background-writer.js'
 import type { Divergence } from '../player/divergence.js'
 import { Gate } from './gate.js'
 import type { Turn } from './gate.js'
 import type { Recording } from './recording.js'
 import { EMPTY, Operation } from './session.js'
-import type { Action, Delivery, NewDelivery, Session, SyncCall } from './session.js'
+import type { Action, Delivery, NewDelivery, Session, SyncCall, Source } from './session.js'
 
 interface Completed {
   readonly operation: Operation
@@ -58,8 +57,6 @@ export interface RecordSessionOptions {
   readonly flags?: readonly string[]
   /** Source of the variables, if it is not this process. */
   readonly variables?: (secrets: SecretMask) => Environment
-  /** Events are written and synced in the background: a crash may lose the last ones. */
-  readonly inBackground?: boolean
   /** Receives copies of the databases that the run opens; the originals stay unchanged. */
   readonly databases?: Overlay | undefined
   /** Private ed25519 key that signs the seal. */
@@ -75,9 +72,8 @@ export interface RecordSessionOptions {
  */
 export class RecordSession implements Session {
   closed = false
-  /** Also while recording, when the answers come from another tape. */
-  readonly replaying: boolean
-  readonly keepsIn: boolean
+  readonly local: Source
+  readonly remote: Source
   readonly secrets = new SecretMask()
   readonly databases: Overlay | undefined
   readonly environment: RecordedEnvironment | undefined
@@ -101,11 +97,10 @@ export class RecordSession implements Session {
   #isUnsynced = true
   readonly #recording: Recording
   readonly #atEnd: (() => void)[] = []
-  readonly #background: BackgroundWriter | undefined
   readonly #signingKey: KeyObject | undefined
 
   constructor(
-    readonly writer: TapeWriter,
+    readonly writer: EventWriter,
     options: RecordSessionOptions = {},
   ) {
     this.#owner = options.owner ?? this
@@ -113,11 +108,10 @@ export class RecordSession implements Session {
     this.#answers = options.answers ?? outside
     this.flags = options.flags ?? RECORDER_FLAGS
     this.#recordsWrites = hasFlag(this.flags, 'child-writes')
-    this.#background = options.inBackground === true ? new BackgroundWriter(writer) : undefined
     this.#signingKey = options.signingKey
     this.databases = options.databases
-    this.replaying = this.#answers.isTape === true
-    this.keepsIn = this.#answers.keepsIn === true
+    this.local = this.#answers.local
+    this.remote = this.#answers.remote
     this.secrets.addEnvironment(natives.env)
     this.environment = hasFlag(this.flags, ENVIRONMENT_READS)
       ? this.#recordedEnvironment(options.variables?.(this.secrets))
@@ -131,7 +125,7 @@ export class RecordSession implements Session {
   }
 
   get recording(): Recording | undefined {
-    return this.replaying || this.closed ? undefined : this.#recording
+    return this.local === 'tape' || this.closed ? undefined : this.#recording
   }
 
   /** Where a tape that answers in place of the outside had no answer. */
@@ -139,18 +133,28 @@ export class RecordSession implements Session {
     return this.#answers.divergences ?? []
   }
 
-  draw<T>(kind: string, native: () => T, isWithNext = false): T {
+  draw<T>(kind: string, native: () => T): T {
     const value = this.#answers.draw(kind, native)
     const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
-    if (typeof value !== 'object') this.#append(event)
-    // What was written out to be masked goes on the tape as it is: a guard draws a value for each call.
-    else this.#append(event, undefined, this.secrets.text(JSON.stringify(event)), isWithNext)
+    this.#append(event, undefined, this.#drawnJson(event))
     return value
+  }
+
+  drawAhead<T>(kind: string, native: () => T): T {
+    const value = this.#answers.draw(kind, native)
+    const event: NewEvent<DrawEvent> = { type: 'draw', kind, value }
+    this.#appendAhead(event, undefined, this.#drawnJson(event))
+    return value
+  }
+
+  /** The JSON that was masked is reused on the tape: guards draw once per call. */
+  #drawnJson(event: NewEvent<DrawEvent>): string | undefined {
+    return typeof event.value === 'object' ? this.secrets.text(JSON.stringify(event)) : undefined
   }
 
   perform(action: Action): Operation {
     const seq = this.#begin(action)
-    const operation = new Operation(seq, action, this.#owner)
+    const operation = new Operation(seq, action, this.#owner, this.local)
     outsideRuns(() => this.#answers.start(operation))
     return operation
   }
@@ -179,7 +183,7 @@ export class RecordSession implements Session {
    */
   write(operation: Operation, bytes: Uint8Array, as?: BodyForm): void {
     if (!this.#recordsWrites) return
-    const isSynced = operation.action.durable === true && !this.replaying
+    const isSynced = operation.action.durable === true && this.local === 'live'
     if (this.#isUnsynced && isSynced) this.#barrier()
     const wasUnsynced = this.#isUnsynced
     const site = callSite()
@@ -215,7 +219,7 @@ export class RecordSession implements Session {
   }
 
   keep(name: string, body: Uint8Array, isDurable = true): number {
-    if (this.closed || this.replaying) return -1
+    if (this.closed || this.local === 'tape') return -1
     const seq = this.#append({ type: 'note', kind: 'kept', name }, body)
     if (isDurable) this.#barrier()
     return seq
@@ -256,10 +260,14 @@ export class RecordSession implements Session {
   close(): void {
     if (this.closed) return
     this.closed = true
-    this.#background?.flush()
+    try {
+      this.writer.flush()
+    } catch {
+      // Sealing reports it. Without a seal, what is in the file is all there is.
+    }
     for (const work of this.#atEnd.splice(0)) outsideRuns(work)
     // What such a run leaves behind still must not find its way out.
-    if (!this.replaying && !this.keepsIn) sessionClosed()
+    if (this.remote === 'live') sessionClosed()
   }
 
   /** The note goes to disk with the next event: only a later event can depend on it. */
@@ -269,7 +277,7 @@ export class RecordSession implements Session {
       secrets: this.secrets,
       onRead: (reads) => {
         const body = Buffer.from(JSON.stringify(reads), 'utf8')
-        this.#append(environmentNote, body, undefined, true)
+        this.#appendAhead(environmentNote, body)
       },
       onChanged: (name) =>
         this.note({
@@ -301,21 +309,26 @@ export class RecordSession implements Session {
   }
 
   /** After the end nothing is written any more: a connection that outlives the run works on, unrecorded. */
-  #append(event: NewEvent, body?: Uint8Array, json?: string, isWithNext = false): number {
+  #append(event: NewEvent, body?: Uint8Array, json?: string): number {
     if (this.closed) return -1
-    return this.#appendMasked(event, body && this.secrets.bytes(body), json, isWithNext)
+    return this.#appendMasked(event, body && this.secrets.bytes(body), json)
   }
 
-  #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string, isWithNext = false): number {
+  #appendMasked(event: NewEvent, masked?: Uint8Array, json?: string): number {
     if (this.closed) return -1
     this.#isUnsynced = true
-    if (isWithNext && this.#background === undefined)
-      return this.writer.hold(event, masked, json) + this.#shift
-    return (this.#background ?? this.writer).append(event, masked, json) + this.#shift
+    return this.writer.append(event, masked, json) + this.#shift
+  }
+
+  /** May stay in memory until the next event. */
+  #appendAhead(event: NewEvent, body?: Uint8Array, json?: string): void {
+    if (this.closed) return
+    this.#isUnsynced = true
+    this.writer.hold(event, body && this.secrets.bytes(body), json)
   }
 
   #barrier(): void {
-    if (this.closed || this.#background !== undefined) return
+    if (this.closed) return
     this.writer.barrier()
     this.#isUnsynced = false
   }

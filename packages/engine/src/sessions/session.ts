@@ -71,6 +71,12 @@ export interface Action {
   digestAt?(written: number): string | undefined
 }
 
+/**
+ * Where the answer to an operation comes from: the outside, the tape as recorded, the tape
+ * or the plan with a change, or a simulator.
+ */
+export type Source = 'live' | 'tape' | 'edited' | 'simulated'
+
 const MANUAL = { requireManualDestroy: true }
 
 /** A started action until its last part is delivered or the agent gives up on it. */
@@ -80,14 +86,14 @@ export class Operation {
   finished: { readonly native: unknown } | undefined
   /** Set when a run goes live: for how long, in recorded time, it has been under way. */
   underWayMs = 0
-  /** Answered by a tape although its session is live: nothing real is behind it. */
-  isTaped = false
   readonly #context = new AsyncResource('RETAKE', MANUAL)
 
   constructor(
     readonly id: number,
     readonly action: Action,
     readonly session: Session,
+    /** Who answers it; only behind a live one there is something real. */
+    public source: Source = 'live',
   ) {}
 
   /** Reports one part of the real answer; it reaches the agent through the gate. */
@@ -116,15 +122,14 @@ export interface Session {
   readonly closed: boolean
   /** Behaviours of the recorder that this run follows; none unless set. */
   readonly flags?: readonly string[]
-  /** True while answers come from the tape: nothing may touch the outside. */
-  readonly replaying: boolean
-  /** What the run leaves behind at its end still must not find its way out. */
-  readonly keepsIn?: boolean
-  /**
-   * A value from outside, needed at once. It must survive JSON. Where the agent sees nothing
-   * of it before the next event, `isWithNext` saves a write of its own.
-   */
-  draw<T>(kind: string, native: () => T, isWithNext?: boolean): T
+  /** Who answers calls to this machine: files, clocks, timers, native add-ons. */
+  readonly local: Source
+  /** Who answers calls to others: requests, tools, processes. */
+  readonly remote: Source
+  /** A value from outside, needed synchronously. It must survive JSON. */
+  draw<T>(kind: string, native: () => T): T
+  /** A draw of which the agent sees nothing before the next event: both may share a write. */
+  drawAhead<T>(kind: string, native: () => T): T
   perform(action: Action): Operation
   /** A call that answers in the same breath, like `readFileSync`. */
   performSync(call: SyncCall): Delivery

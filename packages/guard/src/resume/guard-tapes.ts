@@ -9,6 +9,7 @@ import {
   toWire,
 } from '@retake/tape'
 import {
+  BackgroundWriter,
   currentSession,
   openRecording,
   outsideRuns,
@@ -60,7 +61,10 @@ class OwnTape {
     const { session, run } = outsideRuns(() =>
       openRecording(
         { name, ...(dir !== undefined && { dir }) },
-        { inBackground: durability === 'memory', signingKey },
+        {
+          signingKey,
+          ...(durability === 'memory' && { through: (writer) => new BackgroundWriter(writer) }),
+        },
       ),
     )
     this.session = session
@@ -150,7 +154,7 @@ export class GuardTapes {
     this.#options = options
     this.#policy = policy
     this.spending = new RunSpending(options.name, limiter)
-    if (currentSession()?.replaying !== true) this.#resume()
+    if (currentSession()?.local !== 'tape') this.#resume()
   }
 
   /** Seals the guard's own tape, if it has one. `outcome` is asked for only then. */
@@ -234,7 +238,7 @@ export class GuardTapes {
     if (this.isOver || isNothing(amountOf(usage))) return
     const isSaidAgain = currentSession() !== undefined
     const session = this.session()
-    if (session.replaying) return
+    if (session.local === 'tape') return
     outsideRuns(() => {
       this.introduce(session)
       this.spending.keep(session, usage, isSaidAgain)

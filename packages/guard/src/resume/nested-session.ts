@@ -38,8 +38,12 @@ export class NestedSession implements Session {
     return this.owner.closed
   }
 
-  get replaying(): boolean {
-    return this.owner.replaying
+  get local(): Session['local'] {
+    return this.owner.local
+  }
+
+  get remote(): Session['remote'] {
+    return this.owner.remote
   }
 
   get secrets(): SecretMask {
@@ -58,6 +62,10 @@ export class NestedSession implements Session {
     const value = native()
     this.#intent = value as GuardIntent
     return value
+  }
+
+  drawAhead<T>(kind: string, native: () => T): T {
+    return this.draw(kind, native)
   }
 
   perform(action: Action): Operation {

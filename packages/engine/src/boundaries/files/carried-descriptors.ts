@@ -56,7 +56,7 @@ export class CarriedDescriptors {
 
   /** A call that opens a file, with these arguments, begins while served. */
   opening(args: readonly unknown[]): void {
-    if (this.session.replaying) this.#opening.add(args)
+    if (this.session.local === 'tape') this.#opening.add(args)
   }
 
   /** It has its answer, or is made live. */

@@ -28,7 +28,7 @@ export class TapeDirectory {
     this.#session = session
     this.#directory = directory
     this.#args = args
-    if (!session.replaying) kept.add(directory)
+    if (session.local !== 'tape') kept.add(directory)
   }
 
   get path(): string {
@@ -122,7 +122,7 @@ export class TapeDirectory {
   /** The run this call belongs to; none when the recording is over and the folder is still open. */
   #live(): Session | undefined {
     const session = currentSession() ?? unrecordedFileSession()
-    if (session === undefined && this.#session.replaying) throw directoryClosed()
+    if (session === undefined && this.#session.local === 'tape') throw directoryClosed()
     return session
   }
 

@@ -182,7 +182,7 @@ export class TapeFileHandle extends EventEmitter {
     work: (session: Session | undefined, fd: number) => Promise<T>,
   ): Promise<T> {
     if (this.#fd === -1) throw handleClosed(name)
-    if (!this.#session.replaying) currentCheck()?.descriptor(accessOf(name), this.#fd)
+    if (this.#session.local !== 'tape') currentCheck()?.descriptor(accessOf(name), this.#fd)
     this.hold()
     try {
       return await work(this.#live(name), this.#fd)
@@ -195,7 +195,7 @@ export class TapeFileHandle extends EventEmitter {
   #live(name: string): Session | undefined {
     const session = currentSession() ?? unrecordedFileSession()
     // A replayed descriptor is only a number: it must never reach the system.
-    if (session === undefined && this.#session.replaying) throw handleClosed(name)
+    if (session === undefined && this.#session.local === 'tape') throw handleClosed(name)
     return session
   }
 }

@@ -22,7 +22,7 @@ export function learnSecrets(session: Session, paths: readonly string[], data?: 
     if (!isEnv && !MCP_FILE.test(name)) continue
     const texts = [
       data && Buffer.from(data).toString(),
-      session.replaying ? undefined : read(session, path)?.toString(),
+      session.local === 'tape' ? undefined : read(session, path)?.toString(),
     ]
     for (const text of texts) {
       if (isEnv)

@@ -113,7 +113,7 @@ function watchFile(session: Session, given: unknown[], native: FileFunction): un
       name: 'fs.watchFile',
       path: pathText(place),
       form: statChange,
-      native: session.replaying ? undefined : outsideRuns(open),
+      native: session.local === 'tape' ? undefined : outsideRuns(open),
       open,
       stop: () => nativeFunction('unwatchFile')(watched, ignore),
     })
@@ -126,7 +126,7 @@ function unwatchFile(session: Session, given: unknown[], native: FileFunction): 
   const [place, listener] = given
   const key = isPath(place) ? path.resolve(pathText(place)) : ''
   const watcher = pollersOf(session).get(key)
-  if (watcher === undefined) return void (session.replaying || native(...given))
+  if (watcher === undefined) return void (session.local === 'tape' || native(...given))
   if (typeof listener === 'function') watcher.off('change', listener as Listener)
   else watcher.removeAllListeners('change')
   if (watcher.listenerCount('change') > 0) return

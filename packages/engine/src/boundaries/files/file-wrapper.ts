@@ -21,7 +21,7 @@ export function wrapFileFunction(
     const check = currentCheck()
     const session = currentSession() ?? unrecordedFileSession()
     // A call that a tape answers touches nothing.
-    if (check !== undefined && checked !== undefined && session?.replaying !== true) {
+    if (check !== undefined && checked !== undefined && session?.local !== 'tape') {
       const call = session === undefined ? native : (...used: unknown[]) => inside(session, used)
       return check.file({
         ...checked,

@@ -14,7 +14,8 @@ import { carriedBy, isCarrying } from './carried-descriptors.js'
  */
 export class UnrecordedSession implements Session {
   readonly closed = false
-  readonly replaying = false
+  readonly local = 'live'
+  readonly remote = 'live'
 
   constructor(readonly owner: Session) {}
 
@@ -27,6 +28,10 @@ export class UnrecordedSession implements Session {
   }
 
   draw<T>(_kind: string, native: () => T): T {
+    return native()
+  }
+
+  drawAhead<T>(_kind: string, native: () => T): T {
     return native()
   }
 

@@ -52,7 +52,7 @@ export function patchAddons(): Undo {
     native(module, file, ...flags)
     if (session === undefined || isPure(file)) return
     const name = packageOf(file)
-    if (session.replaying) module.exports = refusing(module.exports, name)
+    if (session.local === 'tape') module.exports = refusing(module.exports, name)
     else noteAddon(session, name)
   }
   return undoAll([replace(process, 'dlopen', open), ...adoptLoaded()])
@@ -92,7 +92,7 @@ function openBetterSqlite3(
     return loaded
   }
   // When recording, a file that cannot be loaded fails here, as it would without Retake.
-  if (currentSession()?.replaying !== true) load()
+  if (currentSession()?.local !== 'tape') load()
   module.exports = betterSqlite3(load)
 }
 
@@ -147,7 +147,7 @@ function refusing(exports: unknown, addon: string): unknown {
   function guardedFunction(native: Function): object {
     const guarded = function (this: unknown, ...args: unknown[]): unknown {
       const session = currentSession()
-      if (session?.replaying === true) refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
+      if (session?.local === 'tape') refuse(session, errors.ADDON_NOT_REPLAYABLE(addon))
       if (new.target === undefined)
         return native.apply(originals.get(Object(this) as object) ?? this, args)
       return Reflect.construct(native, args, new.target === guarded ? native : new.target)
@@ -164,7 +164,7 @@ function refuse(
   error: Error & Parameters<NonNullable<Session['refuse']>>[0],
 ): void {
   session.refuse?.(error)
-  if (session.replaying) throw error
+  if (session.local === 'tape') throw error
 }
 
 /** Internal names of the parts of Node that bypass every boundary. */
@@ -179,7 +179,7 @@ function refuseBinding(method: (typeof BINDINGS)[number]): Undo {
     const session = currentSession()
     if (session === undefined || !LEADS_OUT.test(String(name))) return
     const what = `process.${method}('${String(name)}')`
-    if (session.replaying) throw errors.BOUNDARY_NOT_REPLAYABLE(what)
+    if (session.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(what)
     const site = callSite()
     session.note({
       kind: 'boundary',

@@ -132,7 +132,7 @@ export class Connection {
 
   /** Opens the connection that existed only on the tape until now. */
   revive(session: Session | undefined): void {
-    if (session?.replaying === true) throw errors.BOUNDARY_NOT_REPLAYABLE(this.library.name)
+    if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(this.library.name)
     const transaction = this.#transaction ?? []
     // The disk has what the parent committed later: the rows would be there twice.
     if (transaction.length > 0 && overlayOf(session) !== undefined)

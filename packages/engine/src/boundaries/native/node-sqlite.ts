@@ -112,7 +112,7 @@ function nodeSqlite(sqlite: Sqlite, warning: unknown[] | undefined) {
     /** A cache of statements that are made from templates. */
     createTagStore(...args: unknown[]): unknown {
       const session = currentSession()
-      if (session?.replaying === true) throw errors.BOUNDARY_NOT_REPLAYABLE(TAG_STORE)
+      if (session?.local === 'tape') throw errors.BOUNDARY_NOT_REPLAYABLE(TAG_STORE)
       const site = callSite()
       session?.note({
         kind: 'boundary',

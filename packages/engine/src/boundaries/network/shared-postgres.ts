@@ -183,7 +183,7 @@ function makeQuery(
   const [first, second, third] = args
   if (first === null || first === undefined || typeof first === 'function') return run.uncaptured()
   if (typeof (first as { submit?: unknown }).submit === 'function') {
-    if (session.replaying)
+    if (session.local === 'tape')
       throw errors.BOUNDARY_NOT_REPLAYABLE('a cursor or query stream of a shared pg client')
     noteShared(session, 'a cursor or query stream of a shared pg client')
     return run.uncaptured()

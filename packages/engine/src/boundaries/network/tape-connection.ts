@@ -121,7 +121,7 @@ export class TapeConnection {
   }
 
   get #isServed(): boolean {
-    return this.session.replaying || this.#operation.isTaped
+    return this.#operation.source !== 'live'
   }
 
   #send(bytes: Uint8Array): void {
